@@ -1,8 +1,7 @@
-"""Brings the translations up to date: `python resources/i18n/update.py` (needs pyside6-lupdate and pyside6-lrelease).
+"""Update the translations: `python resources/i18n/update.py` (needs pyside6-lupdate and pyside6-lrelease).
 
-Texts of the window are found in its sources. Those of `core`, which speaks English patterns and knows no translator,
-are written to a passing file first: problems under the context "problems", and what a run may say, as listed in
-sentences.txt, under "sentences".
+Texts of the window are found in its sources. The patterns of problems and of messages.txt are written to a temporary
+source file first, under the contexts "problems" and "sentences".
 """
 
 from __future__ import annotations
@@ -17,14 +16,13 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT))
 
-from workbench.ui.text.message_translation import problem_types  # noqa: E402
+from workbench.core import messages, problems  # noqa: E402
 
 
 def patterns() -> list[tuple[str, str]]:
-    """(context, text) of everything that lower rooms say."""
-    found = [("problems", text) for kind in problem_types() for text in (kind.says, kind.advice) if text]
-    lines = (HERE / "sentences.txt").read_text("utf-8").splitlines()
-    return found + [("sentences", line) for line in lines if line and not line.startswith("#")]
+    """Return (translation context, English pattern) of all messages."""
+    ids = [kind.__name__ for kind in problems.problem_classes()] + list(messages.catalog())
+    return [(context, text) for context, texts in map(messages.patterns, ids) for text in texts]
 
 
 def main() -> int:

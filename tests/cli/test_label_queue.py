@@ -87,7 +87,7 @@ def test_label_errors_are_listed_without_confirmed_ones(filled, run, capsys):
     status, said = ask(capsys, filled.root, "--errors", "--run", "last")
     assert status == 0 and [entry["path"] for entry in said["pictures"]] == [wrong]
     slip = said["pictures"][0]["slips"][0]
-    assert slip["kind"] == "missing" and slip["why"] == "scratch found, label says good"
+    assert slip["kind"] == "missing" and slip["why"] == "scratch predicted, labeled as good"
     learned = {item.key for item in run.dataset().items if item.split == "train"}
     assert slip["learned"] == (wrong in learned) and said["learned_from"] == len(learned)
     assert slip["area"] > 20 and slip["width"] > 4 and not said["weak_model"]

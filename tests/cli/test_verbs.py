@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from workbench import cli
-from workbench.core.problems import NoLabels
 from workbench.core.project import annotation
 from workbench.core.project.formats import FORMATS
 from workbench.core.project.project import Project
@@ -142,9 +141,9 @@ def test_problems_of_a_project_are_one_sentence(tmp_path, capsys):
     assert "does not exist" in sentence(capsys, "import", tmp_path / "p", tmp_path / "gone")
     (tmp_path / "void").mkdir()
     assert "could be imported" in sentence(capsys, "import", tmp_path / "p", tmp_path / "void")
-    assert "no pictures" in sentence(capsys, "train", tmp_path / "p", "--model", "unet")
+    assert "no images" in sentence(capsys, "train", tmp_path / "p", "--model", "unet")
     picture(tmp_path / "p" / "pictures" / "a.png")
-    assert str(NoLabels()) in sentence(capsys, "train", tmp_path / "p", "--model", "unet")
+    assert "No image is labeled" in sentence(capsys, "train", tmp_path / "p", "--model", "unet")
     assert "too few verdicts" in sentence(capsys, "train", tmp_path / "p", "--model", "resnet")
     with Project.open(tmp_path / "p") as project:
         annotation.save_mask(project, "a.png", np.pad(np.ones((9, 9), np.uint8), ((0, 31), (0, 39))))
@@ -154,12 +153,12 @@ def test_problems_of_a_project_are_one_sentence(tmp_path, capsys):
         assert "There is no run" in sentence(capsys, verb, tmp_path / "p")
     assert "There is no run" in sentence(capsys, "train", tmp_path / "p", "--resume", "last")
     assert "neither a run nor an export" in sentence(capsys, "predict", tmp_path / "p", tmp_path / "p" / "pictures")
-    assert str(NoLabels()) in sentence(capsys, "labels", _empty(tmp_path), tmp_path / "o", "--format", "png")
+    assert "No image is labeled" in sentence(capsys, "labels", _empty(tmp_path), tmp_path / "o", "--format", "png")
 
     raw = json.loads((tmp_path / "p" / "project.json").read_text("utf-8"))
     (tmp_path / "p" / "project.json").write_text(json.dumps(raw | {"format": 99}), "utf-8")
     for verb in (["check"], ["train", "--model", "unet"], ["evaluate"], ["export"]):
-        assert "newer workbench" in sentence(capsys, verb[0], tmp_path / "p", *verb[1:])
+        assert "newer" in sentence(capsys, verb[0], tmp_path / "p", *verb[1:])
 
 
 def _empty(tmp_path):

@@ -48,7 +48,7 @@ def test_settings_of_the_plain_way_down_are_refused_and_the_rest_is_planned(labe
             create_run(labelled, request("unet", encoder="resnet18", **choice))
     run = create_run(labelled, request("unet", encoder="resnet34", width=0.5))
     recipe = run.settings()
-    assert recipe.width == 0.5 and "has its own" in recipe.reasons["widths"]
+    assert recipe.width == 0.5 and "has its own value" in recipe.reasons["widths"]
     assert networks.multiple(recipe) == 32 and networks.patch_side(recipe) % 32 == 0
     assert create_run(labelled, recipe).settings() == recipe  # a whole recipe may be asked for again
     assert networks.settings(recipe, run.dataset(), name="x", run="y").multiple == 32

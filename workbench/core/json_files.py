@@ -13,13 +13,12 @@ from typing import Any, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
+from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.inference.io.json_io import LIMIT, JsonError, parse_json, read_file
 
 M = TypeVar("M", bound=BaseModel)
 D = TypeVar("D")
-
-NEWER = "it was written by a newer workbench"
 
 
 def load_json(path: Path, broken: type[Problem], *, limit: int = LIMIT, finite: bool = True) -> Any:
@@ -37,7 +36,7 @@ def load_object(path: Path, broken: type[Problem], *, limit: int = LIMIT, finite
     """Return the content of a JSON file that must be an object. Raises as `load_json`."""
     raw = load_json(path, broken, limit=limit, finite=finite)
     if not isinstance(raw, dict):
-        raise broken(path=str(path), why="it does not hold a JSON object")
+        raise broken(path=str(path), why=Message("file.not_object"))
     return raw
 
 
@@ -60,10 +59,10 @@ def load_versioned(
     raw = load_object(path, broken, limit=limit)
     found = raw.get("format", None if required else 1)
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-        raise broken(path=str(path), why="it names no format")
+        raise broken(path=str(path), why=Message("file.no_format"))
     if found > newest:
         if too_new is None:
-            raise broken(path=str(path), why=NEWER)
+            raise broken(path=str(path), why=Message("file.newer"))
         raise too_new(path=str(path), found=found, known=newest)
     try:
         return model.model_validate(raw)

@@ -6,6 +6,7 @@ message ids: the GUI translates the pattern and then fills in the fields, so `co
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ class RemovedElsewhere(Problem):
 
 class ProjectReadOnly(Problem):
     says = "The project is open read-only, so {what} cannot be saved."
-    advice = "Close the other window that holds it, then open it again."
+    advice = "Close the project in the other window, then open it again."
 
 
 class FolderReadOnly(ProjectReadOnly):
@@ -118,13 +119,15 @@ class LinkLeadsOutside(CannotWrite):
 
 
 class ImageBroken(Problem):
-    says = "The picture {path} cannot be read: {why}."
+    says = "The image {path} cannot be read: {why}."
     advice = "The image is skipped."
 
 
 class SampleWrongSize(Problem):
-    says = "The good sample {path} is {sample_width} x {sample_height} pixels, but this picture is {width} x {height}."
-    advice = "Choose a picture of this size as the good sample."
+    says = (
+        "The reference image {path} is {sample_width} × {sample_height} pixels, but this image is {width} × {height}."
+    )
+    advice = "Choose a reference image of the same size."
 
 
 class MaskBroken(Problem):
@@ -133,8 +136,8 @@ class MaskBroken(Problem):
 
 
 class MaskWrongSize(Problem):
-    says = "The mask {path} is {mask_width} x {mask_height} pixels, but its picture is {width} x {height}."
-    advice = "It is kept as it is and left out; make it the size of its picture."
+    says = "The mask {path} is {mask_width} × {mask_height} pixels, but its image is {width} × {height}."
+    advice = "The mask is not changed and not used. Resize it to the size of its image."
 
 
 class MaskUnknownClass(Problem):
@@ -149,22 +152,22 @@ class LabelsNotCopied(Problem):
 
 class NoteBroken(Problem):
     says = "The note {path} cannot be read: {why}."
-    advice = "It is kept as it is; mend or delete it."
+    advice = "The file is not changed. Repair or delete it."
 
 
 class NoteTooNew(NoteBroken):
     says = "The note {path} was written by a newer workbench (format {found}; this one knows up to {known})."
-    advice = "It is kept as it is, and the labels of this image cannot be changed here; update the workbench."
+    advice = "The file is not changed, and the labels of this image cannot be edited. Update Defect Workbench."
 
 
 class OriginalKept(Problem):
-    says = "The mask {path} could not be put back: {why}."
-    advice = "It is left as it is now; its content before the change of classes is kept as {kept}."
+    says = "The mask {path} could not be restored: {why}."
+    advice = "The mask stays as it is now. Its content before the change of classes is stored as {kept}."
 
 
 class LabelsChangedElsewhere(Problem):
     says = "{path} was changed by another program while it was open here."
-    advice = "What was painted here is saved; the other version is kept as {kept}."
+    advice = "Your changes are saved. The other version is stored as {kept}."
 
 
 class StrokesDoNotFit(Problem):
@@ -173,32 +176,38 @@ class StrokesDoNotFit(Problem):
 
 
 class NoteDoesNotFit(Problem):
-    says = "{path} was changed by another program before the changes of the last session were in it."
-    advice = "Where both changed the same, it is left as it is; the note with all changes is kept as {kept}."
+    says = "{path} was changed by another program before the changes of the last session could be saved."
+    advice = "Values that both changed are not overwritten. The note with all your changes is stored as {kept}."
 
 
 class StrokesUnreadable(Problem):
-    says = "The strokes of the last session in {path} cannot be read: the file is damaged or of a newer workbench."
-    advice = "It is kept as it is, and nothing else is affected."
+    says = (
+        "The strokes of the last session in {path} cannot be read: the file is damaged or was written by a newer "
+        "version."
+    )
+    advice = "The file is not changed. Nothing else is affected."
 
 
 class NoteChangesUnreadable(StrokesUnreadable):
-    says = "Changes of notes of the last session in {path} cannot be read: the file is damaged or of a newer workbench."
+    says = (
+        "Changes of notes of the last session in {path} cannot be read: the file is damaged or was written by a newer "
+        "version."
+    )
 
 
 class BadGrouping(Problem):
     says = "The grouping pattern {pattern} cannot be used: {why}."
-    advice = "Correct it under 'grouping' in project.json; repeated groups within repeated groups are slow."
+    advice = "Correct the pattern under 'grouping' in project.json. Nested repetitions are slow."
 
 
 class IndexRebuilt(Problem):
     says = "The index of this project was damaged: {why}."
-    advice = "It is built again from the files; labels and images are not affected."
+    advice = "The index is rebuilt from the files. Labels and images are not affected."
 
 
 class NoImages(Problem):
-    says = "There are no pictures in this project."
-    advice = "Put pictures into its folder 'pictures', or add a folder as a source."
+    says = "This project has no images."
+    advice = "Copy images into its folder 'pictures', or add an image folder."
 
 
 class NothingToImport(Problem):
@@ -207,33 +216,33 @@ class NothingToImport(Problem):
 
 
 class UnknownFormat(Problem):
-    says = "{name} is not a label format that the workbench knows."
+    says = "{name} is not a supported label format."
     advice = "Choose one of: {known}."
 
 
 class NoLabels(Problem):
-    says = "No picture is labelled yet, so there is nothing to learn from."
-    advice = "Paint at least two pictures and mark them done (Enter), then train."
+    says = "No image is labeled yet, so there is no training data."
+    advice = "Label at least two images and mark them as done (Enter), then train."
 
 
 class NoVerdicts(Problem):
-    says = "There are too few verdicts to learn from: {found} pictures in {kinds} kinds."
+    says = "There are too few verdicts for training: {found} images with {kinds} different verdicts."
     advice = "Set at least two different verdicts, each on at least two images, then train ResNet."
 
 
 class LoneVerdict(Problem):
-    says = "This is the only picture with the verdict {verdict}: one picture is too few to learn a verdict from."
-    advice = "Give a second picture this verdict, or this picture another one."
+    says = "Only this image has the verdict {verdict}. Training needs at least two images per verdict."
+    advice = "Set this verdict on another image, or change the verdict of this image."
 
 
 class TooFewLabels(Problem):
     says = "Only {found} labeled image found; training needs at least two."
-    advice = "Label at least one more picture."
+    advice = "Label at least one more image."
 
 
 class OnlyBackground(Problem):
-    says = "No labelled picture for training contains a painted defect."
-    advice = "Paint some defects first."
+    says = "No training image has a labeled defect."
+    advice = "Label some defects first."
 
 
 class UnknownClass(Problem):
@@ -246,8 +255,8 @@ class BadClass(Problem):
 
 
 class ClassesChanging(Problem):
-    says = "Classes are being changed in all masks, so nothing can be painted just now."
-    advice = "Wait until it has ended, or cancel it in the panel of classes."
+    says = "Classes are being changed in all masks. Labels cannot be edited at the moment."
+    advice = "Wait until this is finished, or cancel it in the Classes panel."
 
 
 class UnknownRun(Problem):
@@ -276,7 +285,7 @@ class WeightsUnusable(Problem):
 
 
 class NoDownload(Problem):
-    says = "The weights could not be fetched from {url}: {why}."
+    says = "The weights could not be downloaded from {url}: {why}."
     advice = "Check the network connection, save the file as {path}, or choose your own weights file."
 
 
@@ -286,11 +295,11 @@ class BadSettings(Problem):
 
 class DeviceMissing(Problem):
     says = "The device {device} cannot be used: {why}."
-    advice = "Run 'workbench doctor' to see what this machine offers."
+    advice = "Run 'workbench doctor' to list the available devices."
 
 
 class PaddleMissing(Problem):
-    says = "PaddlePaddle is not installed, so nothing can be trained."
+    says = "PaddlePaddle is not installed, so training is not available."
     advice = "Install it with: {command}"
 
 
@@ -316,7 +325,7 @@ class ExportExists(Problem):
 
 class UnknownModel(Problem):
     says = "{path} is neither a run nor an export."
-    advice = "Name a folder under runs/ or exports/ of a project, or an export that was taken elsewhere."
+    advice = "Choose a folder under runs/ or exports/ of a project, or a copied export."
 
 
 class ExportDamaged(Problem):
@@ -329,13 +338,13 @@ class ModelUnusable(Problem):
 
 
 class ProposesNothing(Problem):
-    says = "{name} judges whole pictures, so it has no regions to propose."
-    advice = "Use a UNet run, which says where a defect is."
+    says = "{name} predicts verdicts of whole images, so it has no regions to suggest."
+    advice = "Use a UNet run, which predicts regions."
 
 
 class SuggestionsBroken(Problem):
-    says = "The proposals in {path} cannot be read: {why}."
-    advice = "Predict the picture again, or delete that file; labels are not affected."
+    says = "The suggestions in {path} cannot be read: {why}."
+    advice = "Predict the image again, or delete this file. Labels are not affected."
 
 
 class NothingToPredict(Problem):
@@ -343,7 +352,7 @@ class NothingToPredict(Problem):
 
 
 class ResultsTaken(Problem):
-    says = "Nothing can be written there: {why}"
+    says = "The results cannot be written: {why}"
 
 
 # Event files of earlier versions contain these names.
@@ -357,5 +366,15 @@ _FORMER_NAMES = {
 
 def problem_class(name: str) -> type[Problem] | None:
     """Return the problem class with a name stored in an event file, also of an earlier version; None if unknown."""
-    found = _FORMER_NAMES.get(name) or globals().get(name)
-    return found if isinstance(found, type) and issubclass(found, Problem) else None
+    return _FORMER_NAMES.get(name) or _classes().get(name)
+
+
+def problem_classes() -> list[type[Problem]]:
+    """Return all problem classes of this module."""
+    return list(_classes().values())
+
+
+@cache
+def _classes() -> dict[str, type[Problem]]:
+    found = {name: kind for name, kind in globals().items() if isinstance(kind, type) and issubclass(kind, Problem)}
+    return {name: kind for name, kind in found.items() if kind.__name__ == name}

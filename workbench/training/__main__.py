@@ -14,8 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from workbench.core.messages import Message
 from workbench.core.problems import PaddleMissing, Problem, RunBroken, RunInUse, WorkerFailed
-from workbench.core.runs.events import Event, Failed, Progress
+from workbench.core.runs import process_exit
+from workbench.core.runs.events import Event, Progress
 from workbench.core.runs.export_options import ExportOptions, add_export_arguments
 from workbench.core.runs.launch import processes, rank_of_this_process, worker_environment
 from workbench.core.runs.run import Run
@@ -98,7 +100,7 @@ def _claim(
     lock = RunLock(run.root)
 
     def waiting(waited: float) -> None:
-        what = "Waiting for the process that still trains this run"
+        what = Message("progress.waiting_for_lock")
         report(Progress(what=what, done=int(waited), total=max(1, int(options.lock_seconds))), keep=False)
 
     def cancelled() -> bool:
@@ -108,7 +110,7 @@ def _claim(
         lock.acquire(options.lock_seconds, on_wait=waiting, cancelled=cancelled)
     except RunInUse as problem:
         if options.apart:
-            Reporter(None, Clock(), run.ranks / "rank-0.jsonl")(_failed(problem, run.log_path))
+            Reporter(None, Clock(), run.ranks / "rank-0.jsonl")(process_exit.from_problem(problem, log=run.log_path))
         raise
     _held.append(lock)
     return lock
@@ -151,9 +153,9 @@ def _train(run: Run, report: Reporter, orders: ControlChannel, clock: Clock, res
 def _check(run: Run, resume: bool) -> None:
     run.check_links()
     if not run.settings_path.exists():
-        raise RunBroken(path=str(run.settings_path), why="it does not exist")
+        raise RunBroken(path=str(run.settings_path), why=Message("file.missing"))
     if resume and not run.resumable:
-        raise RunBroken(path=str(run.last), why="no state was saved from which it could go on")
+        raise RunBroken(path=str(run.last), why=Message("run.no_state"))
 
 
 def _export(run: Run, report: Reporter, orders: ControlChannel, options: argparse.Namespace) -> Event:
@@ -205,19 +207,12 @@ def _run_command(work: Callable[[], Event | int], report: Reporter, log: Path) -
     except Problem as problem:
         if isinstance(problem, WorkerFailed):
             _keep_traceback(log)
-        report(_failed(problem, log), keep=not isinstance(problem, RunInUse))
+        report(process_exit.from_problem(problem, log=log), keep=not isinstance(problem, RunInUse))
     except BaseException as error:
         _keep_traceback(log)
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        fields = {"what": "training", "why": f"{type(error).__name__}: {first}", "log": str(log)}
-        why = f"The training process ended with an error: {fields['why']}. Details are in {log}."
-        report(Failed(why=why, problem="WorkerFailed", fields=fields, log=str(log)))
+        report(process_exit.failed_event("training", f"{type(error).__name__}: {first}", log))
     return 1
-
-
-def _failed(problem: Problem, log: Path) -> Failed:
-    plain = {name: v if isinstance(v, (int, float)) else str(v) for name, v in problem.fields.items()}
-    return Failed(why=str(problem), problem=type(problem).__name__, fields=plain, log=str(log))
 
 
 def _keep_traceback(log: Path) -> None:

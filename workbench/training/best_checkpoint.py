@@ -9,6 +9,7 @@ from typing import Any
 
 import paddle
 
+from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite
 from workbench.core.runs.events import Checkpoint, Trouble
 from workbench.core.runs.run import Run
@@ -112,8 +113,8 @@ class BestCheckpoint:
             onnx_graph.write_onnx(net, self.recipe, self.run.best / "network.onnx", maps=True)
             save_settings(self.settings, self.run.best / MODEL_FILE)
         except OSError as error:
-            done = "Training goes on; the weights are kept."
-            self.report(Trouble(what=f"The network could not be made usable: {error}", done=done))
+            done = Message("training.weights_kept")
+            self.report(Trouble(what=Message("training.network_unusable", why=error), done=done))
             return
         self._usable_step = self.step
         self._written = time.perf_counter()

@@ -17,7 +17,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load as decode
 from safetensors.numpy import save as encode
 
-from workbench.core.json_files import NEWER, load_object
+from workbench.core.json_files import load_object
+from workbench.core.messages import Message
 from workbench.core.problems import RunBroken
 from workbench.core.project.storage import write_bytes, write_json
 from workbench.core.runs.run import Run
@@ -56,7 +57,9 @@ def load_last(run: Run) -> tuple[dict[str, Arrays], dict[str, Any]]:
         names = {str(stem): Path(name).name for stem, name in state["files"].items()}
         return {stem: load_arrays(run.last / name) for stem, name in names.items()}, state
     except (KeyError, TypeError, AttributeError) as error:
-        raise RunBroken(path=str(run.last / "state.json"), why=f"{error} is missing or damaged") from error
+        raise RunBroken(
+            path=str(run.last / "state.json"), why=Message("checkpoint.file_damaged", name=error)
+        ) from error
 
 
 def save_arrays(path: Path, arrays: Arrays, about: dict[str, Any]) -> None:
@@ -93,10 +96,10 @@ def _read_state(path: Path) -> dict[str, Any]:
     try:
         state = load_object(path, RunBroken, finite=False)
     except FileNotFoundError as error:
-        raise RunBroken(path=str(path), why="it does not exist") from error
+        raise RunBroken(path=str(path), why=Message("file.missing")) from error
     found = state.get("format")
     if not isinstance(found, int) or isinstance(found, bool) or not isinstance(state.get("files"), dict):
-        raise RunBroken(path=str(path), why="it holds no state of a training")
+        raise RunBroken(path=str(path), why=Message("checkpoint.no_state"))
     if found > _FORMAT:
-        raise RunBroken(path=str(path), why=NEWER)
+        raise RunBroken(path=str(path), why=Message("file.newer"))
     return state

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import paddle
 
+from workbench.core.messages import Message
 from workbench.core.problems import DeviceMissing
 from workbench.core.runs.launch import rank_of_this_process
 
@@ -57,12 +58,12 @@ def check(asked: str) -> str:
     """Return the requested device in lower case. Raise DeviceMissing if it does not exist on this machine."""
     asked = asked.strip().lower() or "auto"
     if not re.fullmatch(r"auto|cpu(:[1-9]\d?)?|gpu(:\d+(,\d+)*)?", asked):
-        why = "devices are called auto, cpu, gpu, gpu:0, for several cards gpu:0,1, for several processes cpu:2"
+        why = Message("device.names")
         raise DeviceMissing(device=asked, why=why)
     if asked.startswith("gpu"):
         cards, numbers = count_cards(), _numbers(asked)
         if len(set(numbers)) < len(numbers):
-            raise DeviceMissing(device=asked, why="a card can be named only once")
+            raise DeviceMissing(device=asked, why=Message("device.duplicate"))
         if max(numbers) >= cards:
             raise DeviceMissing(device=asked, why=_why_no_card(max(numbers), cards))
     return asked
@@ -98,7 +99,7 @@ def processor_name() -> str:
 
 def _why_no_card(number: int, cards: int) -> str:
     if not paddle.device.is_compiled_with_cuda():
-        return "the installed Paddle is the one for processors"
+        return Message("device.cpu_paddle")
     if not cards:
-        return "no NVIDIA card can be used here (is its driver installed?)"
-    return f"there are {cards} cards, numbered from 0, and no number {number}"
+        return Message("device.no_gpu")
+    return Message("device.no_such_gpu", n=cards, m=number)

@@ -18,6 +18,7 @@ import paddle
 
 from workbench.core.evaluation.metrics import SegmentationMeter, VerdictMeter
 from workbench.core.images.image_files import read
+from workbench.core.messages import Message
 from workbench.core.problems import MaskBroken, Problem
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -191,7 +192,7 @@ class Evaluator:
         if mask is None or mask.shape != image.shape[:2]:
             mask = annotation.load_mask(self.project, item.key, size)
         if mask is None:
-            raise MaskBroken(path=str(self.project.mask_path(item.key)), why="it is gone")
+            raise MaskBroken(path=str(self.project.mask_path(item.key)), why=Message("file.gone"))
         return image, mask
 
     def _choose(self, settings: ModelSettings, looks: list[_ImagePass]) -> ModelSettings:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.runs.events import Evaluated, Finished, Progress, Trouble
 from workbench.core.runs.pruning_plan import is_smaller
@@ -63,8 +64,8 @@ def _evaluate_all(stage: TrainingContext, usable: bool) -> dict[str, Any]:
             result["pruned"] = pruned
         stage.report(Evaluated(step=best.step, split="val", metrics=found.metrics, score=found.score, best=True))
         if found.metrics.get("only_background"):
-            what = "The network marks nothing at all on the held-out pictures, although there are defects on them."
-            stage.report(Trouble(what=what, done="Train longer, or label more defects."))
+            what = Message("training.only_background")
+            stage.report(Trouble(what=what, done=Message("training.train_longer")))
         stage.save_last()
     elif not stage.dataset.of("val"):
         best.choose_final(dataclasses.replace(best.settings, mirrored=settings.mirrored), best.score)
@@ -81,7 +82,7 @@ def _engine(stage: TrainingContext, usable: bool) -> Engine:
         try:
             return Predictor.open(stage.run.best, engine="onnx").engine
         except (EngineError, SettingsError, OSError) as error:
-            stage.report(Trouble(what=str(error), done="The network is checked in Paddle instead."))
+            stage.report(Trouble(what=Message.of(error), done=Message("training.checked_in_paddle")))
     return DygraphEngine(stage.learner.mean)
 
 
@@ -98,7 +99,7 @@ def _evaluate_split(
         nonlocal last
         if time.perf_counter() - last > 0.5:
             last = time.perf_counter()
-            stage.report(Progress(what="Looking at all held-out pictures", done=done, total=total))
+            stage.report(Progress(what=Message("progress.evaluating"), done=done, total=total))
 
     try:
         found = stage.judge.evaluate(
@@ -111,13 +112,13 @@ def _evaluate_split(
             most_seconds=None if most is None else most * len(items) / len(stage.dataset.of("val", "test")),
         )
     except (EngineError, Problem) as error:
-        stage.report(Trouble(what=str(error), done="The final score is missing; the model is kept."))
+        stage.report(Trouble(what=Message.of(error), done=Message("training.no_final_metric")))
         return None
     looked = 0 if found is None else len(found.keys)
     readable = len(items) - sum(item.key in stage.judge.skipped for item in items)
     if found is not None and looked < readable:
-        what = f"There was time to look at {looked} of the {readable} pictures of '{split}'."
-        stage.report(Trouble(what=what, done="The score is that of these."))
+        what = Message("training.partial_evaluation", n=looked, m=readable, split=split)
+        stage.report(Trouble(what=what, done=Message("training.metric_of_these")))
     return found
 
 
@@ -141,11 +142,11 @@ def compare_networks(stage: TrainingContext, found: Evaluation) -> dict[str, Any
             return None
         earlier, later = (Predictor.open(one.best, engine="onnx") for one in (run, stage.run))
         items = [item for item in stage.dataset.items if item.key in set(found.keys)]
-        stage.report(Progress(what="Comparing with the network before pruning", done=0, total=len(items)))
+        stage.report(Progress(what=Message("progress.comparing_pruned"), done=0, total=len(items)))
         was = stage.judge.evaluate(earlier.engine, earlier.settings, items, cancelled=lambda: stage.orders.stop)
         before = checkpoint.load_arrays(run.best / checkpoint.WEIGHTS)
     except (Problem, EngineError, SettingsError, OSError) as error:
-        stage.report(Trouble(what=str(error), done="What pruning has changed is not measured."))
+        stage.report(Trouble(what=Message.of(error), done=Message("training.pruning_not_measured")))
         return None
     if was is None:
         return None

@@ -11,6 +11,7 @@ import numpy as np
 import psutil
 
 from workbench.core.images.image_files import read
+from workbench.core.messages import Message
 from workbench.core.problems import MaskBroken, Problem
 from workbench.core.project import annotation
 from workbench.core.project.project import NOT_LABELED, Project
@@ -107,7 +108,7 @@ class ImageCache:
             return CachedImage(np.ascontiguousarray(resize_for_network(image, self.settings)), None, {})
         mask = annotation.load_mask(self.project, key, (image.shape[1], image.shape[0]))
         if mask is None:
-            raise MaskBroken(path=str(self.project.mask_path(key)), why="it is gone")
+            raise MaskBroken(path=str(self.project.mask_path(key)), why=Message("file.gone"))
         seen = resize_for_network(image, self.settings)
         mask = shrink_mask(mask, seen.shape[0], seen.shape[1])
         return CachedImage(seen, mask, find_spots(mask, seed=zlib.crc32(key.encode("utf-8", "surrogatepass"))))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import paddle
 
+from workbench.core.messages import Message
 from workbench.core.problems import RunBroken
 from workbench.training.device import is_out_of_memory
 from workbench.training.distributed.process_group import ProcessGroup
@@ -208,7 +209,7 @@ class Learner:
             table = self.optimizer._master_weights if kind == "master" else self.optimizer._accumulators.get(kind, {})
             tensor = table.get(owners[owner].name) if owner in owners else None
             if tensor is None or list(tensor.shape) != list(array.shape):
-                raise RunBroken(path="last/optimiser.safetensors", why=f"{name} does not fit this network")
+                raise RunBroken(path="last/optimiser.safetensors", why=Message("checkpoint.array_mismatch", name=name))
             tensor.set_value(array.astype(str(tensor.numpy().dtype)))
 
 
@@ -227,7 +228,7 @@ def load_weights(net: paddle.nn.Layer, arrays: Arrays, path: str, *, strict: boo
             tensor.set_value(paddle.to_tensor(array).astype(tensor.dtype))
             fitted += 1
         elif strict:
-            raise RunBroken(path=path, why=f"{name} is missing or does not fit this network")
+            raise RunBroken(path=path, why=Message("checkpoint.array_missing", name=name))
     return fitted
 
 

@@ -10,6 +10,7 @@ import hashlib
 import time
 from typing import Literal
 
+from workbench.core.messages import Message
 from workbench.core.problems import MaskUnknownClass, Problem
 from workbench.core.project.annotation import load_note
 from workbench.core.project.grouping import group_of_added
@@ -74,7 +75,7 @@ class LiveLabels:
             stage.report(LabelsAdded(step=step, picture=key, how="left out", why=str(why)))
             return
         except (Problem, OSError) as problem:
-            stage.report(Trouble(what=str(problem), done="What was known of it before is used on.", picture=key))
+            stage.report(Trouble(what=Message.of(problem), done=Message("labels.before_used"), picture=key))
             return
         if found is None:
             return
@@ -84,7 +85,7 @@ class LiveLabels:
             self._record()
         except Problem as problem:  # a label that is not recorded is not used for training
             stage.dataset.joined.pop()
-            stage.report(Trouble(what=str(problem), done="The label is not learned from.", picture=key))
+            stage.report(Trouble(what=Message.of(problem), done=Message("labels.not_used"), picture=key))
             return
         stage.ranks.send_command(Command.RELABEL, item=len(stage.dataset.joined) - 1)
         renew(stage, key)
@@ -106,8 +107,8 @@ class LiveLabels:
                 self.add_label(item.key)
         touched = {entry.item.key for entry in [*late, *stage.dataset.joined[count:]]}
         if touched:
-            what = f"Labels were changed since step {step}, from which this run goes on: {len(touched)} of them."
-            done = "It learns from them as they are now; steps that were lost are not repeated exactly."
+            what = Message("labels.changed_since", step=step, n=len(touched))
+            done = Message("labels.current_used")
             stage.report(Trouble(what=what, done=done))
 
     def _record(self) -> None:
@@ -121,7 +122,7 @@ class LiveLabels:
         dataset, project = self.stage.dataset, self.stage.project
         known = self._known(key)
         if known is not None and known.split != "train":
-            raise _Rejected("Validation image: the run uses the label it had at the start.")
+            raise _Rejected(Message("labels.validation_image"))
         drawn = key in {item.key for item in dataset.of("train")}
         note = load_note(project, key)
         try:
@@ -132,7 +133,7 @@ class LiveLabels:
         if item is None:
             return (known, "gone") if known is not None and drawn and self._spare(key) else None
         if dataset.model == "resnet" and item.verdict not in dataset.verdicts:
-            raise _Rejected("Its verdict is not one of those that this run learns.")
+            raise _Rejected(Message("labels.unknown_verdict"))
         self._drop_unknown_classes(item)
         if known is not None:
             same = (known.mask_hash, known.verdict) == (item.mask_hash, item.verdict)
@@ -141,9 +142,9 @@ class LiveLabels:
         held_out = dataset.of("val", "test")
         item.group = group_of_added(project, held_out, item, note)
         if note.pin in ("val", "test"):
-            raise _Rejected("A person has decided that it is held out.")
+            raise _Rejected(Message("labels.pinned"))
         if item.group in {other.group for other in held_out}:
-            raise _Rejected("It shows the same part as pictures that are held out.")
+            raise _Rejected(Message("labels.same_group"))
         return item, "new"
 
     def _known(self, key: str) -> Item | None:
@@ -167,7 +168,7 @@ class LiveLabels:
         known = {info.id for info in self.stage.dataset.classes}
         kept = [(id, pixels) for id, pixels in zip(item.classes, item.pixels) if id in known]
         if item.classes and not kept:
-            raise _Rejected("This class was added after the run started. It is used from the next run on.")
+            raise _Rejected(Message("labels.new_class"))
         item.classes, item.pixels = [id for id, _ in kept], [pixels for _, pixels in kept]
 
     def _spare(self, key: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import paddle
 from paddle import nn
 
+from workbench.core.messages import Message
 from workbench.core.problems import BadSettings, RunBroken
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.network_stats import ENCODERS, encoder_widths
@@ -90,7 +91,7 @@ def settings(
     thresholds, min_area: per class of the dataset; empty before they are chosen. Raise BadRecipe, RunBroken.
     """
     if not len(settings.mean) == len(settings.std) == settings.channels:
-        why = f"mean and std need one number for each of the {settings.channels} channels"
+        why = Message("settings.channel_numbers", n=settings.channels)
         raise BadSettings(key="mean", value=settings.mean, why=why)
     seen = {
         "channels": settings.channels,

@@ -16,6 +16,7 @@ import numpy as np
 import paddle
 from paddle.amp.auto_cast import amp_global_state
 
+from workbench.core.messages import Message
 from workbench.core.problems import BadSettings
 from workbench.training.device import Device
 from workbench.training.optimizers import clip_gradients
@@ -35,20 +36,21 @@ class PrecisionChoice:
 def choose(asked: str, device: Device) -> PrecisionChoice:
     """Return the number type for a requested precision on this device. Raise BadRecipe if it is not supported."""
     if not device.is_gpu:
-        reason = "A processor trains in 32 bits: Paddle has no mixed precision there."
-        return PrecisionChoice("fp32", reason if asked in ("auto", "fp32") else f"{reason} {asked} was asked for.")
+        if asked in ("auto", "fp32"):
+            return PrecisionChoice("fp32", Message("precision.cpu"))
+        return PrecisionChoice("fp32", Message("precision.cpu_asked", asked=asked))
     if asked == "fp32":
-        return PrecisionChoice("fp32", "Chosen by hand.")
+        return PrecisionChoice("fp32", Message("plan.manual"))
     if asked == "auto":
         if device.capability >= _LEAST_CAPABILITY["fp16"]:
-            return PrecisionChoice("fp16", "This card multiplies 16-bit numbers several times faster.")
-        return PrecisionChoice("fp32", "This card is too old to gain from 16-bit numbers.")
+            return PrecisionChoice("fp16", Message("precision.gpu_fp16"))
+        return PrecisionChoice("fp32", Message("precision.gpu_old"))
     least = _LEAST_CAPABILITY[asked]
     if device.capability < least:
         have = ".".join(map(str, device.capability))
         need = ".".join(map(str, least))
-        raise BadSettings(key="precision", value=asked, why=f"it needs compute capability {need}; this card has {have}")
-    return PrecisionChoice(asked, "Chosen by hand.")
+        raise BadSettings(key="precision", value=asked, why=Message("precision.capability", need=need, have=have))
+    return PrecisionChoice(asked, Message("plan.manual"))
 
 
 class Scaler(paddle.amp.GradScaler):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from paddle.profiler import Profiler, ProfilerTarget
 
+from workbench.core.messages import Message
 from workbench.core.project.storage import write_text
 from workbench.core.runs.events import Profiled
 from workbench.core.runs.run import Run
@@ -72,7 +73,7 @@ class StepProfiler:
         kinds = sum_kinds(operations)
         total = sum(kinds.values()) or 1.0
         shares = ", ".join(f"{kind} {ms / total:.0%}" for kind, ms in list(kinds.items())[:3])
-        what = f"A step takes {each:.0f} ms, {waited / max(1e-9, each):.0%} of it waiting for pictures; {shares}."
+        what = Message("profiler.step", ms=f"{each:.0f}", share=f"{waited / max(1e-09, each):.0%}", shares=shares)
         self.report(Profiled(what=what, folder=FOLDER))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import paddle
 
 from workbench.core.json_files import to_dataclass
+from workbench.core.messages import Message
 from workbench.core.problems import RunBroken
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
@@ -155,7 +156,9 @@ class TrainingContext:
             self.budget.reserve = self.course.reserve or self.budget.reserve
             self.sampler.halve(self.course.halvings)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, SettingsError) as error:
-            raise RunBroken(path=str(self.run.last / "state.json"), why=f"a value is damaged ({error})") from error
+            raise RunBroken(
+                path=str(self.run.last / "state.json"), why=Message("checkpoint.value_damaged", why=error)
+            ) from error
         self.loader.restart()
         return state
 
@@ -167,11 +170,11 @@ class TrainingContext:
         state = self.load_last()
         elapsed = state.get("elapsed")
         if type(elapsed) not in (int, float) or not 0 <= elapsed < 1e10:
-            raise RunBroken(path=str(self.run.last / "state.json"), why="it names no elapsed time")
+            raise RunBroken(path=str(self.run.last / "state.json"), why=Message("checkpoint.no_time"))
         self.clock.continue_from(elapsed)
         if state.get("recipe") != checkpoint.settings_hash(self.recipe):
-            what = "The recipe was changed after this run had begun."
-            self.report(Trouble(what=what, done="It goes on with the new recipe."))
+            what = Message("training.settings_changed")
+            self.report(Trouble(what=what, done=Message("training.new_settings_used")))
 
 
 def prepare(

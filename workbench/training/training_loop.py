@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 
+from workbench.core.messages import Message
 from workbench.core.problems import Problem, WorkerFailed
 from workbench.core.runs.dataset import SPLITS
 from workbench.core.runs.events import Checkpoint, Finished, Started, Step, Trouble
@@ -150,27 +151,27 @@ class TrainingLoop:
         release_memory(stage.device)
         try:
             stage.learner.split(stage.recipe.batch // stage.ranks.size)
-            done = f"Each batch is now computed in {stage.learner.parts} parts, with the same result."
+            done = Message("training.batch_in_parts", n=stage.learner.parts)
         except OutOfMemory:
             if not stage.halve_patch():
-                why = "the memory does not suffice even for one small patch or picture; choose a smaller network"
-                raise WorkerFailed(what="training", why=why, log=str(stage.run.log_path)) from None
-            done = f"The patches are now of {stage.sampler.side} pixels, which show less of what is around a defect."
-        stage.report(Trouble(what=f"The memory of {stage.device.name} did not suffice.", done=done))
+                why = Message("training.memory_too_small")
+                raise WorkerFailed(what=Message("process.training"), why=why, log=str(stage.run.log_path)) from None
+            done = Message("training.patch_reduced", n=stage.sampler.side)
+        stage.report(Trouble(what=Message("training.out_of_memory", device=stage.device.name), done=done))
 
     def roll_back(self) -> None:
         course = self.stage.course
         rollbacks, factor, step = course.rollbacks + 1, course.rate_factor / 2, course.step
         if rollbacks > _MOST_ROLLBACKS:
-            why = f"the numbers ran away {rollbacks} times, although the learning rate was halved each time"
-            raise WorkerFailed(what="training", why=why, log=str(self.stage.run.log_path))
+            why = Message("training.diverged_repeatedly", n=rollbacks)
+            raise WorkerFailed(what=Message("process.training"), why=why, log=str(self.stage.run.log_path))
         self.stage.load_last()
         self.stage.ranks.send_command(Command.LOAD)
         self.stage.ranks.share(self.stage.learner.net)  # all have loaded `last/` before it is overwritten
         self.stage.course.rollbacks, self.stage.course.rate_factor = rollbacks, factor
         self.skipped_in_row = 0
-        done = f"Went back to step {self.stage.course.step}; the learning rate is halved."
-        self.stage.report(Trouble(what=f"The numbers ran away at step {step}.", done=done))
+        done = Message("training.rolled_back", n=self.stage.course.step)
+        self.stage.report(Trouble(what=Message("training.diverged", n=step), done=done))
 
     # --- between steps ---------------------------------------------------------------------------
 
@@ -209,27 +210,27 @@ class TrainingLoop:
     def report_left_out(self) -> None:
         """Report labelled images excluded when the run was created."""
         left_out = self.stage.dataset.skipped
-        done = "It is left out; the training goes on with the others."
+        done = Message("training.image_left_out")
         for each in left_out[:_MOST_NAMED]:
             self.stage.report(Trouble(what=each.why, done=done, picture=each.key))
         if (more := len(left_out) - _MOST_NAMED) > 0:
-            what = f"{more} further labelled pictures cannot be used."
-            self.stage.report(Trouble(what=what, done="They are left out; the training goes on with the others."))
+            what = Message("training.more_unusable", n=more)
+            self.stage.report(Trouble(what=what, done=Message("training.images_left_out")))
 
     def report_broken(self) -> None:
         broken = {**self.stage.sampler.cache.broken, **self.stage.judge.skipped}
         for key in broken.keys() - self.named:
             self.named.add(key)
-            done = "It is left out; the training goes on with the others."
-            self.stage.report(Trouble(what=str(broken[key]), done=done, picture=key))
+            done = Message("training.image_left_out")
+            self.stage.report(Trouble(what=Message.of(broken[key]), done=done, picture=key))
 
     def save(self) -> None:
         self.stage.ranks.wait_idle()
         try:
             self.stage.save_last()
         except Problem as problem:
-            done = "The training goes on; saving is tried again in a minute."
-            self.stage.report(Trouble(what=str(problem), done=done))
+            done = Message("training.save_retried")
+            self.stage.report(Trouble(what=Message.of(problem), done=done))
         else:
             self.saved_step = self.stage.course.step
             self.stage.report(Checkpoint(step=self.saved_step, which="last"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite
 from workbench.core.runs.dataset import Item
 from workbench.core.runs.events import Evaluated, Trouble
@@ -54,7 +55,7 @@ def _keep(stage: TrainingContext, settings: ModelSettings, score: float | None) 
     try:
         stage.best.store(stage.learner.mean, settings, step=stage.course.step, score=score)
     except CannotWrite as problem:
-        stage.report(Trouble(what=str(problem), done="The training goes on; the best weights so far stay."))
+        stage.report(Trouble(what=Message.of(problem), done=Message("training.best_kept")))
         return False
     return True
 
@@ -73,8 +74,8 @@ def _plan_end(stage: TrainingContext, found: Evaluation) -> None:
 
 def _warn(stage: TrainingContext, found: Evaluation) -> None:
     if found.metrics.get("only_background") and (stage.progress > 0.3 or stage.course.round):
-        what = "The network marks nothing at all on the held-out pictures, although there are defects on them."
-        done = "It may still begin to. If it does not: more minutes, or more labelled defects."
+        what = Message("training.only_background")
+        done = Message("training.may_still_begin")
         stage.report(Trouble(what=what, done=done))
 
 

@@ -25,6 +25,7 @@ from workbench.core.label_next.uncertainty import (
     region_certainties,
     unsure,
 )
+from workbench.core.messages import Message
 from workbench.core.project.grouping import parts
 from workbench.core.project.project import Grouping
 from workbench.inference.io.image_io import write_png
@@ -134,7 +135,7 @@ def test_of_a_rare_class_what_is_found_comes_first_and_of_a_common_one_what_is_d
     ]
     rare, common = (rank(asked, labelled, 4) for labelled in (NOTHING, MANY))
     assert rare[0].key == "found"
-    assert str(rare[0].whys[0]) == "Perhaps bright, of which 0 pictures are labelled"
+    assert str(rare[0].whys[0]) == "Possibly bright; only 0 images of it are labeled"
     assert [entry.key for entry in common] == ["three", "one", "found", "sure"]
     assert [str(entry.whys[0]) for entry in common[:3]] == [
         "Unsure about 3 regions",
@@ -259,7 +260,7 @@ def test_what_is_unlike_anything_labelled_is_told():
     labelled = LabeledImage(features[:20])
     candidates = [Candidate(f"known {n}", features[n]) for n in range(20)] + [Candidate("new", features[20])]
     first = rank(candidates, labelled, 1)[0]
-    assert first.key == "new" and str(first.whys[0]) == "Unlike anything labelled"
+    assert first.key == "new" and str(first.whys[0]) == "Unlike all labeled images"
 
 
 def test_a_contradiction_comes_before_doubt():
@@ -273,7 +274,7 @@ def test_a_contradiction_comes_before_doubt():
         NOTHING,
         2,
     )
-    assert entries[0].key == "good" and str(entries[0].whys[0]) == "dark found, label says good"
+    assert entries[0].key == "good" and str(entries[0].whys[0]) == "dark predicted, labeled as good"
 
 
 def test_verdicts_are_ranked_by_their_margin():
@@ -312,10 +313,9 @@ def test_ten_thousand_pictures_are_ranked():
     assert len({entry.key for entry in entries}) == 30
 
 
-def test_every_reason_has_its_words():
-    for kind, pattern in label_ranking.SAYS.items():
-        names = {name: "X" for name in ("name", "said", "labelled", "other", "n")}
-        assert str(label_ranking.RankReason(kind, names)) == pattern.format(**names)
+def test_reason_is_its_message():
+    reason = label_ranking.RankReason("rare", {"name": "dent", "n": 2})
+    assert str(reason) == Message("queue.rare", name="dent", n=2) == "Possibly dent; only 2 images of it are labeled"
 
 
 # --- the survey -------------------------------------------------------------------------------------

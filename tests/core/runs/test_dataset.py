@@ -65,7 +65,8 @@ def test_where_there_are_few_defects_all_of_them_are_learned_from(project):
     dataset = collect(project, "unet")
     assert not dataset.of("val", "test") and len(dataset.of("train")) == 39
     assert dataset.held_out_note == (
-        "All 9 pictures with defects are learned from, so there is no score: from 10 on, some are held out."
+        "All 9 images with defects are used for training, so there are no metrics. "
+        "From 10 such images on, some are used for validation."
     )
     fill_project(project, 10)
     assert len([item for item in collect(project, "unet").of("val") if item.classes]) == 2
@@ -121,12 +122,12 @@ def test_a_network_that_has_learned_from_every_part_has_no_score(project):
     keys = fill_project(project, 4)
     project.file.grouping = Grouping(rule="each")
     dataset = collect(project, "unet", keys)
-    assert not dataset.of("val", "test") and "no score is shown" in dataset.held_out_note
+    assert not dataset.of("val", "test") and "no metrics" in dataset.held_out_note
     annotation.save_note(project, keys[0], annotation.Note(status="done", pin="val"))
     dataset = collect(project, "unet", keys)
     assert [item.key for item in dataset.of("val")] == keys[:1]
     assert dataset.held_out_note == (
-        "The network has learned from 1 of the held-out pictures before: the scores are too good."
+        "The initial model was trained on 1 of the validation/test images, so the metrics are too optimistic."
     )
 
 
@@ -188,21 +189,21 @@ def test_a_verdict_of_a_single_picture_hinders_no_training(project):
     assert [each.key for each in dataset.skipped] == keys[:1] and "doubt" in dataset.skipped[0].why
     for key in keys[1:6]:
         annotation.save_note(project, key, annotation.Note())
-    with pytest.raises(problems.NoVerdicts, match="7 pictures in 2 kinds"):
+    with pytest.raises(problems.NoVerdicts, match="7 images with 2 different verdicts"):
         collect(project, "resnet")
 
 
 def test_few_held_out_pictures_are_said(project):
     fill_project(project, 12)
     dataset = collect(project, "unet")
-    assert dataset.of("val") and "held out" in dataset.held_out_note
+    assert dataset.of("val") and "metrics are rough" in dataset.held_out_note
 
 
 def test_one_part_alone_gives_no_score(project):
     fill_project(project, 4)
     project.file.grouping = Grouping(rule="pattern", pattern="lot(.)")
     dataset = collect(project, "unet")
-    assert not dataset.of("val", "test") and "no score" in dataset.held_out_note
+    assert not dataset.of("val", "test") and "no metrics" in dataset.held_out_note
 
 
 def test_verdicts_split_by_kind(labelled):

@@ -177,6 +177,6 @@ def test_a_run_that_begins_with_another_has_its_network(project, model, settings
     before = first.settings()
     for key in ("widths", "stem", "local_contrast", "scale", "depth", "width", "channels"):
         assert getattr(on, key) == getattr(before, key), key
-    assert len(on.mean) == 3 and on.reasons["width"] == "As in the run that it begins with."
+    assert len(on.mean) == 3 and on.reasons["width"] == "Same as in the initial run."
     by_hand = create_run(project, request(model, epochs=1, device="cpu", start_from=first.name, width=1.0)).settings()
     assert by_hand.width == 1.0

@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from workbench.core.messages import Message
 from workbench.core.runs.events import Evaluated, Failed, Finished, Started, Step
 from workbench.core.runs.run_health import SILENT, HealthFinding, RunState, diagnose
 from workbench.core.runs.system_stats import GpuSample, SystemSample
@@ -136,7 +137,7 @@ def test_the_machine_while_it_is_at_work():
 
 
 def test_few_held_out_pictures_and_all_well():
-    few = dataclasses.replace(STARTED, held_out_note="Only 3 pictures are held out: the scores are rough.")
+    few = dataclasses.replace(STARTED, held_out_note=Message("dataset.few_images_held_out", n=3))
     assert told(few, *steps()) == HealthFinding("few_held_out", "info", {"note": few.held_out_note})
     assert told(STARTED, *steps(), look(1, 0.4)) == HealthFinding("well", "good")
     assert told(STARTED, *steps(), Failed(why="x")).kind == "well"  # the failure itself is told elsewhere

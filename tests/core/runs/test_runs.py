@@ -78,7 +78,7 @@ def test_what_is_chosen_by_hand_stays(labelled):
     run = create_run(labelled, request("unet", epochs=1, **parse_settings(["patch=64", "widths=[8,16]", "stem=1"])))
     recipe = run.settings()
     assert (recipe.patch, recipe.widths, recipe.stem) == (64, [8, 16], 1)
-    assert "by hand" in recipe.reasons["patch"]
+    assert "manually" in recipe.reasons["patch"]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_resumed_run_has_not_ended(tmp_path):
     assert run.ending() is None and len(list(run.events())) == 3
 
 
-@pytest.mark.parametrize("name", ["recipe_path", "dataset_path"])
+@pytest.mark.parametrize("name", ["settings_path", "dataset_path"])
 def test_a_broken_run_file_is_named(labelled, name):
     run = create_run(labelled, request("unet", epochs=1))
     getattr(run, name).write_text("{")

@@ -207,7 +207,7 @@ def test_a_bomb_is_not_unpacked(project):
     pixels = base64.b64encode(zlib.compress(bytes(50 << 20), 9)).decode()
     region = {"class_id": 1, "x": 0, "y": 0, "width": 160, "height": 120, "score": 0.5, "pixels": pixels}
     path.write_text(json.dumps({**json.loads(path.read_text()), "regions": [region]}))
-    with pytest.raises(SuggestionsBroken, match="fill its box"):
+    with pytest.raises(SuggestionsBroken, match="fill its bounding box"):
         load_stored(project, "a.png")
 
 

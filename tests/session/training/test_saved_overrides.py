@@ -38,12 +38,12 @@ def test_plan_equals_the_settings_of_a_run(wishes, opened, qtbot):
     with qtbot.waitSignal(wishes.planned, timeout=10_000) as told:
         wishes.plan("unet", {"minutes": 3.0, "device": "cpu", "batch": 5}, anew=True)
     recipe = told.args[0]
-    assert recipe.batch == 5 and recipe.reasons["batch"] == "Chosen by hand." and recipe.reasons["patch"]
+    assert recipe.batch == 5 and recipe.reasons["batch"] == "Changed manually." and recipe.reasons["patch"]
     run = create_run(opened.project, request("unet", minutes=3.0, device="cpu", batch=5))
     assert run.settings() == recipe
     with qtbot.waitSignal(wishes.planned, timeout=10_000) as told:
         wishes.plan("unet", {"minutes": 3.0, "device": "cpu"}, anew=False)
-    assert told.args[0].batch != 5 or told.args[0].reasons["batch"] != "Chosen by hand."
+    assert told.args[0].batch != 5 or told.args[0].reasons["batch"] != "Changed manually."
 
 
 def test_plan_depends_on_the_initial_run(wishes, opened, qtbot, monkeypatch):

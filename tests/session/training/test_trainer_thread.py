@@ -255,7 +255,7 @@ def test_end_of_a_killed_followed_run_is_noticed(begin, run, orphan, qtbot):
     orphan.send_signal(signal.SIGKILL)
     orphan.wait()
     ending = wait_end(qtbot, thread)
-    assert isinstance(ending, Failed) and "has not said why" in ending.why
+    assert isinstance(ending, Failed) and "left no report" in ending.why
 
 
 def test_past_run_is_replayed(begin, run, qtbot):
@@ -279,14 +279,14 @@ def test_past_run_is_replayed(begin, run, qtbot):
     [
         (-9, "", "SIGKILL"),
         (137, "", "SIGKILL"),
-        (-11, "", "crashed by signal 11"),
+        (-11, "", "crashed with signal 11"),
         (-15, "", "ended by signal 15"),
         (1, "x\nMemoryError\n", "ran out of memory"),
         (1, "ResourceExhaustedError: Out of memory error on GPU 0.\n", "out of memory"),
         (3221225477, "", "access violation"),
         (0, "", "exit code 0"),
-        (2, "  \nlast line\n\n", "last words were: last line"),
-        (None, "", "process is gone"),
+        (2, "  \nlast line\n\n", "last output: last line"),
+        (None, "", "no longer exists"),
     ],
 )
 def test_cause_of_every_exit(code, log, words):

@@ -264,12 +264,14 @@ def test_failure_is_read_from_the_launcher_log(tmp_path):
     run = Run(tmp_path)
     run.ranks.mkdir()
     (run.ranks / "launcher.log").write_text("no such module\n")
-    assert "exit code 1; its last words were: no such module" in str(rank_launcher._failure(run, 1))
+    assert "exit code 1; last output: no such module" in str(rank_launcher._failure(run, 1))
     words = "Container rank 3 status failed cmd ['python', '-m', 'x y'] code -11 log /tmp/workerlog.3"
     (run.ranks / "launcher.log").write_text(f"LAUNCH ERROR 2026-01-01 Container failed !!!\n{words}\n")
     (run.ranks / "rank-3.log").write_text("Segmentation fault\n")
     told = rank_launcher._failure(run, 1)
-    assert "process 4: it crashed by signal 11" in str(told) and str(told.fields["log"]).endswith("rank-3.log")
+    assert "process 4: the process crashed with signal 11" in str(told) and str(told.fields["log"]).endswith(
+        "rank-3.log"
+    )
 
 
 def test_failure_in_one_process_fails_in_all(peer):
@@ -384,7 +386,7 @@ def test_each_process_uses_its_assigned_gpu(cards, monkeypatch):
     monkeypatch.setenv("FLAGS_selected_gpus", "5")
     with pytest.raises(problems.DeviceMissing, match="no number 5"):
         device.choose("auto")
-    for asked, words in (("gpu:0,2", "no number 2"), ("gpu:1,1", "only once")):
+    for asked, words in (("gpu:0,2", "no GPU 2"), ("gpu:1,1", "named twice")):
         with pytest.raises(problems.DeviceMissing, match=words):
             device.check(asked)
 

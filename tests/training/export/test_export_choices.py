@@ -114,11 +114,16 @@ def found(**times: float | None) -> dict:
     ("times", "target", "first", "words"),
     [
         ({"onnx": 9.0, "openvino": 7.0}, None, "openvino", "openvino was the quickest"),
-        ({"onnx": 9.0, "int8": 3.0}, None, "onnx", "of those with 32 bits"),
+        ({"onnx": 9.0, "int8": 3.0}, None, "onnx", "of the 32-bit formats"),
         ({"onnx": 9.0, "int8": 3.0}, 10, "onnx", "onnx was the quickest"),
-        ({"onnx": 9.0, "int8": 3.0, "bf16": 4.0}, 5, "int8", "Only int8, with fewer bits, reaches the 5 ms"),
-        ({"onnx": 9.0, "int8": 6.0}, 5, "onnx", "Nothing reaches the 5 ms"),
-        ({"int8": 6.0, "bf16": 5.0}, None, "bf16", "Only formats with fewer bits"),
+        (
+            {"onnx": 9.0, "int8": 3.0, "bf16": 4.0},
+            5,
+            "int8",
+            "Only int8, in reduced precision, reaches the requested 5 ms",
+        ),
+        ({"onnx": 9.0, "int8": 6.0}, 5, "onnx", "No format reaches the requested 5 ms"),
+        ({"int8": 6.0, "bf16": 5.0}, None, "bf16", "only formats in reduced precision"),
         ({"onnx": None, "paddle": 50.0}, None, "paddle", "paddle was the quickest"),
     ],
 )
@@ -164,7 +169,7 @@ BEFORE = {"pictures": 9, "dice": 0.8, "found": 50, "defects": 60, "false_per_pic
     ("after", "why"),
     [
         ({**BEFORE, "dice": 0.785, "found": 49}, ""),
-        ({**BEFORE, "dice": 0.77}, "Dice on labelled pictures falls from 0.800 to 0.770"),
+        ({**BEFORE, "dice": 0.77}, "Dice on labeled images falls from 0.800 to 0.770"),
         ({**BEFORE, "dice": None}, "to nothing"),
         ({**BEFORE, "found": 48}, "finds 48 of 60 labelled defects instead of 50"),
         (None, "no labelled picture"),

@@ -1,4 +1,4 @@
-"""The card of a model: its numbers are those of the held-out pictures, and it says what it does not know."""
+"""Model cards: metrics of the validation/test images, limitations, escaping."""
 
 from __future__ import annotations
 
@@ -30,10 +30,9 @@ from workbench.training.model_card.card_document import (
     ModelCard,
     Points,
     Table,
-    to_markdown,
 )
 from workbench.training.model_card.card_evaluation import HoldoutResult, evaluate_holdout
-from workbench.training.model_card.card_writer import CARD_FILE, README_FILE, to_html, write_card
+from workbench.training.model_card.card_writer import CARD_FILE, README_FILE, to_html, to_markdown, write_card
 from workbench.training.model_card.provenance import CardSources
 from workbench.training.operating_point_origin import OperatingPointOrigin
 
@@ -50,7 +49,7 @@ def project_of(run: Run) -> Project:
 
 
 class Page(HTMLParser):
-    """Every tag that opens must close, and nothing may come from elsewhere."""
+    """Parser that checks that all tags are closed, and collects the sources of images and links."""
 
     EMPTY = {"meta", "img", "br", "i", "rect"}
 
@@ -72,7 +71,7 @@ class Page(HTMLParser):
             assert self.open.pop() == tag
 
 
-def test_the_card_tells_what_the_run_measured(trained, export):
+def test_card_holds_metrics_of_run(trained, export):
     (export / "latency.json").write_text(
         json.dumps(
             {
@@ -90,15 +89,14 @@ def test_the_card_tells_what_the_run_measured(trained, export):
     for words in (
         trained.name,
         "scratch",
-        "`val`",
         f"{metrics['any_defect']['dice']:.3f}",
         "3.99",
         "4.2",
         "Some processor",
         f"{regions['found']} of {regions['defects']}",
         labels_revision(dataset),
-        "8-bit grey",
-        f"held out: `{dataset.held_out_hash}`",
+        "8-bit gray",
+        f"validation and test: `{dataset.held_out_hash}`",
         "too few for an interval",
     ):
         assert words in text, words
@@ -110,44 +108,44 @@ def test_the_card_tells_what_the_run_measured(trained, export):
     assert len(page.sources) == len(re.findall(r"^\* `.*`: .*(missed|alarm|Dice)", text, re.M))
 
 
-def test_verdicts_have_a_card_too(trained_resnet, tmp_path):
+def test_card_of_verdicts(trained_resnet, tmp_path):
     folder = Path(shutil.copytree(trained_resnet.best, tmp_path / "export"))
     write_card(folder, trained_resnet, project_of(trained_resnet), PARITY, {})
     text = (folder / README_FILE).read_text("utf-8")
     metrics = trained_resnet.ending().result["metrics"]
     right = round(metrics["accuracy"] * metrics["pictures"])
-    assert f"{right} of {metrics['pictures']}" in text and "It always says one of OK, NG" in text
+    assert f"{right} of {metrics['pictures']}" in text and "Every image is predicted as one of OK, NG" in text
     rows = metrics["confusion"]["rows"]
     assert f"| OK | {rows[0][0]} | {rows[0][1]} |" in text and f"| NG | {rows[1][0]} | {rows[1][1]} |" in text
     Page((folder / CARD_FILE).read_text("utf-8"))
 
 
-def test_a_band_in_which_no_verdict_is_given_is_told_of(trained_resnet, tmp_path):
+def test_card_explains_unsure_verdicts(trained_resnet, tmp_path):
     folder = Path(shutil.copytree(trained_resnet.best, tmp_path / "export"))
-    surest = sorted(each.confidence for each in looked_at(trained_resnet, folder).verdicts)
+    surest = sorted(each.confidence for each in evaluated(trained_resnet, folder).verdicts)
     least = (surest[0] + surest[1]) / 2  # one picture lies below
     save_settings(replace(load_settings(folder / MODEL_FILE), unsure=least), folder / MODEL_FILE)
-    found = looked_at(trained_resnet, folder)
-    wrong = sum(each.truth != each.said for each in found.verdicts if each.confidence >= least)
+    found = evaluated(trained_resnet, folder)
+    wrong = sum(each.truth != each.predicted for each in found.verdicts if each.confidence >= least)
     for language, words in (
         (
             "en",
             (
-                "It always says one of",
-                "called one of OK, NG all the same, or “unsure”",
-                f"1 of {len(surest)} are “unsure”",
-                f"of the {len(surest) - 1} that get a verdict {wrong} are wrong",
+                "Every image is predicted as one of",
+                "is predicted as one of OK, NG or as “unsure”",
+                f"1 of {len(surest)} images are “unsure”",
+                f"{wrong} of the other {len(surest) - 1} verdicts are wrong",
                 "This operating point was set manually in the evaluation.",
             ),
         ),
         (
             "zh_CN",
             (
-                "它总会说出",
-                "仍会说出 OK, NG 中的一个，或“unsure”",
-                f"{len(surest)} 张中有 1 张为“unsure”",
-                f"给出判定的 {len(surest) - 1} 张中有 {wrong} 张判错",
-                "这个工作点由人在审查中选定。",
+                "每张图片都会被预测为",
+                "会被预测为 OK, NG 之一或“unsure”",
+                f"{len(surest)} 张图片中有 1 张为“unsure”",
+                f"其余 {len(surest) - 1} 个判定中有 {wrong} 个错误",
+                "此工作点是在评估中手动设定的。",
             ),
         ),
     ):
@@ -160,41 +158,39 @@ def test_a_band_in_which_no_verdict_is_given_is_told_of(trained_resnet, tmp_path
             point=OperatingPointOrigin("review"),
             language=language,
         )
-        text = (folder / README_FILE).read_text("utf-8")
-        assert words[0] not in text and [one for one in words[1:] if one not in text] == []
+        content = (folder / README_FILE).read_text("utf-8")
+        assert words[0] not in content and [text for text in words[1:] if text not in content] == []
 
 
 @pytest.mark.parametrize(
-    ("point", "honest"),
+    ("point", "statement"),
     [
-        (OperatingPointOrigin("training", ("val",)), "they had no say in any choice"),
-        (OperatingPointOrigin("review", ("val",)), "they had no say in any choice"),
-        (OperatingPointOrigin("review", ("test",)), "its operating point was chosen by them"),
-        (OperatingPointOrigin("export", ("val", "test")), "its operating point was chosen by them"),
-        (OperatingPointOrigin("export"), "they had no say in any choice"),
+        (OperatingPointOrigin("training", ("val",)), "were not used for training or for any choice"),
+        (OperatingPointOrigin("review", ("val",)), "were not used for training or for any choice"),
+        (OperatingPointOrigin("review", ("test",)), "The operating point was chosen on them"),
+        (OperatingPointOrigin("export", ("val", "test")), "The operating point was chosen on them"),
+        (OperatingPointOrigin("export"), "were not used for training or for any choice"),
     ],
 )
-def test_test_pictures_by_which_the_point_was_chosen_did_have_a_say(trained, point, honest):
+def test_card_names_images_of_operating_point(trained, point, statement):
     dataset = trained.dataset()
     for item in dataset.of("val"):
         item.split = "test"
     predictor = Predictor.open(trained.best)
     found = evaluate_holdout(project_of(trained), dataset, predictor)
-    text = to_markdown(make_card(CardSources(trained, dataset, predictor.settings, found, PARITY, point=point)))
-    said = [
-        words for words in ("they had no say in any choice", "its operating point was chosen by them") if words in text
-    ]
-    assert said == [honest]
-    told = point.chosen_by in ("review", "export")
-    assert ("operating point in review" in text or "operating point was asked for" in text) == told
-    assert ("pictures of `val` and `test`." in text) == (len(point.chosen_on) == 2)
+    content = to_markdown(make_card(CardSources(trained, dataset, predictor.settings, found, PARITY, point=point)))
+    statements = ("were not used for training or for any choice", "The operating point was chosen on them")
+    assert [text for text in statements if text in content] == [statement]
+    named = point.chosen_by in ("review", "export")
+    assert ("set manually in the evaluation" in content or "requested for the export" in content) == named
+    assert ("validation and test images." in content) == (len(point.chosen_on) == 2)
 
 
-def looked_at(run: Run, folder: Path) -> HoldoutResult:
+def evaluated(run: Run, folder: Path) -> HoldoutResult:
     return evaluate_holdout(project_of(run), run.dataset(), Predictor.open(folder))
 
 
-def test_labels_that_changed_and_pictures_that_are_gone_are_said(trained, tmp_path):
+def test_card_counts_changed_labels_and_missing_images(trained, tmp_path):
     run = Run(shutil.copytree(trained.project_root, tmp_path / "copy") / "runs" / trained.name)
     changed, gone, *_ = [item.key for item in run.dataset().of("val")]
     with Project.open(run.project_root) as project:
@@ -205,10 +201,10 @@ def test_labels_that_changed_and_pictures_that_are_gone_are_said(trained, tmp_pa
     assert found.split == "val" and found.changed == 1 and found.unreadable == 1
     assert len(found.facts) == found.total - 1
     text = to_markdown(make_card(CardSources(run, run.dataset(), Predictor.open(run.best).settings, found, PARITY)))
-    assert "1 labels were changed" in text and "1 held-out pictures are left out" in text
+    assert "1 labels were changed" in text and "1 images are not included" in text
 
 
-def test_without_held_out_pictures_no_number_is_invented(trained, tmp_path):
+def test_card_without_validation_images_has_no_metrics(trained, tmp_path):
     dataset = trained.dataset()
     for item in dataset.items:
         item.split = "train"
@@ -217,10 +213,10 @@ def test_without_held_out_pictures_no_number_is_invented(trained, tmp_path):
     card = make_card(CardSources(trained, dataset, predictor.settings, found, PARITY))
     good = next(section for section in card.sections if section.title == "Performance")
     assert card.headlines == [] and [type(block) for block in good.blocks] == [CardText]
-    assert "no labelled pictures were held out" in to_markdown(card)
+    assert "no labeled validation or test images" in to_markdown(card)
 
 
-def test_one_that_is_told_to_end_ends(trained):
+def test_evaluation_can_be_cancelled(trained):
     def tick(share: float) -> None:
         raise KeyboardInterrupt
 
@@ -228,7 +224,7 @@ def test_one_that_is_told_to_end_ends(trained):
         evaluate_holdout(project_of(trained), trained.dataset(), Predictor.open(trained.best), tick=tick)
 
 
-def test_what_people_have_named_stays_text():
+def test_names_are_escaped():
     nasty = '<script>alert("1")</script> | `x` <!-- content -->'
     rows = [[nasty, CardShare(1, 3), CardShare(0, 0)]]
     card = ModelCard(
@@ -236,7 +232,7 @@ def test_what_people_have_named_stays_text():
     )
     html = to_html(card)
     Page(html)
-    assert "<script" not in html and html.count("&lt;script&gt;") >= 5 and "33 % (6 to 79 %), 1 of 3" in html
+    assert "<script" not in html and html.count("&lt;script&gt;") >= 5 and "33% (6–79%), 1 of 3" in html
     text = to_markdown(card)
     assert "<" not in text and text.count("&lt;script&gt;") == 7
     table = [line for line in text.splitlines() if line.startswith("|")]
@@ -246,7 +242,7 @@ def test_what_people_have_named_stays_text():
 @pytest.mark.parametrize(
     "name", ["<script>", "a | b", "# a", "*a* [b](http://c) _d_", "`<b>", "a\nb", "```", "per_class"]
 )
-def test_a_name_in_markdown_is_text(name):
+def test_name_in_markdown_is_text(name):
     blocks = [CardText(name), Points([name]), Table(["class"], [[name]]), CardText(name, warns=True)]
     card = ModelCard(name, name, [Headline(name, name, name)], [CardSection(name, blocks)])
     plain = " ".join(name.split())
@@ -254,14 +250,14 @@ def test_a_name_in_markdown_is_text(name):
         if line.startswith("|"):
             assert len(re.findall(r"(?<!\\)\|", line)) == 2
             continue
-        said = re.sub(r"^(##? (?=\S)|\* )", "", line, count=1).replace(r"**Beware:** ", "").replace("**", "")
+        said = re.sub(r"^(##? (?=\S)|\* )", "", line, count=1).replace(r"**Warning:** ", "").replace("**", "")
         assert not re.search(r"<|(?<!\\)[*\[\]`]", said), line
         shown = re.sub(r"\\([^a-z0-9\s])", r"\1", said.replace("&lt;", "<").replace("&gt;", ">"))
         assert plain in shown
 
 
 @pytest.mark.skipif(shutil.which("sha256sum") is None, reason="there is no sha256sum")
-def test_sums_of_every_file_are_in_the_form_of_sha256sum(trained, export):
+def test_checksums_have_format_of_sha256sum(trained, export):
     from workbench.inference.batch.checksums import verify_checks, write_checks
     from workbench.inference.batch.export_package import write_package
 

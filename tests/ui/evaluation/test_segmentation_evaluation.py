@@ -62,7 +62,7 @@ def test_keys_of_the_canvas_leave_the_hidden_picture_alone(window, review, appli
 
 
 def test_figures_say_how_sure_they_are_and_where_they_come_from(window, review):
-    assert review.summary.found.number.text() == "49–97 %"  # 6 of 7: too few for one number
+    assert review.summary.found.number.text() == "49–97%"  # 6 of 7: too few for one number
     assert "6 of 7" in review.summary.found.detail.text() and "too few" in review.summary.found.detail.text()
     assert review.summary.false.number.text() in ("0.12", "0.13")
     assert "1 on 8 pictures" in review.summary.false.detail.text()

@@ -106,8 +106,7 @@ def test_without_a_model_the_button_leads_to_the_order_of_kinds(opened, qtbot):
     assert not panel.head.errors.isEnabled()
 
 
-def test_the_window_says_what_the_queue_says():
-    assert label_next_texts.patterns() == label_ranking.SAYS
+def test_reasons_are_shown_on_two_lines():
     lines = label_next_texts.issue_text(
         [
             label_ranking.RankReason("unsure", {"n": 3}),
@@ -115,4 +114,4 @@ def test_the_window_says_what_the_queue_says():
             label_ranking.RankReason("quiet"),
         ]
     )
-    assert lines == "Unsure about 3 regions\nUnlike anything labelled"
+    assert lines == "Unsure about 3 regions\nUnlike all labeled images"

@@ -1,9 +1,10 @@
-"""Findings and differences as sentences: every kind has words, and its numbers are in them."""
+"""Texts of findings and run differences, with their values."""
 
 from __future__ import annotations
 
 import pytest
 
+from workbench.core.messages import Message
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_comparison import RunComparison, RunDifference
 from workbench.core.runs.run_health import HealthFinding
@@ -11,68 +12,71 @@ from workbench.ui.text.formatting import run_name
 from workbench.ui.text.run_texts import comparison_text, finding_text
 
 GB = 1 << 30
-SAID = [
+TEXTS = [
     (
         HealthFinding("waits", "warning", {"share": 0.62, "cause": "disk", "gpu": False}),
-        "The trainer waits for pictures 62 % of the time: the disk is slow.",
+        "Training waits for images 62% of the time because the disk is slow.",
     ),
     (
         HealthFinding("waits", "warning", {"share": 0.3, "cause": "processor", "gpu": True}),
-        "The GPU waits for pictures 30 % of the time: the processor is too busy to prepare them.",
+        "The GPU waits for images 30% of the time because the CPU is busy.",
     ),
     (
         HealthFinding("waits", "warning", {"share": 0.3, "cause": "", "gpu": True}),
-        "The GPU waits for pictures 30 % of the time.",
+        "The GPU waits for images 30% of the time.",
     ),
-    (HealthFinding("overflows", "warning", {"times": 4}), "The loss scale fell 4 times: numbers overflow."),
-    (HealthFinding("ran_away", "warning", {"times": 1}), "The numbers ran away once;"),
+    (HealthFinding("overflows", "warning", {"times": 4}), "The loss scale dropped 4 times"),
+    (HealthFinding("ran_away", "warning", {"times": 1}), "Training diverged once."),
     (HealthFinding("rises", "warning", {"least": 0.5, "now": 2.0}), "from 0.50 to 2.00"),
-    (HealthFinding("no_validation", "warning"), "No pictures to validate on"),
-    (HealthFinding("no_defects_held_out", "warning"), "No held-out picture has a defect"),
-    (HealthFinding("only_background", "warning"), "Predicts only background"),
-    (HealthFinding("poor", "warning", {"score": 0.04}), "(score 0.04)"),
+    (HealthFinding("no_validation", "warning"), "No validation images"),
+    (HealthFinding("no_defects_held_out", "warning"), "No validation image has a defect"),
+    (HealthFinding("only_background", "warning"), "predicts only background"),
+    (HealthFinding("poor", "warning", {"score": 0.04}), "(validation metric 0.04)"),
     (
         HealthFinding("worse", "warning", {"seconds": 185.0, "best": 0.7}),
-        "Validation gets worse since minute 3: more labels help more than more minutes.",
+        "getting worse since minute 3. Label more images",
     ),
     (HealthFinding("level", "info", {"seconds": 40.0, "score": 0.7, "over": False}), "since second 40"),
-    (HealthFinding("improving", "good", {"score": 0.71, "seconds": 1.0, "over": False}), "it is getting better, 0.71"),
-    (HealthFinding("improving", "good", {"score": 0.71, "seconds": 1.0, "over": True}), "more minutes help"),
+    (HealthFinding("improving", "good", {"score": 0.71, "seconds": 1.0, "over": False}), "improving, now 0.71"),
+    (HealthFinding("improving", "good", {"score": 0.71, "seconds": 1.0, "over": True}), "Train longer"),
     (HealthFinding("learning", "good", {"first": 1.4, "now": 0.6}), "fell from 1.40 to 0.60"),
-    (HealthFinding("learning", "good", {"first": 0.6, "now": 1.4}), "first steps"),
+    (HealthFinding("learning", "good", {"first": 0.6, "now": 1.4}), "first training steps"),
     (HealthFinding("memory_full", "warning", {"used": 15 * GB, "total": 16 * GB}), "(15.0 GB of 16.0 GB)"),
-    (HealthFinding("hot", "warning", {"card": "Card", "temperature": 91.0}), "Card slows itself down at 91 °C"),
+    (HealthFinding("hot", "warning", {"card": "Card", "temperature": 91.0}), "Card is throttling at 91 °C"),
     (HealthFinding("hot", "warning", {"card": "Card", "temperature": None}), "at ? °C"),
-    (HealthFinding("idle_card", "info", {"load": 12.0}), "only 12 % of the time"),
+    (HealthFinding("idle_card", "info", {"load": 12.0}), "only 12% of the time"),
     (HealthFinding("silent", "warning", {"seconds": 125.0}), "for 2 min 5 s"),
-    (HealthFinding("few_held_out", "info", {"note": "Only 3 pictures are held out: the scores are rough."}), "Only 3"),
-    (HealthFinding("starting", "info"), "Getting ready"),
+    (
+        HealthFinding("few_held_out", "info", {"note": Message("dataset.few_images_held_out", n=3)}),
+        "only 3 validation/test images",
+    ),
+    (HealthFinding("starting", "info"), "Preparing"),
     (HealthFinding("paused", "info"), "Paused."),
     (HealthFinding("well", "good"), "Training is running normally."),
     (HealthFinding("of a later version", "good"), ""),
 ]
 
 
-@pytest.mark.parametrize(("finding", "said"), SAID, ids=lambda value: getattr(value, "kind", ""))
-def test_findings_in_words(finding, said):
-    words = finding_text(finding)
-    assert said in words and bool(words) == bool(said) and "{" not in words
+@pytest.mark.parametrize(("finding", "expected"), TEXTS, ids=lambda value: getattr(value, "kind", ""))
+def test_finding_text(finding, expected):
+    text = finding_text(finding)
+    assert expected in text and bool(text) == bool(expected) and "{" not in text
 
 
-def test_differences_in_words():
-    assert "same pictures" in comparison_text(RunComparison(True, True)).lower()
+def test_comparison_text():
+    assert "same images" in comparison_text(RunComparison(True, True)).lower()
     held_out = RunDifference("held_out", {"more": 1, "fewer": 2, "same": 17})
     train = RunDifference("train", {"more": 3, "fewer": 0, "changed": 2})
     recipe = RunDifference("recipe", {"settings": {"minutes": (5.0, 2.5), "start_from": (None, "x")}})
-    said = comparison_text(RunComparison(True, False, (held_out, train, recipe)))
-    assert "Checked on other pictures (17 the same), so the scores are not put side by side." in said
-    assert "The data differ: 3 more pictures to learn from, 2 pictures with other labels." in said
-    assert "minutes 5 ↔ 2.5" in said and "start_from – ↔ x" in said
+    text = comparison_text(RunComparison(True, False, (held_out, train, recipe)))
+    assert "Different validation images (17 in common), so the metrics are not compared." in text
+    assert "The data differ: 3 more training images, 2 images with changed labels." in text
+    assert "minutes 5 ↔ 2.5" in text and "start_from – ↔ x" in text
     for kind, fields in (("model", {}), ("classes", {}), ("labels", {"count": 4})):
-        assert "side by side" in comparison_text(RunComparison(False, False, (RunDifference(kind, fields),)))
+        assert "compared" in comparison_text(RunComparison(False, False, (RunDifference(kind, fields),)))
 
 
-def test_a_second_run_of_one_second_is_named_by_its_model(tmp_path):
+def test_name_of_second_run_within_one_second(tmp_path):
     first, second = run_name(Run(tmp_path / "20261120-101500-unet")), run_name(Run(tmp_path / "20261120-101500-unet-2"))
     assert first == second == "UNet  2026-11-20 10:15"
     assert run_name(Run(tmp_path / "my best unet")) == "my best unet"

@@ -1,36 +1,27 @@
-"""What is said: problems in both languages, numbers, results; and that the Chinese is complete."""
+"""Texts of problems, events and numbers in both languages; completeness of the Chinese translation."""
 
 from __future__ import annotations
 
-import ast
 import re
 import string
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
+import zipfile
+from functools import cache
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QCoreApplication
 
-from workbench.core import problems, resources
-from workbench.core.runs.events import Failed, Finished
+from workbench.core import messages, problems, resources
+from workbench.core.messages import Message
+from workbench.core.runs import process_exit
+from workbench.core.runs.events import Failed, Finished, decode, encode
+from workbench.core.runs.run import list_runs
 from workbench.ui.text import formatting, translation
-from workbench.ui.text.message_translation import problem_types, translate_message
+from workbench.ui.text.message_translation import translate_message
 
 TS = "i18n/workbench_zh_CN.ts"
-# Said on the command line alone, in the model card, which has its languages itself, or as the part of a longer text.
-ELSEWHERE = {
-    "there is no setting {x}",
-    "no labelled pictures were held out",
-    "none of the held-out pictures can be read",
-    "a card can be in {x}",
-    "it holds a ResNet-{x}, and this run trains a ResNet-{x}",
-    "of verdicts it is a probability: a less probable verdict is not given",
-    "mean and std need one number for each of the {x} channels",
-    "an export needs at least one of {x}",
-    "it is a time in milliseconds above 0",
-    "an export can hold {x}",
-    "{x} of {x} pictures are done, their results in {x}",
-}
+CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
 @pytest.fixture
@@ -43,7 +34,8 @@ def chinese(qapp):
     translation.install(qapp, "en")
 
 
-def messages() -> list[tuple[str, str, ElementTree.Element]]:
+@cache
+def translations() -> list[tuple[str, str, ElementTree.Element]]:
     root = ElementTree.parse(resources.path(TS)).getroot()
     return [
         (context.findtext("name"), message.findtext("source"), message.find("translation"))
@@ -57,7 +49,7 @@ def fields_of(pattern: str) -> set[str]:
 
 
 def test_every_text_is_translated_with_its_fields():
-    found = messages()
+    found = translations()
     assert len(found) > 400
     for context, source, chinese in found:
         assert chinese.get("type") is None and chinese.text, (context, source)
@@ -66,17 +58,14 @@ def test_every_text_is_translated_with_its_fields():
         assert bool(re.search(r"&\w|&1", source)) == ("&" in chinese.text), (context, source)
 
 
-def test_the_compiled_file_is_as_new_as_its_source(chinese):
-    """Every message of the .ts file is what the application really says."""
-    from PySide6.QtCore import QCoreApplication
-
-    for context, source, translated in messages():
+def test_compiled_file_equals_source(chinese):
+    for context, source, translated in translations():
         assert QCoreApplication.translate(context, source) == translated.text, (context, source)
 
 
-def test_every_text_of_the_window_is_known_to_the_translators():
-    """Texts are found in the sources anew; a text inside an f-string would be missed by the translators' tools."""
-    known = {(context, source) for context, source, _ in messages()}
+def test_every_text_of_the_sources_is_in_the_translation_file():
+    """`lupdate` does not find texts in f-strings."""
+    known = {(context, source) for context, source, _ in translations()}
     sources = {source for _, source in known}
     for path in (resources.folder().parent / "workbench" / "ui").rglob("*.py"):
         text = path.read_text("utf-8")
@@ -85,34 +74,29 @@ def test_every_text_of_the_window_is_known_to_the_translators():
             assert literal.replace('\\"', '"').replace("\\\\", "\\") in sources, (path.name, literal)
 
 
-def said_by(path: Path) -> Iterator[str]:
-    """What a source gives as words of an event, cause of a problem or reason of a setting; {x} stands for anything."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        values: list[ast.expr] = []
-        if isinstance(node, ast.Call):
-            values = [word.value for word in node.keywords if word.arg in ("what", "done", "why")]
-            values += node.args[2:] if getattr(node.func, "id", "") == "choose" else []
-        elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in ("done", "why"):
-            values = [node.value]
-        for value in values:
-            for each in (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,):
-                if isinstance(each, ast.Constant):
-                    yield str(each.value)
-                elif isinstance(each, ast.JoinedStr):
-                    yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{x}" for part in each.values)
+@pytest.mark.parametrize("id", [*messages.catalog(), *(kind.__name__ for kind in problems.problem_classes())])
+def test_every_message_is_translated(chinese, id):
+    known = {(context, source) for context, source, _ in translations()}
+    context, texts = messages.patterns(id)
+    assert {(context, text) for text in texts} <= known
+    fields = {name: f"<{name}>" for text in texts for name in fields_of(text)}
+    translated = translate_message(Message(id, **fields))
+    assert all(value in translated for value in fields.values())
+    words = any(re.search(r"\b[a-z]{3,}", re.sub(r"\{\w+\}", "", text)) for text in texts)
+    assert not words or CHINESE.search(translated)
 
 
-@pytest.mark.parametrize("room", ["core", "training", "inference"])
-def test_what_a_run_says_is_known_to_the_translators(chinese, room):
-    """A text that was changed in the source and not in sentences.txt would be shown in English."""
-    root = resources.folder().parent / "workbench" / room
-    said = {text for path in root.rglob("*.py") for text in said_by(path) if re.search(r"[a-z] [a-z]", text)}
-    unknown = {text for text in said if not re.search("[一-鿿]", translate_message(text))}
-    assert len(said) >= 3 and unknown <= ELSEWHERE
+def test_reasons_of_an_earlier_version_are_translated(chinese, tmp_path):
+    archive = Path(__file__).parents[2] / "fixtures" / "project-0.1.0.zip"
+    with zipfile.ZipFile(archive) as file:
+        file.extractall(tmp_path)
+    (run,) = list_runs(tmp_path)
+    texts = [*run.settings().reasons.values(), run.dataset().held_out_note]
+    assert len(texts) > 20 and all(CHINESE.search(translate_message(text)) for text in texts)
 
 
-@pytest.mark.parametrize("kind", problem_types(), ids=lambda kind: kind.__name__)
-def test_every_problem_is_said_in_chinese(chinese, kind):
+@pytest.mark.parametrize("kind", problems.problem_classes(), ids=lambda kind: kind.__name__)
+def test_problem_text_is_chinese(chinese, kind):
     fields = {name: f"<{name}>" for name in fields_of(kind.says) | fields_of(kind.advice)}
     says, advice = formatting.problem_text(kind(**fields))
     assert re.search("[一-鿿]", says) and bool(advice) == bool(kind.advice)
@@ -121,40 +105,42 @@ def test_every_problem_is_said_in_chinese(chinese, kind):
     assert translate_message(str(kind(**fields))) == " ".join(filter(None, (says, advice)))
 
 
-def test_reasons_within_reasons_are_said_too(chinese):
+def test_nested_reasons_are_translated(chinese):
     problem = problems.ImageBroken(path="/p/a.png", why="the file is incomplete: the end of the PNG data is missing")
     says, _ = formatting.problem_text(problem)
     assert says == "无法读取图片 /p/a.png：文件不完整：缺少 PNG 数据的结尾。"
-    failed = Failed(
-        why="x", problem="WorkerFailed", fields={"what": "training", "why": "it ran out of memory", "log": "/l"}
-    )
-    assert formatting.failure_text(failed) == ("训练进程出错结束：内存不足。", "详情见 /l。")
-    assert translate_message("A sentence nobody knows.") == "A sentence nobody knows."
+    expected = "训练进程失败：进程内存不足。", "详情见 /l。"
+    fields = {"what": "training", "why": "it ran out of memory", "log": "/l"}
+    assert formatting.failure_text(Failed(why="x", problem="WorkerFailed", fields=fields)) == expected
+    failed = decode(encode(process_exit.failed_event("training", Message("exit.out_of_memory"), Path("/l"))))
+    assert formatting.failure_text(failed) == expected
+    assert translate_message("A sentence of no catalog.") == "A sentence of no catalog."
 
 
-def test_english_stays_as_it_is():
-    for kind in problem_types():
+def test_english_text_equals_that_of_core():
+    for kind in problems.problem_classes():
         fields = {name: f"<{name}>" for name in fields_of(kind.says) | fields_of(kind.advice)}
         assert " ".join(filter(None, formatting.problem_text(kind(**fields)))) == str(kind(**fields))
     assert formatting.problem_text(ValueError("odd"))[0].endswith("ValueError: odd")
-    assert translate_message("Only 3 pictures are held out: the scores are rough.").startswith("Only 3")
+    earlier = translate_message("Only 3 pictures are held out: the scores are rough.")
+    assert earlier == Message("dataset.few_images_held_out", n=3)
     assert translate_message("") == ""
 
 
-def test_problems_of_another_version_do_not_break_the_words():
+def test_problem_of_another_version_has_its_text():
     failed = Failed(why="as told", problem="RunBroken", fields={"other": 1}, log="/l")
     assert formatting.failure_text(failed) == ("as told", "Details are in /l.")
 
 
 @pytest.mark.parametrize(
-    "seconds, said",
+    "seconds, text",
     [(0, "0 s"), (59.6, "1 min"), (45, "45 s"), (61, "1 min 1 s"), (600, "10 min"), (7265, "2 h 1 min"), (-3, "0 s")],
 )
-def test_durations(seconds, said):
-    assert formatting.duration(seconds) == said
+def test_durations(seconds, text):
+    assert formatting.duration(seconds) == text
 
 
-def test_endings_in_words():
+def test_ending_text():
     assert formatting.ending_text(Finished(why="stopped", result={"usable": True})).startswith(
         "Stopped. The best model"
     )
@@ -162,17 +148,17 @@ def test_endings_in_words():
     assert "without a usable model" in formatting.ending_text(Finished(why="stopped", result={"usable": False}))
 
 
-def test_results_in_words():
-    assert "no score" in formatting.result_text({"accuracy": None, "pictures": 0})
-    assert formatting.result_text({"accuracy": 0.9, "pictures": 30}).startswith("Judged 27 of 30")
-    assert "marks nothing" in formatting.result_text({"only_background": True, "regions": {"defects": 3}})
-    assert "no score" in formatting.result_text({"regions": {"defects": 0}})
+def test_result_text():
+    assert "no metrics" in formatting.result_text({"accuracy": None, "pictures": 0})
+    assert formatting.result_text({"accuracy": 0.9, "pictures": 30}).startswith("27 of 30")
+    assert "No defects detected" in formatting.result_text({"only_background": True, "regions": {"defects": 3}})
+    assert "no metrics" in formatting.result_text({"regions": {"defects": 0}})
     found = formatting.result_text({"dice": None, "regions": {"found": 2, "defects": 3, "false_per_picture": 120.4}})
-    assert found == "Found 2 of 3 held-out defects, 120 false alarms a picture"
+    assert found == "2 of 3 defects detected (validation), 120 false alarms per image"
     assert formatting.parity_text({}) == "" and "exactly" in formatting.parity_text({"onnx": {"mask_agreement": 1.0}})
 
 
-def test_the_systems_language_is_followed(monkeypatch):
+def test_language_of_system_is_used(monkeypatch):
     from PySide6.QtCore import QLocale
 
     monkeypatch.setattr(QLocale, "system", staticmethod(lambda: QLocale("zh_CN")))

@@ -15,6 +15,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from tests.ui.training.test_training_panel import METRICS, STARTED, at_rest, live, old_run, steps
+from workbench.core.messages import Message
 from workbench.core.runs.events import Evaluated, Finished, Progress, Started, Step, encode
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.run_history import machine_path
@@ -167,7 +168,7 @@ def test_runs_stand_beside_one_another(shown, opened, old_run, qtbot):
         item.setCheckState(Qt.CheckState.Checked)
     shown.picker.hide()
     line = shown.view.beside.lines[0]
-    assert "Other settings" in line.whole and "patch" in line.whole and "scores" not in line.whole
+    assert "Different settings" in line.whole and "patch" in line.whole and "metrics" not in line.whole
     curves = shown.curves
     qtbot.waitUntil(lambda: curves.plots["loss"].drawn("other 0") == 20, timeout=3000)
     qtbot.waitUntil(lambda: curves.plots["score"].drawn("other 0") == 1, timeout=3000)
@@ -191,7 +192,7 @@ def test_a_score_on_other_held_out_pictures_is_refused_with_the_reason(shown, op
     shown.picker.hide()
     with qtbot.waitSignal(shelf.compared_changed, timeout=5000):
         shelf.compare([other])
-    assert "scores are not put side by side" in shown.view.beside.lines[0].whole
+    assert "metrics are not compared" in shown.view.beside.lines[0].whole
     qtbot.waitUntil(lambda: shown.curves.plots["loss"].drawn("other 0") == 20, timeout=3000)
     shown.curves.redraw()
     assert shown.curves.plots["score"].drawn("other 0") == 0 and shown.curves.plots["score"].drawn("score") == 2
@@ -243,9 +244,9 @@ def test_the_time_left_is_that_of_the_whole_run(opened, qtbot):
     panel.refresh()
     assert panel.controls.left.text() == "3 min 20 s left of 5 min" and panel.controls.bar.value() == 333
     training._on_event(Step(step=2, time=290.0, loss=1.0, rate=0.1, progress=1.0))
-    training._on_event(Progress(what="Looking at all held-out pictures", done=3, total=40, time=305.0))
+    training._on_event(Progress(what=Message("progress.evaluating"), done=3, total=40, time=305.0))
     panel.refresh()
-    assert panel.controls.left.text() == "Looking at all held-out pictures: 3 of 40"
+    assert panel.controls.left.text() == "Evaluating validation/test images: 3 of 40"
     assert panel.controls.bar.value() == 1000
     at_rest(opened)
 

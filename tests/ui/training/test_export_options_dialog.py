@@ -90,12 +90,12 @@ def test_the_report_tells_every_format_and_what_fewer_bits_cost(qtbot):
     qtbot.addWidget(report)
     said = texts(report)
     for words in (
-        "all results equal",
+        "All results equal",
         "12.3 ms",
         "99.950 % equal",
         "Dice 0.881 → 0.874",
         "found 12 → 11 of 13",
-        "false alarms 0.50 → 0.25",
+        "False alarms per image 0.50 → 0.25",
         "Left out: paddlelite is missing",
         "导出 1",
     ):

@@ -89,7 +89,7 @@ def test_a_value_chosen_by_hand_stays_until_it_is_reset(dialog, opened, qtbot):
 
 @pytest.mark.parametrize(
     ("key", "text", "why"),
-    [("batch", "x", "whole number"), ("scale", "0", "above 0"), ("widths", "8, many", "whole number")],
+    [("batch", "x", "must be an integer"), ("scale", "0", "above 0"), ("widths", "8, many", "must be an integer")],
 )
 def test_what_cannot_be_is_said_at_once_and_not_kept(dialog, key, text, why):
     write(dialog, key, text)
@@ -106,7 +106,7 @@ def test_settings_that_exclude_each_other_are_said_by_the_plan(dialog, qtbot):
         box = dialog.fields[key].box
         box.setCurrentIndex(box.findData(value))
         box.activated.emit(box.currentIndex())
-    qtbot.waitUntil(lambda: "encoder is resnet18" in dialog.next.reasons["stem"].text(), timeout=10_000)
+    qtbot.waitUntil(lambda: "encoder resnet18" in dialog.next.reasons["stem"].text(), timeout=10_000)
     assert not dialog.keep.isEnabled()
 
 
@@ -119,14 +119,14 @@ def test_training_takes_what_was_chosen_and_its_recipe_can_be_read_afterwards(di
     run = started.args[0]
     training.stop(force=True)
     qtbot.waitUntil(lambda: not training.busy, timeout=20_000)
-    assert run.settings().batch == 3 and run.settings().reasons["batch"] == "Chosen by hand."
+    assert run.settings().batch == 3 and run.settings().reasons["batch"] == "Changed manually."
     opened.window.table.refresh()
     qtbot.waitUntil(lambda: opened.window.table["run_recipe"].isEnabled(), timeout=5000)
     opened.window.table["run_recipe"].trigger()
     page = next(one for one in opened.window.findChildren(TrainingSettingsDialog) if one.isVisible())
     assert page.of_run.isChecked() and not page.keep.isVisible()
     shown = page.pages.currentWidget()
-    assert shown.values["batch"].text() == "3" and "Chosen by hand" in shown.reasons["batch"].text()
+    assert shown.values["batch"].text() == "3" and "Changed manually" in shown.reasons["batch"].text()
     assert shown.values["minutes"].text() and not shown.findChildren(QCheckBox)
 
 

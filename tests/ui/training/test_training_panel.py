@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtTest import QTest
 
+from workbench.core.messages import Message
 from workbench.core.runs.events import Evaluated, Failed, Finished, Preview, Progress, Started, Step, Trouble, encode
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.training_settings import request
@@ -87,18 +88,16 @@ def test_a_live_run_is_told_in_words(opened, qtbot):
     training.state_changed.emit()
     assert panel.controls.button.text() == "Stop and keep best model" and not panel.controls.minutes.isEnabled()
     training.reported.emit(STARTED)
-    qtbot.waitUntil(lambda: "Learning from 3 pictures, checked on 1." in panel.view.sentence.whole, timeout=2000)
+    qtbot.waitUntil(lambda: "Training on 3 images, validated on 1." in panel.view.sentence.whole, timeout=2000)
     for event in steps(30, data_wait=0.62):
         training.reported.emit(event)
-    qtbot.waitUntil(lambda: "62 %" in panel.view.sentence.whole, timeout=2000)
+    qtbot.waitUntil(lambda: "62%" in panel.view.sentence.whole, timeout=2000)
     assert "GPU:0 (Card), fp16" in panel.view.sentence.whole
     legend = panel.view.legend._items
-    assert legend["images_per_second"].text(1) == "120" and legend["data_wait"].text(1) == "62 %"
+    assert legend["images_per_second"].text(1) == "120" and legend["data_wait"].text(1) == "62%"
     training.reported.emit(Evaluated(step=30, time=3, metrics=METRICS, score=0.81, best=True))
     assert "11 of 12" in panel.view.result.text()
-    training.reported.emit(
-        Trouble(what="The numbers ran away at step 7.", done="Went back to step 3; the learning rate is halved.")
-    )
+    training.reported.emit(Trouble(what=Message("training.diverged", n=7), done=Message("training.rolled_back", n=3)))
     assert any("ran away" in text for text in opened.window.messages.texts)
     at_rest(opened)
     training.ended.emit(Finished(why="stopped", time=3))
@@ -132,7 +131,7 @@ def test_what_a_run_has_not_is_hidden_with_the_reason(opened, qtbot):
     without = SystemSample(
         time=time.time(), cpu=33.0, ram_used=4 << 30, ram_total=8 << 30, reason="No NVIDIA driver found"
     )
-    reason = "A processor trains in 32 bits: Paddle has no mixed precision there."
+    reason = Message("precision.cpu")
     training.reported.emit(Started(model="resnet", device="cpu", precision_reason=reason, pictures={"val": 2}))
     training.reported.emit(steps(3)[2])
     for _ in range(2):
@@ -203,7 +202,7 @@ def test_results_of_a_model_are_shown_for_the_open_picture_only(hand):
     predictions.predicted.emit("another.png", Prediction(mask, mask, [], None, None, 3.0))
     assert hand.window.header.model.text() == "Model: 1 defect"
     predictions.predicted.emit(session.key, Prediction(None, None, [], "NG", {"NG": 0.97, "OK": 0.03}, 3.0))
-    assert canvas.predictions is None and hand.window.header.model.text() == "Model says: NG 97 %"
+    assert canvas.predictions is None and hand.window.header.model.text() == "Model says: NG 97%"
     predictions.predicted.emit(session.key, Prediction(mask[:9, :9].copy(), mask, [], None, None, 3.0))
     assert canvas.predictions is None  # of another size: the picture was exchanged
 
@@ -213,7 +212,7 @@ def test_export_shows_progress_and_says_what_came_out(hand, tmp_path):
     exporter._thread = object()
     exporter.state_changed.emit()
     assert window.training.controls.export.text() == "Cancel the export"
-    exporter.progressed.emit(Progress(what="Looking at all held-out pictures", done=3, total=4))
+    exporter.progressed.emit(Progress(what=Message("progress.evaluating"), done=3, total=4))
     assert window.training.controls.bar.value() == 750 and window.training.controls.bar.isVisible()
     exporter._thread = None
     exporter.finished.emit({"path": str(tmp_path), "formats": ["onnx"], "parity": {"onnx": {"mask_agreement": 1.0}}})
@@ -221,7 +220,7 @@ def test_export_shows_progress_and_says_what_came_out(hand, tmp_path):
     text = window.messages.texts[-1]
     assert str(tmp_path) in text and "exactly" in text and not window.training.controls.bar.isVisible()
     exporter.finished.emit({"path": str(tmp_path), "parity": {"onnx": {"mask_agreement": 0.99991}}})
-    assert "99.991 %" in window.messages.texts[-1]
+    assert "99.991%" in window.messages.texts[-1]
     exporter.cancelled.emit()
     assert "cancelled" in window.messages.texts[-1]
 

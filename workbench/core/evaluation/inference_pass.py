@@ -10,6 +10,7 @@ from workbench.core.evaluation.operating_point_sweep import ThresholdCounts, cou
 from workbench.core.evaluation.prediction_cache import PredictionCache
 from workbench.core.evaluation.stored_predictions import ProbabilityPatch, StoredPrediction, collect_prediction, cut
 from workbench.core.images.image_files import image_size, read
+from workbench.core.messages import Message
 from workbench.core.problems import MaskBroken, Problem
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -61,7 +62,7 @@ class InferencePass:
                 truth = annotation.load_mask(self._project, item.key, size)
                 path = self._project.mask_path(item.key)
                 if truth is None:
-                    raise MaskBroken(path=str(path), why="it is gone")
+                    raise MaskBroken(path=str(path), why=Message("file.gone"))
                 label = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
                 looked.evidence.append(collect_prediction(item.key, truth, patches, classes, item.group, label))
                 looked.changed += label != item.mask_hash

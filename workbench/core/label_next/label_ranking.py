@@ -23,6 +23,7 @@ import numpy as np
 from workbench.core.label_next.label_issues import LabelIssue, worst_first
 from workbench.core.label_next.saliency import saliency_match
 from workbench.core.label_next.uncertainty import SURE, RegionCertainty, certainty_of, image_uncertainty, unsure
+from workbench.core.messages import Message
 
 ALIKE = 0.90  # similarity above which an image represents another one
 _STANDING_FOR = 600  # sample of images used to estimate how many images one represents
@@ -30,26 +31,6 @@ _FOUND = 3.0  # weight of findings of a class that is not labeled yet
 _UNSEEN = 0.3  # offset: a spot missed by the model or by salience may still be a defect
 _LITTLE = 0.1  # below this value from the model, an image is in the queue for its appearance
 _RARE = 10  # number of labeled images up to which a class is rare
-
-# Reasons for queue entries, as English patterns, which are message ids of the GUI.
-SAYS = {
-    "missing": "{name} found, nothing labelled",
-    "missing_good": "{name} found, label says good",
-    "extra": "{name} labelled, nothing found",
-    "class": "{said} found, {labelled} labelled",
-    "verdict": "{said} found, verdict is {labelled}",
-    "unsure_one": "Unsure about 1 region",
-    "unsure": "Unsure about {n} regions",
-    "between": "Unsure whether {said} or {other}",
-    "rare": "Possibly {name}; only {n} images of it are labeled",
-    "found": "Probably {name}",
-    "spot": "Contains a spot similar to labeled defects",
-    "unlike": "Unlike anything labelled",
-    "stands": "Representative of about {n} similar images",
-    "variety": "Different from those above it",
-    "quiet": "Model sees nothing here",
-    "other": "Like what is labelled already",
-}
 
 
 @dataclass(frozen=True)
@@ -74,13 +55,13 @@ _BESIDE = _Weights(stands=0.02, far=0.02, near=0.99, again=0.95)
 
 @dataclass(frozen=True)
 class RankReason:
-    """Reason for a queue entry. kind: key of `SAYS`; fields: values of its pattern."""
+    """Reason for a queue entry. kind: the message `queue.KIND`; fields: its values."""
 
     kind: str
     fields: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return SAYS[self.kind].format(**self.fields)
+        return Message(f"queue.{self.kind}", **self.fields)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from workbench.core import problems
 from workbench.core.geometry.drawing import blank
+from workbench.core.messages import Message
 from workbench.core.project import storage
 from workbench.core.project.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
 from workbench.core.project.storage import write_bytes, write_json
@@ -116,7 +117,7 @@ def load_note(project: Project, key: str) -> Note:
     except ValueError as error:  # JSON errors, encoding errors and pydantic's ValidationError
         found, broken = _format_of(data), error
     if found > NOTE_FORMAT:
-        why = f"it was written by a newer workbench (format {found})"
+        why = Message("file.newer_format", found=found)
         raise problems.NoteTooNew(path=str(path), why=why, found=found, known=NOTE_FORMAT) from broken
     if broken is not None:
         raise problems.NoteBroken(path=str(path), why=str(broken).splitlines()[0]) from broken
@@ -190,7 +191,7 @@ def read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
                     path=str(path), mask_width=width, mask_height=height, width=size[0], height=size[1]
                 )
             if file.mode not in ("1", "P", "L"):
-                raise problems.MaskBroken(path=str(path), why=f"it is a {file.mode} picture, not class ids")
+                raise problems.MaskBroken(path=str(path), why=Message("mask.not_ids", mode=file.mode))
             too_large = size_limits.refusal(width, height, width * height)
             if too_large:
                 raise problems.MaskBroken(path=str(path), why=too_large)
@@ -198,7 +199,7 @@ def read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
     except FileNotFoundError:
         raise
     except UnidentifiedImageError:
-        raise problems.MaskBroken(path=str(path), why="it is not a PNG file") from None
+        raise problems.MaskBroken(path=str(path), why=Message("mask.not_png")) from None
     except OSError as error:
         raise problems.MaskBroken(path=str(path), why=error.strerror or str(error)) from error
     except (ValueError, SyntaxError, EOFError, MemoryError) as error:

@@ -19,6 +19,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.core.json_files import load_versioned
+from workbench.core.messages import Message
 from workbench.core.problems import BadClass, CannotWrite, MaskBroken, NoteBroken, OriginalKept, Problem, ProjectBroken
 from workbench.core.project import annotation
 from workbench.core.project.image_index import ImageIndex, walk_stamps
@@ -78,13 +79,13 @@ def load_plan(project: Project) -> ClassMergePlan | None:
 
 def begin(project: Project, removed: list[int], into: int) -> ClassMergePlan:
     """Write a new plan and discard the originals of the previous change. Raises BadClass and errors of writing."""
-    project.need_write("the classes")
+    project.need_write(Message("what.classes"))
     known = {info.id for info in project.classes}
     for id in removed:
         if id not in known or id == into:
-            raise BadClass(name=str(id), why="there is no class of this id")
+            raise BadClass(name=str(id), why=Message("class.no_such_id"))
     if into != BACKGROUND and into not in known:
-        raise BadClass(name=str(into), why="there is no class of this id")
+        raise BadClass(name=str(into), why=Message("class.no_such_id"))
     forget(project)
     plan = ClassMergePlan(removed=list(removed), into=into, before=list(project.classes))
     write_plan(project, plan)
@@ -161,7 +162,7 @@ def undo(project: Project, plan: ClassMergePlan, progress: Progress, stopped: St
             changed = rewritten(before, plan, _background_id(project, key))
             now = annotation.read_mask(path) if path.exists() else changed
             if now.shape != before.shape:
-                raise MaskBroken(path=str(path), why="it has another size now")
+                raise MaskBroken(path=str(path), why=Message("mask.size_changed"))
             if np.array_equal(now, changed):
                 check_links(project.root, path)
                 make_folder(path.parent)
@@ -199,7 +200,7 @@ def begin_undo(project: Project, plan: ClassMergePlan) -> ClassMergePlan:
 
     Classes added or changed since then are kept. Returns the plan with the state "undoing".
     """
-    project.need_write("the classes")
+    project.need_write(Message("what.classes"))
     plan = plan.model_copy(update={"state": "undoing"})
     write_plan(project, plan)
     file = project.file

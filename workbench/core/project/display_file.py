@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from workbench.core.images.display import MAX_LOCAL_CONTRAST, Display
 from workbench.core.json_files import load_versioned
+from workbench.core.messages import Message
 from workbench.core.problems import ProjectBroken
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
@@ -22,11 +23,11 @@ FORMAT = 1
 def _check(display: Display) -> Display:
     """Check that an image can be shown with these values. Raises ValueError."""
     if not 1e-3 <= display.gamma <= 1e3:
-        raise ValueError("gamma must be from 0.001 to 1000")
+        raise ValueError(Message("display.gamma"))
     if not 0 <= display.local_contrast <= MAX_LOCAL_CONTRAST:
-        raise ValueError(f"local_contrast must be from 0 to {MAX_LOCAL_CONTRAST:g}")
+        raise ValueError(Message("display.local_contrast", n=f"{MAX_LOCAL_CONTRAST:g}"))
     if not -1e30 <= display.low <= display.high <= 1e30:
-        raise ValueError("low and high must be numbers, low not above high")
+        raise ValueError(Message("display.range"))
     return display
 
 

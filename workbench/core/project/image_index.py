@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from workbench.core.images.image_files import image_size
+from workbench.core.messages import Message
 from workbench.core.problems import IndexRebuilt, Problem
 from workbench.core.project import annotation
 from workbench.core.project.folder_walk import walk
@@ -37,7 +38,6 @@ _INSERT = f"INSERT OR REPLACE INTO pictures ({_COLUMNS}, stamp, place, sum) VALU
 _FILES = ("index.sqlite", "index.sqlite-wal", "index.sqlite-shm")
 # SQLite messages for errors without damage to the file: the file is kept, and a database in memory is used instead.
 _NOT_DAMAGED = ("locked", "busy", "is full", "readonly", "unable to open")
-_DAMAGED = "a row of it is damaged"
 _PATIENCE = 10.0  # seconds to wait for another process that writes
 _TOGETHER = 200  # rows per commit
 
@@ -94,7 +94,7 @@ class ImageIndex:
         """Return the keys of the images in the order of the last refresh."""
         found = [key for (key,) in self._database.execute("SELECT key FROM pictures ORDER BY place")]
         if not all(isinstance(key, str) for key in found):
-            raise sqlite3.DatabaseError(_DAMAGED)
+            raise sqlite3.DatabaseError(Message("index.row"))
         return found
 
     def batches(self, size: int = 4000) -> Iterator[list[ImageRow]]:
@@ -233,7 +233,7 @@ def _open(path: Path | None, patience: float) -> sqlite3.Connection:
         database.execute(f"PRAGMA user_version={VERSION}")
         database.commit()
         if _schema_of(database) != _expected_schema():
-            raise sqlite3.DatabaseError("its tables are not those of an index")
+            raise sqlite3.DatabaseError(Message("index.tables"))
     except BaseException:
         database.close()
         raise
@@ -279,7 +279,7 @@ def _of_other_classes(broken: str, stamp: str, counts: str, ids: set[int]) -> bo
     try:
         return "|-|" not in stamp if broken else any(id not in ids for id, _ in _numbers(counts))
     except (TypeError, ValueError):
-        raise sqlite3.DatabaseError(_DAMAGED) from None
+        raise sqlite3.DatabaseError(Message("index.row")) from None
 
 
 def walk_stamps(folder: Path, into: dict[str, str] | None = None, prefix: str = "") -> dict[str, str]:
@@ -340,7 +340,7 @@ def _values(row: ImageRow) -> tuple:
 def _row(values: tuple) -> ImageRow:
     *stored, stamp, found, score = values
     if _sum((*stored, stamp)) != found:
-        raise sqlite3.DatabaseError(_DAMAGED)
+        raise sqlite3.DatabaseError(Message("index.row"))
     key, width, height, status, verdict, counts, masked, broken, regions, group, date = stored
     return ImageRow(
         key,
@@ -370,4 +370,4 @@ def _numbers(text: str) -> Numbers:
     try:
         return tuple(map(tuple, json.loads(text))) if text else ()
     except (ValueError, TypeError, RecursionError):
-        raise sqlite3.DatabaseError(_DAMAGED) from None
+        raise sqlite3.DatabaseError(Message("index.row")) from None

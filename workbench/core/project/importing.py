@@ -19,6 +19,7 @@ import numpy as np
 
 from workbench.core import problems
 from workbench.core.images.image_files import image_size
+from workbench.core.messages import Message
 from workbench.core.project import annotation
 from workbench.core.project.formats import FORMATS, recognise
 from workbench.core.project.formats.base import (
@@ -72,7 +73,7 @@ def import_labels(
     copy: images that are not in the project are copied; otherwise `path` becomes a source of the project. Raises
     FolderMissing, UnknownFormat, NothingToImport, CannotWrite, ProjectReadOnly.
     """
-    project.need_write("an import")
+    project.need_write(Message("what.import"))
     remove_leftovers(project)
     tree = _tree(project, Path(path))
     chosen = recognise(tree) if format == "auto" else FORMATS.get(format)
@@ -156,7 +157,7 @@ class _Import:
         digest = _digest(label)
         if key in self.done:
             if self.done[key] != digest:
-                raise UnreadableLabel(f"the picture {key} has another label in this import already")
+                raise UnreadableLabel(Message("import.second_label", key=key))
             return
         if label.mask is not None:
             mask = label.mask if not label.names else self._project_ids(label)[label.mask]
@@ -189,7 +190,7 @@ class _Import:
         try:
             decode_image(data, entry.key)
         except ReadError as error:
-            raise UnreadableLabel(f"its picture is missing, and the embedded one cannot be read: {error.why}") from None
+            raise UnreadableLabel(Message("import.no_image", why=error.why)) from None
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / ("picture" + (".jpg" if data[:3] == b"\xff\xd8\xff" else ".png"))
             path.write_bytes(data)
@@ -247,7 +248,7 @@ class _Import:
 def _check_length(key: str) -> None:
     """Raise Unreadable if the files of an image would have longer names than file systems allow."""
     if len(os.fsencode(PurePosixPath(key).name)) > LONGEST_NAME:
-        raise UnreadableLabel(f"the name of its image is longer than {LONGEST_NAME} bytes")
+        raise UnreadableLabel(Message("import.image_name_too_long", n=LONGEST_NAME))
 
 
 def _holds_label(project: Project, key: str, note: annotation.Note) -> bool:

@@ -8,6 +8,7 @@ import time
 
 import regex
 
+from workbench.core.messages import Message
 from workbench.core.problems import BadGrouping
 
 _ONE = 1.0  # seconds of CPU time for one name; ordinary patterns take microseconds
@@ -29,7 +30,7 @@ class NamePattern:
         try:
             self._compiled = regex.compile(pattern)
         except (regex.error, RecursionError, OverflowError, ValueError) as error:
-            raise BadGrouping(pattern=pattern, why=f"it is not valid ({error})") from None
+            raise BadGrouping(pattern=pattern, why=Message("grouping.invalid", error=error)) from None
 
     def group(self, key: str) -> str | None:
         """Return the matches of the pattern's groups, joined by "|", or the whole match; None if there is no match.
@@ -54,7 +55,7 @@ class NamePattern:
         return "|".join(part or "" for part in found.groups()) or found.group(0)
 
     def _refuse(self, key: str) -> None:
-        self._refused = f"searching the name {key} with it takes too long"
+        self._refused = Message("grouping.slow", key=key)
         raise BadGrouping(pattern=self.pattern, why=self._refused) from None
 
 

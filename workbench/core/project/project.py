@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from workbench.core import problems
 from workbench.core.json_files import load_versioned
+from workbench.core.messages import Message
 from workbench.core.project.project_folder import ProjectFolder
 from workbench.core.project.project_json import ProjectJson
 from workbench.core.project.project_lock import ProjectLock
@@ -166,7 +167,7 @@ class Project:
         except FileNotFoundError as error:
             raise problems.NotAProject(path=str(root)) from error
         except OSError as error:
-            raise problems.ProjectBroken(path=str(root / "project.json"), why=str(error)) from error
+            raise problems.ProjectBroken(path=str(root / "project.json"), why=Message.of(error)) from error
 
     def close(self) -> None:
         if self._lock is not None:
@@ -290,20 +291,20 @@ class Project:
         """Add a class with the next free id. Ids that were used before are not reused."""
         name = name.strip()
         if not name:
-            raise problems.BadClass(name=repr(name), why="it has no name")
+            raise problems.BadClass(name=repr(name), why=Message("class.no_name"))
         if len(name) > MAX_CLASS_NAME:
             short = f"{name[:MAX_CLASS_NAME]}..."
-            raise problems.BadClass(name=short, why=f"its name is longer than {MAX_CLASS_NAME} characters")
+            raise problems.BadClass(name=short, why=Message("class.name_too_long", n=MAX_CLASS_NAME))
         self.refresh()
         if any(c.name == name for c in self.file.classes):
-            raise problems.BadClass(name=name, why="a class of this name is there already")
+            raise problems.BadClass(name=name, why=Message("class.duplicate_name"))
         used = {c.id for c in self.file.classes} | set(self.file.retired_ids)
         if id is None:
             id = next((n for n in range(max(used, default=0) + 1, MAX_CLASS_ID + 1)), None) or next(
                 (n for n in range(1, MAX_CLASS_ID + 1) if n not in used), 0
             )
         if not 1 <= id <= MAX_CLASS_ID or id in used:
-            raise problems.BadClass(name=name, why=f"no id is free (ids are 1 to {MAX_CLASS_ID} and never reused)")
+            raise problems.BadClass(name=name, why=Message("class.no_free_id", n=MAX_CLASS_ID))
         keys = {c.key for c in self.file.classes}
         key = next((str(n) for n in range(1, 10) if str(n) not in keys), None)
         info = ClassInfo(id=id, name=name, color=color or PALETTE[(id - 1) % len(PALETTE)], key=key)
@@ -331,8 +332,8 @@ def read_project_file(root: Path) -> ProjectFile:
     for source in file.sources:
         parts = [len(part.encode()) for part in (f"@{source.name}", *Path(source.path).parts)]
         if max(parts) > 255 or sum(parts) > 4000:
-            raise problems.ProjectBroken(path=str(path), why="the name or the path of a source is too long")
+            raise problems.ProjectBroken(path=str(path), why=Message("project.source_too_long"))
     ids = [c.id for c in file.classes]
     if len(set(ids)) != len(ids):
-        raise problems.ProjectBroken(path=str(path), why="two classes share an id")
+        raise problems.ProjectBroken(path=str(path), why=Message("class.shared_id"))
     return file

@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from workbench.core.messages import Message
 from workbench.core.problems import ProjectGone
 from workbench.core.project.project_json import ProjectJson
 from workbench.inference.io.atomic_write import keep_root
@@ -35,7 +36,7 @@ class ProjectFolder:
         with self._mutex:
             same = state[0] == self._state[0] and id_in(_read(self._root)) in ("", self._id)
             if not same and not self.matches(self._root):
-                raise ProjectGone(path=str(self._root), why="another folder has its name")
+                raise ProjectGone(path=str(self._root), why=Message("file.another_folder"))
             self._state = state
 
     def matches(self, root: Path) -> bool:

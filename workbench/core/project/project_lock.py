@@ -19,6 +19,7 @@ from typing import Any
 
 import filelock
 
+from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, ProjectLocked, ProjectTaken
 from workbench.core.project.storage import write_json
 
@@ -58,7 +59,7 @@ class ProjectLock:
         except filelock.Timeout as error:
             if self._is_holder(self._root):
                 return  # file identity changed on a network drive, or another process acquired only part of the lock
-            raise ProjectTaken(path=str(self._root), why="it is locked", **_holder(self._root)) from error
+            raise ProjectTaken(path=str(self._root), why=Message("file.locked"), **_holder(self._root)) from error
         except OSError as error:
             raise CannotWrite.of(self._root, error) from error
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, field_validator
 
+from workbench.core.messages import Message
 from workbench.core.names import numbered_names
 from workbench.core.problems import CannotWrite, FolderMissing
 from workbench.core.project.folder_walk import walk
@@ -94,4 +95,4 @@ def copy_image(path: Path, folder: Path, key: str) -> str:
                 return candidate
         except OSError as error:
             raise CannotWrite.of(target, error) from error
-    raise CannotWrite(path=key, why="too many pictures of this name")
+    raise CannotWrite(path=key, why=Message("file.too_many_names"))

@@ -8,6 +8,7 @@ import time
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from workbench.core.messages import Message
 from workbench.core.names import free_path
 from workbench.core.problems import CannotWrite, LinkLeadsOutside, ProjectBroken
 from workbench.inference.io.atomic_write import write_atomic
@@ -65,7 +66,7 @@ def inside(root: Path, relative: str) -> Path:
     pure = PurePosixPath(relative)
     foreign = os.sep == "\\" and ("\\" in relative or ":" in relative)
     if pure.is_absolute() or ".." in pure.parts or foreign:
-        raise ProjectBroken(path=str(root), why=f"the path {relative!r} leaves the project")
+        raise ProjectBroken(path=str(root), why=Message("file.leaves_project", path=f"{relative!r}"))
     return root.joinpath(*pure.parts)
 
 

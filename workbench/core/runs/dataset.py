@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from workbench.core import problems
 from workbench.core.images.image_files import image_size
+from workbench.core.messages import Message, MessageModel, Text
 from workbench.core.project import annotation
 from workbench.core.project.grouping import group
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, ClassInfo, Project
@@ -47,12 +48,12 @@ class AddedImage(BaseModel):
     ready: bool = True  # False: the label was removed, and the image is no longer used
 
 
-class SkippedImage(BaseModel):
+class SkippedImage(MessageModel):
     key: str
-    why: str
+    why: Text
 
 
-class Dataset(BaseModel):
+class Dataset(MessageModel):
     """Content of a run's dataset.json."""
 
     model_config = ConfigDict(extra="ignore")
@@ -63,7 +64,7 @@ class Dataset(BaseModel):
     items: list[Item] = []  # as of the creation of the run
     joined: list[AddedImage] = []  # added since then, in order
     skipped: list[SkippedImage] = []
-    held_out_note: str = ""  # English; empty if enough images are held out
+    held_out_note: Text = ""  # empty if enough images are held out
 
     @property
     def current(self) -> list[Item]:
@@ -99,7 +100,7 @@ def collect(project: Project, model: Literal["unet", "resnet"], learned: Collect
             note = annotation.load_note(project, key)
             item = to_learn_from(project, key, note, model)
         except problems.Problem as problem:
-            dataset.skipped.append(SkippedImage(key=key, why=str(problem)))
+            dataset.skipped.append(SkippedImage(key=key, why=Message.of(problem)))
             continue
         if item is not None:
             notes[key] = note
@@ -124,16 +125,16 @@ def collect(project: Project, model: Literal["unet", "resnet"], learned: Collect
     return dataset
 
 
-def _leave_out_lone_verdicts(dataset: Dataset, found: Counter[str]) -> None:
+def _leave_out_lone_verdicts(dataset: Dataset, counts: Counter[str]) -> None:
     """Skip images whose verdict occurs only once.
 
     A single example is useless for training and most often a mistake; it must not prevent training on the others.
     """
     for item in dataset.items:
-        if found[item.verdict] == 1:
-            why = str(problems.LoneVerdict(verdict=item.verdict))
+        if counts[item.verdict] == 1:
+            why = Message.of(problems.LoneVerdict(verdict=item.verdict))
             dataset.skipped.append(SkippedImage(key=item.key, why=why))
-    dataset.items = [item for item in dataset.items if found[item.verdict] > 1]
+    dataset.items = [item for item in dataset.items if counts[item.verdict] > 1]
 
 
 def to_learn_from(project: Project, key: str, note: annotation.Note, model: Literal["unet", "resnet"]) -> Item | None:
@@ -201,26 +202,26 @@ def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note
         groups.setdefault(item.group, []).append(item)
     strata = {item.key: _strata(item) for item in items}
     totals = Counter(stratum for names in strata.values() for stratum in names)
-    telling = _informative(items)
-    want = shares(len(telling), len({item.group for item in telling}))
-    have: dict[Split, Counter] = {split: Counter() for split in SPLITS}
+    informative = _informative(items)
+    wanted = shares(len(informative), len({item.group for item in informative}))
+    assigned: dict[Split, Counter] = {split: Counter() for split in SPLITS}
 
-    def put(members: list[Item], split: Split) -> None:
+    def assign(members: list[Item], split: Split) -> None:
         for item in members:
             item.split = split
-            have[split].update(strata[item.key])
+            assigned[split].update(strata[item.key])
 
     free = []
     for name, members in groups.items():
         pins = [notes[item.key].pin for item in members if notes[item.key].pin]
         if pins:
-            put(members, pins[0])
+            assign(members, pins[0])
         elif any(item.key in learned for item in members):
-            put(members, "train")
+            assign(members, "train")
         else:
             free.append((name, members))
-    if not want["test"]:
-        totals -= have["test"]  # set apart by the user; the others are distributed without these
+    if not wanted["test"]:
+        totals -= assigned["test"]  # set apart by the user; the others are distributed without these
 
     def order(entry: tuple[str, list[Item]]) -> tuple:
         name, members = entry
@@ -231,12 +232,12 @@ def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note
     for _, members in sorted(free, key=order):
         rarest = min((s for item in members for s in strata[item.key]), key=lambda s: (totals[s], str(s)))
         lack = {
-            split: (want[split] * totals[rarest] - have[split][rarest]) / max(want[split], 1e-9)
+            split: (wanted[split] * totals[rarest] - assigned[split][rarest]) / max(wanted[split], 1e-9)
             for split in SPLITS
-            if want[split] > 0
+            if wanted[split] > 0
         }
-        put(members, max(lack, key=lambda split: (lack[split], -SPLITS.index(split))))
-    _keep_sides_filled(items, learned, [split for split in SPLITS if want[split]])
+        assign(members, max(lack, key=lambda split: (lack[split], -SPLITS.index(split))))
+    _keep_sides_filled(items, learned, [split for split in SPLITS if wanted[split]])
 
 
 def _informative(items: list[Item]) -> list[Item]:
@@ -251,11 +252,11 @@ def _strata(item: Item) -> list[object]:
 
 def _keep_sides_filled(items: list[Item], learned: set[str], wanted: list[Split]) -> None:
     """Ensure that training and, if wanted, validation contain an image with a label: move one group if necessary."""
-    telling = [item for item in items if item.classes or item.verdict is not None]
+    labeled = [item for item in items if item.classes or item.verdict is not None]
     for split, other in (("train", "val"), ("val", "train")):
-        if split not in wanted or any(item.split == split for item in telling):
+        if split not in wanted or any(item.split == split for item in labeled):
             continue
-        groups = Counter(item.group for item in telling if item.split == other)
+        groups = Counter(item.group for item in labeled if item.split == other)
         movable = groups.keys() - ({item.group for item in items if item.key in learned} if split == "val" else set())
         if len(groups) > 1 and movable:
             chosen = min(movable, key=lambda name: (groups[name], natural_key(name)))
@@ -265,27 +266,20 @@ def _keep_sides_filled(items: list[Item], learned: set[str], wanted: list[Split]
 
 
 def _explain(dataset: Dataset, learned: set[str]) -> None:
-    held = dataset.of("val", "test")
-    telling = sum(len(item.classes) > 0 for item in held) if dataset.model == "unet" else len(held)
-    known = sum(item.key in learned for item in held)
-    if not held and learned:
-        dataset.held_out_note = (
-            "The run that this one begins with has learned from every part, so none could be held out: "
-            "no score is shown."
+    held_out = dataset.of("val", "test")
+    informative = sum(len(item.classes) > 0 for item in held_out) if dataset.model == "unet" else len(held_out)
+    trained_before = sum(item.key in learned for item in held_out)
+    unet = dataset.model == "unet"
+    if not held_out and learned:
+        dataset.held_out_note = Message("dataset.all_trained_before")
+    elif not held_out and (few := len(_informative(dataset.items))) < FEWEST:
+        id = "dataset.few_defects_all_train" if unet else "dataset.few_images_all_train"
+        dataset.held_out_note = Message(id, few=few, n=FEWEST)
+    elif not held_out:
+        dataset.held_out_note = Message("dataset.all_same_group")
+    elif trained_before:  # fixed there by the user
+        dataset.held_out_note = Message("dataset.validation_trained_before", n=trained_before)
+    elif informative < 10:
+        dataset.held_out_note = Message(
+            "dataset.few_defects_held_out" if unet else "dataset.few_images_held_out", n=informative
         )
-    elif not held and (few := len(_informative(dataset.items))) < FEWEST:
-        what = "pictures with defects" if dataset.model == "unet" else "pictures"
-        dataset.held_out_note = (
-            f"All {few} {what} are learned from, so there is no score: from {FEWEST} on, some are held out."
-        )
-    elif not held:
-        dataset.held_out_note = (
-            "All labelled pictures show the same part, so none could be held out: no score is shown."
-        )
-    elif known:  # fixed there by the user
-        dataset.held_out_note = (
-            f"The network has learned from {known} of the held-out pictures before: the scores are too good."
-        )
-    elif telling < 10:
-        what = "pictures with defects" if dataset.model == "unet" else "pictures"
-        dataset.held_out_note = f"Only {telling} {what} are held out: the scores are rough."

@@ -1,6 +1,7 @@
 """Events reported by a run, one JSON line each.
 
-Each line is written to stdout and to events.jsonl; one decoder reads both.
+Each line is written to stdout and to events.jsonl; one decoder reads both. Texts are English, most of them messages:
+their ids and fields are in the line too, under `messages`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from workbench.core.json_files import to_dataclass
+from workbench.core.messages import restore_messages, with_messages
 from workbench.inference.io.json_io import JsonError, parse_json
 
 
@@ -34,7 +36,7 @@ class _Regions(_Checked):
     recall_interval: list[float] | None = None
     found: int = 0
     defects: int = 0
-    false_per_image: float | None = None
+    false_per_picture: float | None = None
 
 
 class _Metrics(_Checked):
@@ -45,7 +47,7 @@ class _Metrics(_Checked):
     accuracy: float | None = None
     accuracy_interval: list[float] | None = None
     macro_f1: float | None = None
-    images: int = 0
+    pictures: int = 0
     only_background: bool = False
     regions: _Regions | None = None
 
@@ -164,7 +166,7 @@ class Checkpoint(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Trouble(Event):
-    """Problem that was handled; `what` and `done` are English sentences."""
+    """Problem that was handled; `what` and `done` are messages of one sentence."""
 
     kind: ClassVar[str] = "trouble"
     what: str
@@ -180,7 +182,7 @@ class LabelsAdded(Event):
     step: int
     picture: str
     how: str  # "new" | "corrected" | "gone" | "left out"
-    why: str = ""  # English, reason if it was left out
+    why: str = ""  # reason if it was left out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,7 +197,7 @@ class BestKept(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Profiled(Event):
-    """Profile of a training step: an English sentence, and the folder of the run with trace and table."""
+    """Profile of a training step: a message, and the folder of the run with trace and table."""
 
     kind: ClassVar[str] = "profiled"
     what: str
@@ -257,7 +259,8 @@ KINDS: dict[str, type[Event]] = {
 
 def encode(event: Event) -> str:
     """Encode an event as one line of strict JSON, without the newline; NaN and infinities become null."""
-    return json.dumps({"kind": event.kind, **_finite(dataclasses.asdict(event))}, ensure_ascii=False, allow_nan=False)
+    line = {"kind": event.kind, **_finite(with_messages(dataclasses.asdict(event)))}
+    return json.dumps(line, ensure_ascii=False, allow_nan=False)
 
 
 def decode(line: str) -> Event | None:
@@ -275,6 +278,7 @@ def decode(line: str) -> Event | None:
     kind = KINDS.get(str(raw.pop("kind", ""))) if isinstance(raw, dict) else None
     if kind is None:
         return Unknown(line=line)
+    messages = raw.pop("messages", None)
     diverged = kind is Step and "loss" in raw and raw["loss"] is None
     if diverged:
         raw["loss"] = 0.0
@@ -282,7 +286,9 @@ def decode(line: str) -> Event | None:
         event = to_dataclass(kind, raw)
     except (TypeError, ValueError):
         return Unknown(line=line)
-    return dataclasses.replace(event, loss=math.nan) if diverged else event
+    if diverged:
+        return dataclasses.replace(event, loss=math.nan)
+    return dataclasses.replace(event, **restore_messages(vars(event), messages)) if messages else event
 
 
 def _finite(value: Any) -> Any:

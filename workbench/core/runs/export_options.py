@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
+from workbench.core.messages import Message
 from workbench.core.names import split_names
 from workbench.core.problems import BadSettings
 from workbench.core.resources import LANGUAGES
@@ -38,13 +39,18 @@ class ExportOptions:
         """Raise BadSettings if an option is invalid."""
         for name in self.formats:
             if name not in KINDS:
-                raise BadSettings(key="formats", value=name, why=f"an export can hold {', '.join(KINDS)}")
+                why = Message("export.unknown_format", names=", ".join(KINDS))
+                raise BadSettings(key="formats", value=name, why=why)
         if not self.formats:
-            raise BadSettings(key="formats", value="nothing", why=f"an export needs at least one of {', '.join(KINDS)}")
+            raise BadSettings(
+                key="formats", value="nothing", why=Message("export.nothing_chosen", names=", ".join(KINDS))
+            )
         if self.target_ms is not None and not self.target_ms > 0:
-            raise BadSettings(key="target", value=self.target_ms, why="it is a time in milliseconds above 0")
+            raise BadSettings(key="target", value=self.target_ms, why=Message("export.target"))
         if self.language not in ("", *LANGUAGES):
-            raise BadSettings(key="language", value=self.language, why=f"a card can be in {' or '.join(LANGUAGES)}")
+            raise BadSettings(
+                key="language", value=self.language, why=Message("export.language", names=" or ".join(LANGUAGES))
+            )
 
     def to_arguments(self) -> list[str]:
         """Return the command line of these options, the inverse of `from_namespace`."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from workbench.core import problems
+from workbench.core.messages import Message
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.image_statistics import ImageStatistics, measure_sample, thinness
@@ -20,8 +21,8 @@ from workbench.inference.cpu_environment import cores
 _MOST_SHARED = 640  # network pixels shared by neighboring tiles, regardless of the receptive field
 _GRAIN = 0.15  # agreement of line directions above which quarter turns give unrealistic images
 _SQUARE = 0.1  # share of lines at right angles above which small rotations give unrealistic images
-_FEW = 80  # steps up to which AdamW trains a slim ResNet better than Muon
-_ENOUGH = 3000  # steps from which on a larger network may become better
+_FEW_STEPS = 80  # steps up to which AdamW trains a slim ResNet better than Muon
+_MANY_STEPS = 3000  # steps from which on a larger network may become better
 
 # Settings that a run takes over from its initial run, so that the weights of that run can be used.
 _NETWORK = {
@@ -40,22 +41,22 @@ _SIZES: dict[str, dict[str, dict[str, Any]]] = {  # on a CPU
         "best": {"depth": 34, "width": 1.0},
     },
 }
-_WHY_SIZE = {
-    "stem": "A stem that shrinks the picture is several times faster.",
-    "widths": "The size for this quality on this kind of machine.",
-    "depth": "Many steps matter more than depth.",
-    "width": "Slim layers for a processor.",
+_SIZE_REASONS = {
+    "stem": "plan.stem",
+    "widths": "plan.size",
+    "depth": "plan.depth",
+    "width": "plan.slim",
 }
 
 
 def plan(
-    project: Project, dataset: Dataset, asked: TrainingSettings, earlier: TrainingSettings | None = None
+    project: Project, dataset: Dataset, request: TrainingSettings, earlier: TrainingSettings | None = None
 ) -> TrainingSettings:
     """Return the complete training settings: those not given in `asked` are computed from the images and the machine.
 
     Reads at most 48 of the training images. earlier: settings of the initial run.
     """
-    draft = _Draft(asked)
+    draft = _Draft(request)
     training = dataset.of("train") or dataset.items
     _plan_start(earlier, draft)
     _plan_from_images(measure_sample(project, training), draft)
@@ -65,171 +66,167 @@ def plan(
     else:
         _plan_resnet(training, draft)
     _plan_course(draft)
-    draft.choose("threads", min(4, cores()), "One thread a core prepares patches, at most four.")
+    draft.choose("threads", min(4, cores()), Message("plan.threads"))
     return draft.settings
 
 
 class _Draft:
     """Training settings during planning. The user's values are kept; otherwise the first choice of a setting counts."""
 
-    def __init__(self, asked: TrainingSettings) -> None:
-        self.asked = asked
+    def __init__(self, request: TrainingSettings) -> None:
+        self.request = request
         self._values: dict[str, Any] = {}
-        self._reasons: dict[str, str] = dict(asked.reasons)
+        self._reasons: dict[str, str] = dict(request.reasons)
 
     def __getitem__(self, key: str) -> Any:
         """Return the current value of a setting."""
-        return self._values.get(key, getattr(self.asked, key))
+        return self._values.get(key, getattr(self.request, key))
 
     def choose(self, key: str, value: Any, why: str) -> None:
-        if key in self.asked.model_fields_set:
-            self._reasons.setdefault(key, "Chosen by hand.")
+        if key in self.request.model_fields_set:
+            self._reasons.setdefault(key, Message("plan.manual"))
         elif not self.is_chosen(key):
             self._values[key] = value
             self._reasons[key] = why
 
     def is_chosen(self, key: str) -> bool:
         """Return True if a setting was chosen by the user or by an earlier planning step."""
-        return key in self._values or key in self.asked.model_fields_set
+        return key in self._values or key in self.request.model_fields_set
 
     @property
     def settings(self) -> TrainingSettings:
-        return TrainingSettings(**{**self.asked.model_dump(), **self._values, "reasons": self._reasons})
+        return TrainingSettings(**{**self.request.model_dump(), **self._values, "reasons": self._reasons})
 
 
 def _plan_from_images(sample: ImageStatistics, draft: _Draft) -> None:
     """Choose the gray value scaling and the augmentations."""
-    why = f"Measured on {sample.count} training pictures."
-    color = "The pictures are in colour." if sample.colored else "The pictures are grey."
+    why = Message("plan.measured", n=sample.count)
+    color = Message("plan.color") if sample.colored else Message("plan.gray")
     draft.choose("channels", 3 if sample.colored else 1, color)
-    draft.choose("full_scale", sample.full_scale, "The greatest value of the pictures' number format.")
+    draft.choose("full_scale", sample.full_scale, Message("plan.full_scale"))
     draft.choose("low", sample.low * sample.full_scale, why)
     draft.choose("high", sample.high * sample.full_scale, why)
     draft.choose("mean", [round(sample.mean, 6)] * draft["channels"], why)
     draft.choose("std", [round(max(0.02, sample.std), 6)] * draft["channels"], why)
     # The orientation of parts is fixed, so common directions matter; but each part may have right-angled structures.
-    turned: list[str] = []
+    rotations: list[str] = []
     if sample.common > _GRAIN:
-        why = "directional texture, so rotations are not used"
+        why = Message("plan.directional")
     elif sample.square > _SQUARE:
-        turned, why = ["rotate_90"], "no dominant direction, so 90° rotations are used"
+        rotations, why = ["rotate_90"], Message("plan.no_main_direction")
     else:
-        turned, why = ["rotate_90", "rotate", "zoom"], "no directional structure, so any rotation is used"
-    why = f"Lines of the pictures agree in direction by {sample.common:.0%}; {why}."
-    draft.choose("augment", ["flip_horizontal", "flip_vertical", *turned, "brightness", "contrast"], why)
+        rotations, why = ["rotate_90", "rotate", "zoom"], Message("plan.no_direction")
+    why = Message("plan.directions", n=f"{sample.common:.0%}", why=why)
+    draft.choose("augment", ["flip_horizontal", "flip_vertical", *rotations, "brightness", "contrast"], why)
 
 
 def _plan_start(earlier: TrainingSettings | None, draft: _Draft) -> None:
     """Choose settings given by the initial run, by a ResNet encoder of a UNet, and by pretrained weights."""
-    asked = draft.asked
-    if earlier is not None and earlier.model == asked.model and not asked.weights:
-        for key in _NETWORK[asked.model]:
-            draft.choose(key, getattr(earlier, key), "As in the run that it begins with.")
-    if asked.weights:
-        draft.choose("rate", 1e-3, "Pretrained layers need a low learning rate.")
-        draft.choose("optimizer", "adamw", "Pretrained layers need a low learning rate.")
-        draft.choose("width", 1.0, "The weights are of the full width.")
+    request = draft.request
+    if earlier is not None and earlier.model == request.model and not request.weights:
+        for key in _NETWORK[request.model]:
+            draft.choose(key, getattr(earlier, key), Message("plan.as_initial_run"))
+    if request.weights:
+        draft.choose("rate", 1e-3, Message("plan.pretrained_rate"))
+        draft.choose("optimizer", "adamw", Message("plan.pretrained_rate"))
+        draft.choose("width", 1.0, Message("plan.full_width"))
     if draft["encoder"] == "plain":
         return
     for key in ("widths", "stem"):
-        if getattr(asked, key) != TrainingSettings.model_fields[key].default:
-            why = f"a UNet whose encoder is {draft['encoder']} has the stem and the widths of that; set width instead"
-            raise problems.BadSettings(key=key, value=getattr(asked, key), why=why)
-        draft.choose(key, getattr(asked, key), f"Not used: {draft['encoder']} has its own.")
-    draft.choose("rate", 2e-3, "Deep networks learn steadily at this rate.")
+        if getattr(request, key) != TrainingSettings.model_fields[key].default:
+            why = Message("settings.encoder_widths", name=draft["encoder"])
+            raise problems.BadSettings(key=key, value=getattr(request, key), why=why)
+        draft.choose(key, getattr(request, key), Message("plan.not_used", name=draft["encoder"]))
+    draft.choose("rate", 2e-3, Message("plan.deep_rate"))
 
 
-def _plan_unet(training: list[Item], thin: float, draft: _Draft) -> None:
-    quality = draft.asked.quality
+def _plan_unet(training: list[Item], thickness: float, draft: _Draft) -> None:
+    quality = draft.request.quality
     edge = max((max(item.width, item.height) for item in training), default=256)
     painted = [p / max(1, item.width * item.height) for item in training for p in item.pixels]
     share = float(np.median(painted)) if painted else 0.01
-    card = _expects_card(draft.asked.device)
+    gpu = _expects_gpu(draft.request.device)
     # On a CPU many small steps train better than few large ones, if a defect and its surroundings fit in a patch.
-    most = 256 if card else 128
-    patch = most if edge > most else max(64, -(-edge // 32) * 32)
-    draft.choose("patch", patch, f"The longest picture is {edge} pixels; defects keep their surroundings.")
-    if card:
+    largest = 256 if gpu else 128
+    patch = largest if edge > largest else max(64, -(-edge // 32) * 32)
+    draft.choose("patch", patch, Message("plan.patch", n=edge))
+    if gpu:
         widths = {"fast": [32, 64, 128, 256], "balanced": [64, 128, 256, 512], "best": [64, 128, 256, 512, 512]}
-        draft.choose("stem", 1, "A graphics card affords full resolution.")
-        draft.choose("batch", 16, "Suitable for common GPUs. Halved automatically if GPU memory runs out.")
-        draft.choose("rate", 2e-3, "Wide networks learn steadily at this rate.")
-        draft.choose("widths", widths[quality], _WHY_SIZE["widths"])
+        draft.choose("stem", 1, Message("plan.gpu_resolution"))
+        draft.choose("batch", 16, Message("plan.gpu_batch"))
+        draft.choose("rate", 2e-3, Message("plan.wide_rate"))
+        draft.choose("widths", widths[quality], Message("plan.size"))
     else:
         _plan_cores(8, draft)
-        draft.choose("rate", 4e-3, "Small networks converge fastest at this learning rate.")
+        draft.choose("rate", 4e-3, Message("plan.small_rate"))
         _plan_size(draft)
     # If even thin defects are thick, a reduced scale still shows them, with more of their surroundings.
-    scale = min(1.0, max(0.25, 2.0 ** -np.floor(np.log2(max(1.0, thin / 12)))))
-    draft.choose("scale", float(scale), f"Four of five defects are thicker than {thin:.0f} pixels.")
+    scale = min(1.0, max(0.25, 2.0 ** -np.floor(np.log2(max(1.0, thickness / 12)))))
+    draft.choose("scale", float(scale), Message("plan.thickness", n=f"{thickness:.0f}"))
     if draft["encoder"] == "plain":
-        draft.choose(
-            "optimizer", "muon", ("With Muon, a UNet gives better results than with AdamW in the same number of steps.")
-        )
-        draft.choose(
-            "encoder", "plain", ("Without initial weights, a plain UNet gives the best results in the same time.")
-        )
+        draft.choose("optimizer", "muon", (Message("plan.unet_muon")))
+        draft.choose("encoder", "plain", (Message("plan.plain_encoder")))
     if quality == "fast":
-        draft.choose("mirror", False, "Quality 'fast': one look at a picture is enough.")
+        draft.choose("mirror", False, Message("plan.no_mirror"))
     else:
-        why = "The mean of two looks, one at the mirrored picture, errs less; predicting takes twice as long."
+        why = Message("plan.mirror")
         draft.choose("mirror", True, why)
-    why = "Defects cover few pixels, so Dice and cross-entropy are weighted equally."
+    why = Message("plan.loss_weights")
     draft.choose("dice_weight", 1.0, why)
     draft.choose("cross_entropy_weight", 1.0, why)
-    draft.choose("foreground_share", 0.5, f"The median defect covers {share:.2%} of its picture.")
+    draft.choose("foreground_share", 0.5, Message("plan.foreground", n=f"{share:.2%}"))
 
 
 def _plan_overlap(draft: _Draft) -> None:
-    sees = receptive_field(draft.settings)
-    if 2 * sees <= _MOST_SHARED:
-        why = f"The network sees {sees} pixels around each pixel: tiles that share so much answer as the whole would."
-        draft.choose("overlap", 2 * sees + 32, why)
+    field = receptive_field(draft.settings)
+    if 2 * field <= _MOST_SHARED:
+        why = Message("plan.overlap", n=field)
+        draft.choose("overlap", 2 * field + 32, why)
     else:
-        draft.choose("overlap", _MOST_SHARED, "Tiles of a large picture share so much that their seams are not seen.")
+        draft.choose("overlap", _MOST_SHARED, Message("plan.overlap_seams"))
 
 
-def _plan_cores(least: int, draft: _Draft) -> None:
+def _plan_cores(smallest: int, draft: _Draft) -> None:
     """Choose batch and workers on a CPU: each core computes four images or more of a batch."""
     workers = min(cores(), 8)
-    draft.choose("batch", max(least, 4 * workers), "Small batches give many steps in the same minutes.")
-    draft.choose("workers", workers, "Each core computes its part of every batch; more than eight gain little.")
+    draft.choose("batch", max(smallest, 4 * workers), Message("plan.small_batch"))
+    draft.choose("workers", workers, Message("plan.workers"))
 
 
 def _plan_size(draft: _Draft) -> None:
     """Choose the network size on a CPU: a larger network is only better with enough steps in the given time."""
-    asked = draft.asked
-    sizes, why = _SIZES[asked.model], None
-    size = sizes[asked.quality]
-    ours = {key: value for key, value in size.items() if not draft.is_chosen(key)}
-    if asked.quality == "best" and ours:
-        why = _WHY_SIZE["widths"]
-        steps = expected_steps(draft.settings.model_copy(update=ours))
-        if asked.epochs is None and steps < _ENOUGH:
+    request = draft.request
+    sizes, why = _SIZES[request.model], None
+    size = sizes[request.quality]
+    size_choices = {key: value for key, value in size.items() if not draft.is_chosen(key)}
+    if request.quality == "best" and size_choices:
+        why = Message("plan.size")
+        steps = expected_steps(draft.settings.model_copy(update=size_choices))
+        if request.epochs is None and steps < _MANY_STEPS:
             size = sizes["balanced"]
-            why = f"A larger network makes about {steps} steps in this time on this machine: too few."
+            why = Message("plan.too_few_steps", n=steps)
     for key, value in size.items():
-        draft.choose(key, value, why or _WHY_SIZE[key])
+        draft.choose(key, value, why or Message(_SIZE_REASONS[key]))
 
 
 def _plan_course(draft: _Draft) -> None:
     """Choose settings that depend on the run's clock, so that the run keeps its time on any machine."""
-    asked = draft.asked
-    card = _expects_card(asked.device)
-    if asked.epochs is None and asked.minutes is not None:
-        why = "The learning-rate schedule follows the elapsed time, so training ends on time."
-        if not card:
+    request = draft.request
+    gpu = _expects_gpu(request.device)
+    if request.epochs is None and request.minutes is not None:
+        why = Message("plan.schedule")
+        if not gpu:
             steps = expected_steps(draft.settings)
-            why = f"The rate rises and falls with the clock: the end comes in time, here after about {steps} steps."
-        draft.choose("warm_up", asked.warm_up, why)
-        seconds = asked.minutes * 60 / asked.validations
-        why = f"A look every {seconds:.0f} s; all of them together take at most a tenth of the time."
-        draft.choose("validations", asked.validations, why)
-    why = "16 bits, where the card gains by them." if card else "A processor learns in 32 bits."
-    draft.choose("precision", asked.precision, why)
+            why = Message("plan.schedule_steps", n=steps)
+        draft.choose("warm_up", request.warm_up, why)
+        seconds = request.minutes * 60 / request.validations
+        why = Message("plan.validations", n=f"{seconds:.0f}")
+        draft.choose("validations", request.validations, why)
+    why = Message("plan.precision_gpu") if gpu else Message("plan.precision_cpu")
+    draft.choose("precision", request.precision, why)
 
 
-def _expects_card(device: str) -> bool:
+def _expects_gpu(device: str) -> bool:
     """Return True if training will use a GPU, judged without importing Paddle, which takes seconds."""
     if device != "auto":
         return device.startswith("gpu")
@@ -247,46 +244,46 @@ def _expects_card(device: str) -> bool:
 
 
 def _plan_resnet(training: list[Item], draft: _Draft) -> None:
-    asked = draft.asked
+    request = draft.request
     edge = int(np.median([max(item.width, item.height) for item in training]))
-    least = 128 if asked.weights else 64  # smaller inputs need another first layer, which published weights lack
-    if _expects_card(asked.device):
-        draft.choose("depth", {"fast": 18, "balanced": 34, "best": 50}[asked.quality], "A graphics card affords it.")
-        draft.choose("input_size", min(320, max(least, edge // 32 * 32)), f"The median picture is {edge} pixels long.")
-        draft.choose("batch", 32, "Suitable for common GPUs. Halved automatically if GPU memory runs out.")
+    smallest = 128 if request.weights else 64  # smaller inputs need another first layer, which published weights lack
+    if _expects_gpu(request.device):
+        draft.choose("depth", {"fast": 18, "balanced": 34, "best": 50}[request.quality], Message("plan.gpu_depth"))
+        draft.choose("input_size", min(320, max(smallest, edge // 32 * 32)), Message("plan.median_length", n=edge))
+        draft.choose("batch", 32, Message("plan.gpu_batch"))
         return
-    draft.choose("input_size", min(128, max(least, edge // 32 * 32)), "Small enough for many looks on a processor.")
+    draft.choose("input_size", min(128, max(smallest, edge // 32 * 32)), Message("plan.small_input"))
     _plan_cores(16, draft)
-    draft.choose("rate", 3e-3, "Small networks converge fastest at this learning rate.")
+    draft.choose("rate", 3e-3, Message("plan.small_rate"))
     _plan_size(draft)
     if draft["width"] >= 1:  # the benefit of Muon was not measured for wide layers
-        draft.choose("optimizer", "adamw", "For wide layers, AdamW steps are 20% faster than Muon steps.")
+        draft.choose("optimizer", "adamw", Message("plan.wide_adamw"))
         return
     steps = expected_steps(draft.settings)
-    if asked.epochs is not None:
-        steps = asked.epochs * -(-len(training) // draft["batch"])
-    if steps > _FEW:
+    if request.epochs is not None:
+        steps = request.epochs * -(-len(training) // draft["batch"])
+    if steps > _FEW_STEPS:
         draft.choose(
             "optimizer",
             "muon",
-            ("With Muon, a small ResNet gives better results and fewer false alarms in the same time than with AdamW."),
+            (Message("plan.resnet_muon")),
         )
     else:
-        draft.choose("optimizer", "adamw", f"In as few steps as the {steps} to be expected here AdamW learns more.")
+        draft.choose("optimizer", "adamw", Message("plan.few_steps_adamw", n=steps))
 
 
 _SECONDS = 0.1  # duration of the measurement
 _SIDE = 64  # of its matrices: NumPy multiplies such small ones on one core, and they fit in the core's cache
 _START = 4.0  # seconds before the first step, while Paddle is loaded
 _STEPPING = 0.85  # share of the remaining time spent on steps; evaluation and completion take the rest
-_BACK = 3  # cost of a step in predictions: forward pass, and a backward pass of twice that
+_STEP_COST = 3  # cost of a step in predictions: forward pass, and a backward pass of twice that
 _REACHED = 0.7  # share of the measured speed that training reaches
 
 
 def expected_steps(settings: TrainingSettings) -> int:
     """Return the number of steps on a CPU in the planned minutes, to two digits; accurate within a factor of two."""
     seconds = max(0.0, (settings.minutes or 0) * 60 - _START) * _STEPPING
-    step = multiplications(settings) * _BACK * settings.batch / (core_speed() * _REACHED * settings.workers)
+    step = multiplications(settings) * _STEP_COST * settings.batch / (core_speed() * _REACHED * settings.workers)
     return int(float(f"{seconds / step:.2g}"))
 
 
@@ -296,8 +293,8 @@ def core_speed() -> float:
     matrices = np.random.default_rng(0).normal(size=(256, _SIDE, _SIDE)).astype(np.float32)
     product = matrices @ matrices  # reused memory: a new allocation takes as long as the arithmetic
     # Measure the time of this thread only, without other threads and programs.
-    count, begin, taken = 0, time.thread_time(), 0.0
-    while taken < _SECONDS:
+    count, begin, elapsed = 0, time.thread_time(), 0.0
+    while elapsed < _SECONDS:
         np.matmul(matrices, matrices, out=product)
-        count, taken = count + 1, time.thread_time() - begin
-    return count * len(matrices) * _SIDE**3 / taken
+        count, elapsed = count + 1, time.thread_time() - begin
+    return count * len(matrices) * _SIDE**3 / elapsed

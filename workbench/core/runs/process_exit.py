@@ -7,18 +7,20 @@ import signal
 from pathlib import Path
 
 from workbench.core import problems
+from workbench.core.messages import Message
 from workbench.core.problems import Problem, RunUnusable, WorkerFailed
 from workbench.core.runs.events import Failed, Finished
 from workbench.core.runs.run import Run
 
+_PROCESSES = {"training": "process.training", "export": "process.export"}
 ASIDE = "stdout: "  # marks output of libraries in a log; never quoted as the cause
 _NO_MEMORY = ("out of memory", "cannot allocate memory", "memoryerror", "bad_alloc", "resourceexhausted")
 _WINDOWS = {
-    0xC0000005: "it crashed (access violation)",
-    0xC0000017: "the memory of this computer was used up",
-    0xC0000409: "it crashed (stack overrun)",
-    0xC000013A: "it was interrupted from the keyboard",
-    0xC0000135: "a library that it needs is missing",
+    0xC0000005: "exit.access_violation",
+    0xC0000017: "exit.memory",
+    0xC0000409: "exit.stack_overrun",
+    0xC000013A: "exit.keyboard",
+    0xC0000135: "exit.library",
 }
 
 
@@ -26,23 +28,23 @@ def cause(returncode: int | None, log_tail: str) -> str:
     """Return the reason why a process ended, as a part of a sentence."""
     last = next((line.strip() for line in reversed(log_tail.splitlines()) if line.strip()), "")
     number = _signal_number(returncode)
-    text = log_tail.lower()
-    if any(sign in text for sign in _NO_MEMORY):
-        what = "it ran out of memory"
+    log = log_tail.lower()
+    if any(sign in log for sign in _NO_MEMORY):
+        why = Message("exit.out_of_memory")
     elif number == 9:
-        what = "it was killed by signal 9 (SIGKILL), most often because the memory of this computer was used up"
+        why = Message("exit.sigkill")
     elif number is not None:
         crash = number in (4, 6, 7, 8, 11)
-        what = f"it {'crashed' if crash else 'was ended'} by signal {number} ({_signal_name(number)})"
+        why = Message("exit.crash_signal" if crash else "exit.end_signal", n=number, name=_signal_name(number))
     elif returncode is not None and returncode & 0xFFFFFFFF in _WINDOWS:
-        what = _WINDOWS[returncode & 0xFFFFFFFF]
+        why = Message(_WINDOWS[returncode & 0xFFFFFFFF])
     elif returncode == 0:
-        what = "it ended without saying why (exit code 0)"
+        why = Message("exit.silent")
     elif returncode is None:
-        what = "its process is gone and has not said why"
+        why = Message("exit.gone")
     else:
-        what = f"it ended with exit code {returncode}"
-    return f"{what}; its last words were: {last[:300]}" if last else what
+        why = Message("exit.code", n=returncode)
+    return Message("exit.last_words", why=why, words=last[:300]) if last else why
 
 
 def log_tail(log: Path, start: int = 0, lines: int = 12) -> str:
@@ -60,27 +62,35 @@ def log_tail(log: Path, start: int = 0, lines: int = 12) -> str:
 
 def failed_event(what: str, why: str, log: Path, time: float = 0.0) -> Failed:
     """Return the event of a process that failed. what: "training" or "export"."""
-    fields = {"what": what, "why": why, "log": str(log)}
-    return Failed(time=time, why=str(WorkerFailed(**fields)), problem="WorkerFailed", fields=fields, log=str(log))
+    return from_problem(WorkerFailed(what=Message(_PROCESSES[what]), why=why, log=str(log)), time, log)
 
 
-def from_problem(problem: Problem, time: float = 0.0) -> Failed:
-    """Return the event of a process that could not be started."""
-    return Failed(time=time, why=str(problem), problem=type(problem).__name__, fields=dict(problem.fields))
+def from_problem(problem: Problem, time: float = 0.0, log: Path | str = "") -> Failed:
+    """Return the event of a process that failed or could not be started for a known reason."""
+    fields = {name: value if isinstance(value, (int, float)) else str(value) for name, value in problem.fields.items()}
+    kind = type(problem).__name__
+    return Failed(time=time, why=Message.of(problem), problem=kind, fields=fields, log=str(log))
+
+
+def failed_problem(failed: Failed) -> Problem | None:
+    """Return the problem of a Failed event; None if it is unknown to this version."""
+    kind = problems.problem_class(failed.problem)
+    if kind is None:
+        return None
+    why = failed.why
+    fields = why.fields if isinstance(why, Message) and problems.problem_class(why.id) is kind else failed.fields
+    try:
+        problem = kind(**fields)
+        str(problem)
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return None  # fields of another version
+    return problem
 
 
 def to_problem(ending: Failed, what: str, log: Path) -> Problem:
     """Return the problem of a Failed event; one that is unknown to this version becomes WorkerFailed."""
-    kind = problems.problem_class(ending.problem)
-    if kind is not None:
-        try:
-            problem = kind(**ending.fields)
-            str(problem)
-        except (LookupError, TypeError, ValueError, AttributeError):
-            pass  # fields of another version
-        else:
-            return problem
-    return WorkerFailed(what=what, why=ending.why, log=ending.log or str(log))
+    why = ending.why
+    return failed_problem(ending) or WorkerFailed(what=Message(_PROCESSES[what]), why=why, log=ending.log or str(log))
 
 
 def stopped_event(run: Run, time: float) -> Finished | Failed:
@@ -88,7 +98,7 @@ def stopped_event(run: Run, time: float) -> Finished | Failed:
     if run.usable or run.resumable:
         result = {"forced": True, "usable": run.usable, "resumable": run.resumable}
         return Finished(time=time, why="stopped", result=result)
-    return from_problem(RunUnusable(name=run.name, why="it was stopped before its first checkpoint"), time)
+    return from_problem(RunUnusable(name=run.name, why=Message("run.no_checkpoint")), time)
 
 
 def _signal_number(returncode: int | None) -> int | None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from workbench.core.messages import Message
 from workbench.core.problems import BadSettings
 from workbench.core.runs.training_settings import TrainingSettings
 
@@ -38,14 +39,14 @@ def smaller(asked: TrainingSettings, earlier: TrainingSettings | None) -> Traini
         raise BadSettings(key="prune", value=asked.prune, why=why)
     values: dict[str, Any] = {"widths": shrink(earlier.widths, asked.prune)}
     if values["widths"] == earlier.widths:
-        raise BadSettings(key="prune", value=asked.prune, why="that is less than one block of channels of any level")
+        raise BadSettings(key="prune", value=asked.prune, why=Message("prune.too_little"))
     text = "-".join(map(str, earlier.widths))
-    reasons = {"widths": f"{text} of the run that it begins with, less {asked.prune:.0%} of the channels."}
+    reasons = {"widths": Message("plan.pruned_widths", widths=text, n=f"{asked.prune:.0%}")}
     for key in _KEPT:
         values[key] = getattr(earlier, key)
-        reasons[key] = "As in the run that it begins with."
+        reasons[key] = Message("plan.as_initial_run")
     values["rate"] = earlier.rate / 2
-    reasons["rate"] = "Half of that of the run that it begins with: it has learned already."
+    reasons["rate"] = Message("plan.half_rate")
     chosen = {key: getattr(asked, key) for key in asked.model_fields_set}
     reasons = {key: reason for key, reason in reasons.items() if key not in chosen}
     return TrainingSettings(**{**values, **chosen, "reasons": {**reasons, **asked.reasons}})
@@ -53,16 +54,16 @@ def smaller(asked: TrainingSettings, earlier: TrainingSettings | None) -> Traini
 
 def _obstacle(asked: TrainingSettings, earlier: TrainingSettings | None) -> str:
     if earlier is None:
-        return "say which run to begin with (--from RUN)"
+        return Message("prune.no_run")
     if asked.model != "unet" or earlier.model != "unet":
-        return "only a UNet is pruned; a ResNet is made slimmer by its width"
+        return Message("prune.unet_only")
     if earlier.encoder != "plain" or asked.encoder != "plain":
-        return "only a UNet with the plain encoder is pruned; one with a ResNet is made slimmer by its width"
+        return Message("prune.plain_only")
     if "widths" in asked.model_fields_set:
-        return "the widths are chosen by hand already"
+        return Message("prune.widths_fixed")
     for key in _SAME:
         if key in asked.model_fields_set and getattr(asked, key) != getattr(earlier, key):
-            return f"{key} must stay {getattr(earlier, key)}, as in the run that it begins with"
+            return Message("prune.must_stay", key=key, value=getattr(earlier, key))
     return ""
 
 

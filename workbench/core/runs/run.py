@@ -1,5 +1,6 @@
 """Training run on disk: recipe.json · dataset.json · events.jsonl · last/ · best/ · previews/ · log.txt.
 
+`reasons.json` holds ids and fields of the reasons in recipe.json, which are English texts there.
 `best/` holds the files for prediction (model.json and network.onnx, read by `inference.Predictor.open`) and the weights
 (weights.safetensors). `last/` holds the state for an exact resume. `previews/NAME.STEP.mask.png` and `.scores.png` are
 predictions made during training: at most 12 steps per image, and one for all but the latest 24 images. `held_out/`
@@ -13,12 +14,14 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from workbench.core import problems
-from workbench.core.json_files import load_versioned
+from workbench.core.json_files import load_json, load_versioned
+from workbench.core.messages import Message, messages_to_json, restore_messages
 from workbench.core.names import numbered_names
 from workbench.core.project.duplicates import find_duplicates
 from workbench.core.project.project import Project
@@ -55,6 +58,10 @@ class Run:
     @property
     def settings_path(self) -> Path:
         return self.root / "recipe.json"
+
+    @property
+    def reasons_path(self) -> Path:
+        return self.root / "reasons.json"
 
     @property
     def dataset_path(self) -> Path:
@@ -98,7 +105,11 @@ class Run:
     # --- reading ---------------------------------------------------------------------------------
 
     def settings(self) -> TrainingSettings:
-        return _parse(TrainingSettings, self.settings_path)
+        settings = _parse(TrainingSettings, self.settings_path)
+        with suppress(FileNotFoundError, problems.RunBroken):  # reasons are then recognized by their wording
+            raw = load_json(self.reasons_path, problems.RunBroken)
+            settings.reasons.update(restore_messages(settings.reasons, raw))
+        return settings
 
     def dataset(self) -> Dataset:
         return _parse(Dataset, self.dataset_path)
@@ -138,7 +149,7 @@ class Run:
     def need_usable(self) -> None:
         if not self.usable:
             ending = self.ending()
-            why = ending.why if isinstance(ending, Failed) else "it was stopped before its first checkpoint"
+            why = ending.why if isinstance(ending, Failed) else Message("run.no_checkpoint")
             raise problems.RunUnusable(name=self.name, why=why)
 
     @property
@@ -175,7 +186,7 @@ def _training_keys(earlier: Run, project: Project) -> list[str]:
 
 def create_run(project: Project, request: TrainingSettings) -> Run:
     """Collect labels, plan the training settings, write a new run folder. Reads images: not for the GUI thread."""
-    project.need_write("a run")
+    project.need_write(Message("what.run"))
     dataset, settings = plan_run(project, request)
     stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{request.model}"
     for name in numbered_names(stem):
@@ -191,8 +202,14 @@ def create_run(project: Project, request: TrainingSettings) -> Run:
             raise problems.CannotWrite.of(root, error) from error
     run = Run(root)
     write_json(run.dataset_path, dataset.model_dump(mode="json"))
-    write_json(run.settings_path, settings.model_dump(mode="json"))
+    write_settings(run, settings)
     return run
+
+
+def write_settings(run: Run, settings: TrainingSettings) -> None:
+    """Write recipe.json, and reasons.json before it, because a folder with a recipe.json is a run."""
+    write_json(run.reasons_path, messages_to_json(settings.reasons))
+    write_json(run.settings_path, settings.model_dump(mode="json"))
 
 
 @dataclass(frozen=True)
@@ -297,4 +314,4 @@ def _parse(kind, path: Path):
     try:
         return load_versioned(path, kind, FORMAT, problems.RunBroken)
     except FileNotFoundError as error:
-        raise problems.RunBroken(path=str(path), why="it does not exist") from error
+        raise problems.RunBroken(path=str(path), why=Message("file.missing")) from error

@@ -103,23 +103,23 @@ class RunState:
 
 def diagnose(vitals: RunState, *, silent: float = 0.0, paused: bool = False) -> HealthFinding:
     """Return the most important finding, worst harm first. silent: seconds since the last event of an active run."""
-    over = vitals.ending is not None
+    ended = vitals.ending is not None
     if vitals.begun is None:
         return HealthFinding("starting", "info")
-    if paused and not over:
+    if paused and not ended:
         return HealthFinding("paused", "info")
-    if silent > SILENT and not over:
+    if silent > SILENT and not ended:
         return HealthFinding("silent", "warning", {"seconds": silent})
-    for look in (_numbers, _held_out, _images, _machine, _trend):
-        found = look(vitals, over)
-        if found is not None:
-            return found
+    for check in (_numbers, _held_out, _images, _machine, _trend):
+        finding = check(vitals, ended)
+        if finding is not None:
+            return finding
     if vitals.step is None:
         return HealthFinding("starting", "info")
     note = vitals.begun.held_out_note
     if note:
         return HealthFinding("few_held_out", "info", {"note": note})
-    if not vitals.scores and vitals.loss is not None and vitals.first_loss is not None and not over:
+    if not vitals.scores and vitals.loss is not None and vitals.first_loss is not None and not ended:
         return HealthFinding("learning", "good", {"first": vitals.first_loss, "now": vitals.loss})
     return HealthFinding("well", "good")
 

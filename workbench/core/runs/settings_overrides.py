@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from workbench.core.json_files import load_versioned
+from workbench.core.messages import Message
 from workbench.core.problems import BadSettings, ProjectBroken
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
@@ -50,13 +51,13 @@ def load_overrides(project: Project) -> SettingsOverrides:
         for model in ("unet", "resnet"):
             unknown = sorted(choices.of(model).keys() - set(adjustable_settings()))
             if unknown:
-                raise ProjectBroken(path=str(path), why=f"there is no setting {unknown[0]}")
+                raise ProjectBroken(path=str(path), why=Message("settings.no_such", name=unknown[0]))
             request(model, **choices.of(model))
         return choices
     except FileNotFoundError:
         return SettingsOverrides()
     except BadSettings as error:
-        raise ProjectBroken(path=str(path), why=str(error)) from error
+        raise ProjectBroken(path=str(path), why=Message.of(error)) from error
 
 
 def save_overrides(project: Project, choices: SettingsOverrides) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workbench.core import problems
+from workbench.core.messages import Message, Text
 
 Augmentation = Literal[
     "flip_horizontal", "flip_vertical", "rotate_90", "rotate", "zoom", "brightness", "contrast", "noise"
@@ -82,7 +83,7 @@ class TrainingSettings(BaseModel):
     workers: int = Field(default=1, ge=1, le=64)  # model replicas that share a batch, each on its own CPU core
     profile: bool = False  # measure the time of each part of a step, see training.profiler
 
-    reasons: dict[str, str] = {}  # setting -> reason for its value
+    reasons: dict[str, Text] = {}  # setting -> reason for its value
 
 
 OF_UNET = {
@@ -116,34 +117,39 @@ def request(model: str, **choices: Any) -> TrainingSettings:
     except ValidationError as error:
         first = error.errors()[0]
         key = str(first["loc"][0]) if first["loc"] else "recipe"
-        raise problems.BadSettings(key=key, value=choices.get(key, model), why=_why(first)) from error
+        raise problems.BadSettings(key=key, value=choices.get(key, model), why=_error_message(first)) from error
 
 
-_WHY = {
-    "extra_forbidden": "there is no such setting",
-    "literal_error": "it is one of {expected}",
-    "int_parsing": "must be an integer",
-    "int_type": "must be an integer",
-    "int_from_float": "must be an integer",
-    "float_parsing": "it is a number",
-    "float_type": "it is a number",
-    "finite_number": "it is a finite number",
-    "greater_than": "it must be above {gt}",
-    "greater_than_equal": "it must be at least {ge}",
-    "less_than": "it must be below {lt}",
-    "less_than_equal": "it must be at most {le}",
-    "bool_parsing": "it is true or false",
-    "bool_type": "it is true or false",
-    "list_type": "it is a list",
-    "string_type": "it is text",
+_ERRORS = {  # pydantic's type of error -> message, and pydantic's name of its field
+    "extra_forbidden": ("settings.unknown", ""),
+    "literal_error": ("settings.choice", "expected"),
+    "int_parsing": ("settings.integer", ""),
+    "int_type": ("settings.integer", ""),
+    "int_from_float": ("settings.integer", ""),
+    "float_parsing": ("settings.number", ""),
+    "float_type": ("settings.number", ""),
+    "finite_number": ("settings.finite", ""),
+    "greater_than": ("settings.above", "gt"),
+    "greater_than_equal": ("settings.at_least", "ge"),
+    "less_than": ("settings.below", "lt"),
+    "less_than_equal": ("settings.at_most", "le"),
+    "bool_parsing": ("settings.boolean", ""),
+    "bool_type": ("settings.boolean", ""),
+    "list_type": ("settings.list", ""),
+    "string_type": ("settings.text", ""),
 }
 
 
-def _why(error: Any) -> str:
+def _error_message(error: Any) -> str:
     """Return the message for a pydantic error."""
-    fields = error.get("ctx", {}).items()
-    context = {name: f"{value:g}" if isinstance(value, float) else value for name, value in fields}
-    return _WHY.get(error["type"], error["msg"]).format(**context)
+    if error["type"] not in _ERRORS:
+        return error["msg"]
+    id, field = _ERRORS[error["type"]]
+    if not field:
+        return Message(id)
+    value = error["ctx"][field]
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return Message(id, names=text) if id == "settings.choice" else Message(id, n=text)
 
 
 def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
@@ -154,7 +160,7 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
     for pair in pairs:
         key, sign, text = pair.partition("=")
         if not sign:
-            raise problems.BadSettings(key=pair, value="nothing", why="write it as key=value")
+            raise problems.BadSettings(key=pair, value="nothing", why=Message("settings.key_value"))
         try:
             choices[key.strip()] = json.loads(text)
         except ValueError:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.core.images import image_files
+from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, Problem, ProposesNothing, SuggestionsBroken
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -62,7 +63,7 @@ def suggest_all(
     """
     if predictor.settings.task != "segmentation":
         raise ProposesNothing(name=model_name(folder))
-    project.need_write("proposals")
+    project.need_write(Message("what.suggestions"))
     model = _SuggestionModel(folder, model_fingerprint(folder))
     for number, key in enumerate(keys, 1):
         if stop():
@@ -78,7 +79,7 @@ def suggest_all(
         except CannotWrite:
             raise
         except (Problem, ReadError) as problem:
-            looked = ImageSuggested(key, why=str(problem))
+            looked = ImageSuggested(key, why=Message.of(problem))
         on_image(number, looked)
     return True
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Selection
 from workbench.core.json_files import load_versioned
+from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, SuggestionsBroken
 from workbench.core.project.project import MAX_CLASS_ID, Project
 from workbench.core.project.storage import file_stamp, inside, write_json
@@ -40,11 +41,11 @@ class StoredRegion(BaseModel):
         """Return the pixels as bool (height, width). Raises ValueError."""
         count = self.width * self.height
         if count > LARGEST:
-            raise ValueError("a region is too large")
+            raise ValueError(Message("suggestions.region_too_large"))
         unpack = zlib.decompressobj()
         bits = unpack.decompress(base64.b64decode(self.pixels, validate=True), (count + 7) // 8 + 1)
         if len(bits) != (count + 7) // 8:
-            raise ValueError("a region's pixels do not fill its box")
+            raise ValueError(Message("suggestions.region_box"))
         return np.unpackbits(np.frombuffer(bits, np.uint8), count=count).reshape(self.height, self.width).view(bool)
 
 
@@ -80,11 +81,11 @@ def load_stored(project: Project, key: str) -> tuple[StoredSuggestions, tuple[Su
 def _restored(stored: StoredSuggestions) -> Iterable[Suggestion]:
     for region in stored.regions:
         if region.x + region.width > stored.width or region.y + region.height > stored.height:
-            raise ValueError("a region lies outside of the picture")
+            raise ValueError(Message("suggestions.region_outside"))
         rect, where = Rect(region.x, region.y, region.width, region.height), region.inside()
         area = cv2.countNonZero(where.view(np.uint8))
         if not area:
-            raise ValueError("a region has no pixels")
+            raise ValueError(Message("suggestions.region_empty"))
         yield of_region(Selection(rect, where), region.class_id, region.score, stored.model, area)
 
 
@@ -118,7 +119,7 @@ def save_stored(
 
 
 def write_stored(project: Project, key: str, stored: StoredSuggestions) -> None:
-    project.need_write("proposals")
+    project.need_write(Message("what.suggestions"))
     write_json(suggestions_path(project, key), stored.model_dump(mode="json"), root=project.root)
 
 

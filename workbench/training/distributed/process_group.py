@@ -21,6 +21,7 @@ import psutil
 from paddle import distributed
 from paddle.base import core
 
+from workbench.core.messages import Message
 from workbench.core.problems import BadSettings, WorkerFailed
 from workbench.core.runs.events import Failed, decode
 from workbench.core.runs.launch import rank_of_this_process
@@ -211,7 +212,7 @@ class ProcessGroup:
     def _lost(self, error: str) -> WorkerFailed:
         """Return the problem that names the lost process and the reason, as far as known."""
         self.broken = True
-        why = f"the connection to another of its {self.size} processes broke ({error.strip().splitlines()[-1][:200]})"
+        why = Message("ranks.connection_lost", n=self.size, why=error.strip().splitlines()[-1][:200])
         log = self.folder / "launcher.log" if self.folder else Path()
         until = time.monotonic() + (_LOSS_TIMEOUT if self._processes else 0.0)
         while True:
@@ -220,17 +221,14 @@ class ProcessGroup:
                     continue
                 failed = self._failure_of(number)
                 if failed is not None:
-                    words = f"its process {number + 1} of {self.size} failed: {failed.why.rstrip('.')}"
-                    return WorkerFailed(what="training", why=words, log=failed.log or str(log))
+                    words = Message("ranks.process_failed", n=number + 1, m=self.size, why=failed.why.rstrip("."))
+                    return WorkerFailed(what=Message("process.training"), why=words, log=failed.log or str(log))
                 if host == _host() and not _is_alive(pid):
                     log = self.folder / f"rank-{number}.log" if self.folder else log
-                    words = (
-                        f"its process {number + 1} of {self.size} is gone without a word, most often because it was "
-                        "killed or the memory of the computer was used up"
-                    )
-                    return WorkerFailed(what="training", why=words, log=str(log))
+                    words = Message("ranks.process_gone", n=number + 1, m=self.size)
+                    return WorkerFailed(what=Message("process.training"), why=words, log=str(log))
             if time.monotonic() > until:
-                return WorkerFailed(what="training", why=why, log=str(log))
+                return WorkerFailed(what=Message("process.training"), why=why, log=str(log))
             time.sleep(0.05)
 
     def _failure_of(self, number: int) -> Failed | None:
@@ -251,15 +249,15 @@ def join(folder: Path, batch: int) -> ProcessGroup:
     try:
         distributed.init_parallel_env()
     except RuntimeError as error:
-        why = f"its {size} processes could not meet ({str(error).strip().splitlines()[-1][:200]})"
-        raise WorkerFailed(what="training", why=why, log=str(folder / "launcher.log")) from error
+        why = Message("ranks.not_connected", n=size, why=str(error).strip().splitlines()[-1][:200])
+        raise WorkerFailed(what=Message("process.training"), why=why, log=str(folder / "launcher.log")) from error
     return ProcessGroup(number, size, folder)
 
 
 def check_batch(batch: int, size: int) -> None:
     """Raise BadSettings if the batch has fewer images than there are processes."""
     if batch < size:
-        why = f"{size} processes cannot share so few; choose {size} or more"
+        why = Message("ranks.batch_too_small", n=size, m=size)
         raise BadSettings(key="batch", value=batch, why=why)
 
 

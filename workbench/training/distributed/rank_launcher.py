@@ -22,6 +22,7 @@ from types import FrameType
 
 import psutil
 
+from workbench.core.messages import Message
 from workbench.core.problems import Problem, WorkerFailed
 from workbench.core.runs import process_exit
 from workbench.core.runs.events import Failed, Finished, Started, decode, decode_order, encode_order
@@ -170,13 +171,15 @@ def _failure(run: Run, code: int) -> Problem:
             if isinstance(event, Failed):
                 return process_exit.to_problem(event, "training", run.log_path)
     log = run.ranks / "launcher.log"
-    match = re.search(r"Container rank (\d+) status \w+ .*? code (-?\d+)", process_exit.log_tail(log, lines=400))
-    if match is None:
-        return WorkerFailed(what="training", why=process_exit.cause(code, process_exit.log_tail(log)), log=str(log))
-    number = int(match[1])
+    seen = re.search(r"Container rank (\d+) status \w+ .*? code (-?\d+)", process_exit.log_tail(log, lines=400))
+    if seen is None:
+        why = process_exit.cause(code, process_exit.log_tail(log))
+        return WorkerFailed(what=Message("process.training"), why=why, log=str(log))
+    number = int(seen[1])
     own = run.ranks / f"rank-{number}.log"
-    words = process_exit.cause(int(match[2]), process_exit.log_tail(own))
-    return WorkerFailed(what="training", why=f"of its process {number + 1}: {words}", log=str(own))
+    cause = process_exit.cause(int(seen[2]), process_exit.log_tail(own))
+    why = Message("ranks.of_process", n=number + 1, why=cause)
+    return WorkerFailed(what=Message("process.training"), why=why, log=str(own))
 
 
 def launch(arguments: list[str]) -> None:

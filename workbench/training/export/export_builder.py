@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from workbench.core.messages import Message, stored_text, with_messages
 from workbench.core.problems import (
     CannotWrite,
     ExportExists,
@@ -58,7 +59,7 @@ def export(run: Run, out: Path, options: ExportOptions, report: Reporter, *, can
         raise ExportExists(path=str(out))
     if not (run.best / checkpoint.WEIGHTS).exists():
         run.need_usable()
-        raise RunUnusable(name=run.name, why="its weights are missing")
+        raise RunUnusable(name=run.name, why=Message("run.no_weights"))
     if out.is_relative_to(run.project_root):
         check_links(run.project_root, out)
     part = out.parent / f".{out.name[:80]}.{secrets.token_hex(4)}.part"
@@ -97,7 +98,7 @@ class _Builder:
     def build(self) -> dict[str, Any]:
         chosen = parity_samples.choose(self.project, self.dataset)
         self.stages = ProgressStages(self.plan(chosen), self.report, self.cancelled)
-        self.stages.begin("Preparing the network")
+        self.stages.begin(Message("progress.preparing"))
         images = parity_samples.readable(chosen)
         chosen = [sample for sample in chosen if sample.key in dict(images)]
         place = device.choose("auto")
@@ -119,14 +120,14 @@ class _Builder:
         settings, measured = self.measure(settings, reference, chosen, golden)
         save_settings(settings, self.folder / MODEL_FILE)
         write_package(self.folder, settings.order or list(settings.files))
-        self.stages.begin("Checking")
+        self.stages.begin(Message("progress.checking"))
         self.write_golden(settings, golden)
         self.write_reports(place.name, measured)
         return {
             "formats": list(settings.order or settings.files),
-            "parity": {name: result.summary() for name, result in self.parity.items()},
-            "latency": {name: latency.p50(entry) for name, entry in measured.get("engines", {}).items()},
-            "note": measured.get("note", ""),
+            "parity": {name: found.summary() for name, found in self.parity.items()},
+            "latency": {name: latency.p50(found) for name, found in measured.get("engines", {}).items()},
+            **with_messages({"note": stored_text(measured, "note")}),
             "point": summary(settings, self.point),
         }
 
@@ -134,18 +135,18 @@ class _Builder:
         """Return the planned stages with their estimated seconds."""
         pixels = sum(min(sample.pixels, parity_samples.MOST_PIXELS) for sample in chosen) / 1e6
         reduced = any(KINDS[name].reduced for name in self.formats)
-        stages = [("Preparing the network", 2.0), ("Converting the network", 3.0)]
+        stages = [(Message("progress.preparing"), 2.0), (Message("progress.converting"), 3.0)]
         if "int8" in self.formats:
-            stages.append(("Measuring ranges for whole numbers", 8.0))
+            stages.append((Message("progress.measuring_ranges"), 8.0))
         if self.options.point in ("more", "fewer"):
-            stages.append(("Choosing thresholds", 10.0))
-        stages.append(("Comparing with the run", 1.0 + pixels * (1 + len(self.formats)) / 2))
+            stages.append((Message("progress.choosing_thresholds"), 10.0))
+        stages.append((Message("progress.comparing"), 1.0 + pixels * (1 + len(self.formats)) / 2))
         if reduced:
-            stages.append(("Judging fewer bits on labelled pictures", 20.0))
+            stages.append((Message("progress.reduced_precision"), 20.0))
         if self.options.seconds:
-            stages.append(("Measuring the speed", self.options.seconds * len(self.formats)))
+            stages.append((Message("progress.measuring_speed"), self.options.seconds * len(self.formats)))
         seconds = min(CARD_SECONDS, 1.0 + pixels / max(1, len(chosen)) * len(self.dataset.of("val", "test")) / 4)
-        return [*stages, ("Checking", 3.0), ("Writing the model card", seconds)]
+        return [*stages, (Message("progress.checking"), 3.0), (Message("progress.model_card"), seconds)]
 
     def settings(self) -> ModelSettings:
         """Return the settings of best/model.json if validation has written it, else those of the training settings."""
@@ -164,19 +165,19 @@ class _Builder:
     def move_thresholds(self, settings: ModelSettings, reference: DygraphEngine) -> ModelSettings:
         point = self.options.point
         if point in ("more", "fewer"):
-            self.stages.begin("Choosing thresholds")
+            self.stages.begin(Message("progress.choosing_thresholds"))
         items, _ = holdout_effects.measure_effects(self.dataset)
         return holdout_effects.move_thresholds(point, settings, reference, self.project, items, tick=self.stages.share)
 
     def compare(self, settings: ModelSettings, reference: DygraphEngine, images: list[Any]) -> None:
-        self.stages.begin("Comparing with the run")
+        self.stages.begin(Message("progress.comparing"))
         engines = {}
         for name in self.formats:
             if name not in self.parity:
                 try:
                     engines[name] = load_engine(name, self.folder, settings)
                 except EngineError as error:
-                    self.parity[name] = Parity(why=str(error), reduced=KINDS[name].reduced)
+                    self.parity[name] = Parity(why=Message.of(error), reduced=KINDS[name].reduced)
 
         def on_image(done: int) -> None:
             self.stages.share(done / len(images))
@@ -185,7 +186,7 @@ class _Builder:
         reduced = [name for name in engines if KINDS[name].reduced]
         if not reduced:
             return
-        self.stages.begin("Judging fewer bits on labelled pictures")
+        self.stages.begin(Message("progress.reduced_precision"))
         items, note = holdout_effects.measure_effects(self.dataset)
         whole = next((engines[name] for name in engines if not KINDS[name].reduced), reference)
         effects = holdout_effects.measure(
@@ -206,12 +207,12 @@ class _Builder:
         passed = [name for name in KINDS if name in self.formats and self.parity[name].passed]
         for name in self.formats:
             if name not in passed:
-                result = self.parity[name]
-                if not result.pictures:
-                    says = f"The format {name} cannot be made here: {result.why.rstrip('.')}."
+                found = self.parity[name]
+                if not found.pictures:
+                    says = Message("export.cannot_make", name=name, why=found.why.rstrip("."))
                 else:
-                    says = f"The network in {name} does not reproduce the run: {result.why.rstrip('.')}."
-                self.report(Trouble(what=says, done="This format is left out of the export."))
+                    says = Message("export.not_reproduced", name=name, why=found.why.rstrip("."))
+                self.report(Trouble(what=says, done=Message("export.left_out")))
         if not passed:
             why = "; ".join(f"{name}: {result.why.rstrip('.')}" for name, result in self.parity.items())
             raise ParityFailed(why=why, report=parity.report(self.parity, "", environment()))
@@ -230,7 +231,7 @@ class _Builder:
         """Return settings with the engine order and tuning measured here, and the content of latency.json."""
         if not self.options.seconds or not golden:
             return settings, {}
-        self.stages.begin("Measuring the speed")
+        self.stages.begin(Message("progress.measuring_speed"))
         began = self.stages.clock()
 
         def tick() -> None:
@@ -256,7 +257,7 @@ class _Builder:
             "target_met": None if target is None else first is not None and first <= target,
             "note": note,
         }
-        return dataclasses.replace(settings, order=tuple(order), engines=tuned), content
+        return dataclasses.replace(settings, order=tuple(order), engines=tuned), with_messages(content)
 
     def golden_images(self, chosen: list[parity_samples.ParitySample]) -> list[tuple[str, Path]]:
         """Return name and file of each golden image; of an image too large to ship, a part."""
@@ -284,15 +285,15 @@ class _Builder:
             self.stages.check()
             wrong = self_test(self.folder, Predictor.open(self.folder, engine=name))
             if wrong:
-                why = f"{name} does not give its own golden results: {wrong[0]}"
+                why = Message("export.golden_differs", file=name, why=wrong[0])
                 raise ParityFailed(why=why, report=parity.report(self.parity, why, environment()))
 
     def write_reports(self, place: str, measured: dict[str, Any]) -> None:
         write_json(self.folder / "parity.json", parity.report(self.parity, place, environment()))
         if measured:
             write_json(self.folder / latency.LATENCY_FILE, measured)
-        self.stages.begin("Writing the model card")
-        summaries = {name: result.summary() for name, result in self.parity.items()}
+        self.stages.begin(Message("progress.model_card"))
+        summaries = {name: found.summary() for name, found in self.parity.items()}
         try:
             write_card(
                 self.folder,
@@ -306,4 +307,4 @@ class _Builder:
             )
             write_checks(self.folder)
         except (SettingsError, EngineError) as error:
-            raise WorkerFailed(what="export", why=str(error), log=str(self.folder)) from error
+            raise WorkerFailed(what=Message("process.export"), why=Message.of(error), log=str(self.folder)) from error

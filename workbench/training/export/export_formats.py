@@ -15,6 +15,7 @@ import onnx
 import paddle
 from paddle.static import InputSpec
 
+from workbench.core.messages import Message
 from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.launch import worker_command
 from workbench.core.runs.run import Run
@@ -62,7 +63,7 @@ class FormatWriter:
             "paddle-legacy/network.pdmodel": self._legacy,
             "paddle-lite/network.nb": self._lite,
         }
-        begin("Converting the network")
+        begin(Message("progress.converting"))
         for name in sorted(names, key=lambda name: KINDS[name].file != KINDS["onnx"].file):
             why = cannot_make(name)
             file = KINDS[name].file
@@ -71,7 +72,7 @@ class FormatWriter:
                     raise FormatNotWritten(why.rstrip("."))
                 if file in makers and not (self._folder / file).exists():
                     if name == "int8":
-                        begin("Measuring ranges for whole numbers")
+                        begin(Message("progress.measuring_ranges"))
                     makers[file]()
             except FormatNotWritten as error:
                 failed[name] = str(error)
@@ -95,7 +96,7 @@ class FormatWriter:
             quantize(source, self._folder / KINDS["int8"].file, self._ticking(self._calibration()))
         except (RuntimeError, ValueError, TypeError, OSError) as error:
             lines = str(error).strip().splitlines() or [type(error).__name__]
-            raise FormatNotWritten(f"it could not be quantised: {lines[0]}") from error
+            raise FormatNotWritten(Message("export.not_quantized", why=lines[0])) from error
 
     def _ticking(self, batches: Iterable[np.ndarray]) -> Iterable[np.ndarray]:
         for batch in batches:
@@ -126,7 +127,7 @@ class FormatWriter:
             tick=self._tick,
         )
         if output.returncode != 0 or not target.is_file():
-            raise FormatNotWritten(f"it could not be converted: {output.last_line or output.returncode}")
+            raise FormatNotWritten(Message("export.not_converted", why=output.last_line or output.returncode))
 
 
 def remove(folder: Path, file: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from workbench.core.images.image_files import read
+from workbench.core.messages import Message
 from workbench.core.problems import BadSettings, Problem
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -98,7 +99,7 @@ def move_thresholds(
         return settings
     if settings.task == "classification":
         if point in _BETA:
-            why = "of verdicts it is a probability: a less probable verdict is not given"
+            why = Message("export.verdict_point")
             raise BadSettings(key="point", value=point, why=why)
         return dataclasses.replace(settings, unsure=min(_probability(point), 0.999))
     if point not in _BETA:
@@ -141,6 +142,6 @@ def _probability(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value <= 1:
-        why = f"it is one of {', '.join(POINTS)}, or a probability above 0 and at most 1"
+        why = Message("export.point", names=", ".join(POINTS))
         raise BadSettings(key="point", value=text, why=why)
     return value

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from workbench.core.messages import Message, with_messages
 from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.export_options import BENCHMARK_SECONDS
 from workbench.core.runs.launch import benchmark_command
@@ -83,11 +84,11 @@ def _benchmark(folder: Path, arguments: list[str], seconds: float, tick: Callabl
     limit = 10 * seconds + 60  # an engine that hangs must not block the export
     output = run_captured(benchmark_command(folder, *arguments), seconds=limit, environment=environment, tick=tick)
     if output.returncode is None:
-        return {"error": "it did not come to an end"}
+        return with_messages({"error": Message("latency.timeout")})
     try:
         return json.loads(output.stdout.strip().splitlines()[-1])
     except (IndexError, ValueError):
-        return {"error": f"the measurement ended with {output.returncode}"}
+        return with_messages({"error": Message("latency.exit_code", n=output.returncode)})
 
 
 def time_dygraph(settings: ModelSettings, engine: Engine, image: Path, size: tuple[int, int]) -> dict[str, Any]:
@@ -118,17 +119,17 @@ def order(results: dict[str, dict[str, Any]], target_ms: float | None) -> tuple[
     exact = [name for name in ranked if not KINDS[name].reduced]
     reduced = [name for name in ranked if KINDS[name].reduced]
     if not exact:
-        return reduced, "Only formats with fewer bits are there."
+        return reduced, Message("latency.only_reduced")
     first = exact[0]
     if target_ms is not None and not _reaches(times[first], target_ms):
         quick = [name for name in reduced if _reaches(times[name], target_ms)]
         if quick:
             rest = [name for name in ranked if name != quick[0]]
-            return [quick[0], *rest], f"Only {quick[0]}, with fewer bits, reaches the {target_ms:g} ms asked for."
-        return [*exact, *reduced], f"Nothing reaches the {target_ms:g} ms asked for; {first} is the quickest."
+            return [quick[0], *rest], Message("latency.only_reduced_reaches", engine=quick[0], n=f"{target_ms:g}")
+        return [*exact, *reduced], Message("latency.nothing_reaches", n=f"{target_ms:g}", engine=first)
     if reduced:
-        return [*exact, *reduced], f"{first} was the quickest of those with 32 bits for the usual picture."
-    return exact, f"{first} was the quickest for the usual picture."
+        return [*exact, *reduced], Message("latency.quickest_32_bits", engine=first)
+    return exact, Message("latency.quickest", engine=first)
 
 
 def _reaches(milliseconds: float | None, target_ms: float) -> bool:

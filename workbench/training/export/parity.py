@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.core.messages import Message, with_messages
 from workbench.inference.engines import EngineError
 from workbench.inference.engines.registry import KINDS
 from workbench.inference.model_settings import ModelSettings
@@ -51,7 +52,7 @@ class Parity:
 
     def summary(self) -> dict[str, Any]:
         held_out = {"before": self.before, "after": self.after, "note": self.judged_on}
-        return {
+        values = {
             **({"reduced": self.reduced, "held_out": held_out} if self.reduced else {}),
             "max_abs": self.max_abs if self.pictures else None,
             "mask_agreement": self.mask_agreement if self.pictures else None,
@@ -60,6 +61,7 @@ class Parity:
             "passed": self.passed,
             "why": self.why,
         }
+        return with_messages(values)
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def compare(
                 try:
                     _add(results[name], key, image, expected, _answer(Predictor(settings, engine), image))
                 except (EngineError, RuntimeError, ValueError) as error:
-                    results[name].why = f"it cannot run {key}: {str(error).strip().splitlines()[0]}"
+                    results[name].why = Message("parity.cannot_run", name=key, why=str(error).strip().splitlines()[0])
         on_image(number)
     for parity in results.values():
         parity.why = parity.why or _judge(parity)
@@ -144,21 +146,21 @@ def _alike(a: Region, b: Region) -> bool:
 
 def _judge(parity: Parity) -> str:
     if not parity.pictures:
-        return "there was no picture to compare"
+        return Message("parity.no_images")
     if parity.reduced:
         return _judge_reduced(parity)
     if not parity.max_abs <= MOST_DIFFERENCE:
-        return f"a probability differs by {parity.max_abs:.2g}, more than {MOST_DIFFERENCE:g}"
+        return Message("parity.probability", n=f"{parity.max_abs:.2g}", m=f"{MOST_DIFFERENCE:g}")
     if parity.mask_agreement < LEAST_AGREEMENT:
-        return f"only {parity.mask_agreement:.4%} of the results agree, less than {LEAST_AGREEMENT:.2%}"
-    return "" if parity.same_regions else "it finds other regions or verdicts"
+        return Message("parity.agreement", n=f"{parity.mask_agreement:.4%}", m=f"{LEAST_AGREEMENT:.2%}")
+    return "" if parity.same_regions else Message("parity.regions")
 
 
 def _judge_reduced(parity: Parity) -> str:
     if not np.isfinite(parity.max_abs):
-        return "it returns invalid values (NaN or infinity)"
+        return Message("parity.not_finite")
     if parity.mask_agreement < REDUCED_AGREEMENT:
-        return f"only {parity.mask_agreement:.2%} of the results agree, less than {REDUCED_AGREEMENT:.0%}"
+        return Message("parity.agreement", n=f"{parity.mask_agreement:.2%}", m=f"{REDUCED_AGREEMENT:.0%}")
     return ""
 
 
@@ -168,15 +170,15 @@ def judge_cost(parity: Parity, before: dict[str, Any], after: dict[str, Any] | N
     if parity.why:
         return
     if after is None or not before:
-        parity.why = "there was no labelled picture to judge it on"
+        parity.why = Message("parity.no_labels")
         return
     score = "macro_f1" if "macro_f1" in before else "dice"
     if before[score] is not None and (after[score] is None or before[score] - after[score] > MOST_DICE_LOSS):
         name = "macro F1" if score == "macro_f1" else "Dice"
         then = "nothing" if after[score] is None else f"{after[score]:.3f}"
-        parity.why = f"its {name} on labelled pictures falls from {before[score]:.3f} to {then}"
+        parity.why = Message("parity.metric", name=name, n=f"{before[score]:.3f}", m=then)
     elif "found" in before and before["found"] - after["found"] > MOST_FOUND_LOSS * before["found"]:
-        parity.why = f"it finds {after['found']} of {before['defects']} labelled defects instead of {before['found']}"
+        parity.why = Message("parity.found", n=after["found"], m=before["defects"], k=before["found"])
 
 
 def report(parity: dict[str, Parity], place: str, environment: Mapping[str, str]) -> dict[str, Any]:

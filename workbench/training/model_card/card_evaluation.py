@@ -11,6 +11,7 @@ import numpy as np
 
 from workbench.core.evaluation.image_counts import ANY, ImageCounts, count_image
 from workbench.core.images.image_files import read
+from workbench.core.messages import Message, join
 from workbench.core.problems import Problem
 from workbench.core.project import annotation
 from workbench.core.project.project import MAX_CLASS_ID, Project
@@ -34,7 +35,7 @@ class VerdictFacts:
 
     key: str
     truth: str
-    said: str
+    predicted: str
     confidence: float
 
 
@@ -67,28 +68,29 @@ def evaluate_holdout(
     tick(share): called after each image; may raise to stop.
     """
     split = next((name for name in ("test", "val") if dataset.of(name)), "")
-    found = HoldoutResult(split)
+    evaluation = HoldoutResult(split)
     items = stratified_order(dataset.of(split)) if split else []
-    found.total = len(items)
+    evaluation.total = len(items)
     began = time.perf_counter()
-    for number, (item, image, truth) in enumerate(_readable(project, dataset, items, found), start=1):
+    for number, (item, image, truth) in enumerate(_readable(project, dataset, items, evaluation), start=1):
         result = predictor.predict(image)
         if result.mask is None:
-            said = str(result.likeliest)
-            found.verdicts.append(VerdictFacts(item.key, str(truth), said, (result.probabilities or {})[said]))
+            predicted = str(result.likeliest)
+            probability = (result.probabilities or {})[predicted]
+            evaluation.verdicts.append(VerdictFacts(item.key, str(truth), predicted, probability))
         else:
             assert isinstance(truth, np.ndarray)
             ids = [entry.id for entry in predictor.settings.classes]
-            found.facts.append(count_image(item.key, truth, result.mask, ids))
+            evaluation.facts.append(count_image(item.key, truth, result.mask, ids))
         tick(number / len(items))
         if time.perf_counter() - began > seconds:
             break
-    found.worst = list(_worst(project, dataset, predictor, found))
-    return found
+    evaluation.worst = list(_worst(project, dataset, predictor, evaluation))
+    return evaluation
 
 
 def _readable(
-    project: Project, dataset: Dataset, items: Sequence[Item], found: HoldoutResult
+    project: Project, dataset: Dataset, items: Sequence[Item], result: HoldoutResult
 ) -> Iterator[tuple[Item, np.ndarray, np.ndarray | str]]:
     for item in items:
         try:
@@ -103,9 +105,9 @@ def _readable(
         except (Problem, OSError):
             truth = None
         if truth is None:
-            found.unreadable += 1
+            result.unreadable += 1
             continue
-        found.changed += not same
+        result.changed += not same
         yield item, image, truth
 
 
@@ -113,25 +115,30 @@ def _hash(project: Project, key: str) -> str:
     return hashlib.sha256(project.mask_path(key).read_bytes()).hexdigest()[:16]
 
 
-def _worst(project: Project, dataset: Dataset, predictor: Predictor, found: HoldoutResult) -> Iterator[CardImage]:
+def _worst(project: Project, dataset: Dataset, predictor: Predictor, result: HoldoutResult) -> Iterator[CardImage]:
     """Yield the images with the most errors; for verdicts the wrong ones with the highest confidence."""
     items = {item.key: item for item in dataset.items}
-    if found.verdicts:
-        wrong = sorted((each for each in found.verdicts if each.truth != each.said), key=lambda each: -each.confidence)
+    if result.verdicts:
+        wrong = sorted(
+            (each for each in result.verdicts if each.truth != each.predicted), key=lambda each: -each.confidence
+        )
         for each in wrong[:_WORST]:
             for _, image, _ in _readable(project, dataset, [items[each.key]], HoldoutResult("")):
-                caption = f"labelled {each.truth}, said {each.said} with {100 * each.confidence:.0f} %"
+                percent = f"{100 * each.confidence:.0f}"
+                caption = Message("card.caption_verdict", truth=each.truth, name=each.predicted, n=percent)
                 yield _shown(each.key, caption, to_display(image), [])
         return
-    for facts in _chosen(found.facts):
+    for facts in _chosen(result.facts):
         for _, image, truth in _readable(project, dataset, [items[facts.key]], HoldoutResult("")):
-            said = predictor.predict(image).mask
-            assert said is not None and isinstance(truth, np.ndarray)
+            predicted = predictor.predict(image).mask
+            assert predicted is not None and isinstance(truth, np.ndarray)
             real = np.where(truth <= MAX_CLASS_ID, truth, 0)
-            rows, columns = _part((real > 0) != (said > 0))
-            masks = [(real[rows, columns], _LABEL), (said[rows, columns], _PREDICTION)]
+            rows, columns = _part((real > 0) != (predicted > 0))
+            masks = [(real[rows, columns], _LABEL), (predicted[rows, columns], _PREDICTION)]
             whole = rows.stop - rows.start == image.shape[0] and columns.stop - columns.start == image.shape[1]
-            caption = _caption(facts) + ("" if whole else "; a part of it")
+            caption = _caption(facts)
+            if not whole:
+                caption = join("list.semicolon", [caption, Message("card.part")])
             yield _shown(facts.key, caption, to_display(np.ascontiguousarray(image[rows, columns])), masks)
 
 
@@ -150,15 +157,16 @@ def _wrong(facts: ImageCounts) -> float:
 
 
 def _caption(facts: ImageCounts) -> str:
-    said = []
+    parts = []
     if facts.missed:
-        count = len(facts.defects)
-        said.append("its only defect missed" if count == 1 else f"{facts.missed} of {count} defects missed")
+        n, m = facts.missed, len(facts.defects)
+        parts.append(Message("card.only_defect_missed") if m == 1 else Message("card.missed", n=n, m=m))
     if facts.false:
-        said.append("1 false alarm" if facts.false == 1 else f"{facts.false} false alarms")
+        one = facts.false == 1
+        parts.append(Message("card.one_false_alarm") if one else Message("card.many_false_alarms", n=facts.false))
     if facts.defects:
-        said.append(f"Dice {1 - _wrong(facts):.2f}")
-    return ", ".join(said)
+        parts.append(Message("card.caption_dice", n=f"{1 - _wrong(facts):.2f}"))
+    return join("list.comma", parts)
 
 
 def _part(wrong: np.ndarray) -> tuple[slice, slice]:
@@ -168,9 +176,10 @@ def _part(wrong: np.ndarray) -> tuple[slice, slice]:
         return slice(0, height), slice(0, width)
     _, _, stats, centres = cv2.connectedComponentsWithStats(wrong.astype(np.uint8), connectivity=8)
     x, y = centres[1 + int(np.argmax(stats[1:, cv2.CC_STAT_AREA]))] if len(stats) > 1 else (width / 2, height / 2)
-    tall, wide = min(height, _PART), min(width, _PART)
-    top, left = int(np.clip(y - tall / 2, 0, height - tall)), int(np.clip(x - wide / 2, 0, width - wide))
-    return slice(top, top + tall), slice(left, left + wide)
+    part_height, part_width = min(height, _PART), min(width, _PART)
+    top = int(np.clip(y - part_height / 2, 0, height - part_height))
+    left = int(np.clip(x - part_width / 2, 0, width - part_width))
+    return slice(top, top + part_height), slice(left, left + part_width)
 
 
 def _shown(

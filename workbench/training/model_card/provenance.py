@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.core.messages import Message, join
 from workbench.core.problems import Problem
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.events import Started
 from workbench.core.runs.run import Run, find_run
 from workbench.inference.model_settings import UNSURE, ModelSettings
 from workbench.training.model_card.card_evaluation import HoldoutResult
+from workbench.training.model_card.card_metrics import split_name
 from workbench.training.operating_point_origin import TRAINED, OperatingPointOrigin
 
 FEW = 10  # labelled images per class or verdict below which training and metrics are unreliable
@@ -27,7 +29,7 @@ class CardSources:
     run: Run
     dataset: Dataset
     settings: ModelSettings
-    found: HoldoutResult
+    evaluation: HoldoutResult
     parity: Mapping[str, Mapping[str, Any]]
     latency: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -42,36 +44,39 @@ def images_with(dataset: Dataset, split: str, class_id: int) -> int:
 def limits(sources: CardSources) -> Iterator[str]:
     """Yield the known limits: data that the model was not trained on, and properties that were not measured."""
     dataset, settings = sources.dataset, sources.settings
-    learned = dataset.of("train") or dataset.items
-    depth = {255.0: "8-bit", 65535.0: "16-bit"}.get(settings.full_scale, "floating-point")
-    color = "colour" if settings.channels == 3 else "grey"
-    sizes = sorted({(item.width, item.height) for item in learned}, key=lambda size: size[0] * size[1])
-    between = f"of {sizes[0][0]} x {sizes[0][1]}"
+    training = dataset.of("train") or dataset.items
+    sizes = sorted({(item.width, item.height) for item in training}, key=lambda size: size[0] * size[1])
+    (w, h), (width, height) = sizes[0], sizes[-1]
+    size = Message("card.size", w=w, h=h)
     if len(sizes) > 1:
-        between += f" to {sizes[-1][0]} x {sizes[-1][1]}"
-    yield (
-        f"It has learned from {depth} {color} pictures {between} pixels. Others are converted and looked at, but "
-        "nobody has measured how well: other cameras, lights, lenses and magnifications above all."
-    )
+        size = Message("card.sizes", w=w, h=h, width=width, height=height)
+    yield Message("card.learned_from", kind=_image_type(settings), sizes=size)
     if settings.channels == 1:
-        yield "Colours are turned to grey: defects that only their colour tells are not seen."
+        yield Message("card.gray_only")
     if settings.um_per_pixel is None:
-        yield "Its scale is not known: areas and lengths are in pixels alone."
+        yield Message("card.no_scale")
     yield from _rare_kinds(dataset)
     if settings.task == "segmentation":
-        good = sum(not item.classes for item in dataset.of(sources.found.split)) if sources.found.split else 0
-        if good < FEW:
-            yield f"Only {good} good parts are among the held-out pictures: how often it calls one bad is hardly known."
-        yield "Defect types that were not labeled may be missed."
+        split = sources.evaluation.split
+        good = sum(not item.classes for item in dataset.of(split)) if split else 0
+        if not good:
+            yield Message("card.few_good_none")
+        elif good < FEW:
+            yield Message("card.few_good", n=good, split=split_name(split))
+        yield Message("card.unlabeled_types")
     elif settings.unsure:
-        names = ", ".join(settings.verdicts)
-        yield (
-            f"A picture that shows something else is called one of {names} all the same, or “{UNSURE}”: nobody has "
-            "measured how often."
-        )
+        yield Message("card.other_content_unsure", names=", ".join(settings.verdicts), name=UNSURE)
     else:
-        yield f"It always says one of {', '.join(settings.verdicts)}, also of a picture that shows something else."
-    yield ("The model supports inspection. Assess the cost of missed defects before using it without manual checks.")
+        yield Message("card.other_content", names=", ".join(settings.verdicts))
+    yield Message("card.inspection")
+
+
+def _image_type(settings: ModelSettings) -> str:
+    gray, color = {
+        255.0: ("card.gray8", "card.color8"),
+        65535.0: ("card.gray16", "card.color16"),
+    }.get(settings.full_scale, ("card.gray_float", "card.color_float"))
+    return Message(color if settings.channels == 3 else gray)
 
 
 def _rare_kinds(dataset: Dataset) -> Iterator[str]:
@@ -82,27 +87,41 @@ def _rare_kinds(dataset: Dataset) -> Iterator[str]:
         counts = {name: counted[name] for name in dataset.verdicts}
     rare = [f"{name} ({count})" for name, count in counts.items() if count < FEW]
     if rare:
-        yield f"Learned from few pictures: {', '.join(rare)}. Expect misses there first."
+        yield Message("card.rare", names=", ".join(rare))
 
 
 def lineage(sources: CardSources) -> Iterator[str]:
     """Yield the run, its ancestors, the training device and the versions."""
     run = sources.run
-    chain = list(_ancestors(run))
-    yield f"Run `{run.name}`" + "".join(f", which started from `{name}`" for name in chain) + "."
+    chain = _chain(list(_ancestors(run)))
+    yield Message("card.run_from", run=run.name, others=chain) if chain else Message("card.run", run=run.name)
     started = [event for event in run.events() if isinstance(event, Started)]
     if started:
         last = started[-1]
-        where = last.device_name or last.device
+        device = last.device_name or last.device
+        trained = Message("card.device", device=device, precision=last.precision, n=f"{last.parameters:,}")
         resumed = sum(event.resumed for event in started)
-        again = f", resumed {resumed} times" if resumed > 1 else ", resumed once" if resumed else ""
-        yield f"Trained on {where} in {last.precision}, {last.parameters:,} parameters{again}."
+        if resumed == 1:
+            trained = join("list.sentences", [trained, Message("card.resumed_once")])
+        elif resumed:
+            trained = join("list.sentences", [trained, Message("card.resumed", n=resumed)])
+        yield trained
     for name, value in sources.environment.items():
-        yield f"{name}: {value}"
+        yield Message("card.environment", name=name, value=value)
+
+
+def _chain(names: list[str]) -> str:
+    """Return the initial runs as one message, the nearest first; "" for none."""
+    if not names:
+        return ""
+    first, rest = names[0], _chain(names[1:])
+    if isinstance(first, Message):
+        return first
+    return Message("card.chain", run=first, others=rest) if rest else Message("card.chain_end", run=first)
 
 
 def _ancestors(run: Run) -> Iterator[str]:
-    """Yield the names of the runs whose weights were the start, the nearest first."""
+    """Yield the names of the initial runs, the nearest first; last a message if one does not exist any more."""
     seen = {run.root}
     while True:
         try:
@@ -111,7 +130,7 @@ def _ancestors(run: Run) -> Iterator[str]:
                 return
             run = find_run(run.project_root, earlier)
         except Problem:
-            yield "a run that is not there any more"
+            yield Message("card.missing_run")
             return
         if run.root in seen:
             return

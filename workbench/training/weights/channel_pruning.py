@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workbench.core.messages import Message
 from workbench.core.problems import RunBroken
 from workbench.training.learner import Arrays
 
@@ -62,7 +63,7 @@ def prune(arrays: Arrays, before: Sequence[int], after: Sequence[int], path: str
             indices = np.concatenate([kept for _, kept in sorted(parts, key=lambda part: part[0])])
             result[name] = np.ascontiguousarray(np.take(result[name], indices, axis))
     except (KeyError, IndexError, ValueError) as error:
-        raise RunBroken(path=path, why=f"its weights are not those of its widths ({error})") from error
+        raise RunBroken(path=path, why=Message("weights.wrong_widths", why=error)) from error
     return result
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import platformdirs
 
+from workbench.core.messages import Message
 from workbench.core.problems import BadSettings, CannotWrite, NoDownload, WeightsUnusable
 from workbench.core.project.storage import write_bytes
 from workbench.core.runs.events import Progress
@@ -63,20 +64,20 @@ def begin_with(
     known = translate(parse_weights(data, path), path)
     depth = depth_of(known, path)
     if depth != body.depth:
+        if isinstance(net, UNet) and depth == 50:
+            raise WeightsUnusable(path=path, why=Message("weights.other_depth_unet", n=depth, m=body.depth))
         setting = f"encoder=resnet{depth}" if isinstance(net, UNet) else f"depth={depth}"
-        why = f"it holds a ResNet-{depth}, and this run trains a ResNet-{body.depth}"
-        more = "; a UNet has none of that depth" if isinstance(net, UNet) and depth == 50 else f"; set {setting}"
-        raise WeightsUnusable(path=path, why=why + more)
+        raise WeightsUnusable(path=path, why=Message("weights.other_depth", n=depth, m=body.depth, setting=setting))
     fresh = {name: array for name, array in weights(body).items() if not name.startswith("head.")}
     known[_FIRST] = adapt_channels(known[_FIRST], settings.channels, fresh[_FIRST].shape[1])
     for name, array in fresh.items():
         if name not in known:
-            raise WeightsUnusable(path=path, why=f"{name} of a ResNet-{depth} is missing in it")
+            raise WeightsUnusable(path=path, why=Message("weights.array_missing", name=name, n=depth))
         if known[name].shape != array.shape:
-            why = f"{name} is {_size(known[name])} there and {_size(array)} in a plain ResNet-{depth}"
+            why = Message("weights.array_shape", name=name, a=_size(known[name]), b=_size(array), n=depth)
             raise WeightsUnusable(path=path, why=why)
         if not np.isfinite(known[name]).all():
-            raise WeightsUnusable(path=path, why=f"{name} holds numbers that are none")
+            raise WeightsUnusable(path=path, why=Message("weights.not_finite", name=name))
     load_weights(body, {name: known[name] for name in fresh}, path, strict=False)
     return {"weights": path, "sha256": hashlib.sha256(data).hexdigest(), "depth": depth}
 
@@ -84,13 +85,13 @@ def begin_with(
 def _need_fitting(settings: TrainingSettings, body: object) -> None:
     """Raise BadRecipe if the weights cannot fit the settings, before anything is downloaded."""
     if not isinstance(body, Body):
-        why = "only a ResNet can begin with them; for a UNet set encoder=resnet18 or encoder=resnet34"
+        why = Message("weights.need_resnet")
         raise BadSettings(key="weights", value=settings.weights, why=why)
     if settings.width != 1.0:
-        why = "published weights are of the full width; set width=1.0"
+        why = Message("weights.full_width")
         raise BadSettings(key="width", value=settings.width, why=why)
     if body.small:
-        why = "published weights need the large first layer; set input_size=128 or more"
+        why = Message("weights.first_layer")
         raise BadSettings(key="input_size", value=settings.input_size, why=why)
 
 
@@ -98,7 +99,7 @@ def translate(arrays: Arrays, path: str) -> Arrays:
     """Return float32 arrays under this program's ResNet names, others omitted. Raise WeightsUnusable."""
     prefix = _prefix(arrays)
     if prefix is None:
-        raise WeightsUnusable(path=path, why="there is no ResNet in it (neither conv1 nor layer1 by those names)")
+        raise WeightsUnusable(path=path, why=Message("weights.no_resnet"))
     inside = {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
     if _FIRST in inside:
         return {name: array.astype(np.float32) for name, array in inside.items() if _OURS.match(name)}
@@ -112,7 +113,7 @@ def translate(arrays: Arrays, path: str) -> Arrays:
         if ours is not None:
             found[ours] = array.astype(np.float32)
         elif name.startswith("layer") and not name.endswith(".num_batches_tracked"):
-            raise WeightsUnusable(path=path, why=f"it holds another kind of ResNet ({name} is not of a plain one)")
+            raise WeightsUnusable(path=path, why=Message("weights.other_resnet", name=name))
     return found
 
 
@@ -152,7 +153,7 @@ def depth_of(known: Arrays, path: str) -> int:
         if blocks == set(range(sum(counts))) and deep == (depth == 50) and _FIRST in known:
             return depth
     kind = f"{len(blocks)} blocks{' of three convolutions' if deep else ''}"
-    raise WeightsUnusable(path=path, why=f"it holds another network than a ResNet-18, -34 or -50 ({kind})")
+    raise WeightsUnusable(path=path, why=Message("weights.other_network", what=kind))
 
 
 def adapt_channels(kernel: np.ndarray, channels: int, inputs: int) -> np.ndarray:
@@ -214,17 +215,21 @@ def _fetch(url: str, depth: int, kept: Path, report: Reporter, cancelled: Callab
             while chunk := answer.read(_CHUNK):
                 data += chunk
                 if len(data) > _MOST_BYTES:
-                    raise NoDownload(url=url, why="it is far too large", path=str(kept))
+                    raise NoDownload(url=url, why=Message("download.too_large"), path=str(kept))
                 if cancelled():
-                    raise NoDownload(url=url, why="it was stopped", path=str(kept))
-                report(Progress(what="Fetching weights, MB", done=len(data) >> 20, total=max(total, len(data)) >> 20))
+                    raise NoDownload(url=url, why=Message("exit.stopped"), path=str(kept))
+                report(
+                    Progress(
+                        what=Message("progress.downloading"), done=len(data) >> 20, total=max(total, len(data)) >> 20
+                    )
+                )
     except (OSError, ValueError, http.client.HTTPException) as error:
         if isinstance(error, urllib.error.HTTPError):
             error.close()
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
         raise NoDownload(url=url, why=getattr(reason, "strerror", None) or str(reason), path=str(kept)) from error
     if not _is_whole(bytes(data), depth):
-        raise NoDownload(url=url, why="what came is not the file (its checksum differs)", path=str(kept))
+        raise NoDownload(url=url, why=Message("download.checksum"), path=str(kept))
     return bytes(data)
 
 

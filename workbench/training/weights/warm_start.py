@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import paddle
 
+from workbench.core.messages import Message
 from workbench.core.problems import BadSettings
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset
@@ -38,22 +39,24 @@ def start_from(
     arrays = checkpoint.load_arrays(earlier.best / checkpoint.WEIGHTS)
     before = earlier.dataset()
     if before.model != dataset.model:
-        raise BadSettings(key="start_from", value=name, why=f"it trained a {before.model}, not a {dataset.model}")
+        raise BadSettings(
+            key="start_from", value=name, why=Message("warm_start.other_model", before=before.model, now=dataset.model)
+        )
     if is_smaller(settings, earlier.settings()):
         arrays = prune(arrays, earlier.settings().widths, settings.widths, str(earlier.best))
     fresh = weights(net)
     if all(part in arrays and part in fresh for part in _HEAD):
         _match_output_layers(arrays, fresh, _output_layers(before), _output_layers(dataset))
     if not any(_fits(arrays, fresh, part) for part in fresh if part not in _HEAD):
-        raise BadSettings(key="start_from", value=name, why="its network is a different one")
+        raise BadSettings(key="start_from", value=name, why=Message("warm_start.other_network"))
     fitted = load_weights(net, arrays, str(earlier.best), strict=False)
     if fitted < len(fresh):
-        what = f"Only {fitted} of {len(fresh)} weights of {earlier.name} fit into this network."
-        report(Trouble(what=what, done="The others begin untrained."))
+        what = Message("training.weights_fit", n=fitted, m=len(fresh), run=earlier.name)
+        report(Trouble(what=what, done=Message("training.others_untrained")))
     added = [str(answer) for answer in _output_layers(dataset) if answer not in _output_layers(before)]
     if added:
-        what = f"{earlier.name} did not know {len(added)} of the {len(_output_layers(dataset))} classes of this run."
-        report(Trouble(what=what, done="Their part of the last layer begins untrained."))
+        what = Message("warm_start.new_classes", run=earlier.name, n=len(added), m=len(_output_layers(dataset)))
+        report(Trouble(what=what, done=Message("warm_start.last_layer")))
 
 
 def _fits(arrays: Arrays, fresh: Arrays, part: str) -> bool:

@@ -17,12 +17,12 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load as decode_safetensors
 
+from workbench.core.messages import Message
 from workbench.core.problems import WeightsUnusable
 
 Arrays = dict[str, np.ndarray]
 
 MOST_BYTES = 4 << 30
-_NOT_NUMBERS = "it holds something that is no array of numbers"
 
 
 def read_weights(path: Path) -> Arrays:
@@ -34,7 +34,7 @@ def read_file(path: Path) -> bytes:
     """Return the content of a file. Raise WeightsUnusable."""
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise WeightsUnusable(path=str(path), why=f"it is larger than {MOST_BYTES >> 30} GiB")
+            raise WeightsUnusable(path=str(path), why=Message("weights.too_large", n=MOST_BYTES >> 30))
         return path.read_bytes()
     except (OSError, ValueError) as error:  # a ValueError: a name with a null character
         raise WeightsUnusable(path=str(path), why=getattr(error, "strerror", None) or str(error)) from error
@@ -44,36 +44,37 @@ def parse_weights(data: bytes, path: str) -> Arrays:
     """Parse file content as in `read_weights`; path is used in messages only."""
     try:
         if data[:2] == b"PK":
-            why = "it is a file of PyTorch's own kind; save the weights as .safetensors and take that"
+            why = Message("weights.pytorch")
             raise WeightsUnusable(path=path, why=why)
         arrays = _parse_pickle(data) if data[:1] in (b"\x80", b"(", b"}") else decode_safetensors(data)
     except _UnsafeWeights as refused:
         raise WeightsUnusable(path=path, why=str(refused)) from refused
     except SafetensorError as error:
-        raise WeightsUnusable(path=path, why=f"it is neither a safetensors nor a pdparams file ({error})") from error
+        raise WeightsUnusable(path=path, why=Message("weights.unknown_format", why=error)) from error
     except MemoryError as error:
-        raise WeightsUnusable(path=path, why="it asks for more memory than there is") from error
+        raise WeightsUnusable(path=path, why=Message("weights.memory")) from error
     except Exception as error:  # a damaged pickle may raise anything
-        raise WeightsUnusable(path=path, why=f"it is damaged ({type(error).__name__}: {error})") from error
+        why = Message("weights.damaged", why=f"{type(error).__name__}: {error}")
+        raise WeightsUnusable(path=path, why=why) from error
     if not arrays:
-        raise WeightsUnusable(path=path, why="it holds no weights")
+        raise WeightsUnusable(path=path, why=Message("weights.empty"))
     return arrays
 
 
 def _parse_pickle(data: bytes) -> Arrays:
     content = _run(data)
     if not isinstance(content, dict):
-        raise _UnsafeWeights("it holds no table of weights")
+        raise _UnsafeWeights(Message("weights.no_table"))
     arrays = {}
     for name, value in content.items():
         if not isinstance(name, str):
-            raise _UnsafeWeights(_NOT_NUMBERS)
+            raise _UnsafeWeights(Message("weights.not_numbers"))
         if name.endswith("@@"):  # Paddle's internal metadata
             continue
         if isinstance(value, tuple) and len(value) == 2:  # name of the tensor in the program, and the tensor
             value = value[1]
         if not isinstance(value, _Array):
-            raise _UnsafeWeights(_NOT_NUMBERS)
+            raise _UnsafeWeights(Message("weights.not_numbers"))
         arrays[name] = value.numbers()
     return arrays
 
@@ -91,7 +92,7 @@ class _Type:
         except TypeError:
             self.type = np.dtype("O")
         if self.type.kind not in "fiub":
-            raise _UnsafeWeights(_NOT_NUMBERS)
+            raise _UnsafeWeights(Message("weights.not_numbers"))
 
     def restore(self, state: Any) -> None:
         """Set the byte order; other state that NumPy stores belongs to unsupported types."""
@@ -114,7 +115,7 @@ class _Array:
         if isinstance(raw, str):
             raw = raw.encode("latin1")  # written by Python 2
         if not isinstance(kind, _Type) or not isinstance(raw, (bytes, bytearray)):
-            raise _UnsafeWeights(_NOT_NUMBERS)
+            raise _UnsafeWeights(Message("weights.not_numbers"))
         array = np.frombuffer(raw, kind.type).reshape(tuple(shape), order="F" if by_columns else "C")
         return np.ascontiguousarray(array, kind.type.newbyteorder("=")).reshape(tuple(shape))
 
@@ -125,13 +126,13 @@ def _from_buffer(raw: Any, kind: Any, shape: Any, order: Any = "C") -> _Array:
 
 def _encode(text: Any, _: Any = None) -> bytes:
     if not isinstance(text, str):
-        raise _UnsafeWeights(_NOT_NUMBERS)
+        raise _UnsafeWeights(Message("weights.not_numbers"))
     return text.encode("latin1")
 
 
 def _bytes(raw: Any = b"") -> bytes:
     if not isinstance(raw, (bytes, bytearray)):  # an integer would create that many zeros
-        raise _UnsafeWeights(_NOT_NUMBERS)
+        raise _UnsafeWeights(Message("weights.not_numbers"))
     return bytes(raw)
 
 
@@ -155,7 +156,7 @@ _KNOWN: dict[tuple[str, str], Callable[..., Any]] = {
 
 def _find(module: Any, name: Any) -> _Known:
     if (module, name) not in _KNOWN:
-        raise _UnsafeWeights(f"it wants to run {module}.{name}, which weights never need; nothing was run")
+        raise _UnsafeWeights(Message("weights.forbidden_call", name=f"{module}.{name}"))
     return _Known(_KNOWN[module, name])
 
 
@@ -222,7 +223,7 @@ def _act(order: str, value: Any, stack: list[Any], since_mark: Callable[[], list
     elif order in ("SETITEM", "SETITEMS"):
         pairs = since_mark() if order == "SETITEMS" else [stack.pop(-2), stack.pop()]
         if not isinstance(stack[-1], dict):
-            raise _UnsafeWeights(_NOT_NUMBERS)
+            raise _UnsafeWeights(Message("weights.not_numbers"))
         stack[-1].update(zip(pairs[::2], pairs[1::2]))
     else:
-        raise _UnsafeWeights(_NOT_NUMBERS)
+        raise _UnsafeWeights(Message("weights.not_numbers"))

@@ -11,55 +11,55 @@ from workbench.ui.text import formatting
 NOTHING = "–"
 
 
-def share(found: Proportion) -> str:
+def share(proportion: Proportion) -> str:
     """Return a share as "36 %", or as "25–50 %" if the counts are too small for one number."""
-    if found.value is None or found.interval is None:
+    if proportion.value is None or proportion.interval is None:
         return NOTHING
-    return formatting.percent(found.value) if found.digit else between(found.interval)
+    return formatting.percent(proportion.value) if proportion.digit else between(proportion.interval)
 
 
 def between(interval: list[float]) -> str:
     """Return the interval of a share, such as "25–50 %"."""
     low, high = (formatting.number(100 * edge) for edge in interval)
-    return QCoreApplication.translate("review", "{low}–{high} %").format(low=low, high=high)
+    return QCoreApplication.translate("review", "{low}–{high}%").format(low=low, high=high)
 
 
-def counted(found: Proportion) -> str:
+def counted(proportion: Proportion) -> str:
     """Return counts and interval, such as "20 of 55; 95 % sure of 25–50 %"."""
-    if found.interval is None:
-        return QCoreApplication.translate("review", "no defect is labelled here")
+    if proportion.interval is None:
+        return QCoreApplication.translate("review", "No defects labeled")
     text = QCoreApplication.translate("review", "{hits} of {total}").format(
-        hits=formatting.number(found.hits), total=formatting.number(found.total)
+        hits=formatting.number(proportion.hits), total=formatting.number(proportion.total)
     )
-    if not found.digit:
-        few = QCoreApplication.translate("review", "too few for one number: 95 % sure of {range}")
-        return f"{text}; {few.format(range=between(found.interval))}"
-    sure = QCoreApplication.translate("review", "95 % sure of {range}")
-    return f"{text}; {sure.format(range=between(found.interval))}"
+    if not proportion.digit:
+        few = QCoreApplication.translate("review", "too few for a single value; 95% CI {range}")
+        return f"{text}; {few.format(range=between(proportion.interval))}"
+    sure = QCoreApplication.translate("review", "95% CI {range}")
+    return f"{text}; {sure.format(range=between(proportion.interval))}"
 
 
-def rate(false: RatePerImage | None) -> str:
+def rate(rate_per_image: RatePerImage | None) -> str:
     """Return the false alarms per image."""
-    return NOTHING if false is None or false.value is None else _digits(false.value)
+    return NOTHING if rate_per_image is None or rate_per_image.value is None else _digits(rate_per_image.value)
 
 
-def rate_range(false: RatePerImage) -> str:
+def rate_range(rate_per_image: RatePerImage) -> str:
     """Return the interval of a rate, such as "0.5–2.4"."""
-    if false.interval is None:
+    if rate_per_image.interval is None:
         return NOTHING
     return QCoreApplication.translate("review", "{low}–{high}").format(
-        low=_digits(false.interval[0]), high=_digits(false.interval[1])
+        low=_digits(rate_per_image.interval[0]), high=_digits(rate_per_image.interval[1])
     )
 
 
-def rate_counted(false: RatePerImage) -> str:
-    text = QCoreApplication.translate("review", "{count} on {pictures} pictures").format(
-        count=formatting.number(false.count), pictures=formatting.number(false.images)
+def rate_counted(rate_per_image: RatePerImage) -> str:
+    text = QCoreApplication.translate("review", "{count} on {pictures} images").format(
+        count=formatting.number(rate_per_image.count), pictures=formatting.number(rate_per_image.images)
     )
-    if false.interval is None:
+    if rate_per_image.interval is None:
         return text
-    sure = QCoreApplication.translate("review", "95 % sure of {range}")
-    return f"{text}; {sure.format(range=rate_range(false))}"
+    sure = QCoreApplication.translate("review", "95% CI {range}")
+    return f"{text}; {sure.format(range=rate_range(rate_per_image))}"
 
 
 def score(value: float | None) -> str:
@@ -67,28 +67,28 @@ def score(value: float | None) -> str:
     return NOTHING if value is None else formatting.number(value, 2)
 
 
-def size(of: SizeSummary, um_per_pixel: float | None) -> str:
+def size(size_class: SizeSummary, um_per_pixel: float | None) -> str:
     """Return a range of areas, such as "120 to 900 px²", or in µm² if the scale is known."""
     factor = 1.0 if um_per_pixel is None else um_per_pixel**2
     pixels, micrometres = QCoreApplication.translate("review", "px²"), QCoreApplication.translate("review", "µm²")
     unit = pixels if um_per_pixel is None else micrometres
-    low, high = _area(of.least * factor), None if of.below is None else _area(of.below * factor)
+    low, high = _area(size_class.least * factor), None if size_class.below is None else _area(size_class.below * factor)
     if high is None:
         return QCoreApplication.translate("review", "{low} {unit} and more").format(low=low, unit=unit)
-    if not of.least:
+    if not size_class.least:
         return QCoreApplication.translate("review", "below {high} {unit}").format(high=high, unit=unit)
     return QCoreApplication.translate("review", "{low} to {high} {unit}").format(low=low, high=high, unit=unit)
 
 
-def threshold(point: OperatingPoint, which: list[int]) -> str:
+def threshold(point: OperatingPoint, channels: list[int]) -> str:
     """Return the threshold of the given classes: "0.50", or "0.50–0.98" if they differ."""
-    values = [point.thresholds[at] for at in which]
+    values = [point.thresholds[channel] for channel in channels]
     low, high = formatting.number(min(values), 2), formatting.number(max(values), 2)
     return low if low == high else f"{low}–{high}"
 
 
-def least_area(point: OperatingPoint, which: list[int], um_per_pixel: float | None) -> str:
-    values = [point.min_area[at] for at in which]
+def least_area(point: OperatingPoint, channels: list[int], um_per_pixel: float | None) -> str:
+    values = [point.min_area[channel] for channel in channels]
     if min(values) == max(values):
         return formatting.area(values[0], um_per_pixel).rpartition("  ·  ")[2] if values[0] else NOTHING
     return QCoreApplication.translate("review", "{low}–{high} px²").format(

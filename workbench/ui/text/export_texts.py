@@ -11,13 +11,13 @@ from workbench.ui.text import formatting
 # Engine -> name, purpose.
 _FORMATS: dict[str, tuple[str, str]] = {
     "onnx": ("ONNX", QT_TRANSLATE_NOOP("export", "Runs everywhere with ONNX Runtime; the usual choice")),
-    "openvino": ("OpenVINO", QT_TRANSLATE_NOOP("export", "The same file, run by OpenVINO; often quicker on Intel")),
-    "paddle": ("Paddle Inference", QT_TRANSLATE_NOOP("export", "For programs that run Paddle already")),
+    "openvino": ("OpenVINO", QT_TRANSLATE_NOOP("export", "Same file, run by OpenVINO; often faster on Intel CPUs")),
+    "paddle": ("Paddle Inference", QT_TRANSLATE_NOOP("export", "For programs that already use Paddle")),
     "legacy": ("Paddle .pdmodel", QT_TRANSLATE_NOOP("export", "For Paddle Lite's converter and other older tools")),
-    "tensorrt": ("TensorRT", QT_TRANSLATE_NOOP("export", "For an NVIDIA card in the line's computer")),
+    "tensorrt": ("TensorRT", QT_TRANSLATE_NOOP("export", "For computers with an NVIDIA GPU")),
     "lite": ("Paddle Lite", QT_TRANSLATE_NOOP("export", "For small devices")),
-    "int8": ("INT8 (ONNX)", QT_TRANSLATE_NOOP("export", "Whole numbers, their ranges measured on your pictures")),
-    "bf16": ("bf16 (Paddle)", QT_TRANSLATE_NOOP("export", "Half of the digits; no other file than Paddle's")),
+    "int8": ("INT8 (ONNX)", QT_TRANSLATE_NOOP("export", "8-bit integers, calibrated on the project's images")),
+    "bf16": ("bf16 (Paddle)", QT_TRANSLATE_NOOP("export", "Reduced precision; only for Paddle")),
 }
 
 
@@ -35,7 +35,7 @@ def agreement_text(parity: dict[str, Any]) -> str:
     if agreement is None:
         return ""
     if agreement >= 1:
-        return QCoreApplication.translate("export", "all results equal")
+        return QCoreApplication.translate("export", "All results equal")
     return QCoreApplication.translate("export", "{share} equal").format(share=formatting.percent(agreement, 3))
 
 
@@ -50,7 +50,7 @@ def speed_text(result: dict[str, Any]) -> str:
     times = [(result.get("latency") or {}).get(name) for name in result.get("formats") or []]
     if not times or times[0] is None:
         return ""
-    text = QCoreApplication.translate("export", "A picture of the usual size takes {time} on this computer.")
+    text = QCoreApplication.translate("export", "An image of the usual size takes {time} on this computer.")
     return text.format(time=milliseconds(times[0]))
 
 
@@ -62,10 +62,10 @@ def cost_text(held_out: dict[str, Any]) -> list[str]:
         if before.get(key) is not None and after.get(key) is not None:
             lines.append(f"{name} {formatting.number(before[key], 3)} → {formatting.number(after[key], 3)}")
     if "found" in before and "found" in after:
-        text = QCoreApplication.translate("export", "found {before} → {after} of {all}")
+        text = QCoreApplication.translate("export", "Detected {before} → {after} of {all}")
         lines.append(text.format(before=before["found"], after=after["found"], all=before["defects"]))
         alarms = [entry.get("false_per_picture") for entry in (before, after)]
         if None not in alarms:
-            text = QCoreApplication.translate("export", "false alarms {before} → {after} a picture")
+            text = QCoreApplication.translate("export", "False alarms per image {before} → {after}")
             lines.append(text.format(before=formatting.number(alarms[0], 2), after=formatting.number(alarms[1], 2)))
     return lines

@@ -1,6 +1,6 @@
 """Texts of problems, events and numbers in the language of the user interface.
 
-`core` holds English patterns, which are the message ids. For sentences from runs and files see `sentences`.
+`core` holds English patterns, which are the source texts of the translations.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QLocale
 
-from workbench.core import problems
+from workbench.core import messages, problems
 from workbench.core.runs.events import Failed, Finished, Started, Step, Trouble
+from workbench.core.runs.process_exit import failed_problem
 from workbench.core.runs.run import Run, RunName
 from workbench.ui.text.message_translation import translate_message
 
@@ -21,20 +22,17 @@ from workbench.ui.text.message_translation import translate_message
 def problem_text(problem: Exception) -> tuple[str, str]:
     """Return the description of a problem, and advice."""
     if not isinstance(problem, problems.Problem):
-        says = QCoreApplication.translate("words", "Something unexpected happened: {why}")
+        says = QCoreApplication.translate("words", "Unexpected error: {why}")
         return says.format(why=f"{type(problem).__name__}: {problem}"), ""
-    fields = {name: _field(name, value) for name, value in problem.fields.items()}
+    fields = messages.render_fields(problem.fields, QCoreApplication.translate)
     return _filled(problem.says, fields), _filled(problem.advice, fields)
 
 
 def failure_text(failed: Failed) -> tuple[str, str]:
-    """Return the same for a failed run. Problem classes of `core` are recognized by name."""
-    kind = problems.problem_class(failed.problem)
-    if kind is not None:
-        try:
-            return problem_text(kind(**failed.fields))
-        except (LookupError, TypeError, ValueError, AttributeError):
-            pass  # written by another version, with other fields
+    """Return the description of a failed run, and advice. Problem classes of `core` are recognized by name."""
+    problem = failed_problem(failed)
+    if problem is not None:
+        return problem_text(problem)
     advice = QCoreApplication.translate("words", "Details are in {log}.").format(log=failed.log) if failed.log else ""
     return translate_message(failed.why), advice
 
@@ -46,12 +44,6 @@ def _filled(pattern: str, fields: dict[str, Any]) -> str:
         return QCoreApplication.translate("problems", pattern).format(**fields)
     except (KeyError, IndexError, ValueError):
         return pattern.format(**fields)
-
-
-def _field(name: str, value: Any) -> Any:
-    # Only reasons are translated: they are English parts of sentences from other packages. Names and paths stay as they
-    # are.
-    return translate_message(value) if name in ("why", "what") and isinstance(value, str) else value
 
 
 def plain(text: str) -> str:
@@ -67,7 +59,7 @@ def number(value: float, digits: int = 0) -> str:
 
 
 def percent(share: float, digits: int = 0) -> str:
-    return QCoreApplication.translate("words", "{number} %").format(number=number(100 * share, digits))
+    return QCoreApplication.translate("words", "{number}%").format(number=number(100 * share, digits))
 
 
 def duration(seconds: float) -> str:
@@ -142,28 +134,28 @@ def run_name(run: Run) -> str:
 
 def started_text(event: Started) -> str:
     images = event.pictures
-    text = QCoreApplication.translate("words", "Learning from {train} pictures, checked on {held}.").format(
+    text = QCoreApplication.translate("words", "Training on {train} images, validated on {held}.").format(
         train=images.get("train", 0), held=images.get("val", 0)
     )
     return " ".join(filter(None, (text, translate_message(event.held_out_note))))
 
 
 def device_text(event: Started) -> str:
-    device = QCoreApplication.translate("words", "Processor") if event.device == "cpu" else event.device.upper()
+    device = QCoreApplication.translate("words", "CPU") if event.device == "cpu" else event.device.upper()
     name = f"{device} ({event.device_name})" if event.device_name else device
     return f"{name}, {event.precision}"
 
 
 def step_text(event: Step, device: str) -> str:
     """Return the speed of a run, and the share of time spent waiting for images, as one line."""
-    speed = QCoreApplication.translate("words", "{n} pictures a second.").format(
+    speed = QCoreApplication.translate("words", "{n} images per second.").format(
         n=number(event.images_per_second, 0 if event.images_per_second >= 10 else 1)
     )
     if event.data_wait >= 0.2:
         if device.startswith("gpu"):
-            wait = QCoreApplication.translate("words", "The GPU waits for pictures {share} of the time.")
+            wait = QCoreApplication.translate("words", "The GPU waits for images {share} of the time.")
         else:
-            wait = QCoreApplication.translate("words", "Training waits for pictures {share} of the time.")
+            wait = QCoreApplication.translate("words", "Training waits for images {share} of the time.")
         return f"{speed} {wait.format(share=percent(event.data_wait))}"
     return speed
 
@@ -175,7 +167,7 @@ def trouble_text(event: Trouble) -> str:
 
 def ending_text(event: Finished) -> str:
     if event.result.get("usable") is False:
-        return QCoreApplication.translate("words", "It ended without a usable model.")
+        return QCoreApplication.translate("words", "Training ended without a usable model.")
     if event.why == "stopped":
         return QCoreApplication.translate("words", "Stopped. The best model so far is kept.")
     return QCoreApplication.translate("words", "Finished after {time}.").format(time=duration(event.time))
@@ -189,13 +181,13 @@ def result_text(metrics: dict[str, Any]) -> str:
     if metrics.get("only_background"):
         return QCoreApplication.translate("words", "No defects detected on the validation images yet.")
     if not regions.get("defects"):
-        return QCoreApplication.translate("words", "No held-out picture has a defect, so there is no score.")
+        return QCoreApplication.translate("words", "No validation image has a defect, so there are no metrics.")
     text = QCoreApplication.translate("words", "{found} of {defects} defects detected (validation)").format(
         found=regions.get("found", 0), defects=regions["defects"]
     )
     false = regions.get("false_per_picture")
     if false is not None:
-        alarms = QCoreApplication.translate("words", "{n} false alarms a picture").format(
+        alarms = QCoreApplication.translate("words", "{n} false alarms per image").format(
             n=number(false, 1 if false < 10 else 0)
         )
         text = listed((text, alarms))
@@ -206,8 +198,8 @@ def result_text(metrics: dict[str, Any]) -> str:
 def _verdict_result_text(metrics: dict[str, Any]) -> str:
     total, accuracy = metrics.get("pictures", 0), metrics.get("accuracy")
     if accuracy is None:
-        return QCoreApplication.translate("words", "No picture is held out, so there is no score.")
-    return QCoreApplication.translate("words", "Judged {right} of {total} held-out pictures right ({share})").format(
+        return QCoreApplication.translate("words", "There are no validation images, so there are no metrics.")
+    return QCoreApplication.translate("words", "{right} of {total} validation images correct ({share})").format(
         right=round(accuracy * total), total=total, share=percent(accuracy)
     )
 
@@ -221,7 +213,7 @@ def parity_text(parity: dict[str, Any]) -> str:
         return ""
     worst = min(agreements)
     if worst >= 1:
-        return QCoreApplication.translate("words", "It gives exactly the results that you saw here.")
-    return QCoreApplication.translate("words", "It agrees with what you saw here on {share} of all pixels.").format(
+        return QCoreApplication.translate("words", "The export gives exactly the same results as the run.")
+    return QCoreApplication.translate("words", "The export agrees with the run on {share} of all pixels.").format(
         share=percent(worst, 3)
     )

@@ -9,40 +9,21 @@ from PySide6.QtCore import QCoreApplication
 from workbench.core.label_next.label_advice import LabelIssueList, LabelNextList
 from workbench.core.label_next.label_issues import LabelIssue
 from workbench.core.label_next.label_ranking import RankReason
+from workbench.core.messages import Message
 from workbench.ui.text import formatting
+from workbench.ui.text.message_translation import translate_message
 
 
-def reason_text(why: RankReason) -> str:
-    """Return one reason as text. `patterns` corresponds to the queue's own table."""
-    fields = {name: formatting.number(value) if isinstance(value, int) else value for name, value in why.fields.items()}
-    return patterns()[why.kind].format(**fields)
+def reason_text(reason: RankReason) -> str:
+    """Return one reason as text."""
+    values = reason.fields.items()
+    fields = {name: formatting.number(value) if isinstance(value, int) else value for name, value in values}
+    return translate_message(Message(f"queue.{reason.kind}", **fields))
 
 
-def issue_text(whys: Sequence[RankReason]) -> str:
+def issue_text(reasons: Sequence[RankReason]) -> str:
     """Return at most two reasons, one per line."""
-    return "\n".join(reason_text(why) for why in whys[:2])
-
-
-def patterns() -> dict[str, str]:
-    """Return the translated pattern of each kind of reason."""
-    return {
-        "missing": QCoreApplication.translate("queue", "{name} found, nothing labelled"),
-        "missing_good": QCoreApplication.translate("queue", "{name} found, label says good"),
-        "extra": QCoreApplication.translate("queue", "{name} labelled, nothing found"),
-        "class": QCoreApplication.translate("queue", "{said} found, {labelled} labelled"),
-        "verdict": QCoreApplication.translate("queue", "{said} found, verdict is {labelled}"),
-        "unsure_one": QCoreApplication.translate("queue", "Unsure about 1 region"),
-        "unsure": QCoreApplication.translate("queue", "Unsure about {n} regions"),
-        "between": QCoreApplication.translate("queue", "Unsure whether {said} or {other}"),
-        "rare": QCoreApplication.translate("queue", "Possibly {name}; only {n} images of it are labeled"),
-        "found": QCoreApplication.translate("queue", "Probably {name}"),
-        "unlike": QCoreApplication.translate("queue", "Unlike anything labelled"),
-        "stands": QCoreApplication.translate("queue", "Representative of about {n} similar images"),
-        "variety": QCoreApplication.translate("queue", "Different from those above it"),
-        "spot": QCoreApplication.translate("queue", "Contains a spot similar to labeled defects"),
-        "quiet": QCoreApplication.translate("queue", "Model sees nothing here"),
-        "other": QCoreApplication.translate("queue", "Like what is labelled already"),
-    }
+    return "\n".join(reason_text(reason) for reason in reasons[:2])
 
 
 def certainty_text(issue: LabelIssue) -> str:
@@ -50,15 +31,15 @@ def certainty_text(issue: LabelIssue) -> str:
     if issue.learned:
         text = QCoreApplication.translate("queue", "Model probability {share}; this is a training image")
     else:
-        text = QCoreApplication.translate("queue", "The model is {share} sure; it did not learn from this picture")
+        text = QCoreApplication.translate("queue", "Model probability {share}; this is not a training image")
     return text.format(share=formatting.percent(issue.certainty))
 
 
-def label_next_text(found: LabelNextList) -> str:
+def label_next_text(entries: LabelNextList) -> str:
     """Return a text about the images and the model behind the label queue."""
-    if not found.asked:
-        return QCoreApplication.translate("queue", "Every picture is done.")
-    if found.model:
+    if not entries.asked:
+        return QCoreApplication.translate("queue", "All images are done.")
+    if entries.model:
         text = QCoreApplication.translate(
             "queue", ("The latest model has analyzed {looked} of {asked} unfinished images.")
         )
@@ -66,24 +47,24 @@ def label_next_text(found: LabelNextList) -> str:
         text = QCoreApplication.translate(
             "queue", "No model yet. Images are ordered by diversity; {looked} of {asked} analyzed."
         )
-    return text.format(looked=formatting.number(found.looked), asked=formatting.number(found.asked))
+    return text.format(looked=formatting.number(entries.looked), asked=formatting.number(entries.asked))
 
 
-def label_issues_text(found: LabelIssueList, listed: int) -> str:
+def label_issues_text(issues: LabelIssueList, listed: int) -> str:
     """Return a text about the images behind the list of label errors, and about how reliable the list is."""
-    if not found.asked:
-        return QCoreApplication.translate("queue", "Nothing is labelled yet that the model could judge.")
-    text = QCoreApplication.translate("queue", "The newest model has looked at {looked} of {asked} labels.")
-    said = [text.format(looked=formatting.number(found.looked), asked=formatting.number(found.asked))]
-    if found.weak:
-        said.append(
+    if not issues.asked:
+        return QCoreApplication.translate("queue", "There are no labels yet that the model can check.")
+    text = QCoreApplication.translate("queue", "The latest model has checked {looked} of {asked} labels.")
+    texts = [text.format(looked=formatting.number(issues.looked), asked=formatting.number(issues.asked))]
+    if issues.weak:
+        texts.append(
             QCoreApplication.translate(
                 "queue",
                 ("The model contradicts so many labels that the model itself is probably wrong. Train longer first."),
             )
         )
-    elif found.learned:
-        said.append(QCoreApplication.translate("queue", "Pictures it has learned from come last."))
+    elif issues.learned:
+        texts.append(QCoreApplication.translate("queue", "Training images are listed last."))
     if not listed:
-        said.append(QCoreApplication.translate("queue", "No label is contradicted."))
-    return " ".join(said)
+        texts.append(QCoreApplication.translate("queue", "No label errors found."))
+    return " ".join(texts)

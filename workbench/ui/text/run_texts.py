@@ -15,7 +15,7 @@ from workbench.ui.text.message_translation import translate_message
 QUIET = ("starting", "learning", "well")  # findings without meaning for a finished run
 
 _FINDINGS: dict[str, str] = {
-    "starting": QT_TRANSLATE_NOOP("findings", "Getting ready: the network is built, the pictures are read."),
+    "starting": QT_TRANSLATE_NOOP("findings", "Preparing: building the network and reading the images."),
     "paused": QT_TRANSLATE_NOOP("findings", "Paused. Progress is saved and the time limit is on hold."),
     "silent": QT_TRANSLATE_NOOP(
         "findings",
@@ -28,12 +28,12 @@ _FINDINGS: dict[str, str] = {
         "findings",
         ("The loss scale dropped {times} because fp16 values overflowed. Set the precision to bf16 or fp32."),
     ),
-    "rises": QT_TRANSLATE_NOOP("findings", "The loss rises again, from {least} to {now}: a lower learning rate helps."),
+    "rises": QT_TRANSLATE_NOOP("findings", "The loss rises again, from {least} to {now}. Reduce the learning rate."),
     "no_validation": QT_TRANSLATE_NOOP(
         "findings", ("No validation images, so model quality is unknown. Label more images, also of other parts.")
     ),
     "no_defects_held_out": QT_TRANSLATE_NOOP(
-        "findings", "No held-out picture has a defect, so there is no score. Label more pictures with defects."
+        "findings", "No validation image has a defect, so there are no metrics. Label more images with defects."
     ),
     "only_background": QT_TRANSLATE_NOOP(
         "findings", "The model predicts only background. Train longer or label more defects."
@@ -42,28 +42,26 @@ _FINDINGS: dict[str, str] = {
         "findings",
         ("Almost no defects are detected yet (validation metric {score}). Train longer or label more defects."),
     ),
-    "waits": QT_TRANSLATE_NOOP("findings", "The trainer waits for pictures {share} of the time."),
+    "waits": QT_TRANSLATE_NOOP("findings", "Training waits for images {share} of the time."),
     "waits disk": QT_TRANSLATE_NOOP(
-        "findings", "The trainer waits for pictures {share} of the time: the disk is slow."
+        "findings", "Training waits for images {share} of the time because the disk is slow."
     ),
     "waits processor": QT_TRANSLATE_NOOP(
-        "findings", "The trainer waits for pictures {share} of the time: the processor is too busy to prepare them."
+        "findings", "Training waits for images {share} of the time because the CPU is busy."
     ),
-    "waits gpu": QT_TRANSLATE_NOOP("findings", "The GPU waits for pictures {share} of the time."),
+    "waits gpu": QT_TRANSLATE_NOOP("findings", "The GPU waits for images {share} of the time."),
     "waits gpu disk": QT_TRANSLATE_NOOP(
         "findings",
         ("The GPU is idle {share} of the time because the disk is too slow. Move the project to a faster disk."),
     ),
     "waits gpu processor": QT_TRANSLATE_NOOP(
-        "findings", "The GPU waits for pictures {share} of the time: the processor is too busy to prepare them."
+        "findings", "The GPU waits for images {share} of the time because the CPU is busy."
     ),
     "memory_full": QT_TRANSLATE_NOOP(
-        "findings", "The memory of this computer is nearly full ({used} of {total}): close other programs."
+        "findings", "The memory of this computer is nearly full ({used} of {total}). Close other programs."
     ),
     "hot": QT_TRANSLATE_NOOP("findings", "{card} is throttling at {temperature} °C. Check its cooling."),
-    "idle_card": QT_TRANSLATE_NOOP(
-        "findings", "The GPU is busy only {load} of the time: a larger batch would fill it."
-    ),
+    "idle_card": QT_TRANSLATE_NOOP("findings", "The GPU is busy only {load} of the time. Increase the batch size."),
     "worse": QT_TRANSLATE_NOOP(
         "findings",
         (
@@ -73,32 +71,30 @@ _FINDINGS: dict[str, str] = {
     ),
     "improving": QT_TRANSLATE_NOOP("findings", "Training is improving, now {score}."),
     "improving over": QT_TRANSLATE_NOOP(
-        "findings", "It was still getting better when its time was up: more minutes help."
+        "findings", "The metrics were still improving when the time was up. Train longer."
     ),
     "level": QT_TRANSLATE_NOOP(
         "findings", "No improvement since {moment}. Label more images; training longer will not help."
     ),
-    "learning": QT_TRANSLATE_NOOP("findings", "All well: the loss fell from {first} to {now}."),
-    "learning slowly": QT_TRANSLATE_NOOP("findings", "The first steps are done."),
+    "learning": QT_TRANSLATE_NOOP("findings", "Training is running normally: the loss fell from {first} to {now}."),
+    "learning slowly": QT_TRANSLATE_NOOP("findings", "The first training steps are done."),
     "well": QT_TRANSLATE_NOOP("findings", "Training is running normally."),
 }
 
 _DIFFERENCES: dict[str, str] = {
     "model": QT_TRANSLATE_NOOP("findings", "A UNet run and a ResNet run cannot be compared."),
-    "classes": QT_TRANSLATE_NOOP(
-        "findings", "Other classes, so the scores cannot be compared: they are not put side by side."
-    ),
+    "classes": QT_TRANSLATE_NOOP("findings", "The classes differ, so the metrics are not compared."),
     "labels": QT_TRANSLATE_NOOP(
-        "findings", "Other labels on {count} held-out pictures, so the scores are not put side by side."
+        "findings", "The labels of {count} validation images differ, so the metrics are not compared."
     ),
     "held_out": QT_TRANSLATE_NOOP(
         "findings", "Different validation images ({same} in common), so the metrics are not compared."
     ),
     "train": QT_TRANSLATE_NOOP("findings", "The data differ: {parts}."),
-    "recipe": QT_TRANSLATE_NOOP("findings", "Other settings: {settings}."),
-    "more": QT_TRANSLATE_NOOP("findings", "{n} more pictures to learn from"),
-    "fewer": QT_TRANSLATE_NOOP("findings", "{n} fewer pictures to learn from"),
-    "changed": QT_TRANSLATE_NOOP("findings", "{n} pictures with other labels"),
+    "recipe": QT_TRANSLATE_NOOP("findings", "Different settings: {settings}."),
+    "more": QT_TRANSLATE_NOOP("findings", "{n} more training images"),
+    "fewer": QT_TRANSLATE_NOOP("findings", "{n} fewer training images"),
+    "changed": QT_TRANSLATE_NOOP("findings", "{n} images with changed labels"),
 }
 
 
@@ -116,10 +112,10 @@ def finding_text(finding: HealthFinding) -> str:
     pattern = _FINDINGS.get(kind)
     if pattern is None:
         return ""
-    told = {name: _field(name, value) for name, value in fields.items()}
+    values = {name: _field(name, value) for name, value in fields.items()}
     if "seconds" in fields:
-        told["moment"] = _moment(fields["seconds"])
-    return QCoreApplication.translate("findings", pattern).format(**told)
+        values["moment"] = _moment(fields["seconds"])
+    return QCoreApplication.translate("findings", pattern).format(**values)
 
 
 def _field(name: str, value: Any) -> str:
@@ -156,7 +152,7 @@ def _moment(seconds: float) -> str:
 def comparison_text(comparison: RunComparison) -> str:
     """Return the differences to another run, and what is not shown for that reason."""
     if not comparison.differences:
-        return QCoreApplication.translate("findings", "Same pictures, labels and settings.")
+        return QCoreApplication.translate("findings", "Same images, labels and settings.")
     return " ".join(difference_text(difference) for difference in comparison.differences)
 
 
@@ -183,9 +179,9 @@ def _setting(value: Any) -> str:
 
 def run_line_text(line: RunLine, *, score: bool = True) -> str:
     """Return the entry of a run in a list: model, date, metric."""
-    told = [formatting.run_name(line.run)]
+    parts = [formatting.run_name(line.run)]
     if line.score is not None and score:
-        told.append(formatting.number(line.score, 2))
-    if line.ended == "failed":
-        told.append(QCoreApplication.translate("findings", "failed"))
-    return "  ·  ".join(told)
+        parts.append(formatting.number(line.score, 2))
+    if line.ended == "Failed":
+        parts.append(QCoreApplication.translate("findings", "Failed"))
+    return "  ·  ".join(parts)

@@ -13,113 +13,113 @@ from workbench.ui.text import formatting
 _SETTINGS: dict[str, tuple[str, str]] = {
     "quality": (
         QT_TRANSLATE_NOOP("recipe", "Quality"),
-        QT_TRANSLATE_NOOP("recipe", "How large the network may be: larger ones need more minutes."),
+        QT_TRANSLATE_NOOP("recipe", "Network size. Larger networks need more training time."),
     ),
     "start_from": (
-        QT_TRANSLATE_NOOP("recipe", "Begin with the run"),
+        QT_TRANSLATE_NOOP("recipe", "Initial run"),
         QT_TRANSLATE_NOOP(
             "recipe", ("Training starts from the weights of that run. Outputs for new classes start untrained.")
         ),
     ),
     "prune": (
         QT_TRANSLATE_NOOP("recipe", "Prune"),
-        QT_TRANSLATE_NOOP("recipe", "The share of that run's channels that is taken out: a smaller network."),
+        QT_TRANSLATE_NOOP("recipe", "Share of the initial run's channels to remove, for a smaller network."),
     ),
     "encoder": (
         QT_TRANSLATE_NOOP("recipe", "Encoder"),
         QT_TRANSLATE_NOOP("recipe", "Encoder of the UNet: plain convolutions or a ResNet backbone."),
     ),
     "weights": (
-        QT_TRANSLATE_NOOP("recipe", "Weights"),
-        QT_TRANSLATE_NOOP("recipe", "Weights of a ResNet that others have trained are the start."),
+        QT_TRANSLATE_NOOP("recipe", "Initial weights"),
+        QT_TRANSLATE_NOOP("recipe", "Start from the weights of a pretrained ResNet."),
     ),
     "channels": (
         QT_TRANSLATE_NOOP("recipe", "Channels"),
-        QT_TRANSLATE_NOOP("recipe", "1: the network sees grey, 3: colour."),
+        QT_TRANSLATE_NOOP("recipe", "1: gray, 3: color."),
     ),
     "full_scale": (
         QT_TRANSLATE_NOOP("recipe", "Full scale"),
-        QT_TRANSLATE_NOOP("recipe", "The greatest value that a pixel can have."),
+        QT_TRANSLATE_NOOP("recipe", "Largest possible pixel value."),
     ),
     "low": (
         QT_TRANSLATE_NOOP("recipe", "Darkest value"),
-        QT_TRANSLATE_NOOP("recipe", "The grey value that becomes 0."),
+        QT_TRANSLATE_NOOP("recipe", "Gray value that is mapped to 0."),
     ),
     "high": (
         QT_TRANSLATE_NOOP("recipe", "Brightest value"),
-        QT_TRANSLATE_NOOP("recipe", "The grey value that becomes 1."),
+        QT_TRANSLATE_NOOP("recipe", "Gray value that is mapped to 1."),
     ),
     "mean": (
         QT_TRANSLATE_NOOP("recipe", "Mean"),
-        QT_TRANSLATE_NOOP("recipe", "Taken off each channel, so that values lie around 0."),
+        QT_TRANSLATE_NOOP("recipe", "Subtracted from each channel, so that values are centered at 0."),
     ),
     "std": (
-        QT_TRANSLATE_NOOP("recipe", "Spread"),
-        QT_TRANSLATE_NOOP("recipe", "Each channel is divided by it, so that values are about 1."),
+        QT_TRANSLATE_NOOP("recipe", "Standard deviation"),
+        QT_TRANSLATE_NOOP("recipe", "Divisor of each channel, so that values have unit variance."),
     ),
     "scale": (
-        QT_TRANSLATE_NOOP("recipe", "Picture scale"),
-        QT_TRANSLATE_NOOP("recipe", "Pictures are resized by this before the network sees them."),
+        QT_TRANSLATE_NOOP("recipe", "Image scale"),
+        QT_TRANSLATE_NOOP("recipe", "Factor by which images are resized for the network."),
     ),
     "local_contrast": (
         QT_TRANSLATE_NOOP("recipe", "Local contrast"),
-        QT_TRANSLATE_NOOP("recipe", "Also show the network each pixel against its surroundings."),
+        QT_TRANSLATE_NOOP("recipe", "Additional input: contrast of each pixel to its surroundings."),
     ),
     "widths": (
-        QT_TRANSLATE_NOOP("recipe", "Width and depth"),
-        QT_TRANSLATE_NOOP("recipe", "Channels of each level of the UNet; their number is its depth."),
+        QT_TRANSLATE_NOOP("recipe", "Widths"),
+        QT_TRANSLATE_NOOP("recipe", "Channels at each level of the UNet. The number of levels is its depth."),
     ),
     "stem": (
         QT_TRANSLATE_NOOP("recipe", "Stem"),
         QT_TRANSLATE_NOOP("recipe", "2 or 4: the first layer reduces the resolution to 1/2 or 1/4."),
     ),
-    "depth": (QT_TRANSLATE_NOOP("recipe", "Depth"), QT_TRANSLATE_NOOP("recipe", "Layers of the ResNet.")),
+    "depth": (QT_TRANSLATE_NOOP("recipe", "Depth"), QT_TRANSLATE_NOOP("recipe", "Number of layers of the ResNet.")),
     "width": (
         QT_TRANSLATE_NOOP("recipe", "Width"),
-        QT_TRANSLATE_NOOP("recipe", "Multiplies the channels of every layer of the ResNet."),
+        QT_TRANSLATE_NOOP("recipe", "Factor for the channels of every layer of the ResNet."),
     ),
     "input_size": (
-        QT_TRANSLATE_NOOP("recipe", "Picture size"),
-        QT_TRANSLATE_NOOP("recipe", "Pictures become squares with sides of so many pixels."),
+        QT_TRANSLATE_NOOP("recipe", "Input size"),
+        QT_TRANSLATE_NOOP("recipe", "Side of the square to which images are resized, in pixels."),
     ),
     "patch": (
-        QT_TRANSLATE_NOOP("recipe", "Patch"),
-        QT_TRANSLATE_NOOP("recipe", "The network learns from squares with sides of so many pixels."),
+        QT_TRANSLATE_NOOP("recipe", "Patch size"),
+        QT_TRANSLATE_NOOP("recipe", "Side of the training patches in pixels."),
     ),
     "overlap": (
-        QT_TRANSLATE_NOOP("recipe", "Overlap"),
-        QT_TRANSLATE_NOOP("recipe", "Pixels that neighbouring tiles share when a picture is predicted."),
+        QT_TRANSLATE_NOOP("recipe", "Tile overlap"),
+        QT_TRANSLATE_NOOP("recipe", "Overlap of neighboring tiles in a prediction, in pixels."),
     ),
     "foreground_share": (
-        QT_TRANSLATE_NOOP("recipe", "Share with defects"),
-        QT_TRANSLATE_NOOP("recipe", "The share of patches that is centred on a defect."),
+        QT_TRANSLATE_NOOP("recipe", "Patches with defects"),
+        QT_TRANSLATE_NOOP("recipe", "Share of patches that are centered on a defect."),
     ),
     "mirror": (
         QT_TRANSLATE_NOOP("recipe", "Test-time augmentation (flips)"),
-        QT_TRANSLATE_NOOP("recipe", "A prediction is the mean of those for the picture as it is and mirrored."),
+        QT_TRANSLATE_NOOP("recipe", "Predictions are averaged over the image and its mirror image."),
     ),
     "min_area": (
-        QT_TRANSLATE_NOOP("recipe", "Least area"),
-        QT_TRANSLATE_NOOP("recipe", "Smaller predicted regions are dropped; in pixels of the picture."),
+        QT_TRANSLATE_NOOP("recipe", "Minimum area"),
+        QT_TRANSLATE_NOOP("recipe", "Smaller predicted regions are dropped. In image pixels."),
     ),
     "dice_weight": (
-        QT_TRANSLATE_NOOP("recipe", "Weight of Dice"),
-        QT_TRANSLATE_NOOP("recipe", "How much the overlap with the labels counts in the loss."),
+        QT_TRANSLATE_NOOP("recipe", "Dice weight"),
+        QT_TRANSLATE_NOOP("recipe", "Weight of the Dice loss."),
     ),
     "cross_entropy_weight": (
-        QT_TRANSLATE_NOOP("recipe", "Weight of cross-entropy"),
-        QT_TRANSLATE_NOOP("recipe", "How much each pixel counts in the loss."),
+        QT_TRANSLATE_NOOP("recipe", "Cross-entropy weight"),
+        QT_TRANSLATE_NOOP("recipe", "Weight of the cross-entropy loss."),
     ),
     "label_smoothing": (
         QT_TRANSLATE_NOOP("recipe", "Label smoothing"),
-        QT_TRANSLATE_NOOP("recipe", "Keeps the network from being surer than the labels deserve."),
+        QT_TRANSLATE_NOOP("recipe", "Prevents overconfident predictions."),
     ),
     "batch": (
-        QT_TRANSLATE_NOOP("recipe", "Batch"),
-        QT_TRANSLATE_NOOP("recipe", "Patches or pictures in one step of learning."),
+        QT_TRANSLATE_NOOP("recipe", "Batch size"),
+        QT_TRANSLATE_NOOP("recipe", "Patches or images per training step."),
     ),
     "optimizer": (
-        QT_TRANSLATE_NOOP("recipe", "Optimiser"),
+        QT_TRANSLATE_NOOP("recipe", "Optimizer"),
         QT_TRANSLATE_NOOP("recipe", "Optimization algorithm: AdamW or Muon."),
     ),
     "rate": (
@@ -128,7 +128,7 @@ _SETTINGS: dict[str, tuple[str, str]] = {
     ),
     "weight_decay": (
         QT_TRANSLATE_NOOP("recipe", "Weight decay"),
-        QT_TRANSLATE_NOOP("recipe", "Keeps weights small, against learning by heart."),
+        QT_TRANSLATE_NOOP("recipe", "Keeps weights small to reduce overfitting."),
     ),
     "warm_up": (
         QT_TRANSLATE_NOOP("recipe", "Warm-up"),
@@ -141,12 +141,12 @@ _SETTINGS: dict[str, tuple[str, str]] = {
         QT_TRANSLATE_NOOP("recipe", "Gradients with a larger norm are scaled down to this norm."),
     ),
     "average": (
-        QT_TRANSLATE_NOOP("recipe", "Averaging"),
+        QT_TRANSLATE_NOOP("recipe", "Weight averaging"),
         QT_TRANSLATE_NOOP("recipe", "Decay of the moving average of the weights. 0 turns it off."),
     ),
     "validations": (
         QT_TRANSLATE_NOOP("recipe", "Validations"),
-        QT_TRANSLATE_NOOP("recipe", "How often in a run the held-out pictures are looked at."),
+        QT_TRANSLATE_NOOP("recipe", "Number of validations during the training."),
     ),
     "epochs": (
         QT_TRANSLATE_NOOP("recipe", "Epochs"),
@@ -154,46 +154,46 @@ _SETTINGS: dict[str, tuple[str, str]] = {
     ),
     "seed": (
         QT_TRANSLATE_NOOP("recipe", "Seed"),
-        QT_TRANSLATE_NOOP("recipe", "The same seed draws the same patches and the same first weights."),
+        QT_TRANSLATE_NOOP("recipe", "The same seed gives the same patches and initial weights."),
     ),
     "augment": (
-        QT_TRANSLATE_NOOP("recipe", "Variation"),
-        QT_TRANSLATE_NOOP("recipe", "How patches are varied, to learn what does not matter."),
+        QT_TRANSLATE_NOOP("recipe", "Augmentation"),
+        QT_TRANSLATE_NOOP("recipe", "Random changes of the training patches."),
     ),
     "precision": (
         QT_TRANSLATE_NOOP("recipe", "Precision"),
-        QT_TRANSLATE_NOOP("recipe", "16 bits are quicker on a card; a processor computes with 32."),
+        QT_TRANSLATE_NOOP("recipe", "16-bit numbers are faster on GPUs. CPUs compute in 32 bits."),
     ),
     "amp_level": (
         QT_TRANSLATE_NOOP("recipe", "Mixed precision"),
-        QT_TRANSLATE_NOOP("recipe", "O1: only layers that gain by it use 16 bits; O2: nearly all."),
+        QT_TRANSLATE_NOOP("recipe", "O1: only suitable layers use 16 bits. O2: nearly all layers."),
     ),
     "threads": (
         QT_TRANSLATE_NOOP("recipe", "Threads"),
-        QT_TRANSLATE_NOOP("recipe", "How many prepare patches while the network learns."),
+        QT_TRANSLATE_NOOP("recipe", "Number of threads that prepare patches during training."),
     ),
     "workers": (
         QT_TRANSLATE_NOOP("recipe", "Workers"),
         QT_TRANSLATE_NOOP("recipe", "Model replicas that share each batch, one per CPU core."),
     ),
     "profile": (
-        QT_TRANSLATE_NOOP("recipe", "Profile"),
-        QT_TRANSLATE_NOOP("recipe", "Measure where the time of a step goes."),
+        QT_TRANSLATE_NOOP("recipe", "Profiling"),
+        QT_TRANSLATE_NOOP("recipe", "Measure the time of each part of a training step."),
     ),
-    "minutes": (QT_TRANSLATE_NOOP("recipe", "Minutes"), QT_TRANSLATE_NOOP("recipe", "How long the run may take.")),
-    "device": (QT_TRANSLATE_NOOP("recipe", "Device"), QT_TRANSLATE_NOOP("recipe", "Where it learns.")),
+    "minutes": (QT_TRANSLATE_NOOP("recipe", "Minutes"), QT_TRANSLATE_NOOP("recipe", "Training time.")),
+    "device": (QT_TRANSLATE_NOOP("recipe", "Device"), QT_TRANSLATE_NOOP("recipe", "Device used for training.")),
 }
 
 # Title, its settings. Settings that the model does not use are omitted, those in no group come last.
 _GROUPS: list[tuple[str, tuple[str, ...]]] = [
     (QT_TRANSLATE_NOOP("recipe", "Initial weights"), ("quality", "start_from", "prune", "encoder", "weights")),
-    (QT_TRANSLATE_NOOP("recipe", "The network"), ("widths", "stem", "depth", "width", "local_contrast")),
+    (QT_TRANSLATE_NOOP("recipe", "Network"), ("widths", "stem", "depth", "width", "local_contrast")),
     (
         QT_TRANSLATE_NOOP("recipe", "Input"),
         ("scale", "input_size", "patch", "overlap", "mirror", "foreground_share", "augment"),
     ),
     (
-        QT_TRANSLATE_NOOP("recipe", "How it learns"),
+        QT_TRANSLATE_NOOP("recipe", "Optimization"),
         (
             "batch",
             "optimizer",
@@ -211,8 +211,8 @@ _GROUPS: list[tuple[str, tuple[str, ...]]] = [
             "seed",
         ),
     ),
-    (QT_TRANSLATE_NOOP("recipe", "On this machine"), ("precision", "amp_level", "threads", "workers", "profile")),
-    (QT_TRANSLATE_NOOP("recipe", "Grey values"), ("channels", "full_scale", "low", "high", "mean", "std")),
+    (QT_TRANSLATE_NOOP("recipe", "Hardware"), ("precision", "amp_level", "threads", "workers", "profile")),
+    (QT_TRANSLATE_NOOP("recipe", "Gray values"), ("channels", "full_scale", "low", "high", "mean", "std")),
 ]
 _HIDDEN = {"model", "minutes", "device"}
 
@@ -224,33 +224,34 @@ _VALUES: dict[str, str] = {
     "resnet18": "ResNet-18",
     "resnet34": "ResNet-34",
     "auto": QT_TRANSLATE_NOOP("recipe", "Automatic"),
-    "flip_horizontal": QT_TRANSLATE_NOOP("recipe", "Left and right"),
-    "flip_vertical": QT_TRANSLATE_NOOP("recipe", "Up and down"),
-    "rotate_90": QT_TRANSLATE_NOOP("recipe", "Quarter turns"),
-    "rotate": QT_TRANSLATE_NOOP("recipe", "Small turns"),
+    "flip_horizontal": QT_TRANSLATE_NOOP("recipe", "Horizontal flip"),
+    "flip_vertical": QT_TRANSLATE_NOOP("recipe", "Vertical flip"),
+    "rotate_90": QT_TRANSLATE_NOOP("recipe", "90° rotations"),
+    "rotate": QT_TRANSLATE_NOOP("recipe", "Rotation"),
     "zoom": QT_TRANSLATE_NOOP("recipe", "Zoom"),
     "brightness": QT_TRANSLATE_NOOP("recipe", "Brightness"),
     "contrast": QT_TRANSLATE_NOOP("recipe", "Contrast"),
     "noise": QT_TRANSLATE_NOOP("recipe", "Noise"),
-    "cpu": QT_TRANSLATE_NOOP("recipe", "Processor"),
+    "cpu": QT_TRANSLATE_NOOP("recipe", "CPU"),
     "gpu": QT_TRANSLATE_NOOP("recipe", "GPU"),
     "adamw": "AdamW",
     "muon": "Muon",
-    "imagenet": QT_TRANSLATE_NOOP("recipe", "ImageNet (fetched once)"),
+    "imagenet": QT_TRANSLATE_NOOP("recipe", "ImageNet (downloaded once)"),
 }
 
 
 def groups(model: str) -> list[tuple[str, list[str]]]:
     """Return the translated group titles with the settings of each that a model has."""
-    own = concerns(model)
+    settings = concerns(model)
     named = {key for _, keys in _GROUPS for key in keys}
-    rest = [key for key in own if key not in named | _HIDDEN]
-    found = [
-        (QCoreApplication.translate("recipe", title), [key for key in keys if key in own]) for title, keys in _GROUPS
+    others = [key for key in settings if key not in named | _HIDDEN]
+    groups_of_model = [
+        (QCoreApplication.translate("recipe", title), [key for key in keys if key in settings])
+        for title, keys in _GROUPS
     ]
-    if rest:
-        found.append((QCoreApplication.translate("recipe", "More"), rest))
-    return [(title, keys) for title, keys in found if keys]
+    if others:
+        groups_of_model.append((QCoreApplication.translate("recipe", "More"), others))
+    return [(title, keys) for title, keys in groups_of_model if keys]
 
 
 def name(key: str) -> str:
@@ -263,8 +264,8 @@ def purpose(key: str) -> str:
 
 def reason(key: str, settings: TrainingSettings | None) -> str:
     """Return the reason for a setting's value, or its purpose if no reason is known."""
-    told = (settings.reasons if settings is not None else {}).get(key, "")
-    return formatting.translate_message(told) if told else purpose(key)
+    text = (settings.reasons if settings is not None else {}).get(key, "")
+    return formatting.translate_message(text) if text else purpose(key)
 
 
 def option(value: Any) -> str:

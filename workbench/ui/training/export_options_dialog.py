@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from workbench.core.messages import stored_text
 from workbench.core.resources import LANGUAGES
 from workbench.core.runs.export_options import ExportOptions
 from workbench.inference.engines.registry import KINDS, cannot_make
@@ -198,7 +199,7 @@ class ExportReport(QDialog):
         where.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         column.addWidget(where)
         column.addLayout(self._table(result))
-        note = formatting.translate_message(str(result.get("note") or ""))
+        note = formatting.translate_message(stored_text(result, "note"))
         if note:
             column.addWidget(QLabel(note, wordWrap=True))
         buttons = QHBoxLayout()
@@ -239,7 +240,7 @@ class ExportReport(QDialog):
                     grid.addWidget(QLabel(text), row, column, Qt.AlignmentFlag.AlignTop)
             else:
                 title.setEnabled(False)
-                why = self.tr("Left out: {why}").format(why=formatting.translate_message(str(found.get("why") or "")))
+                why = self.tr("Left out: {why}").format(why=formatting.translate_message(stored_text(found, "why")))
                 grid.addWidget(QLabel(why, objectName="muted", wordWrap=True), row, 1, 1, 3)
             row += 1
         return grid

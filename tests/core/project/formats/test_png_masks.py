@@ -105,7 +105,7 @@ def test_a_threshold_that_no_mask_reaches_empties_nothing(empty, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     save(tmp_path / "in" / "a.png", box(40))
     report = import_labels(empty, tmp_path / "in", format="png", threshold=128)
-    assert report.labelled == 0 and "largest value is 40" in report.skipped[0][1]
+    assert report.labelled == 0 and "largest is 40" in report.skipped[0][1]
     assert not empty.mask_path("a.jpg").exists()
 
 
@@ -275,7 +275,7 @@ def test_what_cannot_be_taken_over_is_said_and_the_rest_goes_on(empty, tmp_path)
     report = import_labels(empty, tmp_path / "in", format="png")
     reasons = {os.path.basename(path): why for path, why in report.skipped}
     assert set(reasons) == {"size.png", "cut.png", "stranger.png", "text.png"}
-    assert "39 x 30" in reasons["size.png"] and "9" in reasons["stranger.png"]
+    assert "39 × 30" in reasons["size.png"] and "9" in reasons["stranger.png"]
     assert report.labelled == 1 and np.array_equal(masks_of(empty)["fine.jpg"], box(1))
     assert report.pictures == 5  # those without a usable label are there to be labelled by hand
 
@@ -284,7 +284,7 @@ def test_a_photograph_beside_its_twin_is_not_taken_for_a_mask(empty, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     photo(tmp_path / "in" / "a.png")
     report = import_labels(empty, tmp_path / "in", format="png")
-    assert report.labelled == 0 and "like a picture" in report.skipped[0][1] and not empty.classes
+    assert report.labelled == 0 and "like a photo" in report.skipped[0][1] and not empty.classes
 
 
 def test_labels_that_are_there_stay_unless_asked(empty, tmp_path):

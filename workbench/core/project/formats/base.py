@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
+from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.project.folder_walk import walk
 from workbench.core.project.project import Project
@@ -46,8 +47,8 @@ FAULTS = (
 def reason(error: BaseException) -> str:
     """Return the reason why a label cannot be imported, as a part of a sentence."""
     if isinstance(error, (UnreadableLabel, Problem)):
-        return str(error)
-    return f"it cannot be read ({getattr(error, 'strerror', None) or error or type(error).__name__})"
+        return Message.of(error)
+    return Message("import.unreadable", why=getattr(error, "strerror", None) or str(error) or type(error).__name__)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from PIL import Image
 from workbench.core.geometry.drawing import NOTHING, Paint, Rect, draw_region, draw_segment
 from workbench.core.geometry.polygons import draw_polygon
 from workbench.core.images.image_files import image_size
+from workbench.core.messages import Message
 from workbench.core.project import annotation
 from workbench.core.project.formats.base import (
     FAULTS,
@@ -83,7 +84,7 @@ def _entry(
     stem = PurePosixPath(said).stem or PurePosixPath(name).stem
     aliases = tuple(dict.fromkeys((without_suffix(name), str(PurePosixPath(name).parent / stem))))
     if image is None and _is_outside(name, said):
-        missing = f"its image {said[:200]} lies outside of the imported folder and is not read"
+        missing = Message("import.image_outside", path=said[:200])
         return ImportedEntry(tree.path(name), image, key, read, aliases, embedded, missing)
     return ImportedEntry(tree.path(name), image, key, read, aliases, embedded)
 
@@ -130,24 +131,24 @@ def _embedded(path: Path) -> bytes:
     try:
         return base64.b64decode(_load(path)["imageData"])
     except (KeyError, TypeError, ValueError) as error:
-        raise UnreadableLabel(f"its embedded picture is damaged ({error})") from None
+        raise UnreadableLabel(Message("import.embedded_damaged", why=error)) from None
 
 
 def _read(path: Path, options: ImportOptions, width: int, height: int) -> ImportedLabel:
     content = _load(path)
     said = content.get("imageWidth"), content.get("imageHeight")
     if all(isinstance(value, int) and value > 0 for value in said) and said != (width, height):
-        raise UnreadableLabel(f"it was drawn on {said[0]} x {said[1]} pixels, but its picture is {width} x {height}")
+        raise UnreadableLabel(Message("import.drawn_size", w=said[0], h=said[1], width=width, height=height))
     mask = np.zeros((height, width), np.uint8)
     names: dict[int, str] = {}
     left_out: Counter[str] = Counter()
     for shape in content["shapes"]:
         if not isinstance(shape, dict) or not isinstance(shape.get("label"), str):
-            raise UnreadableLabel("one of its shapes has no label")
+            raise UnreadableLabel(Message("import.no_label"))
         try:
             drawn = _draw(mask, shape, _id_of(shape["label"], names, options))
         except (TypeError, ValueError, OverflowError, IndexError) as error:
-            raise UnreadableLabel(f"the shape {shape['label']!r} is damaged ({error})") from None
+            raise UnreadableLabel(Message("import.shape_damaged", name=f"{shape['label']!r}", why=error)) from None
         if not drawn:
             left_out[str(shape.get("shape_type"))] += 1
     flags = content.get("flags")
@@ -169,7 +170,7 @@ def _id_of(label: str, names: dict[int, str], options: ImportOptions) -> int:
         if known == name:
             return id
     if len(names) == MAX_CLASS_ID:
-        raise UnreadableLabel(f"it has more than {MAX_CLASS_ID} different labels")
+        raise UnreadableLabel(Message("import.too_many_labels", n=MAX_CLASS_ID))
     names[len(names) + 1] = name
     return len(names)
 
@@ -179,12 +180,12 @@ def _draw(mask: np.ndarray, shape: dict[str, Any], id: int) -> bool:
     kind = shape.get("shape_type") or "polygon"
     points = [(float(x), float(y)) for x, y in shape.get("points") or []]
     if not all(math.isfinite(value) and abs(value) < 1e7 for point in points for value in point):
-        raise ValueError("a coordinate is not a number that a picture can have")
+        raise ValueError(Message("import.coordinate"))
     paint = Paint(id)
     if kind == "mask":
         _draw_mask(mask, shape.get("mask"), points, paint)
     elif not points:
-        raise ValueError("it has no points")
+        raise ValueError(Message("import.no_points"))
     elif kind == "rectangle":
         (x0, y0), (x1, y1) = points[0], points[len(points) // 2]  # two corners, or all four of them
         _fill_box(mask, min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1), paint)
@@ -199,7 +200,7 @@ def _draw(mask: np.ndarray, shape: dict[str, Any], id: int) -> bool:
             draw_segment(mask, point, point, POINT_RADIUS, paint)
     elif kind in _POLYGONS:
         if len(points) < 3:
-            raise ValueError("a polygon needs three points")
+            raise ValueError(Message("import.polygon"))
         draw_polygon(mask, points, paint)
     else:
         return False
@@ -217,7 +218,7 @@ def _fill_box(mask: np.ndarray, left: float, top: float, right: float, bottom: f
 def _draw_mask(mask: np.ndarray, encoded: Any, points: list[tuple[float, float]], paint: Paint) -> None:
     """Draw a base64 PNG with its first pixel at the first point."""
     if not isinstance(encoded, str) or not points:
-        raise ValueError("it has no mask")
+        raise ValueError(Message("import.no_mask"))
     try:
         with Image.open(io.BytesIO(base64.b64decode(encoded))) as file:
             region = np.array(file.convert("L")) > 0

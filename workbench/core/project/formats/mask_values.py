@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from PIL import Image
 
+from workbench.core.messages import Message
 from workbench.core.project.formats.base import UnreadableLabel
 from workbench.core.project.formats.label_lists import Color, LabelList
 from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELED
@@ -48,13 +49,13 @@ def read_raw(path: Path, size: tuple[int, int] | None = None) -> RawMask:
             mode, palette = file.mode, None
             width, height = file.size
             if size is not None and (width, height) != tuple(size):
-                raise UnreadableLabel(f"it is {width} x {height} pixels, but its picture is {size[0]} x {size[1]}")
+                raise UnreadableLabel(Message("import.other_size", w=width, h=height, width=size[0], height=size[1]))
             channels, depth = len(file.getbands()), 4 if mode == "I" else 2 if mode.startswith("I;") else 1
             too_large = size_limits.refusal(width, height, width * height * channels, depth)
             if too_large:
                 raise UnreadableLabel(too_large)
             if mode not in _MODES:
-                raise UnreadableLabel(f"it is a {mode} picture, not a mask")
+                raise UnreadableLabel(Message("import.mode", mode=mode))
             if mode in ("LA", "PA", "RGBA"):
                 file = file.convert("L" if mode == "LA" else "RGB")
             values = np.array(file)
@@ -64,9 +65,9 @@ def read_raw(path: Path, size: tuple[int, int] | None = None) -> RawMask:
     except UnreadableLabel:
         raise
     except FileNotFoundError:
-        raise UnreadableLabel("there is no such file") from None
+        raise UnreadableLabel(Message("file.missing")) from None
     except (OSError, ValueError, SyntaxError, EOFError, MemoryError) as error:
-        raise UnreadableLabel(f"it is damaged or not a picture ({str(error) or type(error).__name__})") from None
+        raise UnreadableLabel(Message("import.damaged", why=str(error) or type(error).__name__)) from None
     if values.dtype == np.bool_:
         return RawMask("bits", values.astype(np.uint8))
     if palette is not None:
@@ -74,7 +75,7 @@ def read_raw(path: Path, size: tuple[int, int] | None = None) -> RawMask:
     if values.ndim == 3:
         return _from_color(values)
     if values.dtype.kind not in "ui" or (values.size and int(values.min()) < 0):
-        raise UnreadableLabel("its values are not whole numbers from 0")
+        raise UnreadableLabel(Message("import.values"))
     if depth in (2, 4):
         values = values // (85 if depth == 2 else 17)  # the decoder scales two and four bits to 0..255
     return RawMask("grey", values)
@@ -194,9 +195,9 @@ class ValueMeaning:
         if raw.kind == "palette" or self.top == 1:
             return _one_class(raw.values > 0, name)
         if self.asked and self.top < self.threshold and raw.values.any():
-            raise UnreadableLabel(f"no mask reaches the threshold {self.threshold}, the largest value is {self.top}")
+            raise UnreadableLabel(Message("import.threshold", n=self.threshold, m=self.top))
         if not self.asked and _looks_like_a_image(raw.values):
-            raise UnreadableLabel("it holds many grey values, like a picture; if it is a mask, give a threshold")
+            raise UnreadableLabel(Message("import.many_grays_threshold"))
         return _one_class(raw.values >= self.threshold, name)
 
     def _ids(self, raw: RawMask) -> tuple[np.ndarray, dict[int, str]]:
@@ -204,12 +205,9 @@ class ValueMeaning:
         ids = [id for id in used if 0 < id <= MAX_CLASS_ID]
         wild = [id for id in used if id > NOT_LABELED]
         if raw.kind == "grey" and len(ids) > MANY_COLORS and _is_grainy(raw.values):
-            raise UnreadableLabel("it holds many grey values, like a picture")
+            raise UnreadableLabel(Message("import.many_grays"))
         if wild:
-            raise UnreadableLabel(
-                f"it holds values up to {wild[-1]}, but ids end at {MAX_CLASS_ID}; if every value is one defect, "
-                "import with a class name"
-            )
+            raise UnreadableLabel(Message("import.values_too_large", n=wild[-1], m=MAX_CLASS_ID))
         names = self._names(ids)
         mask = raw.values.astype(np.uint8)
         if not self._own(raw):
@@ -220,16 +218,14 @@ class ValueMeaning:
         return mask, names
 
     def _names(self, ids: list[int]) -> dict[int, str]:
-        if self.listed is not None:
-            source = self.listed.names
-            whose = self.listed.file + " does not name"
-        elif self.known:
-            source, whose = self.known, "this project does not know"
-        else:
+        source = self.listed.names if self.listed is not None else self.known
+        if self.listed is None and not self.known:
             return {id: f"class_{id}" for id in ids}
-        strangers = [id for id in ids if id not in source]
-        if strangers:
-            raise UnreadableLabel(f"it uses the class ids {', '.join(map(str, strangers))}, which {whose}")
+        unknown = ", ".join(str(id) for id in ids if id not in source)
+        if unknown and self.listed is not None:
+            raise UnreadableLabel(Message("import.ids_not_listed", ids=unknown, file=self.listed.file))
+        if unknown:
+            raise UnreadableLabel(Message("import.ids_not_in_project", ids=unknown))
         return {id: source[id] for id in ids}
 
     @staticmethod
@@ -248,7 +244,7 @@ class ValueMeaning:
             names = self.listed.names
         else:
             if len(used) > MANY_COLORS or not self.colors:
-                raise UnreadableLabel(f"it holds more than {MANY_COLORS} colours, like a picture")
+                raise UnreadableLabel(Message("import.many_colors", n=MANY_COLORS))
             for position, code in enumerate(self.colors, 1):
                 table[_split(code)] = position
                 names[position] = f"#{code:06x}"
@@ -257,9 +253,10 @@ class ValueMeaning:
         for code in used:
             id = table.get(_split(code))
             if id is None:
-                raise UnreadableLabel(
-                    f"the colour {_split(code)} is not in {self.listed.file if self.listed else 'use'}"
-                )
+                color = ", ".join(map(str, _split(code)))
+                if self.listed is None:
+                    raise UnreadableLabel(Message("import.unused_color", color=color))
+                raise UnreadableLabel(Message("import.unlisted_color", color=color, file=self.listed.file))
             mask[codes == code] = DONT_CARE if id == NOT_LABELED else id
             if 0 < id <= MAX_CLASS_ID:
                 taken[id] = names.get(id, f"class_{id}")
