@@ -94,7 +94,7 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     qtbot.waitUntil(lambda: came(Preview, picture=LATER), timeout=90_000)
     run = training.run
     assert FIRST in {item.key for item in run.dataset().items}
-    qtbot.waitUntil(lambda: window.overlay.seen is not None and window.overlay.seen.step is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: window.overlay.maps is not None and window.overlay.maps.step is not None, timeout=20_000)
     qtbot.waitUntil(lambda: hand.rooms.suggestions.shown != [], timeout=90_000)
     assert hand.canvas.grab().toImage() != blank
     qtbot.waitUntil(lambda: came(BestKept, waiting=True), timeout=90_000)

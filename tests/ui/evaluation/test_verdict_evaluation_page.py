@@ -139,10 +139,10 @@ def test_window_shows_activation_map_and_unsure_verdict(application, run, qtbot)
     qtbot.waitUntil(lambda: any("Prediction: OK" in text for text in texts), timeout=15_000)
     window.canvas.prediction_style.mode = "heat"
     layer = window.canvas.predictions
-    assert layer is not None and window.overlay.seen.scores.max() == 255 and not window.overlay.seen.mask.any()
-    heat = window.overlay.seen.scores
+    assert layer is not None and window.overlay.maps.scores.max() == 255 and not window.overlay.maps.mask.any()
+    heat = window.overlay.maps.scores
     assert heat[5:11, 30:38].mean() > 1.1 * heat[20:, :20].mean()  # the bright spot is evidence for OK
-    assert not window.overlay.seen.uncertainty().any()
+    assert not window.overlay.maps.uncertainty().any()
     qtbot.waitUntil(lambda: window.table["review"].isEnabled(), timeout=5000)
     window.table["review"].trigger()
     page = window.review.verdicts
