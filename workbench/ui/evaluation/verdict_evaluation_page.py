@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
@@ -31,6 +31,33 @@ from workbench.ui.widgets.theme import ThemeManager
 _SPLITS = (("test",), ("val",), ("val", "test"))
 
 
+class SplitChoice(QComboBox):
+    """Choice of the evaluated data split; hidden if there is none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setAccessibleName(self.tr("Data split"))
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Splits whose images are shown."""
+        return self.currentData() or ("val", "test")
+
+    def show_splits(self, evaluation: VerdictEvaluation) -> None:
+        """List the available splits. Test images, which influenced no choice, come first."""
+        names = {
+            ("test",): self.tr("Test images"),
+            ("val",): self.tr("Validation images"),
+            ("val", "test"): self.tr("Validation/test images"),
+        }
+        available = {image.split for image in evaluation.images}
+        with QSignalBlocker(self):
+            self.clear()
+            for splits in _SPLITS:
+                if available.issuperset(splits):
+                    self.addItem(f"{names[splits]} ({len(evaluation.of(*splits).images)})", splits)
+
+
 class VerdictEvaluationPage(QWidget):
     """Evaluation page of a ResNet run.
 
@@ -54,8 +81,7 @@ class VerdictEvaluationPage(QWidget):
         for label in (self.summary, self.note):
             label.setTextFormat(Qt.TextFormat.PlainText)
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.split = QComboBox()
-        self.split.setAccessibleName(self.tr("Data split"))
+        self.split = SplitChoice()
         self.bar = QProgressBar(textVisible=False)
         self.bar.setAccessibleName(self.tr("Progress"))
         self.matrix, self.reject = ConfusionTable(style), RejectOption()
@@ -154,7 +180,7 @@ class VerdictEvaluationPage(QWidget):
         self._whole = evaluation
         self.bar.hide()
         if first:
-            self._list_splits(evaluation)
+            self.split.show_splits(evaluation)
             self.reject.set_minimum(self._evaluator.unsure)
         self._choose_split()
 
@@ -172,7 +198,7 @@ class VerdictEvaluationPage(QWidget):
 
     def _choose_split(self, *_: object) -> None:
         if self._whole is not None:
-            self._show(self._whole.of(*self._splits))
+            self._show(self._whole.of(*self.split.splits))
 
     def _list_chosen(self) -> None:
         self.matrix.select_cell("", "")
@@ -188,30 +214,9 @@ class VerdictEvaluationPage(QWidget):
         self.browser.set_minimum(minimum)
 
     def _store(self, minimum: float) -> None:
-        self._evaluator.store(minimum, self._splits)
+        self._evaluator.store(minimum, self.split.splits)
 
     # --- display ---------------------------------------------------------------------------------
-
-    @property
-    def _splits(self) -> tuple[str, ...]:
-        """Splits whose images are shown."""
-        return self.split.currentData() or ("val", "test")
-
-    def _list_splits(self, evaluation: VerdictEvaluation) -> None:
-        """List the available splits. Test images, which influenced no choice, come first."""
-        names = {
-            ("test",): self.tr("Test images"),
-            ("val",): self.tr("Validation images"),
-            ("val", "test"): self.tr("Validation/test images"),
-        }
-        available = {image.split for image in evaluation.images}
-        self.split.blockSignals(True)
-        self.split.clear()
-        for splits in _SPLITS:
-            if available.issuperset(splits):
-                count = len(evaluation.of(*splits).images)
-                self.split.addItem(f"{names[splits]} ({count})", splits)
-        self.split.blockSignals(False)
 
     def _show(self, evaluation: VerdictEvaluation | None) -> None:
         self._shown = evaluation
@@ -237,7 +242,7 @@ class VerdictEvaluationPage(QWidget):
         self.reliability.show_bins(evaluation.reliability(), len(evaluation.names))
         self.reliability.show_minimum(self.reject.minimum)
         self.summary.setText(_summary_text(report))
-        self._set_note(_notes_text(self._whole or evaluation, chosen_on="val" in self._splits))
+        self._set_note(_notes_text(self._whole or evaluation, chosen_on="val" in self.split.splits))
         error, raw = evaluation.calibration_error(), evaluation.without_temperature().calibration_error()
         text = self.tr("Mean calibration error (ECE): {error}, before calibration {raw}.")
         self.calibration_error.setText(

@@ -135,8 +135,8 @@ class PredictionOverlay(QObject):
 
     def _find_newest_run(self) -> None:
         project = self._session.project
-        usable = [run for run in list_runs(project.root)[::-1][:50] if run.usable] if project else []
-        self._newest = usable[0] if usable else None
+        runs = list_runs(project.root)[::-1][:50] if project else []
+        self._newest = next((run for run in runs if run.usable), None)
 
     def _clear(self, *_: object) -> None:
         self.step = None
@@ -165,14 +165,8 @@ class PredictionOverlay(QObject):
 
         The window's own model gets them when it is idle, in `_predicted`.
         """
-        for key in self._next_keys():
+        for key in _next_keys(self._images, self._session.key):
             self._training.order("expect", key)
-
-    def _next_keys(self) -> list[str]:
-        index = self._images.place(self._session.key)
-        first, count = index.row() + 1, self._images.rowCount()
-        rows = range(first, min(first + _AHEAD, count)) if index.isValid() else ()
-        return [self._images.key_at(row) for row in rows]
 
     def _event_reported(self, event: Event) -> None:
         if isinstance(event, Preview) and event.picture == self._session.key and event.verdict is not None:
@@ -212,7 +206,7 @@ class PredictionOverlay(QObject):
             self._show(
                 self._predictions.cached(key) or PredictionMaps(result.mask, result.scores), text.format(n=count)
             )
-        self._predictions.prefetch(self._next_keys())
+        self._predictions.prefetch(_next_keys(self._images, self._session.key))
 
     # --- canvas ----------------------------------------------------------------------------------
 
@@ -243,6 +237,14 @@ class PredictionOverlay(QObject):
     def _thresholds_applied(self, maps: PredictionMaps, mask: np.ndarray) -> None:
         if maps is self.maps and self.own_thresholds:
             self._canvas.show_predictions(mask, partial(_map, maps))
+
+
+def _next_keys(images: ImageOrder, key: str | None) -> list[str]:
+    """Return the keys of the images after `key`."""
+    index = images.place(key)
+    first, count = index.row() + 1, images.rowCount()
+    rows = range(first, min(first + _AHEAD, count)) if index.isValid() else ()
+    return [images.key_at(row) for row in rows]
 
 
 def _map(maps: PredictionMaps | None, mode: str) -> np.ndarray | None:
