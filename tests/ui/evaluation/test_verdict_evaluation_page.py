@@ -78,7 +78,7 @@ def test_cell_filters_gallery_and_click_opens_image(page, qtbot):
 
 def test_reject_probability_shows_effect_and_is_stored(page, run, qtbot):
     page.split.setCurrentIndex(2)
-    assert "All 30 images get a verdict; 2 verdicts are wrong." in page.reject.effect.text()
+    assert "All 30 images get a verdict, 2 of them wrong." in page.reject.effect.text()
     assert not page.reject.store.isEnabled()
     QTest.mouseClick(page.reject.no_errors, LEFT)
     minimum = page.reject.minimum

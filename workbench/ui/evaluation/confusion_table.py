@@ -94,7 +94,7 @@ class ConfusionTable(QTableWidget):
             for number, text in enumerate(heads):
                 head = QTableWidgetItem(text)
                 head.setToolTip(text)
-                head.setTextAlignment(_CENTER if 0 < number <= len(names) else _LEFT)
+                head.setTextAlignment(_CENTER if number else _LEFT)
                 self.setHorizontalHeaderItem(number, head)
             for number, name in enumerate(names):
                 self.setItem(number, 0, _fixed(name, theme.color("text")))
@@ -105,6 +105,7 @@ class ConfusionTable(QTableWidget):
         height = self._whole_height()
         self.setMinimumHeight(min(height, _TALLEST))
         self.setMaximumHeight(height)
+        self.setMaximumWidth(self.sizeHint().width())
 
     def _fill_row(self, row: int) -> None:
         theme, names, counts = self._style.theme, self._names, self._report["confusion"]["rows"][row]
@@ -129,6 +130,7 @@ class ConfusionTable(QTableWidget):
             if digits_supported(metrics["pictures"]):
                 text = f"{formatting.percent(metrics['recall'])}  ({text})"
             item = _fixed(text, theme.color("text"))
+        item.setTextAlignment(_CENTER)
         item.setToolTip(self.tr("Share of the images with this label that are predicted correctly, with 95% CI"))
         self.setItem(row, len(self._names) + 1, item)
 

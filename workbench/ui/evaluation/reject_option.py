@@ -84,7 +84,7 @@ class RejectOption(QWidget):
     def _effect(self, evaluation: VerdictEvaluation) -> str:
         band = evaluation.band(self.minimum)
         if not band.unsure:
-            effect = self.tr("All {n} images get a verdict; {left} verdicts are wrong.").format(
+            effect = self.tr("All {n} images get a verdict, {left} of them wrong.").format(
                 n=band.images, left=band.left
             )
         elif not band.given:

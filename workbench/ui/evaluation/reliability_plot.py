@@ -50,11 +50,12 @@ class ReliabilityPlot(ThemedPlot):
         With two, the top probability is never below 0.5, so the axes start there.
         """
         self._low = 50.0 if verdicts == 2 else 0.0
-        margin = 0.03 * (100 - self._low)
+        margin = 0.05 * (100 - self._low)
         span = (self._low - margin, 100 + margin)
         self.item.setRange(xRange=span, yRange=span, padding=0)
         for side in ("left", "bottom"):
-            self.item.getAxis(side).setTickSpacing((100 - self._low) / 2, (100 - self._low) / 4)
+            spacing = 10 if self._low else 20
+            self.item.getAxis(side).setTickSpacing(spacing, spacing)
         x, y = ([100 * getattr(entry, name) for entry in bins] for name in ("sure", "share"))
         low, high = ([100 * entry.interval[edge] for entry in bins] for edge in (0, 1))
         self._intervals.setData(
@@ -88,5 +89,5 @@ class ReliabilityPlot(ThemedPlot):
         self._rejected.setBrush(theme.color("warning", 40))
         for line in self._rejected.lines:
             line.setPen(pg.mkPen(theme.color("warning"), width=1.5))
-        self._intervals.setData(pen=pg.mkPen(theme.color("curve_1", 150), width=1.5))
+        self._intervals.setData(pen=pg.mkPen(theme.color("curve_1", 150), width=2))
         self._points.setBrush(theme.color("curve_1"))

@@ -117,6 +117,7 @@ class VerdictEvaluationPage(QWidget):
         self.calibration_error.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self._calibration.addWidget(self.calibration_error)
         middle.addLayout(self._calibration, 3)
+        middle.addStretch(1)
         results.addLayout(middle, 2)
         results.addWidget(QFrame(objectName="line"))
         results.addWidget(self.reject)

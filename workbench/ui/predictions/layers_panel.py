@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QLabel, QPushButton, QSlider, QWidget
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QPushButton, QSlider, QWidget
 
 from workbench.session.reference_comparison import ReferenceComparison
 from workbench.ui.canvas.layers.canvas_layers import MaskStyle
@@ -13,6 +13,7 @@ from workbench.ui.canvas.layers.prediction_layer import PredictionStyle
 from workbench.ui.canvas.scene_view import SceneView
 from workbench.ui.predictions.prediction_display import PredictionDisplay
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay
+from workbench.ui.widgets.elided_label import ElidedLabel
 
 
 class LayersPanel(QWidget):
@@ -64,7 +65,8 @@ class LayersPanel(QWidget):
             self._view.update,
         )
         self.difference.check.toggled.connect(comparison.switch)
-        self.reference = QLabel(objectName="muted", textFormat=Qt.TextFormat.PlainText)
+        self.reference = ElidedLabel(Qt.TextElideMode.ElideMiddle, tip=False)
+        self.reference.setObjectName("muted")
         self.choose = QPushButton(self.tr("Use current image"))
         self.choose.setToolTip(self.tr("Use the current image as the defect-free reference image"))
         self.choose.clicked.connect(comparison.choose)
@@ -84,7 +86,7 @@ class LayersPanel(QWidget):
     def _show_reference(self) -> None:
         name = self._comparison.sample
         text = self.tr("No reference image") if name is None else name.rpartition("/")[2]
-        self.reference.setText(self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, 106))
+        self.reference.set_text(text)
         self.reference.setToolTip(name or self.tr("Image of a part without defects, of the same size"))
         self.choose.setEnabled(self._view.image is not None)
         self.difference.check.setEnabled(self._comparison.possible())

@@ -57,6 +57,8 @@ class CurvePlot(ThemedPlot):
         self.item.layout.setContentsMargins(0, 0, 8, 2)
         axes["left"].log = definition.log
         axes["left"].setWidth(AXIS_WIDTH)
+        for axis in axes.values():
+            axis.setStyle(hideOverlappingLabels=True)  # low plots have no space for the labels at the ends
         self._lines: dict[str, pg.PlotCurveItem] = {}
         self._dots = pg.ScatterPlotItem(size=5, pen=None) if definition.id == "score" else None
         self._star = pg.ScatterPlotItem(symbol="star", size=13) if definition.id == "score" else None

@@ -82,7 +82,7 @@ class TrainingPanel(QWidget):
         row = QHBoxLayout(self.body)
         row.setContentsMargins(0, 0, 8, 4)
         row.setSpacing(4)
-        self.controls.setFixedWidth(292)
+        self.controls.setFixedWidth(max(292, self.controls.sizeHint().width()))
         row.addWidget(self.controls)
         row.addWidget(self.view, 1)
         column.addWidget(self.body, 1)

@@ -25,7 +25,7 @@ class ThemedPlot(pg.PlotWidget):
         self.item.getViewBox().setDefaultPadding(0)
         for side in ("left", "bottom"):
             self.item.getAxis(side).enableAutoSIPrefix(False)
-            self.item.getAxis(side).setStyle(tickLength=-4)
+            self.item.getAxis(side).setStyle(tickLength=-4, hideOverlappingLabels=False)
         self._hint = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, objectName="muted")
         self._hint.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._hint.hide()
