@@ -132,11 +132,11 @@ def test_sliders_update_results_and_point_can_be_stored_and_reset(page, applicat
 
 def test_cost_slider_finds_point_of_lowest_cost(page, application, qtbot):
     evaluation, points = application.rooms.review, page.points
-    assert points.total.text() == "Missed defects: 1, false alarms: 1, total cost: 11"
+    assert points.total.text() == "Missed: 1, false alarms: 1, cost: 11"
     with qtbot.waitSignal(evaluation.evaluated, timeout=10_000):
         points.cost.setValue(points.cost.value() - 1)
     assert "5 false alarms" in points.cost_text.text()
-    assert points.total.text() == "Missed defects: 1, false alarms: 0, total cost: 5"
+    assert points.total.text() == "Missed: 1, false alarms: 0, cost: 5"
     assert points.store.isEnabled()
 
 

@@ -299,7 +299,9 @@ def test_list_highlights_accepts_and_rejects(user):
     QTest.keyClick(view, Qt.Key.Key_Delete)
     user.wait(3)
     assert (
-        model.rowCount() == 3 and panel.restore.isVisible() and panel.restore.text() == "Restore 1 rejected suggestions"
+        model.rowCount() == 3
+        and panel.restore.isVisible()
+        and panel.restore.text() == "Restore rejected suggestions (1)"
     )
     QTest.mouseClick(panel.accept_all, LEFT)
     user.wait(0)

@@ -16,6 +16,7 @@ from workbench.ui.text import evaluation_texts, formatting
 
 _Index = QModelIndex | QPersistentModelIndex
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_CENTER = Qt.AlignmentFlag.AlignCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -46,6 +47,7 @@ class ClassTable(QTableWidget):
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setDefaultAlignment(_RIGHT)
+        header.setMinimumSectionSize(72)
         header.setHighlightSections(False)
 
     def show_figures(
@@ -157,12 +159,12 @@ class _ImageTableModel(QAbstractTableModel):
                 self.tr("Dice"),
             )[section]
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if section >= 2 else _LEFT
+            return _CENTER if section >= 2 else _LEFT  # leaves space for the sort indicator
         return None
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole):
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if index.column() >= 2 else _LEFT
+            return _CENTER if index.column() >= 2 else _LEFT
         prediction, counts = self.rows[index.row()][0], self.rows[index.row()][1].facts
         if role == Qt.ItemDataRole.ToolTipRole:
             return prediction.key

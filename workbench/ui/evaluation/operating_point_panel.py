@@ -125,7 +125,7 @@ class OperatingPointPanel(QWidget):
             self.total.clear()
             return
         missed, false = figures.found.total - figures.found.hits, figures.false.count
-        text = self.tr("Missed defects: {missed}, false alarms: {false}, total cost: {total}")
+        text = self.tr("Missed: {missed}, false alarms: {false}, cost: {total}")
         total = formatting.number(missed * self.ratio + false, 0 if self.ratio >= 1 else 1)
         self.total.setText(text.format(missed=formatting.number(missed), false=formatting.number(false), total=total))
 

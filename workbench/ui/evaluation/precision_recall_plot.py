@@ -33,8 +33,8 @@ class PrecisionRecallPlot(ThemedPlot):
         self.setMinimumSize(QSize(230, 150))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(self.tr("Precision-recall curve"))
-        self.item.setRange(xRange=(-2, 102), yRange=(-3, 103), padding=0)
-        self.item.layout.setContentsMargins(0, 4, 8, 0)
+        self.item.setRange(xRange=(-5, 105), yRange=(-8, 108), padding=0)
+        self.item.layout.setContentsMargins(0, 4, 8, 6)
         for side, text in (("bottom", self.tr("Recall, %")), ("left", self.tr("Precision, %"))):
             axis = self.item.getAxis(side)
             axis.setTickSpacing(25, 25)

@@ -36,7 +36,7 @@ class RejectOption(QWidget):
         label.setBuddy(self.slider)
         self.value = QLabel()
         self.value.setMinimumWidth(56)
-        self.no_errors = QPushButton(self.tr("No errors"))
+        self.no_errors = QPushButton(self.tr("Avoid all errors"))
         self.no_errors.setToolTip(self.tr("Lowest probability at which no given verdict is wrong on these images"))
         self.no_errors.clicked.connect(lambda: self.set_minimum(self._evaluation.threshold_for(0)))
         self.off = QPushButton(self.tr("Off"))

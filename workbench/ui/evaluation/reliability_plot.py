@@ -25,7 +25,7 @@ class ReliabilityPlot(ThemedPlot):
         self.setMinimumSize(QSize(210, 150))
         self.setMaximumSize(QSize(560, 340))
         self.setAccessibleName(self.tr("Reliability diagram: predicted probability and share of correct verdicts"))
-        self.item.layout.setContentsMargins(0, 4, 8, 0)
+        self.item.layout.setContentsMargins(0, 4, 8, 6)
         for side, text in (("bottom", self.tr("Probability, %")), ("left", self.tr("Correct, %"))):
             self.item.getAxis(side).setLabel(text)
         self._diagonal = pg.PlotCurveItem([0, 100], [0, 100], antialias=True)

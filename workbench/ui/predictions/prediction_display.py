@@ -59,7 +59,7 @@ class PredictionDisplay(QWidget):
         self.modes.setToolTip(f"{self.modes.accessibleName()} (Shift+C)")
         self.modes.setCurrentIndex(MODES.index(self._style.mode))
         self.modes.activated.connect(lambda index: self.set_mode(MODES[index]))
-        self._grid.addWidget(QLabel(self.tr("Display"), objectName="muted"), 0, 0)
+        self._grid.addWidget(QLabel(self.tr("Style"), objectName="muted"), 0, 0)
         self._grid.addWidget(self.modes, 0, 1, 1, 2)
 
     def _add_steps(self) -> None:

@@ -163,7 +163,7 @@ class SuggestionsPanel(QWidget):
         for button in (self.accept_all, self.reject_all):
             button.setVisible(bool(count))
             button.setEnabled(controller.any())
-        self.restore.setText(self.tr("Restore {n} rejected suggestions").format(n=formatting.number(rejected)))
+        self.restore.setText(self.tr("Restore rejected suggestions ({n})").format(n=formatting.number(rejected)))
         self.restore.setVisible(rejected > 0 and self._session.writable)
 
     def _class(self, suggestion: Suggestion) -> tuple[str, str]:
