@@ -152,7 +152,7 @@ class PredictionOverlay(QObject):
             if height * width <= AHEAD_PIXELS:
                 self.predict()
             else:
-                self.text_changed.emit(self.tr("Ctrl+R: predict"))
+                self.text_changed.emit(self.tr("Press Ctrl+R to predict"))
 
     def _run_changed(self, _: Run) -> None:
         """Reset to the latest state when another run is shown or starts: earlier steps belong to the old run."""
@@ -199,13 +199,8 @@ class PredictionOverlay(QObject):
             maps = None if result.heat is None else ActivationMap(np.zeros_like(result.heat), result.heat)
             self._show(maps, _verdict_text(result))
         else:
-            count = len(result.regions) + result.left_out
-            text = {0: self.tr("Prediction: no defects"), 1: self.tr("Prediction: 1 defect")}.get(
-                count, self.tr("Prediction: {n} defects")
-            )
-            self._show(
-                self._predictions.cached(key) or PredictionMaps(result.mask, result.scores), text.format(n=count)
-            )
+            maps = self._predictions.cached(key) or PredictionMaps(result.mask, result.scores)
+            self._show(maps, _defects_text(len(result.regions) + result.left_out))
         self._predictions.prefetch(_next_keys(self._images, self._session.key))
 
     # --- canvas ----------------------------------------------------------------------------------
@@ -251,6 +246,15 @@ def _map(maps: PredictionMaps | None, mode: str) -> np.ndarray | None:
     if maps is None:
         return None
     return maps.scores if mode == "heat" else maps.uncertainty()
+
+
+def _defects_text(count: int) -> str:
+    """Return the number of predicted defects."""
+    if count == 0:
+        return QCoreApplication.translate("PredictionOverlay", "Prediction: no defects")
+    if count == 1:
+        return QCoreApplication.translate("PredictionOverlay", "Prediction: 1 defect")
+    return QCoreApplication.translate("PredictionOverlay", "Prediction: {n} defects").format(n=count)
 
 
 def _verdict_text(prediction: Prediction | Preview) -> str:

@@ -71,7 +71,7 @@ class TrainControls(QWidget):
         self.minutes.setToolTip(
             self.tr("Training time. The learning rate is scheduled to reach its final value at this time.")
         )
-        self.minutes.setAccessibleName(self.tr("Training time in minutes"))
+        self.minutes.setAccessibleName(self.tr("Minutes"))
         self.minutes.valueChanged.connect(lambda _: self.changed.emit())
         self.device = QComboBox()
         for name, text in zip(DEVICES, (self.tr("Automatic"), self.tr("GPU"), self.tr("CPU")), strict=True):

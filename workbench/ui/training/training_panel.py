@@ -87,8 +87,6 @@ class TrainingPanel(QWidget):
         row.addWidget(self.view, 1)
         column.addWidget(self.body, 1)
 
-    # --- actions ---------------------------------------------------------------------------------
-
     @property
     def run(self) -> Run | None:
         """Shown run."""
@@ -164,8 +162,6 @@ class TrainingPanel(QWidget):
     def fold(self) -> None:
         self.heading.toggle()
 
-    # --- updates ---------------------------------------------------------------------------------
-
     def _started(self, run: Run) -> None:
         self.recovered.emit()
         self.view.clear()
@@ -187,10 +183,7 @@ class TrainingPanel(QWidget):
 
     def _export_progressed(self, progress: Progress) -> None:
         share = progress.done / progress.total if progress.total else 0.0
-        text, eta = formatting.translate_message(progress.what), self._exporter.eta_seconds
-        if eta is not None:
-            text = self.tr("{what}, {time} left").format(what=text, time=formatting.duration(eta))
-        self.controls.show_progress(share, text)
+        self.controls.show_progress(share, _export_text(progress, self._exporter.eta_seconds))
 
     def _project_changed(self) -> None:
         """Start with the results of the newest run."""
@@ -198,21 +191,19 @@ class TrainingPanel(QWidget):
         self.runs.show_newest()
         self.refresh()
 
-    # --- content ---------------------------------------------------------------------------------
-
     def refresh(self, *_: object) -> None:
         """Update buttons and texts."""
         training = self._training
-        if training.preparing:
-            state = "preparing"
-            self.view.set_status(self.tr("Reading labels and planning the run…"), "info")
-        elif training.stopping:
-            state = "stopping"
-            self.view.set_status(self.tr("Finishing the current step and saving the model…"), "info")
-        else:
-            state = "running" if training.running else "idle"
+        state = "stopping" if training.stopping else "running" if training.running else "idle"
+        state = "preparing" if training.preparing else state
+        texts = {
+            "preparing": self.tr("Reading labels and planning the run…"),
+            "stopping": self.tr("Finishing the current step and saving the model…"),
+        }
+        if state in texts:
+            self.view.set_status(texts[state], "info")
         self._was_live = self._was_live or training.busy
-        self.view.set_live(training.running, quiet=training.preparing or training.stopping)
+        self.view.set_live(training.running, quiet=state in texts)
         self.view.hint.setText(_hint_text(self._session, self._training, runs=self.runs.count() > 0))
         self.controls.show_state(state, self.can_train(), paused=training.paused, can_pause=self.can_pause())
         self.header.compare_button.setVisible(self.can_compare())
@@ -233,6 +224,15 @@ class TrainingPanel(QWidget):
     def _set_expanded(self, expanded: bool) -> None:
         self.body.setVisible(expanded)
         self.setMaximumHeight(16777215 if expanded else self.sizeHint().height())
+
+
+def _export_text(progress: Progress, eta: float | None) -> str:
+    """Return the progress of an export with the remaining time, if it is known."""
+    what = formatting.translate_message(progress.what)
+    if eta is None:
+        return what
+    text = QCoreApplication.translate("TrainingPanel", "{what}, {time} left")
+    return text.format(what=what, time=formatting.duration(eta))
 
 
 def _hint_text(session: Session, training: TrainingControl, *, runs: bool) -> str:
