@@ -285,7 +285,7 @@ def _notes_text(whole: VerdictEvaluation, *, chosen_on: bool) -> str:
     if whole.others:
         text = QCoreApplication.translate(
             "VerdictEvaluationPage",
-            "{n} images now have a verdict that this model does not know. Train again to include it.",
+            "{n} images now have a verdict that is not part of this model. Train again to include it.",
         )
         notes.append(text.format(n=whole.others))
     if whole.unreadable:

@@ -186,7 +186,6 @@ class TrainingPanel(QWidget):
         self.controls.show_progress(share, _export_text(progress, self._exporter.eta_seconds))
 
     def _project_changed(self) -> None:
-        """Start with the results of the newest run."""
         self.view.clear()
         self.runs.show_newest()
         self.refresh()
