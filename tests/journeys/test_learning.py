@@ -53,8 +53,8 @@ def test_a_run_takes_in_what_is_labelled_while_it_learns(hand, qtbot, root):
     QTest.mouseClick(line.check, Qt.MouseButton.LeftButton)
     training.start("unet", epochs=2, device="cpu", widths=[4, 8], patch=32, batch=4)
     qtbot.waitUntil(lambda: came(Preview, picture=session.key), timeout=60_000)
-    qtbot.waitUntil(lambda: window.overlay.seen is not None, timeout=10_000)
-    assert window.overlay.seen.adjustable and "after step" in window.header.model.text()
+    qtbot.waitUntil(lambda: window.overlay.maps is not None, timeout=10_000)
+    assert window.overlay.maps.adjustable and "after step" in window.header.model.text()
     following = session.keys[session.keys.index(session.key) + 1]
     qtbot.waitUntil(lambda: came(BestKept, waiting=True), timeout=60_000)
     qtbot.waitUntil(lambda: came(Preview, picture=following), timeout=30_000)  # predicted ahead
@@ -88,7 +88,7 @@ def test_a_run_takes_in_what_is_labelled_while_it_learns(hand, qtbot, root):
     assert after.items == dataset.items and {entry.item.key for entry in after.joined} == {corrected, "lot9/x900.png"}
     assert [item.key for item in after.of("val")] == [item.key for item in dataset.of("val")]
     # The model that came of it looks at the open picture, and its steps can be gone back to.
-    qtbot.waitUntil(lambda: window.overlay.seen is not None and window.overlay.seen.step is None, timeout=20_000)
+    qtbot.waitUntil(lambda: window.overlay.maps is not None and window.overlay.maps.step is None, timeout=20_000)
     first = window.overlay.steps[0]
     window.layers.look.step.setValue(0)
-    qtbot.waitUntil(lambda: window.overlay.seen.step == first, timeout=10_000)
+    qtbot.waitUntil(lambda: window.overlay.maps.step == first, timeout=10_000)

@@ -94,7 +94,7 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     qtbot.waitUntil(lambda: came(Preview, picture=LATER), timeout=90_000)
     run = training.run
     assert FIRST in {item.key for item in run.dataset().items}
-    qtbot.waitUntil(lambda: window.overlay.seen is not None and window.overlay.seen.step is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: window.overlay.maps is not None and window.overlay.maps.step is not None, timeout=20_000)
     qtbot.waitUntil(lambda: hand.rooms.suggestions.shown != [], timeout=90_000)
     assert hand.canvas.grab().toImage() != blank
     qtbot.waitUntil(lambda: came(BestKept, waiting=True), timeout=90_000)
@@ -134,7 +134,7 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     assert {entry["item"]["key"] for entry in joined} == {LATER, WRONG}
 
     # Review: its figures are those of the held-out pictures.
-    room, page = hand.rooms.review, window.review.masks
+    room, page = hand.rooms.review, window.review.segmentation
     with qtbot.waitSignals([room.evaluated, room.swept], timeout=60_000):
         hand.key(Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     held_out = run.dataset().of(room.split)
@@ -142,8 +142,8 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     defects = sum(cv2.connectedComponents((label == 1).astype(np.uint8), connectivity=8)[0] - 1 for label in labels)
     found = room.reviewed.figures.found
     assert room.run.root == run.root and held_out and defects and found.total == defects and found.hits
-    assert f"{found.hits} of {defects}" in page.summary.found.detail.text()
-    assert page.tabs["missed"].text() == f"Missed  {defects - found.hits}"
+    assert f"{found.hits} of {defects}" in page.summary.recall.detail.text()
+    assert page.browser.tabs["missed"].text() == f"Missed defects  {defects - found.hits}"
 
     # Another point is chosen there, and used from now on.
     trained = operating_point.settings_of(run)
@@ -155,9 +155,9 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     area = room.point.min_area
     assert area[0] > trained.min_area[0] and room.point.thresholds == (wanted,)
     QTest.mouseClick(page.points.store, LEFT)
-    assert operating_point.read(run).chosen_on == (room.split,) and "chosen in review" in page.points.in_use.text()
+    assert operating_point.read(run).chosen_on == (room.split,) and "set in the evaluation" in page.points.in_use.text()
     QTest.keyClick(page, Qt.Key.Key_Escape)
-    assert not window.center.in_review
+    assert not window.center.in_evaluation
 
     # The export carries it, and gives what the run gives.
     ended = []

@@ -1,4 +1,4 @@
-"""The review in the real window: opened by key, moved by sliders, left by a card for the place on the canvas."""
+"""Evaluation of a UNet run in the window: opening, sliders, cards and tables, leaving for a region on the canvas."""
 
 from __future__ import annotations
 
@@ -29,172 +29,197 @@ def window(application, run, qtbot):
 
 
 @pytest.fixture
-def review(window, application, qtbot):
-    """The page, with the figures of the test pictures on it."""
-    room = application.rooms.review
-    with qtbot.waitSignals([room.evaluated, room.swept], timeout=20_000):
+def page(window, application, qtbot):
+    """The page with the metrics of the test images."""
+    evaluation = application.rooms.review
+    with qtbot.waitSignals([evaluation.evaluated, evaluation.swept], timeout=20_000):
         QTest.keyClick(window.canvas, Qt.Key.Key_R, CONTROL_SHIFT)
-    return window.review.masks
+    return window.review.segmentation
 
 
-def tab(review, name):
-    QTest.mouseClick(review.tabs[name], Qt.MouseButton.LeftButton)
-    return review.gallery.cards
+def choose_tab(page, name):
+    QTest.mouseClick(page.browser.tabs[name], Qt.MouseButton.LeftButton)
+    return page.browser.gallery.cards
 
 
-def test_it_opens_by_key_with_room_around_it_and_goes_back(window, review):
-    assert window.center.in_review and window.table["review"].isChecked()
+def test_shortcut_opens_evaluation_and_escape_returns(window, page):
+    assert window.center.in_evaluation and window.table["review"].isChecked()
     assert not window.side.isVisible() and not window.images.isVisible() and not window.header.isVisible()
     assert not window.training.body.isVisible()
-    QTest.keyClick(review, Qt.Key.Key_Escape)
-    assert not window.center.in_review and window.center.currentWidget() is window.canvas
+    QTest.keyClick(page, Qt.Key.Key_Escape)
+    assert not window.center.in_evaluation and window.center.currentWidget() is window.canvas
     assert window.side.isVisible() and window.images.isVisible() and window.training.body.isVisible()
     QTest.keyClick(window.canvas, Qt.Key.Key_R, CONTROL_SHIFT)
-    assert window.center.in_review and review.summary.found.number.text() != "–"  # it was not looked at anew
+    assert window.center.in_evaluation and page.summary.recall.number.text() != "–"  # without another evaluation
 
 
-def test_keys_of_the_canvas_leave_the_hidden_picture_alone(window, review, application):
+def test_canvas_shortcuts_do_not_change_hidden_image(window, page, application):
     session = application.rooms.session
     note, class_id, tool = session.note.model_copy(deep=True), session.class_id, window.canvas.tool
     for key in (Qt.Key.Key_Return, Qt.Key.Key_2, Qt.Key.Key_E, Qt.Key.Key_D, Qt.Key.Key_Delete, Qt.Key.Key_Space):
-        QTest.keyClick(review, key)
+        QTest.keyClick(page, key)
     assert session.note == note and session.class_id == class_id and window.canvas.tool == tool
 
 
-def test_figures_say_how_sure_they_are_and_where_they_come_from(window, review):
-    assert review.summary.found.number.text() == "49–97%"  # 6 of 7: too few for one number
-    assert "6 of 7" in review.summary.found.detail.text() and "too few" in review.summary.found.detail.text()
-    assert review.summary.false.number.text() in ("0.12", "0.13")
-    assert "1 on 8 pictures" in review.summary.false.detail.text()
-    assert review.classes.rowCount() == 3 and review.classes.item(1, 1).text() == "0 of 1"
-    assert "8 pictures of 4 parts" in review.notices.texts[0] and "no say" in review.notices.texts[0]
-    assert review.tabs["missed"].text() == "Missed  1" and review.tabs["false"].text() == "False alarms  1"
+def test_metrics_show_intervals_and_origin(window, page):
+    assert "49–97" in page.summary.recall.number.text()  # 6 of 7: too few defects for one number
+    assert "6 of 7" in page.summary.recall.detail.text() and "too few" in page.summary.recall.detail.text()
+    assert page.summary.false_alarms.number.text() in ("0.12", "0.13")
+    assert "1 on 8 " in page.summary.false_alarms.detail.text()
+    assert page.classes.rowCount() == 3 and page.classes.item(1, 1).text() == "0 of 1"
+    assert "8 images of 4 parts" in page.notices.texts[0] and "not used in training" in page.notices.texts[0]
+    assert (
+        page.browser.tabs["missed"].text() == "Missed defects  1"
+        and page.browser.tabs["false"].text() == "False alarms  1"
+    )
 
 
-def test_a_card_leads_to_its_place_on_the_canvas(window, review, application, qtbot):
+def test_card_opens_its_region_on_canvas(window, page, application, qtbot):
     session = application.rooms.session
-    cards = tab(review, "false")
-    assert [card.evidence.key for card in cards] == [FALSE]
-    qtbot.waitUntil(lambda: review.gallery.pixmap(cards[0]) is not None, timeout=10_000)
-    place = review.gallery.visualRect(review.gallery.model().index(0, 0)).center()
-    QTest.mouseClick(review.gallery.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    qtbot.waitUntil(lambda: session.key == FALSE and not window.center.in_review, timeout=10_000)
+    cards = choose_tab(page, "false")
+    assert [card.prediction.key for card in cards] == [FALSE]
+    qtbot.waitUntil(lambda: page.browser.gallery.pixmap(cards[0]) is not None, timeout=10_000)
+    place = page.browser.gallery.visualRect(page.browser.gallery.model().index(0, 0)).center()
+    QTest.mouseClick(page.browser.gallery.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    qtbot.waitUntil(lambda: session.key == FALSE and not window.center.in_evaluation, timeout=10_000)
     view = window.canvas.view
     assert view.to_image(view.width / 2, view.height / 2) == pytest.approx((67, 10), abs=1.5)
     QTest.keyClick(window.canvas, Qt.Key.Key_R, CONTROL_SHIFT)
-    cards = tab(review, "missed")
-    assert [card.evidence.key for card in cards] == [MISSED] and cards[0].title == "pit"
-    review.gallery.setCurrentIndex(review.gallery.model().index(0, 0))
-    QTest.keyClick(review.gallery, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: session.key == MISSED and not window.center.in_review, timeout=10_000)
+    cards = choose_tab(page, "missed")
+    assert [card.prediction.key for card in cards] == [MISSED] and cards[0].title == "pit"
+    page.browser.gallery.setCurrentIndex(page.browser.gallery.model().index(0, 0))
+    QTest.keyClick(page.browser.gallery, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: session.key == MISSED and not window.center.in_evaluation, timeout=10_000)
 
 
-def test_pictures_come_worst_first_as_cards_and_as_a_table(window, review, application, qtbot):
-    cards = tab(review, "pictures")
-    assert [card.evidence.key for card in cards[:2]] == [MISSED, FALSE] and len(cards) == 8
-    tab(review, "table")
-    table = review.table
+def test_images_are_sorted_worst_first_in_cards_and_table(window, page, application, qtbot):
+    cards = choose_tab(page, "pictures")
+    assert [card.prediction.key for card in cards[:2]] == [MISSED, FALSE] and len(cards) == 8
+    choose_tab(page, "table")
+    table = page.browser.table
     assert table.isVisible() and table.model().rowCount() == 8
     assert table.model().index(0, 0).data() == MISSED and table.model().index(0, 3).data() == "1"
     table.sortByColumn(4, Qt.SortOrder.DescendingOrder)
     assert table.model().index(0, 0).data() == FALSE
     clean = next(row for row in range(8) if table.model().index(row, 2).data() == "–")
-    assert table.model().index(clean, 5).data() == "–"  # a good picture left empty has no Dice
+    assert table.model().index(clean, 5).data() == "–"  # Dice is undefined for a good image without predictions
     place = table.visualRect(table.model().index(1, 0)).center()
     QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=place)
     QTest.keyClick(table, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: not window.center.in_review, timeout=10_000)
+    qtbot.waitUntil(lambda: not window.center.in_evaluation, timeout=10_000)
 
 
-def test_sliders_move_everything_at_once_and_a_point_can_be_used_and_taken_back(review, application, run, qtbot):
-    room, points = application.rooms.review, review.points
+def test_sliders_update_results_and_point_can_be_stored_and_reset(page, application, run, qtbot):
+    evaluation, points = application.rooms.review, page.points
     assert not points.store.isEnabled() and not points.restore.isEnabled()
-    review.scope.setCurrentIndex(review.scope.findData(2))
-    review.scope.activated.emit(review.scope.currentIndex())
-    assert review.tabs["missed"].text() == "Missed  1" and points.threshold_says.text() == "0.50"
-    with qtbot.waitSignal(room.evaluated, timeout=10_000):
+    page.scope.setCurrentIndex(page.scope.findData(2))
+    page.scope.activated.emit(page.scope.currentIndex())
+    assert page.browser.tabs["missed"].text() == "Missed defects  1" and points.threshold_value.text() == "0.50"
+    with qtbot.waitSignal(evaluation.evaluated, timeout=10_000):
         points.area.setValue(7)  # 225 pixels; the bright spot has 140
-    assert review.tabs["false"].text() == "False alarms  0"
-    assert any("tried on these very pictures" in text for text in review.notices.texts)
-    assert room.point.min_area == (9, 225) and points.area_says.text() == "225 px²"
+    assert page.browser.tabs["false"].text() == "False alarms  0"
+    assert any("being adjusted on these images" in text for text in page.notices.texts)
+    assert evaluation.point.min_area == (9, 225) and points.area_value.text() == "225 px²"
     QTest.mouseClick(points.store, Qt.MouseButton.LeftButton)
     assert operating_point.settings_of(run).min_area == (9, 225) and not points.store.isEnabled()
-    assert "chosen in review" in points.in_use.text()
-    assert any("point in use was chosen on these pictures" in text for text in review.notices.texts)
-    with qtbot.waitSignal(room.evaluated, timeout=10_000):
+    assert "set in the evaluation" in points.in_use.text()
+    assert any("operating point was chosen on these images" in text for text in page.notices.texts)
+    with qtbot.waitSignal(evaluation.evaluated, timeout=10_000):
         QTest.mouseClick(points.restore, Qt.MouseButton.LeftButton)
-    assert operating_point.settings_of(run).min_area == (9, 9) and room.point.min_area == (9, 9)
-    assert review.tabs["false"].text() == "False alarms  1" and not points.restore.isEnabled()
+    assert operating_point.settings_of(run).min_area == (9, 9) and evaluation.point.min_area == (9, 9)
+    assert page.browser.tabs["false"].text() == "False alarms  1" and not points.restore.isEnabled()
 
 
-def test_the_cost_slider_moves_to_the_cheapest_point(review, application, qtbot):
-    room, points = application.rooms.review, review.points
-    assert points.total.text() == "Missed: 1. False alarms: 1. Together they cost 11."
-    with qtbot.waitSignal(room.evaluated, timeout=10_000):
+def test_cost_slider_finds_point_of_lowest_cost(page, application, qtbot):
+    evaluation, points = application.rooms.review, page.points
+    assert points.total.text() == "Missed: 1, false alarms: 1, cost: 11"
+    with qtbot.waitSignal(evaluation.evaluated, timeout=10_000):
         points.cost.setValue(points.cost.value() - 1)
-    assert "5 false alarms" in points.cost_says.text()
-    assert points.total.text() == "Missed: 1. False alarms: 0. Together they cost 5."
+    assert "5 false alarms" in points.cost_text.text()
+    assert points.total.text() == "Missed: 1, false alarms: 0, cost: 5"
     assert points.store.isEnabled()
 
 
-def test_a_press_on_the_curve_chooses_its_threshold(review, application, qtbot):
-    room, curve = application.rooms.review, review.curve
-    shown = curve._curve
-    step = next(i for i in range(len(shown.thresholds)) if shown.precision[i] == shown.precision[i])
-    at = curve._at(shown.recall[step], shown.precision[step])
-    with qtbot.waitSignal(room.evaluated, timeout=10_000):
-        QTest.mouseClick(curve, Qt.MouseButton.LeftButton, pos=QPoint(round(at.x()), round(at.y())))
-    assert set(room.point.thresholds) <= set(shown.thresholds) and len(set(room.point.thresholds)) == 1
+def test_click_drag_and_arrow_keys_on_curve_choose_threshold(page, application, qtbot):
+    evaluation, plot = application.rooms.review, page.curve
+    curve = evaluation.sweep.curve(evaluation.point)
+    steps = [i for i in range(len(curve.thresholds)) if curve.precision[i] == curve.precision[i]]
+    places = {(curve.recall[i], curve.precision[i]): i for i in steps}
+    first, last = places[max(places)], places[min(places)]
+    assert first != last
+
+    def pixel(step: int) -> QPoint:
+        return plot.position_of(step).toPoint()
+
+    with qtbot.waitSignal(evaluation.evaluated, timeout=10_000):
+        QTest.mousePress(plot.viewport(), Qt.MouseButton.LeftButton, pos=pixel(last))
+    assert set(evaluation.point.thresholds) <= {curve.thresholds[i] for i in steps}
+    chosen = evaluation.point.thresholds
+    with qtbot.waitSignal(evaluation.evaluated, timeout=10_000):
+        QTest.mouseMove(plot.viewport(), pixel(first))
+    QTest.mouseRelease(plot.viewport(), Qt.MouseButton.LeftButton, pos=pixel(first))
+    assert len(set(evaluation.point.thresholds)) == 1 and evaluation.point.thresholds != chosen
+    plot.setFocus()
+    for key, expected in ((Qt.Key.Key_Down, steps[0]), (Qt.Key.Key_Up, steps[-1])):
+        for _ in steps:
+            QTest.keyClick(plot, key)
+        assert set(evaluation.point.thresholds) == {curve.thresholds[expected]}
+    assert "recall" in plot.tip(first)
 
 
-def test_validation_pictures_say_that_they_chose(window, review, application, qtbot):
+def test_validation_images_show_notice_about_model_choice(window, page, application, qtbot):
     with qtbot.waitSignal(application.rooms.review.evaluated, timeout=20_000):
         QTest.mouseClick(window.review.splits["val"], Qt.MouseButton.LeftButton)
-    assert "chose its thresholds" in review.notices.texts[0] and "Test pictures had no say." in review.notices.texts[0]
+    assert (
+        "thresholds were chosen on these images" in page.notices.texts[0]
+        and "Test images were not used" in page.notices.texts[0]
+    )
 
 
-def test_a_leak_is_shown_before_any_score(window, application, run, qtbot):
+def test_data_leak_is_shown_before_metrics(window, application, run, qtbot):
     project = application.rooms.session.project
     project.image_path(MISSED).write_bytes(project.image_path("train/p00.png").read_bytes())
-    room = application.rooms.review
-    with qtbot.waitSignal(room.swept, timeout=20_000):
+    evaluation = application.rooms.review
+    with qtbot.waitSignal(evaluation.swept, timeout=20_000):
         QTest.keyClick(window.canvas, Qt.Key.Key_R, CONTROL_SHIFT)
-    waiting = window.review.masks.waiting
-    assert waiting.isVisible() and waiting.pairs.count() >= 1
-    assert f"{MISSED} is the same picture as train/p00.png" in [
-        waiting.pairs.item(i).text() for i in range(waiting.pairs.count())
+    placeholder = window.review.segmentation.placeholder
+    assert placeholder.isVisible() and placeholder.leaks.count() >= 1
+    assert f"{MISSED} is the same image as train/p00.png" in [
+        placeholder.leaks.item(i).text() for i in range(placeholder.leaks.count())
     ]
-    with qtbot.waitSignal(room.evaluated, timeout=10_000):
-        QTest.mouseClick(waiting.button, Qt.MouseButton.LeftButton)
-    assert not waiting.isVisible() and any("leak" in text for text in window.review.masks.notices.texts)
+    with qtbot.waitSignal(evaluation.evaluated, timeout=10_000):
+        QTest.mouseClick(placeholder.button, Qt.MouseButton.LeftButton)
+    assert not placeholder.isVisible() and any("leak" in text for text in window.review.segmentation.notices.texts)
 
 
-def test_without_a_run_it_teaches_what_to_do(opened, qtbot):
+def test_placeholder_without_run(opened, qtbot):
     opened.window.table["review"].trigger()
-    waiting = opened.window.review.masks.waiting
-    assert waiting.isVisible() and "Train a model first" in waiting.text.text()
+    placeholder = opened.window.review.segmentation.placeholder
+    assert placeholder.isVisible() and "Train a model first" in placeholder.text.text()
     opened.window.review.back.click()
-    assert not opened.window.center.in_review
+    assert not opened.window.center.in_evaluation
 
 
-def test_a_label_corrected_on_the_canvas_is_counted_when_the_review_is_seen_again(window, review, application, qtbot):
-    session, room = application.rooms.session, application.rooms.review
-    review.gallery.chosen.emit(MISSED, tab(review, "missed")[0].box)
+def test_corrected_label_is_counted_when_evaluation_is_shown_again(window, page, application, qtbot):
+    session, evaluation = application.rooms.session, application.rooms.review
+    page.browser.gallery.region_chosen.emit(MISSED, choose_tab(page, "missed")[0].box)
     qtbot.waitUntil(lambda: session.key == MISSED and session.mask is not None, timeout=10_000)
     session.editor.begin("erase")
     session.editor.paint_polygon([(50, 0), (90, 0), (90, 20), (50, 20)], 0)
     session.editor.commit()
-    with qtbot.waitSignal(room.evaluated, timeout=20_000):
+    with qtbot.waitSignal(evaluation.evaluated, timeout=20_000):
         assert session.flush()
         QTest.keyClick(window.canvas, Qt.Key.Key_R, CONTROL_SHIFT)
-    assert review.tabs["missed"].text() == "Missed  0"
+    assert page.browser.tabs["missed"].text() == "Missed defects  0"
 
 
-def test_corrected_labels_are_counted_anew(window, review, application, run, qtbot):
+def test_recalculate_uses_current_labels(window, page, application, run, qtbot):
     mask = annotation.load_mask(Project.open(run.project_root, write=False), MISSED)
     mask[mask == 2] = 0
     annotation.save_mask(application.rooms.session.project, MISSED, mask)
     with qtbot.waitSignal(application.rooms.review.evaluated, timeout=20_000):
-        QTest.mouseClick(window.review.again, Qt.MouseButton.LeftButton)
-    assert review.tabs["missed"].text() == "Missed  0" and review.summary.found.detail.text().startswith("6 of 6")
-    assert any("Labels changed since the training: 1." in text for text in review.notices.texts)
+        QTest.mouseClick(window.review.recalculate, Qt.MouseButton.LeftButton)
+    assert page.browser.tabs["missed"].text() == "Missed defects  0" and page.summary.recall.detail.text().startswith(
+        "6 of 6"
+    )
+    assert any("Labels changed since the training: 1." in text for text in page.notices.texts)

@@ -1,9 +1,9 @@
-"""The review of a run of verdicts, as a person uses it: cells, lists, splits, the unsure band."""
+"""Evaluation of a ResNet run: confusion matrix, image lists, splits, reject probability."""
 
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
@@ -24,7 +24,7 @@ def run(tmp_path):
 
 
 @pytest.fixture
-def review(session, run, qtbot):  # noqa: F811
+def page(session, run, qtbot):  # noqa: F811
     assert session.open_project(run.project_root)
     qtbot.waitUntil(lambda: len(session.rows) == 40, timeout=10_000)
     style = ThemeManager(QApplication.instance())
@@ -39,105 +39,119 @@ def review(session, run, qtbot):  # noqa: F811
     widget.end()
 
 
-def click_cell(widget, truth, said):
-    QTest.mouseClick(widget.matrix, LEFT, Qt.KeyboardModifier.NoModifier, widget.matrix.cell_rect(truth, said).center())
+def click_cell(page, truth, predicted):
+    position = page.matrix.cell_rect(truth, predicted).center()
+    QTest.mouseClick(page.matrix.viewport(), LEFT, Qt.KeyboardModifier.NoModifier, position)
 
 
-def test_it_begins_with_test_pictures_and_their_mistakes(review):
-    assert review.split.currentData() == ("test",) and [review.split.itemText(i)[-4:] for i in range(3)] == [
+def test_first_list_shows_errors_on_test_images(page):
+    assert page.split.currentData() == ("test",) and [page.split.itemText(i)[-4:] for i in range(3)] == [
         "(20)",
         "(10)",
         "(30)",
     ]
-    assert "20 judged right" in review.numbers.text() and "–" in review.numbers.text()
-    assert review.mistakes.isChecked() and review.gallery.keys == ["线 [1]/p003.png"]
-    assert "temperature" not in review.note.text()
-    review.split.setCurrentIndex(1)
-    assert "temperature" in review.note.text() and review.gallery.keys == ["线 [1]/p001.png"]
+    assert "20 correct" in page.summary.text() and "–" in page.summary.text()
+    assert page.browser.errors.isChecked() and page.browser.gallery.keys == ["线 [1]/p003.png"]
+    assert "calibration" not in page.note.text()
+    page.split.setCurrentIndex(1)
+    assert "calibration" in page.note.text() and page.browser.gallery.keys == ["线 [1]/p001.png"]
 
 
-def test_a_cell_shows_its_pictures_and_a_click_on_one_opens_it(review, qtbot):
-    review.split.setCurrentIndex(2)
-    click_cell(review, "NG", "OK")
-    assert review.matrix.at == ("NG", "OK") and not review.mistakes.isChecked()
-    assert "Labelled NG, judged OK: 2" in review.which.text() and len(review.gallery.keys) == 2
-    click_cell(review, "OK", "OK")
-    assert len(review.gallery.keys) == 15
-    index = review.gallery.model().index(3, 0)
-    with qtbot.waitSignal(review.image_wanted) as wanted:
-        place = review.gallery.visualRect(index).center()
-        QTest.mouseClick(review.gallery.viewport(), LEFT, Qt.KeyboardModifier.NoModifier, place)
-    assert wanted.args == [review.gallery.keys[3]]
-    QTest.keyClick(review.matrix, Qt.Key.Key_Down)
-    QTest.keyClick(review.matrix, Qt.Key.Key_Right)
-    assert review.matrix.at == ("NG", "NG") and len(review.gallery.keys) == 13
-    qtbot.waitUntil(lambda: review.thumbnails.get(review.gallery.keys[0]) is not None, timeout=5000)
-    assert not review.grab().toImage().isNull()
+def test_cell_filters_gallery_and_click_opens_image(page, qtbot):
+    page.split.setCurrentIndex(2)
+    click_cell(page, "NG", "OK")
+    assert page.matrix.cell == ("NG", "OK") and not page.browser.errors.isChecked()
+    assert "Labeled NG, predicted OK: 2" in page.browser.heading.text() and len(page.browser.gallery.keys) == 2
+    click_cell(page, "OK", "OK")
+    assert len(page.browser.gallery.keys) == 15
+    index = page.browser.gallery.model().index(3, 0)
+    with qtbot.waitSignal(page.image_wanted) as wanted:
+        place = page.browser.gallery.visualRect(index).center()
+        QTest.mouseClick(page.browser.gallery.viewport(), LEFT, Qt.KeyboardModifier.NoModifier, place)
+    assert wanted.args == [page.browser.gallery.keys[3]]
+    QTest.keyClick(page.matrix, Qt.Key.Key_Down)
+    QTest.keyClick(page.matrix, Qt.Key.Key_Right)
+    assert page.matrix.cell == ("NG", "NG") and len(page.browser.gallery.keys) == 13
+    qtbot.waitUntil(lambda: page.thumbnails.get(page.browser.gallery.keys[0]) is not None, timeout=5000)
+    assert not page.grab().toImage().isNull()
 
 
-def test_the_band_says_what_it_costs_and_is_kept_with_the_run(review, run, qtbot):
-    review.split.setCurrentIndex(2)
-    assert "All 30 pictures get a verdict; 2 of them are wrong." in review.band.says.text()
-    assert not review.band.store.isEnabled()
-    QTest.mouseClick(review.band.none_left, LEFT)
-    least = review.band.least
-    assert 0.5 < least < 1 and ", 0 are wrong" in review.band.says.text()
-    QTest.mouseClick(review.unsure, LEFT)
-    expected = {one.key for one in review._whole.images if one.sure < least}
-    assert set(review.gallery.keys) == expected >= {"线 [1]/p001.png", "线 [1]/p003.png"}
-    with qtbot.waitSignal(review.stored, timeout=5000):
-        QTest.mouseClick(review.band.store, LEFT)
-    assert load_settings(run.best / MODEL_FILE).unsure == least
-    assert "kept with the run" in review.band.says.text() and not review.band.store.isEnabled()
+def test_reject_probability_shows_effect_and_is_stored(page, run, qtbot):
+    page.split.setCurrentIndex(2)
+    assert "All 30 images get a verdict, 2 of them wrong." in page.reject.effect.text()
+    assert not page.reject.store.isEnabled()
+    QTest.mouseClick(page.reject.no_errors, LEFT)
+    minimum = page.reject.minimum
+    assert 0.5 < minimum < 1 and ", 0 are wrong" in page.reject.effect.text()
+    QTest.mouseClick(page.browser.unsure, LEFT)
+    expected = {image.key for image in page._whole.images if image.sure < minimum}
+    assert set(page.browser.gallery.keys) == expected >= {"线 [1]/p001.png", "线 [1]/p003.png"}
+    with qtbot.waitSignal(page.stored, timeout=5000):
+        QTest.mouseClick(page.reject.store, LEFT)
+    assert load_settings(run.best / MODEL_FILE).unsure == minimum
+    assert "saved with the run" in page.reject.effect.text() and not page.reject.store.isEnabled()
     predictor = Predictor.open(run.best)
-    said = {key: predictor.predict(read(run.project_root / "pictures" / key)).verdict for key in expected}
-    assert set(said.values()) == {UNSURE}
-    QTest.mouseClick(review.band.off, LEFT)
-    assert review.band.least == 0 and review.band.store.isEnabled()
-    review.show_run(run)  # again, without another wish for the slider
+    verdicts = {key: predictor.predict(read(run.project_root / "pictures" / key)).verdict for key in expected}
+    assert set(verdicts.values()) == {UNSURE}
+    QTest.mouseClick(page.reject.off, LEFT)
+    assert page.reject.minimum == 0 and page.reject.store.isEnabled()
+    page.show_run(run)  # the slider keeps its value
     qtbot.wait(300)
-    assert review.band.least == 0
+    assert page.reject.minimum == 0
 
 
-def test_every_cell_tells_what_it_means(review):
-    review.split.setCurrentIndex(2)
-    assert "labelled NG and judged OK" in review.matrix._tip(1, 0) and "13 pictures of NG" in review.matrix._tip(1, 1)
-    assert review.matrix._cell_at(QPoint(1, 1)) is None
+def test_cells_have_tooltips_and_recall_is_not_selectable(page):
+    page.split.setCurrentIndex(2)
+    assert page.matrix.item(1, 1).toolTip() == "2 images labeled NG but predicted as OK"
+    assert page.matrix.item(1, 2).toolTip() == "13 images labeled NG and predicted correctly"
+    click_cell(page, "NG", "OK")
+    for _ in range(3):
+        QTest.keyClick(page.matrix, Qt.Key.Key_Right)
+    assert page.matrix.cell == ("NG", "NG")
+    QTest.mouseClick(page.browser.errors, LEFT)
+    assert page.matrix.cell is None
 
 
-def test_a_project_without_a_held_out_picture_says_so(review, run, session, qtbot):  # noqa: F811
+def test_reliability_bins_have_tooltips(page):
+    page.split.setCurrentIndex(2)
+    bins = page._shown.reliability()
+    assert sum(entry.images for entry in bins) == 30
+    assert all(f"{entry.right} of {entry.images} images correct" in page.reliability.tip(entry) for entry in bins)
+
+
+def test_run_without_validation_images(page, run, session, qtbot):  # noqa: F811
     text = run.dataset_path.read_text("utf-8")
     for split in ("val", "test"):
         text = text.replace(f'"split": "{split}"', '"split": "train"')
     run.dataset_path.write_text(text, "utf-8")
-    review.show_run(run)
-    qtbot.waitUntil(lambda: "nothing to review" in review.note.text(), timeout=5000)
-    assert not review.matrix.isVisible() and review.gallery.keys == []
+    page.show_run(run)
+    qtbot.waitUntil(lambda: "no validation or test images" in page.note.text(), timeout=5000)
+    assert not page.matrix.isVisible() and page.browser.gallery.keys == []
     session.close_project()
-    assert not review.band.isVisible()
+    assert not page.reject.isVisible()
 
 
-def test_in_the_window_a_picture_shows_where_the_model_looked_and_when_it_is_unsure(application, run, qtbot):
-    window, engine = application.window, application.rooms.session
-    said = []
-    window.overlay.text_changed.connect(said.append)
-    assert engine.open_project(run.project_root)
-    qtbot.waitUntil(lambda: any("Model says: OK" in text for text in said), timeout=15_000)
+def test_window_shows_activation_map_and_unsure_verdict(application, run, qtbot):
+    window, session_ = application.window, application.rooms.session
+    texts = []
+    window.overlay.text_changed.connect(texts.append)
+    assert session_.open_project(run.project_root)
+    qtbot.waitUntil(lambda: any("Prediction: OK" in text for text in texts), timeout=15_000)
     window.canvas.prediction_style.mode = "heat"
     layer = window.canvas.predictions
-    assert layer is not None and window.overlay.seen.scores.max() == 255 and not window.overlay.seen.mask.any()
-    heat = window.overlay.seen.scores
-    assert heat[5:11, 30:38].mean() > 1.1 * heat[20:, :20].mean()  # the bright spot spoke for OK
-    assert not window.overlay.seen.uncertainty().any()
+    assert layer is not None and window.overlay.maps.scores.max() == 255 and not window.overlay.maps.mask.any()
+    heat = window.overlay.maps.scores
+    assert heat[5:11, 30:38].mean() > 1.1 * heat[20:, :20].mean()  # the bright spot is evidence for OK
+    assert not window.overlay.maps.uncertainty().any()
     qtbot.waitUntil(lambda: window.table["review"].isEnabled(), timeout=5000)
     window.table["review"].trigger()
     page = window.review.verdicts
     qtbot.waitUntil(lambda: page.matrix.isVisible(), timeout=15_000)
-    page.band.set_least(0.999)
-    said.clear()
-    page.band.store.click()
-    qtbot.waitUntil(lambda: any("Model is unsure: perhaps OK" in text for text in said), timeout=15_000)
+    page.reject.set_minimum(0.999)
+    texts.clear()
+    page.reject.store.click()
+    qtbot.waitUntil(lambda: any("Prediction: unsure, most likely OK" in text for text in texts), timeout=15_000)
     page.split.setCurrentIndex(2)
-    key = page.gallery.keys[-1]
-    page.gallery.wanted.emit(key)
-    qtbot.waitUntil(lambda: engine.key == key and not page.isVisible(), timeout=10_000)
+    key = page.browser.gallery.keys[-1]
+    page.browser.gallery.image_chosen.emit(key)
+    qtbot.waitUntil(lambda: session_.key == key and not page.isVisible(), timeout=10_000)

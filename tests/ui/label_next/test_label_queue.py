@@ -1,4 +1,4 @@
-"""The queues in the window: by key into the list, reasons in it, walked in its order; doubts answered by a key."""
+"""Label queues in the window: list with reasons, order, search, suspected label errors."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModi
 
 
 @pytest.fixture
-def modelled(opened, qtbot):
-    """A usable run that finds every defect; the second picture's label lacks its defect."""
+def with_model(opened, qtbot):
+    """A usable run that detects every defect; the label of the second image lacks its defect."""
     session = opened.rooms.session
     project, keys = session.project, session.keys
     run = Run(project.root / "runs" / "20260101-000000-unet")
@@ -40,22 +40,22 @@ def modelled(opened, qtbot):
     return opened
 
 
-def ended(application, qtbot) -> None:
+def wait_for_queue(application, qtbot) -> None:
     guide = application.rooms.guide
     qtbot.waitUntil(lambda: not guide.running and guide.found is not None, timeout=20_000)
 
 
-def test_ctrl_l_lists_what_to_label_next(modelled, hand, qtbot):
+def test_ctrl_l_lists_images_to_label_next(with_model, hand, qtbot):
     window, session, panel = hand.window, hand.session, hand.window.images
     hand.key(Qt.Key.Key_L, CTRL)
     assert not panel.head.isHidden() and panel.choice.isHidden()
-    ended(modelled, qtbot)
+    wait_for_queue(with_model, qtbot)
     assert panel.model.keys == ["lot1/new.png"]  # all others are done or broken
-    qtbot.waitUntil(lambda: session.key == "lot1/new.png", timeout=5000)  # begun with its first
+    qtbot.waitUntil(lambda: session.key == "lot1/new.png", timeout=5000)  # the first image is opened
     place = panel.model.place("lot1/new.png")
     assert place.data(ReasonRole) and place.data(ReasonRole) in place.data(Qt.ItemDataRole.ToolTipRole)
     assert "1 of 1" in panel.head.text.text() and window.table["label_next"].isChecked()
-    hand.key(Qt.Key.Key_Return)  # done, and so it leaves when another one is opened
+    hand.key(Qt.Key.Key_Return)  # done, so the image is removed when another one is opened
     hand.open(session.keys[0])
     assert panel.model.keys == []
     assert panel._pages.currentWidget() is panel._quiet
@@ -63,50 +63,51 @@ def test_ctrl_l_lists_what_to_label_next(modelled, hand, qtbot):
     assert panel.head.isHidden() and not panel.choice.isHidden() and len(panel.model.keys) == 5
 
 
-def test_a_doubt_is_shown_and_answered_by_a_key(modelled, hand, qtbot):
+def test_label_error_is_shown_and_resolved_by_shortcut(with_model, hand, qtbot):
     session, canvas, advice = hand.session, hand.canvas, hand.window.advice
     wrong = session.keys[1]
     hand.key(Qt.Key.Key_L, CTRL | SHIFT)
-    ended(modelled, qtbot)
+    wait_for_queue(with_model, qtbot)
     qtbot.waitUntil(lambda: session.key == wrong, timeout=5000)
-    assert not advice.bar.isHidden() and "scratch" in advice.bar.says.text() and advice.mark.area is not None
-    middle = advice.mark.area.center()
+    assert not advice.bar.isHidden() and "scratch" in advice.bar.text.text() and advice.marker.area is not None
+    middle = advice.marker.area.center()
     assert canvas.rect().contains(middle) and not advice.bar.geometry().contains(middle)
     hand.key(Qt.Key.Key_Y)
-    assert session.mask.any() and advice.bar.isHidden() and advice.mark.area is None
+    assert session.mask.any() and advice.bar.isHidden() and advice.marker.area is None
     session.undo()
     assert not session.mask.any() and not advice.bar.isHidden()
     hand.key(Qt.Key.Key_K)
     assert advice.bar.isHidden() and not session.mask.any() and session.note.confirmed
-    assert any("right there" in text for text in hand.window.messages.texts)
+    assert any("Label kept" in text for text in hand.window.messages.texts)
     advice.errors.undo(wrong)
     assert not advice.bar.isHidden()
-    hand.window.images.toggle_sheet()  # covers the canvas: nothing is painted unseen
+    hand.window.images.toggle_sheet()  # covers the canvas: nothing may be painted
     advice.take_model()
     assert not session.mask.any()
     hand.window.images.toggle_sheet()
     hand.window.images.head.leave.click()
-    assert advice.bar.isHidden() and advice.mark.area is None
+    assert advice.bar.isHidden() and advice.marker.area is None
 
 
-def test_the_search_narrows_a_queue(modelled, hand, qtbot):
+def test_search_filters_queue(with_model, hand, qtbot):
     panel = hand.window.images
     hand.key(Qt.Key.Key_L, CTRL)
-    ended(modelled, qtbot)
-    panel.search.setText("nothing like it")
+    wait_for_queue(with_model, qtbot)
+    panel.search.setText("no such name")
     qtbot.waitUntil(lambda: panel.model.keys == [], timeout=5000)
     assert panel._pages.currentWidget() is panel._none
 
 
-def test_without_a_model_the_button_leads_to_the_order_of_kinds(opened, qtbot):
+def test_queue_without_model_is_ordered_by_diversity(opened, qtbot):
     panel = opened.window.images
     panel.choice.lead.click()
-    ended(opened, qtbot)
-    assert panel.model.keys == ["lot1/new.png"] and "no model yet" in panel.head.text.text()
+    wait_for_queue(opened, qtbot)
+    assert panel.model.keys == ["lot1/new.png"] and "No model yet" in panel.head.text.text()
     assert not panel.head.errors.isEnabled()
 
 
-def test_reasons_are_shown_on_two_lines():
+def test_reasons_have_texts():
+    assert label_next_texts.patterns() == label_ranking.SAYS
     lines = label_next_texts.issue_text(
         [
             label_ranking.RankReason("unsure", {"n": 3}),

@@ -1,4 +1,4 @@
-"""Predictions in the window: how they are drawn, thresholds that act at once, steps that are gone back to."""
+"""Predictions in the window: display modes, thresholds, earlier training steps, continuous training."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CLASSES = (ClassSettings(1, "scratch", "#ff0000"), ClassSettings(2, "pit", "#00f
 
 @pytest.fixture
 def run(hand) -> Run:
-    """A run with a real network of two classes, four previews of the open picture, and an end."""
+    """A finished run with a real network of two classes and four previews of the current image."""
     run = create_run(hand.session.project, request("unet", minutes=0.1, device="cpu"))
     write_onnx(run.best / "network.onnx", GREY_WEIGHTS, GREY_BIAS)
     save_settings(grey_settings(classes=CLASSES), run.best / "model.json")
@@ -36,14 +36,14 @@ def run(hand) -> Run:
         planes = np.concatenate([np.full((80, 96), level, np.uint8) for level in (step, 2 * step)])
         write_png(run.root / names["scores"], planes)
         events.append(Preview(step=step, picture=hand.session.key, **names, thresholds=[0.5, 0.6], min_area=[0, 0]))
-    (run.previews / "p.20.mask.png").unlink()  # made room for later ones
+    (run.previews / "p.20.mask.png").unlink()  # as if removed for later previews
     run.events_path.write_text("\n".join(map(encode, [*events, Finished()])) + "\n")
     return run
 
 
 @pytest.fixture
 def shown(hand, run, qtbot):
-    """The run is chosen, and its model has looked at the open picture."""
+    """The run is shown and its model has predicted the current image."""
     training = hand.rooms.training
     with qtbot.waitSignal(hand.rooms.predictions.predicted, timeout=20_000):
         training.follow(run)
@@ -55,66 +55,68 @@ def mask_of(hand) -> np.ndarray:
     return hand.canvas.predictions.pyramid.mask
 
 
-def test_thresholds_act_at_once_and_for_the_eye_only(shown, run, qtbot):
-    look, picture = shown.window.layers.look, shown.session.image
+def test_thresholds_change_display_only(shown, run, qtbot):
+    display, image = shown.window.layers.look, shown.session.image
     own = (run.best / "model.json").read_bytes()
     before = mask_of(shown).copy()
-    assert look.threshold.isVisibleTo(look) and look.of_class.count() == 3 and not look.value.isEnabled()
+    assert (
+        display.threshold.isVisibleTo(display) and display.class_choice.count() == 3 and not display.value.isEnabled()
+    )
 
     def expected(*thresholds: float) -> np.ndarray:
         settings = replace(grey_settings(classes=CLASSES), thresholds=thresholds)
-        return Predictor(settings, Predictor.open(run.best).engine).predict(picture).mask
+        return Predictor(settings, Predictor.open(run.best).engine).predict(image).mask
 
-    look.of_class.setCurrentIndex(1)
-    look.threshold.setValue(7)
+    display.class_choice.setCurrentIndex(1)
+    display.threshold.setValue(7)
     qtbot.waitUntil(lambda: np.array_equal(mask_of(shown), expected(0.07, 0.6)), timeout=5000)
     assert shown.window.header.model.text() == "Prediction (thresholds changed)"
-    look.of_class.setCurrentIndex(0)
-    look.threshold.setValue(3)
+    display.class_choice.setCurrentIndex(0)
+    display.threshold.setValue(3)
     qtbot.waitUntil(lambda: np.array_equal(mask_of(shown), expected(0.03, 0.03)), timeout=5000)
-    assert not np.array_equal(mask_of(shown), before) and look.value.text() == "3 %"
-    QTest.mouseClick(look.value, Qt.MouseButton.LeftButton)
+    assert not np.array_equal(mask_of(shown), before) and display.value.text() == "3 %"
+    QTest.mouseClick(display.value, Qt.MouseButton.LeftButton)
     assert np.array_equal(mask_of(shown), before) and not shown.window.overlay.own_thresholds
     assert "defect" in shown.window.header.model.text()
     assert (run.best / "model.json").read_bytes() == own
 
 
-def test_earlier_steps_of_the_run_are_gone_back_to(shown, qtbot):
-    look, overlay, window = shown.window.layers.look, shown.window.overlay, shown.window
+def test_earlier_steps_are_shown(shown, qtbot):
+    display, overlay, window = shown.window.layers.look, shown.window.overlay, shown.window
     now = mask_of(shown).copy()
-    assert overlay.steps == [10, 30, 40] and look.step.isVisibleTo(look) and look.step_name.text() == "Now"
-    look.step.setValue(1)
+    assert overlay.steps == [10, 30, 40] and display.step.isVisibleTo(display) and display.step_name.text() == "Latest"
+    display.step.setValue(1)
     qtbot.waitUntil(lambda: (mask_of(shown) == 1).all(), timeout=5000)
-    assert look.step_name.text() == "Step 30" and window.header.model.text() == "Model after step 30"
+    assert display.step_name.text() == "Step 30" and window.header.model.text() == "Prediction after step 30"
     shown.key(Qt.Key.Key_Comma)
     qtbot.waitUntil(lambda: (mask_of(shown) == 0).all() and overlay.step == 10, timeout=5000)
-    assert overlay.seen.planes.shape == (2, 80, 96) and (overlay.seen.planes[1] == 20).all()
-    look.threshold.setValue(4)  # all classes: of a step gone back to, too
+    assert overlay.maps.planes.shape == (2, 80, 96) and (overlay.maps.planes[1] == 20).all()
+    display.threshold.setValue(4)  # all classes, also at an earlier step
     qtbot.waitUntil(lambda: (mask_of(shown) == 2).all(), timeout=5000)
     overlay.reset_thresholds()
     for _ in range(3):
         shown.key(Qt.Key.Key_Period)
     qtbot.waitUntil(lambda: overlay.step is None and np.array_equal(mask_of(shown), now), timeout=5000)
-    assert look.step.value() == 3
+    assert display.step.value() == 3
     shown.open("lot1/new.png")
-    assert overlay.steps == [] and not look.step.isVisibleTo(look)
+    assert overlay.steps == [] and not display.step.isVisibleTo(display)
 
 
-def test_the_ways_of_drawing_differ_and_keep_an_opacity_each(shown, qtbot):
-    look, layers, canvas = shown.window.layers.look, shown.window.layers, shown.canvas
-    pictures = []
+def test_display_modes_differ_and_have_own_opacity(shown, qtbot):
+    display, layers, canvas = shown.window.layers.look, shown.window.layers, shown.canvas
+    grabs = []
     for mode in ("outline", "filled", "heat", "doubt"):
-        assert canvas.prediction_style.mode == mode and MODES[look.modes.currentIndex()] == mode
+        assert canvas.prediction_style.mode == mode and MODES[display.modes.currentIndex()] == mode
         assert shown.window.table[f"look_{mode}"].isChecked()
-        pictures.append(canvas.grab().toImage())
+        grabs.append(canvas.grab().toImage())
         layers.predictions.slider.setValue(35)
         shown.key(Qt.Key.Key_C, SHIFT)
         qtbot.wait(20)
     assert canvas.prediction_style.mode == "outline" and layers.predictions.slider.value() == 35
-    assert all(a != b for i, a in enumerate(pictures) for b in pictures[:i])
+    assert all(a != b for i, a in enumerate(grabs) for b in grabs[:i])
 
 
-def test_what_a_run_that_is_kept_open_tells_is_said(hand, qtbot):
+def test_continuous_training_shows_added_labels(hand, qtbot):
     training, kept, window = hand.rooms.training, hand.rooms.kept, hand.window
     ordered = []
 
@@ -134,13 +136,13 @@ def test_what_a_run_that_is_kept_open_tells_is_said(hand, qtbot):
         training._on_event(event)
     assert ordered == ["keep_open"]
     training._on_event(BestKept(step=1, round=0, waiting=True))
-    qtbot.waitUntil(lambda: "waits for labels" in window.training.controls.left.text(), timeout=2000)
+    qtbot.waitUntil(lambda: "Waiting for new labels" in window.training.controls.left.text(), timeout=2000)
     training._on_event(LabelsAdded(step=1, picture="a.png", how="new"))
-    assert line.said.text() == "1 label came in"
+    assert line.status.text() == "1 label added"
     training._on_event(BestKept(step=1, round=1))
     training._on_event(Step(step=2, loss=1.0, rate=0.1, progress=1.0, round=1))
     window.training.refresh()
-    assert "learns on" in window.training.controls.left.text()
+    assert "Training continues" in window.training.controls.left.text()
     hand.key(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier | SHIFT)
     assert ordered[-1] == "let_end" and not kept.on and not line.check.isChecked()
     training._thread = None

@@ -1,4 +1,4 @@
-"""The curves of a run in the window: chosen, zoomed, read under the pointer, saved, and put beside those of others."""
+"""Curves of a run in the window: choice, zoom, values under the pointer, export, comparison of runs."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from workbench.core.runs.run_history import machine_path
 from workbench.core.runs.run_series import MOST
 from workbench.core.runs.system_stats import GpuSample, SystemSample, encode_sample
 from workbench.core.runs.training_settings import request
-from workbench.ui.training.curves import HIGH, columns_for
+from workbench.ui.training.curves import MIN_HEIGHT, columns_for
 
 __all__ = ["old_run"]  # a fixture
-CARDS = tuple(GpuSample(i, "Card", 40.0 + i, 6 << 30, 16 << 30, 60.0, 120.0, 1500.0) for i in range(2))
+GPUS = tuple(GpuSample(i, "GPU", 40.0 + i, 6 << 30, 16 << 30, 60.0, 120.0, 1500.0) for i in range(2))
 
 
 @pytest.fixture(autouse=True)
-def first_choice():
-    """As in a window that nobody has chosen plots in yet."""
+def default_plots():
+    """Remove the stored choice of plots."""
     QSettings().remove("training/plots")
     yield
     QSettings().remove("training/plots")
@@ -38,8 +38,8 @@ def first_choice():
 
 @pytest.fixture
 def shown(opened, old_run, qtbot):
-    """The panel with the old run in it; two cards were at work."""
-    lines = [encode_sample(t / 2, SystemSample(0, 50.0, 4 << 30, 8 << 30, gpus=CARDS)) for t in range(10)]
+    """The panel with an earlier run that used two GPUs."""
+    lines = [encode_sample(t / 2, SystemSample(0, 50.0, 4 << 30, 8 << 30, gpus=GPUS)) for t in range(10)]
     machine_path(old_run).write_text("\n".join(lines))
     opened.window.training._project_changed()
     with qtbot.waitSignal(opened.rooms.training.ended, timeout=10_000):
@@ -50,7 +50,7 @@ def shown(opened, old_run, qtbot):
     return panel
 
 
-def another(project, *, score: float, **settings) -> Run:
+def make_other_run(project, *, score: float, **settings) -> Run:
     run = create_run(project, request("unet", minutes=0.2, device="cpu", **settings))
     best = Evaluated(step=19, time=2, metrics=METRICS, score=score, best=True)
     events = [STARTED, *steps(20), best, Finished(time=9)]
@@ -72,17 +72,17 @@ def wheel(plot, at: QPoint, turns: int) -> None:
     QApplication.sendEvent(plot.viewport(), event)
 
 
-def middle(plot) -> QPoint:
+def center(plot) -> QPoint:
     return QPoint(plot.width() // 2, plot.height() // 2)
 
 
-def test_what_is_shown_is_chosen_in_the_legend_and_remembered(shown, opened, qtbot):
+def test_legend_chooses_plots_and_choice_is_stored(shown, opened, qtbot):
     legend, curves = shown.view.legend, shown.curves
     first = {"loss", "score", "gpu_load", "gpu_memory", "cpu", "ram"}
     qtbot.waitUntil(lambda: set(curves.plots) == first, timeout=3000)
     item = legend._items["rate"]
-    spot = legend.view.visualItemRect(item).center()
-    QTest.mouseClick(legend.view.viewport(), Qt.MouseButton.LeftButton, pos=spot)
+    position = legend.view.visualItemRect(item).center()
+    QTest.mouseClick(legend.view.viewport(), Qt.MouseButton.LeftButton, pos=position)
     assert "rate" in curves.plots and list(curves.plots)[:3] == ["loss", "score", "rate"]
     legend.view.setCurrentItem(legend._items["gpu_load"])
     QTest.keyClick(legend.view, Qt.Key.Key_Space)
@@ -94,34 +94,34 @@ def test_what_is_shown_is_chosen_in_the_legend_and_remembered(shown, opened, qtb
     assert not curves.plots
 
 
-def test_the_wheel_zooms_all_plots_at_the_pointer_and_a_double_click_shows_all(shown, opened):
+def test_wheel_zooms_all_plots_and_double_click_shows_all(shown, opened):
     curves, whole = shown.curves, shown.curves.span
     loss, cpu = curves.plots["loss"], curves.plots["cpu"]
-    spot = middle(loss)
-    at = loss.time_at(QPointF(spot))
-    wheel(loss, spot, 2)
+    position = center(loss)
+    at = loss.time_at(QPointF(position))
+    wheel(loss, position, 2)
     first, last = curves.span
     assert last - first == pytest.approx((whole[1] - whole[0]) * 0.64, rel=0.01)
-    assert loss.time_at(QPointF(spot)) == pytest.approx(at, abs=0.3)
-    assert cpu._item.viewRange()[0] == pytest.approx([first, last]) and shown.view.legend.fit.isEnabled()
-    QTest.mousePress(loss.viewport(), Qt.MouseButton.LeftButton, pos=spot)
-    QTest.mouseMove(loss.viewport(), spot + QPoint(20, 0))
-    QTest.mouseRelease(loss.viewport(), Qt.MouseButton.LeftButton, pos=spot + QPoint(20, 0))
+    assert loss.time_at(QPointF(position)) == pytest.approx(at, abs=0.3)
+    assert cpu.item.viewRange()[0] == pytest.approx([first, last]) and shown.view.legend.fit.isEnabled()
+    QTest.mousePress(loss.viewport(), Qt.MouseButton.LeftButton, pos=position)
+    QTest.mouseMove(loss.viewport(), position + QPoint(20, 0))
+    QTest.mouseRelease(loss.viewport(), Qt.MouseButton.LeftButton, pos=position + QPoint(20, 0))
     assert curves.span[0] < first and curves.span[1] - curves.span[0] == pytest.approx(last - first)
-    wheel(loss, spot, 100)
-    assert curves.span[1] - curves.span[0] == pytest.approx(2.0)  # no further
-    QTest.mouseDClick(loss.viewport(), Qt.MouseButton.LeftButton, pos=spot)
+    wheel(loss, position, 100)
+    assert curves.span[1] - curves.span[0] == pytest.approx(2.0)  # the shortest span
+    QTest.mouseDClick(loss.viewport(), Qt.MouseButton.LeftButton, pos=position)
     assert curves.span == whole and not shown.view.legend.fit.isEnabled()
     curves.zoom((3, 5))
     opened.window.table["whole_run"].trigger()
     assert curves.span == whole
 
 
-def test_the_pointer_reads_all_curves_at_one_time(shown, opened):
+def test_pointer_shows_values_of_all_curves_at_one_time(shown, opened):
     curves, legend = shown.curves, shown.view.legend
     plot = curves.plots["cpu"]
-    QTest.mouseMove(plot.viewport(), middle(plot))
-    at = plot.time_at(QPointF(middle(plot)))
+    QTest.mouseMove(plot.viewport(), center(plot))
+    at = plot.time_at(QPointF(center(plot)))
     lines = {id: other._cursor for id, other in curves.plots.items()}
     assert all(line.isVisible() and line.value() == pytest.approx(at) for line in lines.values())
     loss = opened.rooms.story.track.steps["loss"]
@@ -131,17 +131,19 @@ def test_the_pointer_reads_all_curves_at_one_time(shown, opened):
     assert float(legend._items["loss"].text(1)) == pytest.approx(smoothed, abs=0.006)
     assert legend._items["gpu_load"].text(1) == "40 · 41 %" and legend._items["gpu_memory"].text(1) == "6.0 · 6.0 GB"
     plot.hovered.emit(None)
-    assert not any(line.isVisible() for line in lines.values()) and legend.moment.text() == "At the end"
+    assert not any(line.isVisible() for line in lines.values()) and legend.moment.text() == "Final values"
 
 
-def test_the_curves_are_saved_as_picture_and_table(shown, opened, old_run, tmp_path, qtbot):
+def test_curves_are_saved_as_image_and_table(shown, opened, old_run, tmp_path, qtbot):
     files, folder = shown.view.files, tmp_path / "保存 [1]"
     folder.mkdir()
     with qtbot.waitSignal(files.saved, timeout=5000):
         files.write_image(folder / "a.png")
     image = QImage(str(folder / "a.png"))
-    spots = [(x, y) for x in range(0, image.width(), 3) for y in range(0, image.height(), 3)]
-    assert image.width() == 2 * shown.view.width() and len({image.pixel(*spot) for spot in spots}) > 50  # it is drawn
+    positions = [(x, y) for x in range(0, image.width(), 3) for y in range(0, image.height(), 3)]
+    assert (
+        image.width() == 2 * shown.view.width() and len({image.pixel(*position) for position in positions}) > 50
+    )  # not blank
     with qtbot.waitSignal(files.saved, timeout=5000):
         files.write_table(folder / "a.csv")
     rows = list(csv.DictReader(io.StringIO((folder / "a.csv").read_text("utf-8-sig"))))
@@ -154,33 +156,33 @@ def test_the_curves_are_saved_as_picture_and_table(shown, opened, old_run, tmp_p
     assert "a.png" in opened.window.messages.texts[-1]
 
 
-def test_runs_stand_beside_one_another(shown, opened, old_run, qtbot):
+def test_runs_are_compared(shown, opened, old_run, qtbot):
     shelf, project = opened.rooms.shelf, opened.rooms.session.project
-    other = another(project, score=0.9, patch=64)
+    other = make_other_run(project, score=0.9, patch=64)
     shelf.refresh()
     qtbot.waitUntil(lambda: len(shelf.lines) == 2, timeout=5000)
     assert [line.score for line in shelf.lines] == [0.9, 0.81] and "0.81" in shown.runs.currentText()
     opened.window.table["compare_runs"].trigger()
-    assert shown.picker.isVisible() and shown.picker.view.count() == 1
-    item = shown.picker.view.item(0)
+    assert shown.header.compare_menu.isVisible() and shown.header.compare_menu.view.count() == 1
+    item = shown.header.compare_menu.view.item(0)
     assert "0.90" in item.text()
     with qtbot.waitSignal(shelf.compared_changed, timeout=5000):
         item.setCheckState(Qt.CheckState.Checked)
-    shown.picker.hide()
-    line = shown.view.beside.lines[0]
-    assert "Different settings" in line.whole and "patch" in line.whole and "metrics" not in line.whole
+    shown.header.compare_menu.hide()
+    line = shown.view.compared.lines[0]
+    assert "Other settings" in line.whole and "patch" in line.whole and "scores" not in line.whole
     curves = shown.curves
     qtbot.waitUntil(lambda: curves.plots["loss"].drawn("other 0") == 20, timeout=3000)
     qtbot.waitUntil(lambda: curves.plots["score"].drawn("other 0") == 1, timeout=3000)
     assert curves.plots["cpu"].drawn("other 0") == 0
     shelf.compare([])
     qtbot.waitUntil(lambda: curves.plots["loss"].drawn("other 0") == 0, timeout=3000)
-    assert shown.view.beside.isHidden() and other.name in [line.run.name for line in shelf.lines]
+    assert shown.view.compared.isHidden() and other.name in [line.run.name for line in shelf.lines]
 
 
-def test_a_score_on_other_held_out_pictures_is_refused_with_the_reason(shown, opened, qtbot):
+def test_metrics_on_other_validation_images_are_not_compared(shown, opened, qtbot):
     shelf, project = opened.rooms.shelf, opened.rooms.session.project
-    other = another(project, score=0.9)
+    other = make_other_run(project, score=0.9)
     dataset = other.dataset()
     for item in dataset.items:
         item.split = "val" if item.split == "train" else "train"
@@ -188,17 +190,20 @@ def test_a_score_on_other_held_out_pictures_is_refused_with_the_reason(shown, op
     shelf.refresh()
     qtbot.waitUntil(lambda: len(shelf.lines) == 2, timeout=5000)
     shown.compare()
-    assert "0.90" not in shown.picker.view.item(0).text() and "other pictures" in shown.picker.view.item(0).text()
-    shown.picker.hide()
+    assert (
+        "0.90" not in shown.header.compare_menu.view.item(0).text()
+        and "different validation images" in shown.header.compare_menu.view.item(0).text()
+    )
+    shown.header.compare_menu.hide()
     with qtbot.waitSignal(shelf.compared_changed, timeout=5000):
         shelf.compare([other])
-    assert "metrics are not compared" in shown.view.beside.lines[0].whole
+    assert "metrics are not compared" in shown.view.compared.lines[0].whole
     qtbot.waitUntil(lambda: shown.curves.plots["loss"].drawn("other 0") == 20, timeout=3000)
     shown.curves.redraw()
     assert shown.curves.plots["score"].drawn("other 0") == 0 and shown.curves.plots["score"].drawn("score") == 2
 
 
-def test_a_long_run_is_drawn_by_few_points(opened, qtbot):
+def test_long_run_is_drawn_with_few_points(opened, qtbot):
     story, panel = opened.rooms.story, opened.window.training
     live(opened)
     opened.rooms.training.reported.emit(STARTED)
@@ -206,7 +211,7 @@ def test_a_long_run_is_drawn_by_few_points(opened, qtbot):
         loss = 5.0 if number == 50_001 else 1.0
         story.track.add_event(Step(step=number, time=number / 5, loss=loss, rate=0.1))
     opened.rooms.training.reported.emit(Step(step=100_000, time=20_000.0, loss=1.0, rate=0.1))
-    panel.view._read()
+    panel.view._refresh()
     panel.curves.refresh()
     panel.curves.redraw()
     plot = panel.curves.plots["loss"]
@@ -215,28 +220,28 @@ def test_a_long_run_is_drawn_by_few_points(opened, qtbot):
     at_rest(opened)
 
 
-def test_plots_take_turns_and_rest_when_nothing_is_new(opened, qtbot):
+def test_plots_are_redrawn_in_turn_and_only_for_new_data(opened, qtbot):
     panel, training = opened.window.training, opened.rooms.training
     live(opened)
     training.reported.emit(STARTED)
     for event in steps(3):
         training.reported.emit(event)
-    panel.view._read()
+    panel.view._refresh()
     curves, drawn = panel.curves, []
     opened.rooms.telemetry.stop()
-    qtbot.waitUntil(lambda: not curves._turn.isActive(), timeout=5000)
+    qtbot.waitUntil(lambda: not curves._draw_timer.isActive(), timeout=5000)
     for id, plot in curves.plots.items():
         plot.draw = lambda *_, id=id: drawn.append((id, time.monotonic()))
     for event in steps(60):
-        training.reported.emit(event)  # far more often than it can be seen
+        training.reported.emit(event)  # far more often than plots are redrawn
     qtbot.waitUntil(lambda: {id for id, _ in drawn} == set(curves.plots), timeout=5000)
-    qtbot.waitUntil(lambda: not curves._turn.isActive(), timeout=5000)
-    moments = [moment for _, moment in drawn]
-    assert len(drawn) <= 2 * len(curves.plots) and len(set(moments)) == len(moments)
+    qtbot.waitUntil(lambda: not curves._draw_timer.isActive(), timeout=5000)
+    times = [moment for _, moment in drawn]
+    assert len(drawn) <= 2 * len(curves.plots) and len(set(times)) == len(times)
     at_rest(opened)
 
 
-def test_the_time_left_is_that_of_the_whole_run(opened, qtbot):
+def test_time_left_is_that_of_the_whole_run(opened, qtbot):
     panel, training = opened.window.training, opened.rooms.training
     live(opened)
     training._on_event(Started(model="unet", device="cpu", seconds_planned=300.0, pictures={"val": 1}))
@@ -251,7 +256,7 @@ def test_the_time_left_is_that_of_the_whole_run(opened, qtbot):
     at_rest(opened)
 
 
-def test_pause_and_go_on(hand, qtbot):
+def test_pause_and_resume(hand, qtbot):
     training, panel = hand.rooms.training, hand.window.training
     live(hand)
     orders = []
@@ -261,10 +266,10 @@ def test_pause_and_go_on(hand, qtbot):
     training.reported.emit(steps(2)[1])
     assert panel.controls.pause.isVisible()
     QTest.mouseClick(panel.controls.pause, Qt.MouseButton.LeftButton)
-    assert orders == ["pause"] and training.paused and panel.view.sentence.whole.startswith("Paused.")
+    assert orders == ["pause"] and training.paused and panel.view.status.whole.startswith("Paused.")
     before = hand.rooms.story.track.machine.count
     hand.rooms.telemetry.sampled.emit(SystemSample(0, 50.0, 4 << 30, 8 << 30))
-    assert hand.rooms.story.track.machine.count == before  # its time stands still
+    assert hand.rooms.story.track.machine.count == before  # the time is on hold
     qtbot.waitUntil(hand.window.table["pause"].isEnabled, timeout=2000)
     hand.key(Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     assert orders == ["pause", "resume"] and not training.paused
@@ -278,7 +283,7 @@ def test_pause_and_go_on(hand, qtbot):
     ("count", "size", "columns"),
     [(4, (740, 205), 2), (6, (740, 205), 3), (13, (2000, 900), 3), (1, (740, 205), 1), (3, (200, 900), 1)],
 )
-def test_plots_are_arranged_by_the_room_there_is(count, size, columns):
+def test_columns_of_plots_fit_available_space(count, size, columns):
     assert columns_for(count, *size) == columns
     rows = -(-count // columns)
-    assert rows * HIGH <= size[1]
+    assert rows * MIN_HEIGHT <= size[1]

@@ -1,4 +1,4 @@
-"""Exports with choices: what the dialog offers and says, and what the report of an export shows."""
+"""Export options dialog and export report."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def texts(widget) -> str:
     return "\n".join(label.text() for label in widget.findChildren(QLabel))
 
 
-def test_choices_come_back_as_they_were_asked_for(qtbot):
+def test_dialog_returns_choices(qtbot):
     dialog = ExportOptionsDialog("unet", DEFAULT_OPTIONS)
     qtbot.addWidget(dialog)
     assert set(dialog.formats) == set(KINDS) and dialog.options() == DEFAULT_OPTIONS
@@ -54,7 +54,7 @@ def test_choices_come_back_as_they_were_asked_for(qtbot):
     assert chosen.args == [ExportOptions(("onnx", "legacy"), "0.35", 20.0)]
 
 
-def test_the_card_is_in_the_language_of_the_window_if_nobody_says_another(qtbot):
+def test_model_card_uses_language_of_window_by_default(qtbot):
     before = QLocale()
     QLocale.setDefault(QLocale("zh_CN"))
     try:
@@ -70,39 +70,39 @@ def test_the_card_is_in_the_language_of_the_window_if_nobody_says_another(qtbot)
 @pytest.mark.parametrize(
     "choices", [ExportOptions(("onnx",), "0.35", 20.0), ExportOptions(("onnx", "paddle"), "fewer", language="zh_CN")]
 )
-def test_the_dialog_remembers_what_was_chosen_before(qtbot, choices):
+def test_dialog_shows_previous_choices(qtbot, choices):
     dialog = ExportOptionsDialog("unet", choices)
     qtbot.addWidget(dialog)
     assert dialog.options() == choices
 
 
-def test_nothing_chosen_is_not_exported_and_verdicts_have_no_threshold(qtbot):
+def test_export_needs_a_format_and_verdicts_have_no_threshold(qtbot):
     dialog = ExportOptionsDialog("resnet", ExportOptions(("onnx",), "0.35"))
     qtbot.addWidget(dialog)
     dialog.show()
     assert not dialog.point.isVisible() and dialog.options().point == "balanced"
     dialog.formats["onnx"].setChecked(False)
-    assert not dialog.export.isEnabled() and "at least one" in dialog.why.text()
+    assert not dialog.export.isEnabled() and "at least one" in dialog.hint.text()
 
 
-def test_the_report_tells_every_format_and_what_fewer_bits_cost(qtbot):
+def test_report_shows_formats_and_effect_of_reduced_precision(qtbot):
     report = ExportReport(RESULT, lambda path: None)
     qtbot.addWidget(report)
-    said = texts(report)
-    for words in (
-        "All results equal",
+    shown = texts(report)
+    for text in (
+        "all results equal",
         "12.3 ms",
         "99.950 % equal",
         "Dice 0.881 → 0.874",
         "found 12 → 11 of 13",
-        "False alarms per image 0.50 → 0.25",
-        "Left out: paddlelite is missing",
+        "false alarms 0.50 → 0.25",
+        "Not exported: paddlelite is missing",
         "导出 1",
     ):
-        assert words in said, words
+        assert text in shown, text
 
 
-def test_speed_is_of_the_first_format_and_left_out_where_it_is_not_known():
+def test_speed_is_that_of_the_first_format_if_known():
     assert "12.3 ms" in export_texts.speed_text(RESULT)
     assert export_texts.speed_text({"formats": ["int8"], "latency": {"int8": None}}) == ""
     assert export_texts.speed_text({"formats": ["onnx"]}) == ""

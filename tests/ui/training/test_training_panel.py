@@ -1,4 +1,4 @@
-"""The training panel and the overlay: what a run reports is seen and said, without the training program itself."""
+"""Training panel and prediction overlay driven by events of a run, without the training program."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from workbench.inference.io.image_io import write_png
 from workbench.inference.predictor import Prediction
 from workbench.inference.regions import Region
 from workbench.session.training.telemetry import GpuSample, SystemSample
+from workbench.ui.text import formatting
 
 METRICS = {"dice": 0.81, "regions": {"found": 11, "defects": 12, "false_per_picture": 0.3}}
 STARTED = Started(model="unet", device="gpu:0", device_name="Card", precision="fp16", pictures={"train": 3, "val": 1})
@@ -32,7 +33,7 @@ def steps(count: int, **more) -> list[Step]:
 
 @pytest.fixture
 def old_run(opened, qtbot) -> Run:
-    """A finished run on disk, which the window did not see happening."""
+    """A finished run on disk."""
     run = create_run(opened.rooms.session.project, request("unet", minutes=0.1, device="cpu"))
     events = [
         STARTED,
@@ -46,7 +47,7 @@ def old_run(opened, qtbot) -> Run:
 
 
 def live(application) -> None:
-    """Training as it is while a trainer is at work."""
+    """Make the training appear to be running."""
 
     class Thread(QObject):
         live = True
@@ -66,7 +67,7 @@ def at_rest(application) -> None:
     application.rooms.training._thread = None
 
 
-def test_an_old_run_is_replayed_with_its_curves_and_result(opened, old_run, qtbot):
+def test_earlier_run_is_shown_with_curves_and_result(opened, old_run, qtbot):
     panel = opened.window.training
     panel._project_changed()
     with qtbot.waitSignal(opened.rooms.training.ended, timeout=10_000):
@@ -77,22 +78,22 @@ def test_an_old_run_is_replayed_with_its_curves_and_result(opened, old_run, qtbo
     qtbot.waitUntil(panel.curves.isVisible, timeout=2000)
     qtbot.waitUntil(lambda: panel.curves.plots["loss"].drawn("loss") == 40, timeout=2000)
     assert "11 of 12" in panel.view.result.text() and "0.3 false alarms" in panel.view.result.text()
-    assert "Finished after 1 min 5 s." in panel.view.sentence.whole
+    assert "Finished after 1 min 5 s." in panel.view.status.whole
     assert not opened.window.messages.texts
-    assert not panel.controls.export.isEnabled()  # no model came out of it
+    assert not panel.controls.export.isEnabled()  # the run has no model
 
 
-def test_a_live_run_is_told_in_words(opened, qtbot):
+def test_running_training_shows_status_text(opened, qtbot):
     training, panel = opened.rooms.training, opened.window.training
     live(opened)
     training.state_changed.emit()
     assert panel.controls.button.text() == "Stop and keep best model" and not panel.controls.minutes.isEnabled()
     training.reported.emit(STARTED)
-    qtbot.waitUntil(lambda: "Training on 3 images, validated on 1." in panel.view.sentence.whole, timeout=2000)
+    qtbot.waitUntil(lambda: "Learning from 3 pictures, checked on 1." in panel.view.status.whole, timeout=2000)
     for event in steps(30, data_wait=0.62):
         training.reported.emit(event)
-    qtbot.waitUntil(lambda: "62%" in panel.view.sentence.whole, timeout=2000)
-    assert "GPU:0 (Card), fp16" in panel.view.sentence.whole
+    qtbot.waitUntil(lambda: "62 %" in panel.view.status.whole, timeout=2000)
+    assert "GPU:0 (Card), fp16" in panel.view.status.whole
     legend = panel.view.legend._items
     assert legend["images_per_second"].text(1) == "120" and legend["data_wait"].text(1) == "62%"
     training.reported.emit(Evaluated(step=30, time=3, metrics=METRICS, score=0.81, best=True))
@@ -101,12 +102,12 @@ def test_a_live_run_is_told_in_words(opened, qtbot):
     assert any("ran away" in text for text in opened.window.messages.texts)
     at_rest(opened)
     training.ended.emit(Finished(why="stopped", time=3))
-    assert "Stopped. The best" in panel.view.sentence.whole and not opened.window.messages.texts
+    assert "Stopped. The best" in panel.view.status.whole and not opened.window.messages.texts
     training.state_changed.emit()
     assert panel.controls.button.text() == "Train"
 
 
-def test_the_machine_is_drawn_on_the_run_s_time_axis(opened, qtbot):
+def test_system_stats_use_time_axis_of_run(opened, qtbot):
     training, panel = opened.rooms.training, opened.window.training
     gpu = GpuSample(0, "Card", 88.0, 6 << 30, 16 << 30, 60.0, 120.0, 1500.0)
     sample = SystemSample(time=time.time(), cpu=33.0, ram_used=4 << 30, ram_total=8 << 30, gpus=(gpu,))
@@ -117,7 +118,7 @@ def test_the_machine_is_drawn_on_the_run_s_time_axis(opened, qtbot):
     for _ in range(3):
         opened.rooms.telemetry.sampled.emit(sample)
     machine, legend = opened.rooms.story.track.machine, panel.view.legend._items
-    mine = machine["load 0"] == 88.0  # beside those of this machine, which is looked at meanwhile
+    mine = machine["load 0"] == 88.0  # besides samples of this computer
     assert mine.sum() == 3 and set(machine["used 0"][mine]) == {6.0} and set(machine["cpu"][mine]) == {33.0}
     assert all(2.8 <= t <= 4 for t in machine.times)
     assert not legend["gpu_load"].isDisabled()
@@ -125,7 +126,8 @@ def test_the_machine_is_drawn_on_the_run_s_time_axis(opened, qtbot):
     at_rest(opened)
 
 
-def test_what_a_run_has_not_is_hidden_with_the_reason(opened, qtbot):
+def test_missing_data_is_disabled_with_reason(opened, qtbot):
+    opened.rooms.telemetry.stop()  # no samples of this computer
     training, panel = opened.rooms.training, opened.window.training
     live(opened)
     without = SystemSample(
@@ -136,7 +138,7 @@ def test_what_a_run_has_not_is_hidden_with_the_reason(opened, qtbot):
     training.reported.emit(steps(3)[2])
     for _ in range(2):
         opened.rooms.telemetry.sampled.emit(without)
-    panel.view._read()
+    panel.view._refresh()
     legend = panel.view.legend._items
     assert legend["loss_scale"].isDisabled() and reason in legend["loss_scale"].toolTip(0)
     assert legend["gpu_load"].isDisabled() and legend["gpu_load"].toolTip(0) == "No NVIDIA driver found"
@@ -146,7 +148,7 @@ def test_what_a_run_has_not_is_hidden_with_the_reason(opened, qtbot):
     at_rest(opened)
 
 
-def test_a_failed_run_says_what_to_do(opened, qtbot):
+def test_failed_run_shows_advice(opened, qtbot):
     training, panel = opened.rooms.training, opened.window.training
     training.preparing = True
     training.state_changed.emit()
@@ -156,25 +158,25 @@ def test_a_failed_run_says_what_to_do(opened, qtbot):
         "PaddlePaddle is not installed" in text and "pip install x" in text for text in opened.window.messages.texts
     )
     training.ended.emit(Failed(why="raw", problem="NoSuchProblem", fields={}, log="/a/log"))
-    assert panel.view.sentence.whole == "raw"
+    assert panel.view.status.whole == "raw"
 
 
 def test_ctrl_t_starts_and_stops(hand, monkeypatch):
     training = hand.rooms.training
-    asked = []
-    monkeypatch.setattr(training, "start", lambda model, **how: asked.append((model, how)))
-    monkeypatch.setattr(training, "stop", lambda: asked.append("stop"))
+    calls = []
+    monkeypatch.setattr(training, "start", lambda model, **how: calls.append((model, how)))
+    monkeypatch.setattr(training, "stop", lambda: calls.append("stop"))
     hand.window.training.controls.set_values("resnet", 7.5, "cpu")
     hand.key(Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier)
-    assert asked == [("resnet", {"minutes": 7.5, "device": "cpu"})]
+    assert calls == [("resnet", {"minutes": 7.5, "device": "cpu"})]
     live(hand)
     training.state_changed.emit()
     QTest.mouseClick(hand.window.training.controls.button, Qt.MouseButton.LeftButton)
-    assert asked[-1] == "stop"
+    assert calls[-1] == "stop"
     at_rest(hand)
 
 
-def test_previews_of_the_open_picture_lie_over_it(hand, old_run, qtbot):
+def test_preview_of_current_image_is_shown(hand, old_run, qtbot):
     training, canvas = hand.rooms.training, hand.canvas
     live(hand)
     key = hand.session.key
@@ -186,32 +188,34 @@ def test_previews_of_the_open_picture_lie_over_it(hand, old_run, qtbot):
     training._previews.add(event)
     qtbot.waitUntil(lambda: canvas.predictions is not None, timeout=5000)
     assert np.array_equal(canvas.predictions.pyramid.mask, mask)
-    assert hand.window.header.model.text() == "Model after step 12"
+    assert hand.window.header.model.text() == "Prediction after step 12"
     hand.open("lot1/new.png")
     assert canvas.predictions is None and hand.window.header.model.text() == ""
     at_rest(hand)
 
 
-def test_results_of_a_model_are_shown_for_the_open_picture_only(hand):
+def test_predictions_are_shown_for_current_image_only(hand):
     session, canvas, predictions = hand.session, hand.canvas, hand.rooms.predictions
     mask = np.zeros((80, 96), np.uint8)
     mask[5:9, 5:9] = 2
     region = Region(2, "pit", 5, 5, 4, 4, 16, None, (6.5, 6.5), 0.9, 0.99)
     predictions.predicted.emit(session.key, Prediction(mask, mask, [region], None, None, 3.0))
-    assert canvas.predictions is not None and hand.window.header.model.text() == "Model: 1 defect"
+    assert canvas.predictions is not None and hand.window.header.model.text() == "Prediction: 1 defect"
     predictions.predicted.emit("another.png", Prediction(mask, mask, [], None, None, 3.0))
-    assert hand.window.header.model.text() == "Model: 1 defect"
+    assert hand.window.header.model.text() == "Prediction: 1 defect"
     predictions.predicted.emit(session.key, Prediction(None, None, [], "NG", {"NG": 0.97, "OK": 0.03}, 3.0))
-    assert canvas.predictions is None and hand.window.header.model.text() == "Model says: NG 97%"
+    assert (
+        canvas.predictions is None and hand.window.header.model.text() == f"Prediction: NG ({formatting.percent(0.97)})"
+    )
     predictions.predicted.emit(session.key, Prediction(mask[:9, :9].copy(), mask, [], None, None, 3.0))
-    assert canvas.predictions is None  # of another size: the picture was exchanged
+    assert canvas.predictions is None  # of another size: the image was replaced
 
 
-def test_export_shows_progress_and_says_what_came_out(hand, tmp_path):
+def test_export_shows_progress_and_result(hand, tmp_path):
     exporter, window = hand.rooms.exporter, hand.window
     exporter._thread = object()
     exporter.state_changed.emit()
-    assert window.training.controls.export.text() == "Cancel the export"
+    assert window.training.controls.export.text() == "Cancel export"
     exporter.progressed.emit(Progress(what=Message("progress.evaluating"), done=3, total=4))
     assert window.training.controls.bar.value() == 750 and window.training.controls.bar.isVisible()
     exporter._thread = None
@@ -225,7 +229,7 @@ def test_export_shows_progress_and_says_what_came_out(hand, tmp_path):
     assert "cancelled" in window.messages.texts[-1]
 
 
-def test_events_of_a_run_with_a_torn_line_are_shown(opened, old_run, qtbot):
+def test_run_with_incomplete_line_of_events_is_shown(opened, old_run, qtbot):
     with old_run.events_path.open("a", encoding="utf-8") as file:
         file.write(json.dumps({"kind": "step", "step": 41})[:20])
     opened.window.training._project_changed()

@@ -1,4 +1,4 @@
-"""Center of the window: the open image, the contact sheet, or the evaluation of a run."""
+"""Center of the window: the current image, the thumbnails, or the evaluation of a run."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from workbench.ui.images.images_panel import ImagesPanel
 
 
 class CentralStack(QStackedWidget):
-    """Stack of canvas, contact sheet and evaluation; the image panel switches between the first two."""
+    """Stack of canvas, thumbnail view and evaluation; the image panel switches between the first two."""
 
-    reviewing = Signal(bool)
+    evaluation_toggled = Signal(bool)
 
-    def __init__(self, canvas: QWidget, images: ImagesPanel, review: QWidget) -> None:
+    def __init__(self, canvas: QWidget, images: ImagesPanel, evaluation: QWidget) -> None:
         super().__init__()
-        self._canvas, self._images, self._sheet, self._review = canvas, images, images.sheet, review
-        for page in (canvas, self._sheet, review):
+        self._canvas, self._images, self._thumbnails, self._evaluation = canvas, images, images.sheet, evaluation
+        for page in (canvas, self._thumbnails, evaluation):
             self.addWidget(page)
-        images.sheet_wanted.connect(self._show)
+        images.sheet_wanted.connect(self._show_images)
 
     @property
-    def in_review(self) -> bool:
-        return self.currentWidget() is self._review
+    def in_evaluation(self) -> bool:
+        return self.currentWidget() is self._evaluation
 
-    def show_review(self, on: bool) -> None:
+    def show_evaluation(self, on: bool) -> None:
         """Show the evaluation, or return to the previous page."""
-        if on == self.in_review:
+        if on == self.in_evaluation:
             return
         if on:
-            self.setCurrentWidget(self._review)
-            self.reviewing.emit(True)
+            self.setCurrentWidget(self._evaluation)
+            self.evaluation_toggled.emit(True)
         else:
-            self._show(self._images.browsing)
+            self._show_images(self._images.browsing)
 
-    def _show(self, sheet: bool) -> None:
-        left = self.in_review
-        if sheet:
-            self.setCurrentWidget(self._sheet)
-            self._sheet.find_open()
+    def _show_images(self, thumbnails: bool) -> None:
+        was_evaluation = self.in_evaluation
+        if thumbnails:
+            self.setCurrentWidget(self._thumbnails)
+            self._thumbnails.find_open()
         else:
             self.setCurrentWidget(self._canvas)
             self._canvas.setFocus()
-        if left:
-            self.reviewing.emit(False)
+        if was_evaluation:
+            self.evaluation_toggled.emit(False)

@@ -4,211 +4,180 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPen
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtCore import QRect, QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtGui import QBrush
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem
 
 from workbench.core.evaluation.confidence import digits_supported
 from workbench.ui.text import formatting
 from workbench.ui.widgets.theme import ThemeManager
 
-_ROW, _HEAD = 32, 26  # px
-_LEAST, _MOST = 46, 92  # px, width of a cell
-_NAMES = 150  # px, greatest width of the column of names
-_FOUND = 132
+_ROW = 32  # px
+_NARROWEST, _WIDEST = 46, 92  # px, width of a cell
+_NAMES, _RECALL = 170, 130  # px, columns of labels and of recalls
+_TALLEST = 420  # px
+_CENTER = Qt.AlignmentFlag.AlignCenter
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
-class ConfusionTable(QWidget):
-    """Confusion matrix: one row per labeled verdict, one column per predicted one.
+class ConfusionTable(QTableWidget):
+    """Confusion matrix: one row per labeled verdict, one column per predicted one, and a column of recalls.
 
-    Selected by mouse, or by arrow keys.
+    `cell_chosen` follows the current cell, moved by mouse or arrow keys.
     """
 
-    chosen = Signal(str, str)  # labeled, predicted
+    cell_chosen = Signal(str, str)  # labeled, predicted
 
     def __init__(self, style: ThemeManager) -> None:
         super().__init__()
         self._style = style
-        self._names: tuple[str, ...] = ()
-        self._rows: list[list[int]] = []
-        self._recall: list[dict[str, Any]] = []
-        self._at: tuple[int, int] | None = None  # row and column of the selected cell
-        self._hovered: tuple[int, int] | None = None
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setMouseTracking(True)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._report: dict[str, Any] = {"confusion": {"names": (), "rows": []}, "per_class": {}}
+        self.setObjectName("figures")
         self.setAccessibleName(self.tr("Confusion matrix"))
-        style.changed.connect(self.update)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setTabKeyNavigation(False)
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setShowGrid(False)
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(_ROW)
+        header = self.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        header.setMinimumSectionSize(_NARROWEST)
+        header.setHighlightSections(False)
+        self.currentCellChanged.connect(self._cell_changed)
+        style.changed.connect(self._fill)
 
     @property
-    def at(self) -> tuple[str, str] | None:
-        return (self._names[self._at[0]], self._names[self._at[1]]) if self._at is not None else None
+    def cell(self) -> tuple[str, str] | None:
+        """Labeled and predicted verdict of the selected cell."""
+        names, row, column = self._names, self.currentRow(), self.currentColumn() - 1
+        return (names[row], names[column]) if row >= 0 and 0 <= column < len(names) else None
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(self._report["confusion"]["names"])
 
     def show_report(self, report: dict[str, Any]) -> None:
-        """Show a report as returned by `VerdictReview.report`."""
-        names = tuple(report["confusion"]["names"])
-        if names != self._names:
-            self._at = None
-        self._names, self._rows = names, report["confusion"]["rows"]
-        self._recall = [report["per_class"][name] for name in names]
-        self.updateGeometry()
-        self.update()
+        """Show a report as returned by `VerdictEvaluation.report`. The selection stays if the verdicts are the same."""
+        cell = self.cell
+        self._report = report
+        self._fill()
+        self.select_cell(*(cell or ("", "")))
 
-    def choose(self, truth: str | None, said: str = "") -> None:
-        """Select a cell, or none, without emitting `chosen`."""
-        known = truth in self._names and said in self._names
-        self._at = (self._names.index(truth), self._names.index(said)) if known else None
-        self.update()
+    def select_cell(self, truth: str, predicted: str) -> None:
+        """Select a cell, or none if a verdict is unknown, without emitting `cell_chosen`."""
+        names = self._names
+        known = truth in names and predicted in names
+        with QSignalBlocker(self):
+            self.clearSelection()
+            self.setCurrentCell(*((names.index(truth), names.index(predicted) + 1) if known else (-1, -1)))
 
-    def cell_rect(self, truth: str, said: str) -> QRect:
-        return self._rect(self._names.index(truth), self._names.index(said))
+    def cell_rect(self, truth: str, predicted: str) -> QRect:
+        """Return the rectangle of a cell in the viewport."""
+        return self.visualItemRect(self.item(self._names.index(truth), self._names.index(predicted) + 1))
+
+    def _cell_changed(self, *_: int) -> None:
+        if self.cell is not None:
+            self.cell_chosen.emit(*self.cell)
+
+    # --- content ---------------------------------------------------------------------------------
+
+    def _fill(self) -> None:
+        theme, names = self._style.theme, self._names
+        with QSignalBlocker(self):
+            row, column = self.currentRow(), self.currentColumn()
+            self.clear()
+            self.setRowCount(len(names))
+            self.setColumnCount(len(names) + 2)
+            heads = [self.tr("Label ↓  Prediction →"), *names, self.tr("Recall")]
+            for number, text in enumerate(heads):
+                head = QTableWidgetItem(text)
+                head.setToolTip(text)
+                head.setTextAlignment(_CENTER if number else _LEFT)
+                self.setHorizontalHeaderItem(number, head)
+            for number, name in enumerate(names):
+                self.setItem(number, 0, _fixed(name, theme.color("text")))
+                self._fill_row(number)
+                self._fill_recall(number)
+            self.setCurrentCell(row, column)
+        self._fit_columns()
+        height = self._whole_height()
+        self.setMinimumHeight(min(height, _TALLEST))
+        self.setMaximumHeight(height)
+        self.setMaximumWidth(self.sizeHint().width())
+
+    def _fill_row(self, row: int) -> None:
+        theme, names, counts = self._style.theme, self._names, self._report["confusion"]["rows"][row]
+        total = max(1, sum(counts))
+        for column, count in enumerate(counts):
+            item = QTableWidgetItem(str(count) if count else "·")
+            item.setTextAlignment(_CENTER)
+            item.setForeground(theme.color("text" if count else "disabled"))
+            # Errors are rare and must be visible, so their color grows with the square root of the share.
+            share = count / total if row == column else (count / total) ** 0.5
+            role = "success" if row == column else "danger"
+            item.setBackground(QBrush(theme.color(role, round(40 + 120 * share)) if count else theme.color("base")))
+            item.setToolTip(self._tip(names[row], names[column], count))
+            self.setItem(row, column + 1, item)
+
+    def _fill_recall(self, row: int) -> None:
+        metrics, theme = self._report["per_class"][self._names[row]], self._style.theme
+        if metrics["recall"] is None:
+            item = _fixed(self.tr("no images"), theme.color("muted"))
+        else:
+            text = interval(*metrics["recall_interval"])
+            if digits_supported(metrics["pictures"]):
+                text = f"{formatting.percent(metrics['recall'])}  ({text})"
+            item = _fixed(text, theme.color("text"))
+        item.setTextAlignment(_CENTER)
+        item.setToolTip(self.tr("Share of the images with this label that are predicted correctly, with 95% CI"))
+        self.setItem(row, len(self._names) + 1, item)
+
+    def _tip(self, truth: str, predicted: str, count: int) -> str:
+        if truth == predicted:
+            return self.tr("{n} images labeled {label} and predicted correctly").format(n=count, label=truth)
+        text = self.tr("{n} images labeled {label} but predicted as {predicted}")
+        return text.format(n=count, label=truth, predicted=predicted)
 
     # --- geometry --------------------------------------------------------------------------------
 
-    def sizeHint(self) -> QSize:
-        count = max(2, len(self._names))
-        return QSize(self._left() + count * 60 + _FOUND, 2 * _HEAD + count * _ROW + 2)
+    def _cells(self) -> int:
+        return max(2, len(self._names))
+
+    def _whole_height(self) -> int:
+        return self.horizontalHeader().sizeHint().height() + self._cells() * _ROW + 4
 
     def minimumSizeHint(self) -> QSize:
-        count = max(2, len(self._names))
-        return QSize(self._left() + count * _LEAST + _FOUND, 2 * _HEAD + count * _ROW + 2)
+        width = _NAMES + min(self._cells(), 5) * _NARROWEST + _RECALL
+        return QSize(width, min(self._whole_height(), _TALLEST))
 
-    @property
-    def widest(self) -> int:
-        """Return the width beyond which space would stay empty."""
-        return self._left() + max(2, len(self._names)) * _MOST + _FOUND
+    def sizeHint(self) -> QSize:
+        return QSize(_NAMES + self._cells() * _WIDEST + _RECALL + 2, self._whole_height())
 
-    def _left(self) -> int:
-        metrics = QFontMetrics(self.font())
-        return min(_NAMES, max((metrics.horizontalAdvance(name) for name in self._names), default=60)) + 14
-
-    def _cell(self) -> int:
-        return min(_MOST, max(_LEAST, (self.width() - self._left() - _FOUND) // max(1, len(self._names))))
-
-    def _rect(self, row: int, column: int) -> QRect:
-        wide = self._cell()
-        return QRect(self._left() + column * wide, 2 * _HEAD + row * _ROW, wide, _ROW)
-
-    def _cell_at(self, point: QPoint) -> tuple[int, int] | None:
-        column, row = (point.x() - self._left()) // self._cell(), (point.y() - 2 * _HEAD) // _ROW
+    def _fit_columns(self) -> None:
         count = len(self._names)
-        return (row, column) if 0 <= row < count and 0 <= column < count else None
+        width = (self.viewport().width() - _NAMES - _RECALL) // max(1, count)
+        self.setColumnWidth(0, _NAMES)
+        for column in range(1, count + 1):
+            self.setColumnWidth(column, min(_WIDEST, max(_NARROWEST, width)))
+        self.setColumnWidth(count + 1, _RECALL)
 
-    # --- mouse and keys --------------------------------------------------------------------------
+    def resizeEvent(self, event) -> None:
+        super().resizeEvent(event)
+        self._fit_columns()
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        at = self._cell_at(event.position().toPoint())
-        if at is not None and event.button() == Qt.MouseButton.LeftButton:
-            self._choose(at)
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        at = self._cell_at(event.position().toPoint())
-        if at != self._hovered:
-            self._hovered = at
-            self.setCursor(Qt.CursorShape.PointingHandCursor if at else Qt.CursorShape.ArrowCursor)
-            self.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        self._hovered = None
-        self.update()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        key, count = Qt.Key(event.key()), len(self._names)
-        steps = {Qt.Key.Key_Left: (0, -1), Qt.Key.Key_Right: (0, 1), Qt.Key.Key_Up: (-1, 0), Qt.Key.Key_Down: (1, 0)}
-        if key not in steps or not count:
-            super().keyPressEvent(event)
-            return
-        row, column = self._at or (0, 0)
-        down, across = steps[key]
-        moved = (min(max(row + down, 0), count - 1), min(max(column + across, 0), count - 1))
-        self._choose(moved if self._at is not None else (0, 0))
-
-    def event(self, event) -> bool:
-        if event.type() == QEvent.Type.ToolTip:
-            at = self._cell_at(event.pos())
-            if at is None:
-                QToolTip.hideText()
-            else:
-                QToolTip.showText(event.globalPos(), self._tip(*at), self)
-            return True
-        return super().event(event)
-
-    def _tip(self, row: int, column: int) -> str:
-        n, label, said = self._rows[row][column], self._names[row], self._names[column]
-        if row == column:
-            return self.tr("{n} pictures of {label} are judged right").format(n=n, label=label)
-        return self.tr("{n} pictures are labelled {label} and judged {said}").format(n=n, label=label, said=said)
-
-    def _choose(self, at: tuple[int, int]) -> None:
-        self._at = at
-        self.update()
-        self.chosen.emit(self._names[at[0]], self._names[at[1]])
-
-    # --- drawing ---------------------------------------------------------------------------------
-
-    def paintEvent(self, event) -> None:
-        if not self._names:
-            return
-        theme, metrics = self._style.theme, self.fontMetrics()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        left, wide, count = self._left(), self._cell(), len(self._names)
-        end = left + count * wide
-        painter.setPen(theme.color("muted"))
-        middle = Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(QRect(0, _HEAD, left - 10, _HEAD), middle, self.tr("Labelled"))
-        painter.drawText(QRect(left, 0, max(count * wide, 80), _HEAD), middle, self.tr("The model says"))
-        painter.drawText(QRect(end + 14, _HEAD, _FOUND - 14, _HEAD), middle, self.tr("Right"))
-        for number, name in enumerate(self._names):
-            over = QRect(left + number * wide, _HEAD, wide, _HEAD)
-            painter.setPen(theme.color("text"))
-            short = metrics.elidedText(name, Qt.TextElideMode.ElideRight, wide - 6)
-            painter.drawText(over, Qt.AlignmentFlag.AlignCenter, short)
-            beside = QRect(0, 2 * _HEAD + number * _ROW, left - 10, _ROW)
-            short = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, beside.width())
-            painter.drawText(beside, middle, short)
-            self._draw_row(painter, number)
-            self._draw_recall(painter, QRect(end + 14, beside.y(), _FOUND - 14, _ROW), self._recall[number])
-        painter.end()
-
-    def _draw_row(self, painter: QPainter, row: int) -> None:
-        theme, counts = self._style.theme, self._rows[row]
-        whole = max(1, sum(counts))
-        for column, count in enumerate(counts):
-            rect = QRectF(self._rect(row, column)).adjusted(1.5, 1.5, -1.5, -1.5)
-            # Errors are rare and must be visible, so their color grows with the square root of the share.
-            share = count / whole if row == column else (count / whole) ** 0.5
-            role = "success" if row == column else "danger"
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(theme.color("base"))
-            painter.drawRoundedRect(rect, 4, 4)
-            if count:
-                painter.setBrush(theme.color(role, round(40 + 120 * share)))
-                painter.drawRoundedRect(rect, 4, 4)
-            if (row, column) in (self._at, self._hovered):
-                chosen = (row, column) == self._at
-                painter.setPen(QPen(theme.color("accent" if chosen else "muted"), 2 if chosen else 1))
-                painter.setBrush(Qt.BrushStyle.NoBrush)
-                painter.drawRoundedRect(rect, 4, 4)
-            painter.setPen(theme.color("text" if count else "disabled"))
-            painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, str(count) if count else "·")
-
-    def _draw_recall(self, painter: QPainter, rect: QRect, scores: dict[str, Any]) -> None:
-        theme = self._style.theme
-        painter.setPen(theme.color("muted"))
-        if scores["recall"] is None:
-            painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter, self.tr("none held out"))
-            return
-        low, high = scores["recall_interval"]
-        between = interval(low, high)
-        if digits_supported(scores["pictures"]):
-            painter.setPen(theme.color("text"))
-            painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter, formatting.percent(scores["recall"]))
-            painter.setPen(theme.color("muted"))
-            rect = rect.adjusted(48, 0, 0, 0)
-        painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter, between)
+def _fixed(text: str, color) -> QTableWidgetItem:
+    """Return a table item that cannot be selected."""
+    item = QTableWidgetItem(text)
+    item.setFlags(Qt.ItemFlag.NoItemFlags)
+    item.setForeground(color)
+    item.setTextAlignment(_LEFT)
+    item.setToolTip(text)
+    return item
 
 
 def interval(low: float, high: float, digits: int = 0) -> str:
-    """Return an interval as text, such as "94–99 %"."""
+    """Return an interval as text, such as "94–99%"."""
     return f"{formatting.number(100 * low, digits)}–{formatting.percent(high, digits)}"

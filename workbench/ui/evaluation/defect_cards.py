@@ -6,29 +6,28 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QModelIndex, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPixmap
-from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QWidget
+from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate
 
 from workbench.core.evaluation.defect_crops import CropFrame
 from workbench.core.evaluation.stored_predictions import StoredPrediction
 from workbench.core.geometry.drawing import NOTHING, Rect
 from workbench.session.evaluation_result import EvaluatedImages
 from workbench.session.run_evaluation import RunEvaluation
+from workbench.ui.widgets.list_model import ItemRole, ListModel
 from workbench.ui.widgets.theme import ThemeManager
 
 IMAGE = QSize(160, 116)  # size of a crop, logical px
 CELL = QSize(IMAGE.width() + 24, IMAGE.height() + 66)
-TRUTH, SAID = QColor("#2f9bff"), QColor("#ff8c1a")  # distinguishable with color blindness
-_CardRole = Qt.ItemDataRole.UserRole + 1
-_Index = QModelIndex | QPersistentModelIndex
+LABEL_COLOR, PREDICTION_COLOR = QColor("#2f9bff"), QColor("#ff8c1a")  # distinguishable with color blindness
 
 
 @dataclass(frozen=True)
 class DefectCard:
     """One card. box: empty for the whole image. color: of its class, or "". missed: a labeled region."""
 
-    evidence: StoredPrediction
+    prediction: StoredPrediction
     box: Rect
     title: str
     detail: str
@@ -37,84 +36,74 @@ class DefectCard:
 
 
 def missed_cards(
-    room: RunEvaluation, reviewed: EvaluatedImages, class_id: int | None, say: Callable[[float], str]
+    evaluation: RunEvaluation, result: EvaluatedImages, class_id: int | None, describe: Callable[[float], str]
 ) -> list[DefectCard]:
-    """Return cards of the missed defects, largest first. say: text for the greatest score on the defect."""
-    found = []
-    for evidence, judged in zip(room.looked.evidence, reviewed.judgements):
-        for labeled, defect in zip(evidence.defects, judged.facts.defects):
+    """Return cards of the missed defects, largest first. describe: text for the greatest probability on the defect."""
+    cards = []
+    for prediction, image in zip(evaluation.looked.evidence, result.judgements):
+        for labeled, defect in zip(prediction.defects, image.facts.defects):
             if not defect.found and class_id in (None, labeled.class_id):
-                name, color = room.classes[labeled.class_id]
-                found.append(
-                    (labeled.area, DefectCard(evidence, labeled.box, name, say(labeled.peak), color, missed=True))
-                )
-    return [card for _, card in sorted(found, key=lambda entry: -entry[0])]
+                name, color = evaluation.classes[labeled.class_id]
+                card = DefectCard(prediction, labeled.box, name, describe(labeled.peak), color, missed=True)
+                cards.append((labeled.area, card))
+    return [card for _, card in sorted(cards, key=lambda entry: -entry[0])]
 
 
 def alarm_cards(
-    room: RunEvaluation, reviewed: EvaluatedImages, class_id: int | None, say: Callable[[float], str]
+    evaluation: RunEvaluation, result: EvaluatedImages, class_id: int | None, describe: Callable[[float], str]
 ) -> list[DefectCard]:
-    """Return cards of the false alarms, highest score first."""
-    found = []
-    for evidence, judged in zip(room.looked.evidence, reviewed.judgements):
-        for alarm in judged.alarms:
+    """Return cards of the false alarms, highest probability first."""
+    cards = []
+    for prediction, image in zip(evaluation.looked.evidence, result.judgements):
+        for alarm in image.alarms:
             if class_id in (None, alarm.class_id):
-                name, color = room.classes[alarm.class_id]
-                found.append(((alarm.peak, alarm.area), DefectCard(evidence, alarm.box, name, say(alarm.peak), color)))
-    return [card for _, card in sorted(found, key=lambda entry: (-entry[0][0], -entry[0][1]))]
+                name, color = evaluation.classes[alarm.class_id]
+                card = DefectCard(prediction, alarm.box, name, describe(alarm.peak), color)
+                cards.append(((alarm.peak, alarm.area), card))
+    return [card for _, card in sorted(cards, key=lambda entry: (-entry[0][0], -entry[0][1]))]
 
 
-def image_cards(room: RunEvaluation, reviewed: EvaluatedImages, say: Callable[[int, int], str]) -> list[DefectCard]:
+def image_cards(
+    evaluation: RunEvaluation, result: EvaluatedImages, describe: Callable[[int, int], str]
+) -> list[DefectCard]:
     """Return cards of all images, worst first: most missed defects, then most false alarms, then most defects."""
     order = sorted(
-        zip(room.looked.evidence, reviewed.judgements),
+        zip(evaluation.looked.evidence, result.judgements),
         key=lambda pair: (-pair[1].facts.missed, -pair[1].facts.false, -len(pair[1].facts.defects), pair[0].key),
     )
     return [
-        DefectCard(evidence, NOTHING, evidence.key.rpartition("/")[2], say(judged.facts.missed, judged.facts.false))
-        for evidence, judged in order
+        DefectCard(
+            prediction,
+            NOTHING,
+            prediction.key.rpartition("/")[2],
+            describe(image.facts.missed, image.facts.false),
+        )
+        for prediction, image in order
     ]
 
 
-class _Cards(QAbstractListModel):
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.cards: list[DefectCard] = []
-
-    def show(self, cards: list[DefectCard]) -> None:
-        self.beginResetModel()
-        self.cards = cards
-        self.endResetModel()
-
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.cards)
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole):
-        card = self.cards[index.row()]
-        if role == _CardRole:
-            return card
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return f"{card.evidence.key}\n{card.title}: {card.detail}"
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return f"{card.title}, {card.evidence.key}, {card.detail}"
-        return None
-
-
 class CardGalleryView(QListView):
-    """List of cards. `chosen` carries an image key and the region to show."""
+    """List of cards. `region_chosen` carries an image key and the region to show."""
 
-    chosen = Signal(str, object)  # key, Rect
+    region_chosen = Signal(str, object)  # key, Rect
 
-    def __init__(self, room: RunEvaluation, style: ThemeManager) -> None:
+    def __init__(self, evaluation: RunEvaluation, style: ThemeManager) -> None:
         super().__init__()
-        self._room, self._style = room, style
+        self._evaluation = evaluation
         self._pixmaps: dict[tuple[str, Rect], QPixmap] = {}
-        self._fresh: set[tuple[str, Rect]] = set()  # rendered or requested for the present operating point
-        self._model = _Cards(self)
-        self.setModel(self._model)
+        self._requested: set[tuple[str, Rect]] = set()  # rendered or requested for the current operating point
+        self._cards: ListModel[DefectCard] = ListModel(
+            {
+                Qt.ItemDataRole.DisplayRole: _card_text,
+                Qt.ItemDataRole.AccessibleTextRole: _card_text,
+                Qt.ItemDataRole.ToolTipRole: lambda card: f"{card.prediction.key}\n{card.title}: {card.detail}",
+            },
+            self,
+        )
+        self.setModel(self._cards)
         self.setItemDelegate(_CardDelegate(self, style))
         self.setObjectName("cards")
-        self.setAccessibleName(self.tr("What is wrong"))
+        self.setAccessibleName(self.tr("Errors"))
         self.setViewMode(QListView.ViewMode.IconMode)
         self.setMovement(QListView.Movement.Static)
         self.setResizeMode(QListView.ResizeMode.Adjust)
@@ -128,60 +117,65 @@ class CardGalleryView(QListView):
 
     @property
     def cards(self) -> list[DefectCard]:
-        return self._model.cards
+        return list(self._cards.items)
 
     def show_cards(self, cards: list[DefectCard]) -> None:
-        """Show other cards. Crops of the former operating point stay until the new ones are rendered."""
-        self._room.forget_crops()
-        self._fresh.clear()
-        wanted = {(card.evidence.key, card.box) for card in cards}
-        self._pixmaps = {at: pixmap for at, pixmap in self._pixmaps.items() if at in wanted}
-        place = self.verticalScrollBar().value()
-        self._model.show(cards)
-        self.verticalScrollBar().setValue(place)
+        """Show other cards. Crops of the previous operating point stay until the new ones are rendered."""
+        self._evaluation.forget_crops()
+        self._requested.clear()
+        shown = {(card.prediction.key, card.box) for card in cards}
+        self._pixmaps = {region: pixmap for region, pixmap in self._pixmaps.items() if region in shown}
+        position = self.verticalScrollBar().value()
+        self._cards.set_items(cards)
+        self.verticalScrollBar().setValue(position)
 
-    def forget(self) -> None:
+    def clear(self) -> None:
+        """Remove all cards and crops."""
         self._pixmaps.clear()
         self.show_cards([])
 
     def pixmap(self, card: DefectCard) -> QPixmap | None:
         """Return the cached crop and request a new one if the crop is outdated."""
-        at = (card.evidence.key, card.box)
-        if at not in self._fresh:
-            self._fresh.add(at)
+        region = (card.prediction.key, card.box)
+        if region not in self._requested:
+            self._requested.add(region)
             ratio = self.devicePixelRatioF()
             frame = CropFrame(
                 card.box,
                 round(IMAGE.width() * ratio),
                 round(IMAGE.height() * ratio),
-                TRUTH.getRgb()[:3],
-                SAID.getRgb()[:3],
+                LABEL_COLOR.getRgb()[:3],
+                PREDICTION_COLOR.getRgb()[:3],
                 max(1, round(1.2 * ratio)),
                 card.missed,
             )
-            self._room.crop(card.evidence, frame, lambda found: self._take(at, found))
-        return self._pixmaps.get(at)
+            self._evaluation.crop(card.prediction, frame, lambda pixels: self._add_crop(region, pixels))
+        return self._pixmaps.get(region)
 
-    def _take(self, at: tuple[str, Rect], found: np.ndarray | None) -> None:
-        if found is not None:
-            height, width = found.shape[:2]
-            data = np.ascontiguousarray(found)
+    def _add_crop(self, region: tuple[str, Rect], pixels: np.ndarray | None) -> None:
+        if pixels is not None:
+            height, width = pixels.shape[:2]
+            data = np.ascontiguousarray(pixels)
             image = QImage(data.data, width, height, 3 * width, QImage.Format.Format_RGB888)
             pixmap = QPixmap.fromImage(image.copy())
             pixmap.setDevicePixelRatio(self.devicePixelRatioF())
-            self._pixmaps[at] = pixmap
+            self._pixmaps[region] = pixmap
             self.viewport().update()
 
     def _choose(self, index: QModelIndex) -> None:
-        card = index.data(_CardRole)
+        card = index.data(ItemRole)
         if card is not None:
-            self.chosen.emit(card.evidence.key, card.box)
+            self.region_chosen.emit(card.prediction.key, card.box)
 
     def keyPressEvent(self, event) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._choose(self.currentIndex())
         else:
             super().keyPressEvent(event)
+
+
+def _card_text(card: DefectCard) -> str:
+    return f"{card.title}, {card.prediction.key}, {card.detail}"
 
 
 class _CardDelegate(QStyledItemDelegate):
@@ -193,16 +187,16 @@ class _CardDelegate(QStyledItemDelegate):
         return CELL
 
     def paint(self, painter: QPainter, option, index) -> None:
-        card: DefectCard = index.data(_CardRole)
+        card: DefectCard = index.data(ItemRole)
         theme, rect = self._style.theme, QRectF(option.rect).adjusted(4, 4, -4, -4)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         path = QPainterPath()
         path.addRoundedRect(rect.adjusted(0.5, 0.5, -0.5, -0.5), 7, 7)
         hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
-        chosen = bool(option.state & QStyle.StateFlag.State_Selected)
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
         painter.fillPath(path, theme.color("hover" if hovered else "raised"))
-        painter.setPen(QPen(theme.color("accent" if chosen else "border"), 1.5 if chosen else 1))
+        painter.setPen(QPen(theme.color("accent" if selected else "border"), 1.5 if selected else 1))
         painter.drawPath(path)
         box = QRect(int(rect.x()) + 8, int(rect.y()) + 8, IMAGE.width(), IMAGE.height())
         painter.fillRect(box, theme.color("canvas"))
@@ -211,10 +205,10 @@ class _CardDelegate(QStyledItemDelegate):
             size = pixmap.deviceIndependentSize().toSize()
             left, top = box.x() + (box.width() - size.width()) // 2, box.y() + (box.height() - size.height()) // 2
             painter.drawPixmap(left, top, pixmap)
-        self._write(painter, QRect(box.x(), box.bottom() + 6, box.width(), 42), card, option.fontMetrics)
+        self._draw_text(painter, QRect(box.x(), box.bottom() + 6, box.width(), 42), card, option.fontMetrics)
         painter.restore()
 
-    def _write(self, painter: QPainter, box: QRect, card: DefectCard, metrics) -> None:
+    def _draw_text(self, painter: QPainter, box: QRect, card: DefectCard, metrics) -> None:
         theme, left = self._style.theme, box.x()
         first = QRect(box.x(), box.y(), box.width(), 20)
         if card.color:
@@ -223,9 +217,9 @@ class _CardDelegate(QStyledItemDelegate):
             painter.drawEllipse(QRectF(left, first.center().y() - 4, 9, 9))
             first.setLeft(left + 15)
         painter.setPen(theme.color("text"))
-        elided = metrics.elidedText(card.title, Qt.TextElideMode.ElideMiddle, first.width())
-        painter.drawText(first, Qt.AlignmentFlag.AlignVCenter, elided)
+        text = metrics.elidedText(card.title, Qt.TextElideMode.ElideMiddle, first.width())
+        painter.drawText(first, Qt.AlignmentFlag.AlignVCenter, text)
         painter.setPen(theme.color("muted"))
         second = QRect(left, box.y() + 21, box.width(), 20)
-        elided = metrics.elidedText(card.detail, Qt.TextElideMode.ElideRight, second.width())
-        painter.drawText(second, Qt.AlignmentFlag.AlignVCenter, elided)
+        text = metrics.elidedText(card.detail, Qt.TextElideMode.ElideRight, second.width())
+        painter.drawText(second, Qt.AlignmentFlag.AlignVCenter, text)

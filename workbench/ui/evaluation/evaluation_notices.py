@@ -17,44 +17,44 @@ _ICONS = {"info": ("info", "accent"), "warning": ("warning", "warning"), "proble
 class EvaluationNotices(QWidget):
     """Notices about the source of the images, their influence on training and thresholds, degenerate predictions."""
 
-    def __init__(self, room: RunEvaluation, style: ThemeManager) -> None:
+    def __init__(self, evaluation: RunEvaluation, style: ThemeManager) -> None:
         super().__init__()
-        self._room, self._style = room, style
+        self._evaluation, self._style = evaluation, style
         self._alerts: Sequence[Alert] = ()
         self._shown: tuple[list[tuple[str, str]], Theme | None] = ([], None)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(12, 8, 12, 8)
         self._column.setSpacing(6)
-        room.changed.connect(self._refresh)
+        evaluation.changed.connect(self._refresh)
         style.changed.connect(self._refresh)
         self._refresh()
 
     @property
     def texts(self) -> list[str]:
-        return [text for _, text in self._lines()]
+        return [text for _, text in self._notices()]
 
     def show_alerts(self, alerts: Sequence[Alert]) -> None:
         self._alerts = tuple(alerts)
         self._refresh()
 
     def _refresh(self) -> None:
-        lines, theme = self._lines(), self._style.theme
-        if (lines, theme) == self._shown:
+        notices, theme = self._notices(), self._style.theme
+        if (notices, theme) == self._shown:
             return
-        self._shown = lines, theme
+        self._shown = notices, theme
         while self._column.count():
             widget = self._column.takeAt(0).widget()
             if widget is not None:
                 widget.deleteLater()
-        for kind, text in lines:
-            self._column.addWidget(self._line(kind, text))
-        self.setVisible(bool(lines))
+        for kind, text in notices:
+            self._column.addWidget(self._frame(kind, text))
+        self.setVisible(bool(notices))
 
-    def _lines(self) -> list[tuple[str, str]]:
-        room = self._room
-        if room.stage != "ready":
+    def _notices(self) -> list[tuple[str, str]]:
+        """Return kind and text of each notice."""
+        if self._evaluation.stage != "ready":
             return []
-        return [*(("problem", self._alert(alert)) for alert in self._alerts), self._origin(), *self._others()]
+        return [*(("problem", self._alert(alert)) for alert in self._alerts), self._independence(), *self._data()]
 
     def _alert(self, alert: Alert) -> str:
         return {
@@ -67,67 +67,66 @@ class EvaluationNotices(QWidget):
                 "Raise the threshold or train longer."
             ),
             "every_good_picture": self.tr(
-                "There is a false alarm on every good picture: the model does not tell good from bad here."
+                "Every good image has a false alarm, so the model does not separate good images from defective ones. "
+                "Raise the threshold or train longer."
             ),
             "one_class": self.tr(
-                "The model calls everything by the same class, although there are several: it does not tell them apart."
+                "All predictions have the same class although the images contain several classes. Train longer or "
+                "label more defects of the other classes."
             ),
         }[alert]
 
-    def _origin(self) -> tuple[str, str]:
-        """Return kind and text of the notice on whether the images influenced the training or the operating point."""
-        room = self._room
-        parts = len({each.group for each in room.looked.evidence})
-        many = self.tr("{n} pictures of {parts} parts.").format(
-            n=formatting.number(len(room.looked.evidence)), parts=formatting.number(parts)
+    def _independence(self) -> tuple[str, str]:
+        """Return the notice on whether the images influenced the training or the operating point."""
+        evaluation = self._evaluation
+        images, parts = len(evaluation.looked.evidence), {entry.group for entry in evaluation.looked.evidence}
+        counts = self.tr("{n} images of {parts} parts.").format(
+            n=formatting.number(images), parts=formatting.number(len(parts))
         )
-        if room.chosen is not None and room.split in room.chosen.chosen_on:
+        if evaluation.chosen is not None and evaluation.split in evaluation.chosen.chosen_on:
             text = self.tr("The operating point was chosen on these images, so the metrics are slightly optimistic.")
-            return "warning", f"{many} {text}"
-        if room.moved:
-            text = self.tr("This point is being tried on these very pictures, so its figures are somewhat too good.")
-            return "warning", f"{many} {text}"
-        if room.split == "val":
+            return "warning", f"{counts} {text}"
+        if evaluation.moved:
             text = self.tr(
-                "The training chose its thresholds and its best moment on these pictures, so the figures are somewhat "
-                "too good."
+                "The operating point is being adjusted on these images, so the metrics are slightly optimistic."
             )
-            more = self.tr("Test pictures had no say.") if "test" in room.splits else ""
-            return "warning", " ".join(filter(None, (many, text, more)))
+            return "warning", f"{counts} {text}"
+        if evaluation.split == "val":
+            text = self.tr(
+                "The best checkpoint and the thresholds were chosen on these images, so the metrics are slightly "
+                "optimistic."
+            )
+            more = self.tr("Test images were not used for any choice.") if "test" in evaluation.splits else ""
+            return "warning", " ".join(filter(None, (counts, text, more)))
         text = self.tr("These images were not used in training. Expect similar results on new parts.")
-        moved = self.tr("Choose an operating point on the validation pictures, so that this stays true.")
-        return "info", " ".join(filter(None, (many, text, moved if "val" in room.splits else "")))
+        advice = self.tr("Choose the operating point on validation images; otherwise test metrics become optimistic.")
+        return "info", " ".join(filter(None, (counts, text, advice if "val" in evaluation.splits else "")))
 
-    def _others(self) -> list[tuple[str, str]]:
-        room, found = self._room, []
-        if room.leaks:
+    def _data(self) -> list[tuple[str, str]]:
+        """Return the notices about leaks, changed labels and skipped images."""
+        evaluation, notices = self._evaluation, []
+        if evaluation.leaks:
             text = self.tr(
                 "Data leakage: {n} images show parts that were used in training, so the metrics are too high."
             )
-            found.append(("warning", text.format(n=formatting.number(len(room.leaks)))))
-        if room.looked.changed:
-            text = self.tr("Labels changed since the training: {n}. The present ones are counted.")
-            found.append(("info", text.format(n=formatting.number(room.looked.changed))))
-        if room.looked.skipped:
-            text = self.tr("Pictures that could not be used: {n} ({names})")
-            names = formatting.listed(list(room.looked.skipped)[:3])
-            found.append(("warning", text.format(n=formatting.number(len(room.looked.skipped)), names=names)))
-        return found
+            notices.append(("warning", text.format(n=formatting.number(len(evaluation.leaks)))))
+        if evaluation.looked.changed:
+            text = self.tr("Labels changed since the training: {n}. The current labels are used.")
+            notices.append(("info", text.format(n=formatting.number(evaluation.looked.changed))))
+        if evaluation.looked.skipped:
+            text = self.tr("Skipped images: {n} ({names})")
+            names = formatting.listed(list(evaluation.looked.skipped)[:3])
+            notices.append(("warning", text.format(n=formatting.number(len(evaluation.looked.skipped)), names=names)))
+        return notices
 
-    def _line(self, kind: str, text: str) -> QFrame:
+    def _frame(self, kind: str, text: str) -> QFrame:
         frame = QFrame(objectName="message")
         frame.setProperty("kind", kind)
         row = QHBoxLayout(frame)
         row.setContentsMargins(10, 5, 10, 5)
         row.setSpacing(8)
-        icon = QLabel()
-        icon.setPixmap(self._style.theme.pixmap(*_sized(kind), ratio=self.devicePixelRatioF()))
-        label = QLabel(text, wordWrap=True)
+        icon, (name, role) = QLabel(), _ICONS[kind]
+        icon.setPixmap(self._style.theme.pixmap(name, 16, role, self.devicePixelRatioF()))
         row.addWidget(icon)
-        row.addWidget(label, 1)
+        row.addWidget(QLabel(text, wordWrap=True), 1)
         return frame
-
-
-def _sized(kind: str) -> tuple[str, int, str]:
-    name, role = _ICONS[kind]
-    return name, 16, role

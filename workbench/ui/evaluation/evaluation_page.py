@@ -26,77 +26,79 @@ from workbench.ui.evaluation.verdict_evaluation_page import VerdictEvaluationPag
 from workbench.ui.text import formatting
 from workbench.ui.widgets.theme import ThemeManager
 
-_HIDDEN_WORK = ("Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+Y", "Ctrl+P", "Ctrl+Shift+A", *(f"Alt+{n}" for n in range(1, 10)))
+_HIDDEN_ACTIONS = ("Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+Y", "Ctrl+P", "Ctrl+Shift+A", *(f"Alt+{n}" for n in range(1, 10)))
 
 
 class EvaluationPage(QWidget):
-    """Evaluation page. `left`: the user returns to the image. `chosen`: an image and the region to show."""
+    """Evaluation page. `left`: the user returns to the image. `region_chosen`: an image and the region to show."""
 
     left = Signal()
-    chosen = Signal(str, object)  # key, Rect
+    region_chosen = Signal(str, object)  # key, Rect
 
-    def __init__(self, session: Session, room: RunEvaluation, run_list: RunList, style: ThemeManager) -> None:
+    def __init__(self, session: Session, evaluation: RunEvaluation, run_list: RunList, style: ThemeManager) -> None:
         super().__init__()
         self.setObjectName("review")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._session, self._room, self._run_list, self._style = session, room, run_list, style
-        self.masks = SegmentationEvaluation(room, style)
+        self._session, self._evaluation, self._run_list, self._style = session, evaluation, run_list, style
+        self.segmentation = SegmentationEvaluation(evaluation, style)
         self.verdicts = VerdictEvaluationPage(session, style)
-        self.kinds = QStackedWidget()
-        self.kinds.addWidget(self.masks)
-        self.kinds.addWidget(self.verdicts)
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.segmentation)
+        self.pages.addWidget(self.verdicts)
         self.run: Run | None = None
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(self._head())
-        column.addWidget(self.kinds, 1)
-        self.masks.chosen.connect(self.chosen)
-        self.verdicts.image_wanted.connect(lambda key: self.chosen.emit(key, NOTHING))
-        self.masks.waiting.left.connect(self.left)
-        room.changed.connect(self._changed)
+        column.addWidget(self._header())
+        column.addWidget(self.pages, 1)
+        self.segmentation.region_chosen.connect(self.region_chosen)
+        self.verdicts.image_wanted.connect(lambda key: self.region_chosen.emit(key, NOTHING))
+        self.segmentation.placeholder.left.connect(self.left)
+        evaluation.changed.connect(self._refresh)
         run_list.listed.connect(self._show_runs)
-        session.project_closed.connect(self._closed)
+        session.project_closed.connect(self._project_closed)
         style.changed.connect(self._restyle)
         self._restyle()
-        self._changed()
+        self._refresh()
 
-    def _head(self) -> QWidget:
-        head = QWidget(objectName="header")
-        head.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        row = QHBoxLayout(head)
+    def _header(self) -> QWidget:
+        header = QWidget(objectName="header")
+        header.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        row = QHBoxLayout(header)
         row.setContentsMargins(16, 7, 10, 7)
         row.setSpacing(10)
-        row.addWidget(QLabel(self.tr("Review"), objectName="heading"))
+        row.addWidget(QLabel(self.tr("Evaluation"), objectName="heading"))
         self.runs = QComboBox()
         self.runs.setAccessibleName(self.tr("Run"))
-        self.runs.setToolTip(self.tr("Which run is reviewed"))
+        self.runs.setToolTip(self.tr("Evaluated run"))
         self.runs.setMinimumWidth(210)
         self.runs.activated.connect(self._run_chosen)
         row.addWidget(self.runs)
         self._split = QButtonGroup(self)
         self.splits: dict[str, QPushButton] = {}
-        sides = QHBoxLayout()
-        sides.setSpacing(0)
+        splits = QHBoxLayout()
+        splits.setSpacing(0)
         for name, side in (("val", "left"), ("test", "right")):
             button = QPushButton(checkable=True, objectName=side)
-            button.clicked.connect(lambda _=False, name=name: self._room.choose_split(name))
+            button.clicked.connect(lambda _=False, name=name: self._evaluation.choose_split(name))
             self._split.addButton(button)
             self.splits[name] = button
-            sides.addWidget(button)
-        self.splits["val"].setToolTip(self.tr("Held out from learning; thresholds are chosen on these"))
+            splits.addWidget(button)
+        self.splits["val"].setToolTip(
+            self.tr("Not used to fit the model. Checkpoint and thresholds are chosen on these images.")
+        )
         self.splits["test"].setToolTip(self.tr("Not used for training or any choice. These metrics are unbiased."))
-        row.addLayout(sides)
+        row.addLayout(splits)
         row.addStretch(1)
-        self.again = QPushButton(self.tr("Count anew"))
-        self.again.setToolTip(self.tr("Recalculate after label changes; predictions are reused"))
-        self.again.clicked.connect(self._again)
-        self.back = QPushButton(self.tr("Back to the picture"))
-        self.back.setToolTip(self.tr("Back to the picture (Esc)"))
+        self.recalculate = QPushButton(self.tr("Recalculate"))
+        self.recalculate.setToolTip(self.tr("Recalculate after label changes; predictions are reused"))
+        self.recalculate.clicked.connect(self._recalculate)
+        self.back = QPushButton(self.tr("Back to image"))
+        self.back.setToolTip(self.tr("Back to the image (Esc)"))
         self.back.clicked.connect(self.left)
-        row.addWidget(self.again)
+        row.addWidget(self.recalculate)
         row.addWidget(self.back)
-        return head
+        return header
 
     # --- commands ---------------------------------------------------------------------------------
 
@@ -106,27 +108,27 @@ class EvaluationPage(QWidget):
         if run is None:
             self._show_runs()
             return
-        unset = self.kinds.currentWidget() is self.masks and self._room.stage in ("none", "broken")
-        if self.run is None or run.root != self.run.root or unset:
+        unevaluated = self.pages.currentWidget() is self.segmentation and self._evaluation.stage in ("none", "broken")
+        if self.run is None or run.root != self.run.root or unevaluated:
             self.run = run
             self._show_runs()
-            self._open(run)
-        elif self._room.stale:
-            self._room.refresh()
-        self.masks.gallery.setFocus()
+            self._evaluate(run)
+        elif self._evaluation.stale:
+            self._evaluation.refresh()
+        self.segmentation.browser.gallery.setFocus()
 
-    def _open(self, run: Run) -> None:
+    def _evaluate(self, run: Run) -> None:
         if _model(run) == "resnet":
-            self._room.close()
-            self.kinds.setCurrentWidget(self.verdicts)
+            self._evaluation.close()
+            self.pages.setCurrentWidget(self.verdicts)
             self.verdicts.show_run(run)
         else:
-            self.kinds.setCurrentWidget(self.masks)
-            self._room.open(run)
+            self.pages.setCurrentWidget(self.segmentation)
+            self._evaluation.open(run)
 
-    def _again(self) -> None:
+    def _recalculate(self) -> None:
         if self.run is not None:
-            self._room.refresh()
+            self._evaluation.refresh()
 
     def _run_chosen(self, index: int) -> None:
         project = self._session.project
@@ -143,27 +145,27 @@ class EvaluationPage(QWidget):
 
     # --- events -----------------------------------------------------------------------------------
 
-    def _changed(self) -> None:
-        room = self._room
+    def _refresh(self) -> None:
+        evaluation = self._evaluation
         texts = {"val": self.tr("Validation  {n}"), "test": self.tr("Test  {n}")}
         for name, button in self.splits.items():
-            button.setVisible(bool(room.splits))
-            button.setEnabled(name in room.splits)
-            button.setText(texts[name].format(n=formatting.number(room.splits.get(name, 0))))
-            button.setChecked(name == room.split)
-        self.again.setVisible(room.stage == "ready")
+            button.setVisible(bool(evaluation.splits))
+            button.setEnabled(name in evaluation.splits)
+            button.setText(texts[name].format(n=formatting.number(evaluation.splits.get(name, 0))))
+            button.setChecked(name == evaluation.split)
+        self.recalculate.setVisible(evaluation.stage == "ready")
 
-    def _closed(self) -> None:
+    def _project_closed(self) -> None:
         self.run = None
         self.left.emit()
 
     def _restyle(self) -> None:
         self.back.setIcon(self._style.theme.icon("close", "muted"))
-        self.again.setIcon(self._style.theme.icon("refresh", "muted"))
+        self.recalculate.setIcon(self._style.theme.icon("refresh", "muted"))
 
     def event(self, event: QEvent) -> bool:
-        # Shortcuts that paint, judge or undo would change an image that is not visible.
-        if event.type() == QEvent.Type.ShortcutOverride and _acts_on_the_image(event):
+        # Shortcuts that paint, set a verdict or undo would change an image that is not visible.
+        if event.type() == QEvent.Type.ShortcutOverride and _changes_image(event):
             event.accept()
             return True
         if event.type() == QEvent.Type.KeyPress and event.key() == Qt.Key.Key_Escape:
@@ -172,14 +174,14 @@ class EvaluationPage(QWidget):
         return super().event(event)
 
     def end(self) -> None:
-        self.masks.end()
+        self.segmentation.end()
         self.verdicts.end()
 
 
-def _acts_on_the_image(event: QKeyEvent) -> bool:
+def _changes_image(event: QKeyEvent) -> bool:
     pressed = event.keyCombination().toCombined() & ~Qt.KeyboardModifier.KeypadModifier.value
     if event.modifiers() & (Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier):
-        return any(QKeySequence(keys)[0].toCombined() == pressed for keys in _HIDDEN_WORK)
+        return any(QKeySequence(keys)[0].toCombined() == pressed for keys in _HIDDEN_ACTIONS)
     return not Qt.Key.Key_F1 <= event.key() <= Qt.Key.Key_F35
 
 

@@ -9,13 +9,14 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QTable
 from workbench.core.evaluation.evaluation_summary import EvaluationSummary, Proportion
 from workbench.core.evaluation.image_counts import dice
 from workbench.core.evaluation.stored_predictions import ImageEvaluation, StoredPrediction
-from workbench.core.geometry.drawing import NOTHING, Rect
+from workbench.core.geometry.drawing import NOTHING
 from workbench.session.evaluation_result import EvaluatedImages
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.text import evaluation_texts, formatting
 
 _Index = QModelIndex | QPersistentModelIndex
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_CENTER = Qt.AlignmentFlag.AlignCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -27,7 +28,7 @@ class ClassTable(QTableWidget):
         self.setHorizontalHeaderLabels(
             [
                 "",
-                self.tr("Found"),
+                self.tr("Detected"),
                 self.tr("95% CI"),
                 self.tr("False alarms"),
                 self.tr("Dice"),
@@ -39,13 +40,14 @@ class ClassTable(QTableWidget):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setShowGrid(False)
         self.setObjectName("figures")
-        self.setAccessibleName(self.tr("By class and by size"))
+        self.setAccessibleName(self.tr("Metrics by class and defect size"))
         self.verticalHeader().hide()
         self.verticalHeader().setDefaultSectionSize(26)
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setDefaultAlignment(_RIGHT)
+        header.setMinimumSectionSize(72)
         header.setHighlightSections(False)
 
     def show_figures(
@@ -55,28 +57,30 @@ class ClassTable(QTableWidget):
         for row in figures.classes:
             name, color = classes[row.class_id]
             false = "" if row.false is None else formatting.number(row.false.count)
-            self._add(
+            self._add_row(
                 name, row.found, false, evaluation_texts.score(row.dice), evaluation_texts.score(row.iou), color=color
             )
         for size in figures.sizes:
-            self._add(evaluation_texts.size(size, um_per_pixel), size.found)
+            self._add_row(evaluation_texts.size(size, um_per_pixel), size.found)
         if not figures.sizes and figures.found.total:
             text = self.tr("Too few defects to group by size")
-            self._line([text, "", "", "", "", ""])
+            self._add_texts([text, "", "", "", "", ""])
 
-    def _add(self, name: str, found: Proportion, *rest: str, color: str = "") -> None:
-        known = found.interval is not None
+    def _add_row(self, name: str, detected: Proportion, *rest: str, color: str = "") -> None:
+        known = detected.interval is not None
         number = (
-            self.tr("{hits} of {total}").format(hits=found.hits, total=found.total)
+            self.tr("{hits} of {total}").format(hits=detected.hits, total=detected.total)
             if known
             else evaluation_texts.NOTHING
         )
-        if known and found.digit:
-            number = f"{number}  ({evaluation_texts.share(found)})"
-        between = evaluation_texts.between(found.interval) if found.interval is not None else evaluation_texts.NOTHING
-        self._line([name, number, between, *(rest or ("", "", ""))], color)
+        if known and detected.digit:
+            number = f"{number}  ({evaluation_texts.share(detected)})"
+        interval = (
+            evaluation_texts.between(detected.interval) if detected.interval is not None else evaluation_texts.NOTHING
+        )
+        self._add_texts([name, number, interval, *(rest or ("", "", ""))], color)
 
-    def _line(self, texts: list[str], color: str = "") -> None:
+    def _add_texts(self, texts: list[str], color: str = "") -> None:
         row = self.rowCount()
         self.insertRow(row)
         for column, text in enumerate(texts):
@@ -99,42 +103,42 @@ def _dot(color: str) -> QIcon:
     return QIcon(pixmap)
 
 
-class _Images(QAbstractTableModel):
+class _ImageTableModel(QAbstractTableModel):
     """Table model of the images, worst first until the user sorts by a column."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.rows: list[tuple[StoredPrediction, ImageEvaluation]] = []
-        self._by, self._descending = 3, True
+        self._sort_column, self._descending = 3, True
 
-    def show(self, rows: list[tuple[StoredPrediction, ImageEvaluation]]) -> None:
+    def set_rows(self, rows: list[tuple[StoredPrediction, ImageEvaluation]]) -> None:
         self.beginResetModel()
         self.rows = rows
-        self._order()
+        self._sort_rows()
         self.endResetModel()
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         self.beginResetModel()
-        self._by, self._descending = column, order == Qt.SortOrder.DescendingOrder
-        self._order()
+        self._sort_column, self._descending = column, order == Qt.SortOrder.DescendingOrder
+        self._sort_rows()
         self.endResetModel()
 
-    def _order(self) -> None:
+    def _sort_rows(self) -> None:
         self.rows.sort(key=lambda row: (-row[1].facts.missed, -row[1].facts.false, row[0].key))
-        if self._by >= 0:
-            self.rows.sort(key=lambda row: self._value(row, self._by), reverse=self._descending)
+        if self._sort_column >= 0:
+            self.rows.sort(key=lambda row: self._value(row, self._sort_column), reverse=self._descending)
 
     @staticmethod
     def _value(row: tuple[StoredPrediction, ImageEvaluation], column: int):
-        evidence, facts = row[0], row[1].facts
-        score = dice([facts])
+        prediction, counts = row[0], row[1].facts
+        value = dice([counts])
         values = (
-            evidence.key,
-            evidence.group,
-            len(facts.defects),
-            facts.missed,
-            facts.false,
-            2 if score is None else score,
+            prediction.key,
+            prediction.group,
+            len(counts.defects),
+            counts.missed,
+            counts.false,
+            2 if value is None else value,
         )
         return values[column]
 
@@ -147,7 +151,7 @@ class _Images(QAbstractTableModel):
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole):
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
             return (
-                self.tr("Picture"),
+                self.tr("Image"),
                 self.tr("Part"),
                 self.tr("Defects"),
                 self.tr("Missed"),
@@ -155,37 +159,37 @@ class _Images(QAbstractTableModel):
                 self.tr("Dice"),
             )[section]
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if section >= 2 else _LEFT
+            return _CENTER if section >= 2 else _LEFT  # leaves space for the sort indicator
         return None
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole):
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if index.column() >= 2 else _LEFT
-        evidence, facts = self.rows[index.row()][0], self.rows[index.row()][1].facts
+            return _CENTER if index.column() >= 2 else _LEFT
+        prediction, counts = self.rows[index.row()][0], self.rows[index.row()][1].facts
         if role == Qt.ItemDataRole.ToolTipRole:
-            return evidence.key
+            return prediction.key
         if role != Qt.ItemDataRole.DisplayRole:
             return None
         if index.column() < 2:
-            return (evidence.key, evidence.group)[index.column()]
+            return (prediction.key, prediction.group)[index.column()]
         if index.column() == 5:
             # Dice is undefined for an image without defects and predictions.
-            return evaluation_texts.score(dice([facts]))
-        count = (len(facts.defects), facts.missed, facts.false)[index.column() - 2]
+            return evaluation_texts.score(dice([counts]))
+        count = (len(counts.defects), counts.missed, counts.false)[index.column() - 2]
         return formatting.number(count) if count else evaluation_texts.NOTHING
 
 
 class ImageTableView(QTableView):
-    """Table of the images. `chosen` carries the key of an image, with an empty region."""
+    """Table of the images. `region_chosen` carries the key of an image, with an empty region."""
 
-    chosen = Signal(str, object)  # key, Rect
+    region_chosen = Signal(str, object)  # key, Rect
 
     def __init__(self) -> None:
         super().__init__()
-        self.images = _Images(self)
-        self.setModel(self.images)
+        self._images = _ImageTableModel(self)
+        self.setModel(self._images)
         self.setObjectName("pictures")
-        self.setAccessibleName(self.tr("By picture"))
+        self.setAccessibleName(self.tr("Metrics by image"))
         self.setShowGrid(False)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
@@ -200,10 +204,9 @@ class ImageTableView(QTableView):
         self.activated.connect(self._choose)
         self.doubleClicked.connect(self._choose)
 
-    def show_reviewed(self, room: RunEvaluation, reviewed: EvaluatedImages) -> None:
-        self.images.show(list(zip(room.looked.evidence, reviewed.judgements)))
+    def show_result(self, evaluation: RunEvaluation, result: EvaluatedImages) -> None:
+        self._images.set_rows(list(zip(evaluation.looked.evidence, result.judgements)))
 
     def _choose(self, index: QModelIndex) -> None:
         if index.isValid():
-            box: Rect = NOTHING
-            self.chosen.emit(self.images.rows[index.row()][0].key, box)
+            self.region_chosen.emit(self._images.rows[index.row()][0].key, NOTHING)

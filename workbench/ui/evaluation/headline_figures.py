@@ -1,4 +1,4 @@
-"""Summary of an evaluation: share of defects found, false alarms per image, Dice and IoU."""
+"""Summary of an evaluation: share of detected defects, false alarms per image, Dice and IoU."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class HeadlineFigure(QWidget):
             label.setTextFormat(Qt.TextFormat.PlainText)
             column.addWidget(label)
 
-    def say(self, number: str, detail: str) -> None:
+    def set_value(self, number: str, detail: str) -> None:
         self.number.setText(number)
         self.detail.setText(detail)
         self.setAccessibleName(f"{self.caption.text()}: {number}, {detail}")
@@ -39,43 +39,43 @@ class HeadlineFigures(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(9)
-        self.found = HeadlineFigure(self.tr("Defects found"))
-        self.false = HeadlineFigure(self.tr("False alarms a picture"))
-        self.pixels = HeadlineFigure(self.tr("Dice of the pixels"))
-        self.found.setToolTip(
+        self.recall = HeadlineFigure(self.tr("Recall"))
+        self.false_alarms = HeadlineFigure(self.tr("False alarms per image"))
+        self.dice = HeadlineFigure(self.tr("Dice of all pixels"))
+        self.recall.setToolTip(
             self.tr(
                 "A labeled defect counts as detected if predictions cover at least 10% of it. The interval is "
                 "a Wilson interval."
             )
         )
-        self.false.setToolTip(
+        self.false_alarms.setToolTip(
             self.tr(
                 "Predicted regions that touch no labeled defect. The interval accounts for images of the same "
                 "part being similar."
             )
         )
-        self.pixels.setToolTip(
-            self.tr("Dice and IoU of all pictures together. Good pictures that are left empty earn nothing.")
+        self.dice.setToolTip(
+            self.tr("Dice and IoU over the pixels of all images. Good images without predictions do not count.")
         )
-        for figure in (self.found, self.false, self.pixels):
+        for figure in (self.recall, self.false_alarms, self.dice):
             column.addWidget(figure)
 
     def show_figures(self, figures: EvaluationSummary, class_id: int | None) -> None:
         row = next((row for row in figures.classes if row.class_id == class_id), None)
-        of: EvaluationSummary | ClassSummary = figures if row is None else row
-        self.found.say(evaluation_texts.share(of.found), evaluation_texts.counted(of.found))
-        false = of.false or RatePerImage(0, 0, None)
+        summary: EvaluationSummary | ClassSummary = figures if row is None else row
+        self.recall.set_value(evaluation_texts.share(summary.found), evaluation_texts.counted(summary.found))
+        false = summary.false or RatePerImage(0, 0, None)
         detail = evaluation_texts.rate_counted(false)
         if row is None and figures.good and figures.good < figures.images:
-            good = self.tr("on good pictures {rate}").format(rate=evaluation_texts.rate(figures.false_on_good))
+            good = self.tr("good images: {rate}").format(rate=evaluation_texts.rate(figures.false_on_good))
             detail = f"{detail}; {good}"
-        self.false.say(evaluation_texts.rate(false), detail)
-        detail = f"IoU {evaluation_texts.score(of.iou)}"
+        self.false_alarms.set_value(evaluation_texts.rate(false), detail)
+        detail = f"IoU {evaluation_texts.score(summary.iou)}"
         if row is None and figures.dice_interval:
             low, high = (evaluation_texts.score(edge) for edge in figures.dice_interval)
-            detail += "; " + self.tr("95 % sure of {range}").format(range=f"{low}–{high}")
-        self.pixels.say(evaluation_texts.score(of.dice), detail)
+            detail += "; " + self.tr("95% CI: {range}").format(range=f"{low}–{high}")
+        self.dice.set_value(evaluation_texts.score(summary.dice), detail)
 
-    def wait(self) -> None:
-        for figure in (self.found, self.false, self.pixels):
-            figure.say(NOTHING, "")
+    def clear(self) -> None:
+        for figure in (self.recall, self.false_alarms, self.dice):
+            figure.set_value(NOTHING, "")

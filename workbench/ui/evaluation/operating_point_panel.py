@@ -13,13 +13,13 @@ from workbench.core.evaluation.operating_point_sweep import AREAS
 from workbench.ui.text import evaluation_texts, formatting
 
 RATIOS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000)
-_USUAL = 10.0  # cost of a missed defect in false alarms, until the user changes it
+_DEFAULT_RATIO = 10.0  # cost of a missed defect in false alarms, until the user changes it
 
 
 class OperatingPointPanel(QWidget):
     """Sliders for the operating point of all classes or of the selected one. `moved` carries the new point."""
 
-    moved = Signal(object)  # Point
+    moved = Signal(object)  # OperatingPoint
     cost_moved = Signal(float)
     store_wanted = Signal()
     restore_wanted = Signal()
@@ -27,8 +27,8 @@ class OperatingPointPanel(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._point: OperatingPoint | None = None
-        self._which: list[int] = []
-        self._um: float | None = None
+        self._indices: list[int] = []
+        self._um_per_pixel: float | None = None
         self._build()
 
     def _build(self) -> None:
@@ -40,53 +40,53 @@ class OperatingPointPanel(QWidget):
         grid = QGridLayout()
         grid.setHorizontalSpacing(10)
         grid.setVerticalSpacing(6)
-        self.threshold, self.threshold_says = _slider(5, 100), QLabel()
-        self.area, self.area_says = _slider(0, len(AREAS) - 1), QLabel()
-        for row, (name, slider, says, tip) in enumerate(
+        self.threshold, self.threshold_value = _slider(5, 100), QLabel()
+        self.area, self.area_value = _slider(0, len(AREAS) - 1), QLabel()
+        for row, (name, slider, value, tip) in enumerate(
             (
                 (
                     self.tr("Min. probability"),
                     self.threshold,
-                    self.threshold_says,
+                    self.threshold_value,
                     self.tr(
-                        ("Minimum pixel probability. Higher values give fewer false alarms but more missed defects.")
+                        "Minimum pixel probability. Higher values give fewer false alarms but more missed defects."
                     ),
                 ),
                 (
-                    self.tr("Least size"),
+                    self.tr("Min. area"),
                     self.area,
-                    self.area_says,
-                    self.tr("The least area of a region: smaller ones are dropped"),
+                    self.area_value,
+                    self.tr("Minimum area of a region. Smaller regions are dropped."),
                 ),
             )
         ):
             label = QLabel(name, objectName="muted")
             slider.setToolTip(tip)
             slider.setAccessibleName(name)
-            says.setMinimumWidth(says.fontMetrics().horizontalAdvance("0.00–0.000"))
-            says.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            value.setMinimumWidth(value.fontMetrics().horizontalAdvance("0.00–0.000"))
+            value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             grid.addWidget(label, row, 0)
             grid.addWidget(slider, row, 1)
-            grid.addWidget(says, row, 2)
+            grid.addWidget(value, row, 2)
         grid.setColumnStretch(1, 1)
         column.addLayout(grid)
         column.addSpacing(4)
-        column.addWidget(QLabel(self.tr("What mistakes cost"), objectName="heading"))
-        self.cost_says = QLabel(objectName="muted", wordWrap=True)
+        column.addWidget(QLabel(self.tr("Error cost"), objectName="heading"))
+        self.cost_text = QLabel(objectName="muted", wordWrap=True)
         self.cost = _slider(0, len(RATIOS) - 1)
-        self.cost.setValue(RATIOS.index(_USUAL))
-        self.cost.setAccessibleName(self.tr("What a missed defect costs, in false alarms"))
+        self.cost.setValue(RATIOS.index(_DEFAULT_RATIO))
+        self.cost.setAccessibleName(self.tr("Cost of a missed defect in false alarms"))
         self.cost.setToolTip(self.tr("Moves both sliders to the operating point with the lowest cost on these images"))
         self.total = QLabel(objectName="muted", wordWrap=True)
         self.cheapest = QPushButton(self.tr("Find lowest cost"))
         self.cheapest.setToolTip(self.cost.toolTip())
-        for widget in (self.cost_says, self.cost, self.total, self.cheapest):
+        for widget in (self.cost_text, self.cost, self.total, self.cheapest):
             column.addWidget(widget)
         column.addSpacing(4)
-        self.store = QPushButton(self.tr("Use this operating point"), objectName="primary")
+        self.store = QPushButton(self.tr("Use operating point"), objectName="primary")
         self.store.setToolTip(self.tr("Predictions and exports of this run use this operating point from now on"))
-        self.restore = QPushButton(self.tr("Reset to trained value"))
-        self.restore.setToolTip(self.tr("Back to the point that the training chose"))
+        self.restore = QPushButton(self.tr("Reset"))
+        self.restore.setToolTip(self.tr("Reset to the operating point chosen by the training"))
         self.in_use = QLabel(objectName="muted", wordWrap=True)
         row = QHBoxLayout()
         row.setSpacing(6)
@@ -100,32 +100,32 @@ class OperatingPointPanel(QWidget):
         self.cheapest.clicked.connect(self._cost_moved)
         self.store.clicked.connect(self.store_wanted)
         self.restore.clicked.connect(self.restore_wanted)
-        self._say_cost()
+        self._show_cost()
 
     @property
     def ratio(self) -> float:
         """Cost of a missed defect; a false alarm costs 1."""
         return RATIOS[self.cost.value()]
 
-    def show_point(self, point: OperatingPoint, which: list[int], um_per_pixel: float | None) -> None:
-        """Show a point. which: indices of the classes that the sliders change."""
-        self._point, self._which, self._um = point, which, um_per_pixel
-        middle = sorted(point.thresholds[at] for at in which)[len(which) // 2]
-        area = sorted(point.min_area[at] for at in which)[len(which) // 2]
+    def show_point(self, point: OperatingPoint, indices: list[int], um_per_pixel: float | None) -> None:
+        """Show a point. indices: indices of the classes that the sliders change."""
+        self._point, self._indices, self._um_per_pixel = point, indices, um_per_pixel
+        threshold = sorted(point.thresholds[index] for index in indices)[len(indices) // 2]
+        area = sorted(point.min_area[index] for index in indices)[len(indices) // 2]
         with QSignalBlocker(self.threshold), QSignalBlocker(self.area):
-            self.threshold.setValue(round(100 * middle))
+            self.threshold.setValue(round(100 * threshold))
             self.area.setValue(min(bisect.bisect_left(AREAS, area), len(AREAS) - 1))
-        self.threshold_says.setText(evaluation_texts.threshold(point, which))
-        self.area_says.setText(evaluation_texts.least_area(point, which, um_per_pixel))
+        self.threshold_value.setText(evaluation_texts.threshold(point, indices))
+        self.area_value.setText(evaluation_texts.least_area(point, indices, um_per_pixel))
 
     def show_figures(self, figures: EvaluationSummary | None) -> None:
         """Show the total cost of the errors at this point."""
-        self._say_cost()
+        self._show_cost()
         if figures is None:
             self.total.clear()
             return
         missed, false = figures.found.total - figures.found.hits, figures.false.count
-        text = self.tr("Missed: {missed}. False alarms: {false}. Together they cost {total}.")
+        text = self.tr("Missed: {missed}, false alarms: {false}, cost: {total}")
         total = formatting.number(missed * self.ratio + false, 0 if self.ratio >= 1 else 1)
         self.total.setText(text.format(missed=formatting.number(missed), false=formatting.number(false), total=total))
 
@@ -133,47 +133,47 @@ class OperatingPointPanel(QWidget):
         self.store.setEnabled(can_store)
         self.restore.setEnabled(can_restore)
         if busy:
-            text = self.tr("This run is being trained: its point can be changed when it has ended.")
+            text = self.tr("The run is still training. The operating point can be changed when the training has ended.")
         elif chosen is not None and chosen.chosen_on:
-            text = self.tr("In use is a point that was chosen in review.")
+            text = self.tr("In use: operating point set in the evaluation")
         else:
-            text = self.tr("In use is the point that the training chose.")
+            text = self.tr("In use: operating point chosen by the training")
         self.in_use.setText(text)
 
     def _threshold_moved(self, value: int) -> None:
         if self._point is not None:
             point = self._point
-            for at in self._which:
-                point = point.at(at, threshold=value / 100)
-            self._go(point)
+            for index in self._indices:
+                point = point.at(index, threshold=value / 100)
+            self._move(point)
 
     def _area_moved(self, value: int) -> None:
         if self._point is not None:
             point = self._point
-            for at in self._which:
-                point = point.at(at, area=AREAS[value])
-            self._go(point)
+            for index in self._indices:
+                point = point.at(index, area=AREAS[value])
+            self._move(point)
 
-    def _go(self, point: OperatingPoint) -> None:
-        self.show_point(point, self._which, self._um)
+    def _move(self, point: OperatingPoint) -> None:
+        self.show_point(point, self._indices, self._um_per_pixel)
         self.moved.emit(point)
 
     def _cost_moved(self, _: object = None) -> None:
-        self._say_cost()
+        self._show_cost()
         self.cost_moved.emit(self.ratio)
 
-    def _say_cost(self) -> None:
+    def _show_cost(self) -> None:
         ratio = self.ratio
         if ratio >= 1:
-            text = self.tr("A missed defect costs as much as {n} false alarms")
-            self.cost_says.setText(text.format(n=formatting.number(ratio)))
+            text = self.tr("One missed defect costs as much as {n} false alarms")
+            self.cost_text.setText(text.format(n=formatting.number(ratio)))
         else:
-            text = self.tr("A false alarm costs as much as {n} missed defects")
-            self.cost_says.setText(text.format(n=formatting.number(1 / ratio)))
+            text = self.tr("One false alarm costs as much as {n} missed defects")
+            self.cost_text.setText(text.format(n=formatting.number(1 / ratio)))
 
 
-def _slider(least: int, most: int) -> QSlider:
+def _slider(minimum: int, maximum: int) -> QSlider:
     slider = QSlider(Qt.Orientation.Horizontal)
-    slider.setRange(least, most)
+    slider.setRange(minimum, maximum)
     slider.setPageStep(5)
     return slider

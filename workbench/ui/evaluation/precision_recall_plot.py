@@ -1,70 +1,118 @@
-"""Precision-recall curve, counted in defects, with the present operating point."""
+"""Precision-recall curve, counted in defects, with the current operating point."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
-from PySide6.QtWidgets import QToolTip, QWidget
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal
+from PySide6.QtWidgets import QToolTip
 
 from workbench.core.evaluation.operating_point_sweep import PrecisionRecallCurve
 from workbench.ui.text import formatting
 from workbench.ui.widgets.theme import ThemeManager
+from workbench.ui.widgets.themed_plot import ThemedPlot
 
-_NEAR = 26  # px, distance within which a point of the curve is hit
+_REACH = 26  # px, distance within which a point of the curve is hit
+_STEPS = {Qt.Key.Key_Right: -1, Qt.Key.Key_Down: -1, Qt.Key.Key_Left: 1, Qt.Key.Key_Up: 1}  # in threshold steps
 
 
-class PrecisionRecallPlot(QWidget):
-    """Plot of the curve. `chosen` carries the threshold of the clicked point."""
+class PrecisionRecallPlot(ThemedPlot):
+    """Plot of the curve in percent. Clicks, drags and arrow keys move the operating point along the curve."""
 
-    chosen = Signal(float)
+    threshold_chosen = Signal(float)
 
     def __init__(self, style: ThemeManager) -> None:
         super().__init__()
         self._style = style
         self._curve: PrecisionRecallCurve | None = None
-        self._now: tuple[float, float] | None = None
-        self._hint = ""
+        self._steps: list[int] = []  # thresholds at which precision and recall are defined
+        self._threshold: float | None = None
+        self._dragged = False
         self.setMinimumSize(QSize(230, 150))
-        self.setMouseTracking(True)
-        self.setAccessibleName(self.tr("Precision over recall"))
-        style.changed.connect(self.update)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName(self.tr("Precision-recall curve"))
+        self.item.setRange(xRange=(-5, 105), yRange=(-8, 108), padding=0)
+        self.item.layout.setContentsMargins(0, 4, 8, 6)
+        for side, text in (("bottom", self.tr("Recall, %")), ("left", self.tr("Precision, %"))):
+            axis = self.item.getAxis(side)
+            axis.setTickSpacing(25, 25)
+            axis.setLabel(text)
+        self._line = pg.PlotCurveItem(antialias=True)
+        self._dots = pg.ScatterPlotItem(size=6, antialias=True)
+        self._point = pg.ScatterPlotItem(size=11, antialias=True)
+        for item in (self._line, self._dots, self._point):
+            self.addItem(item)
+        style.changed.connect(self._restyle)
+        self._restyle()
 
     def sizeHint(self) -> QSize:
         return QSize(320, 220)
 
-    def show_curve(self, curve: PrecisionRecallCurve | None, now: tuple[float, float] | None) -> None:
-        """Show a curve. now: recall and precision of the present operating point."""
-        self._curve, self._now = curve, now
-        self.update()
+    def show_curve(self, curve: PrecisionRecallCurve, current: tuple[float, float], threshold: float) -> None:
+        """Show a curve. current: recall and precision, NaN if undefined, of the operating point at `threshold`."""
+        self._curve, self._threshold = curve, threshold
+        self._steps = np.flatnonzero(np.isfinite(curve.precision) & np.isfinite(curve.recall)).tolist()
+        self.show_hint("")
+        x, y = 100 * curve.recall[self._steps], 100 * curve.precision[self._steps]
+        self._line.setData(x, y)
+        self._dots.setData(x, y)
+        known = all(math.isfinite(value) for value in current)
+        self._point.setData(*([[100 * value] for value in current] if known else ([], [])))
 
-    def wait(self, hint: str) -> None:
-        self._curve, self._hint = None, hint
-        self.update()
+    def show_waiting(self, hint: str) -> None:
+        """Remove the curve and show a hint."""
+        self._curve, self._threshold, self._steps = None, None, []
+        for item in (self._line, self._dots, self._point):
+            item.setData([], [])
+        self.show_hint(hint)
 
-    # --- mouse ------------------------------------------------------------------------------------
+    def position_of(self, step: int) -> QPointF:
+        """Return the position in the widget of a point of the curve."""
+        return self.to_widget(100 * self._curve.recall[step], 100 * self._curve.precision[step])
+
+    # --- user input -------------------------------------------------------------------------------
 
     def mousePressEvent(self, event) -> None:
         step = self._nearest(event.position())
-        if step is not None and self._curve is not None and event.button() == Qt.MouseButton.LeftButton:
-            self.chosen.emit(float(self._curve.thresholds[step]))
+        self._dragged = step is not None and event.button() == Qt.MouseButton.LeftButton
+        if self._dragged:
+            self._choose(step)
+        event.accept()
 
     def mouseMoveEvent(self, event) -> None:
+        if self._dragged:
+            self._choose(self._nearest(event.position(), math.inf))
+            return
         near = self._nearest(event.position()) is not None
-        self.setCursor(Qt.CursorShape.PointingHandCursor if near else Qt.CursorShape.ArrowCursor)
+        self.viewport().setCursor(Qt.CursorShape.PointingHandCursor if near else Qt.CursorShape.ArrowCursor)
 
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip:
-            step = self._nearest(QPointF(event.pos()))
-            QToolTip.showText(event.globalPos(), self._tip(step) if step is not None else "", self)
-            return True
-        return super().event(event)
+    def mouseReleaseEvent(self, event) -> None:
+        self._dragged = False
+        event.accept()
 
-    def _tip(self, step: int) -> str:
+    def wheelEvent(self, event) -> None:
+        event.ignore()
+
+    def keyPressEvent(self, event) -> None:
+        offset = _STEPS.get(Qt.Key(event.key()))
+        if offset is None or not self._steps:
+            event.ignore()
+            return
+        index = int(np.argmin(np.abs(self._curve.thresholds[self._steps] - self._threshold))) + offset
+        self._choose(self._steps[min(max(index, 0), len(self._steps) - 1)])
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        if event.type() != QEvent.Type.ToolTip:
+            return super().viewportEvent(event)
+        step = self._nearest(QPointF(event.pos()))
+        QToolTip.showText(event.globalPos(), self.tip(step) if step is not None else "", self)
+        return True
+
+    def tip(self, step: int) -> str:
+        """Return the values at a point of the curve."""
         curve = self._curve
-        assert curve is not None
         text = self.tr("Threshold {threshold}: recall {recall}, precision {precision}, {false} false alarms per image")
         return text.format(
             threshold=formatting.number(curve.thresholds[step], 2),
@@ -73,78 +121,41 @@ class PrecisionRecallPlot(QWidget):
             false=formatting.number(curve.false[step], 2),
         )
 
-    def _nearest(self, position: QPointF) -> int | None:
-        if self._curve is None:
-            return None
-        best, found = _NEAR, None
-        for step in np.flatnonzero(np.isfinite(self._curve.precision) & np.isfinite(self._curve.recall)).tolist():
-            at = self._at(self._curve.recall[step], self._curve.precision[step])
-            away = math.hypot(at.x() - position.x(), at.y() - position.y())
-            if away < best:
-                best, found = away, step
-        return found
+    def _choose(self, step: int | None) -> None:
+        if step is None or self._curve is None:
+            return
+        threshold = float(self._curve.thresholds[step])
+        if threshold != self._threshold:
+            self._threshold = threshold
+            self.threshold_chosen.emit(threshold)
 
-    # --- drawing ----------------------------------------------------------------------------------
+    def _nearest(self, position: QPointF, reach: float = _REACH) -> int | None:
+        """Return the nearest point of the curve within `reach` pixels."""
+        distances = [
+            (math.hypot(*(self.position_of(step) - position).toTuple()), -index, step)
+            for index, step in enumerate(self._steps)
+        ]
+        distance, _, step = min(distances, default=(math.inf, 0, 0))
+        return step if distance < reach else None
 
-    def _box(self) -> QRectF:
-        return QRectF(44, 10, max(10, self.width() - 58), max(10, self.height() - 48))
+    # --- colors -----------------------------------------------------------------------------------
 
-    def _at(self, recall: float, precision: float) -> QPointF:
-        box = self._box()
-        return QPointF(box.left() + recall * box.width(), box.bottom() - precision * box.height())
+    def focusInEvent(self, event) -> None:
+        super().focusInEvent(event)
+        self._restyle()
 
-    def paintEvent(self, event) -> None:
-        painter = QPainter(self)
-        try:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            self._draw_axes(painter)
-            if self._curve is None:
-                painter.setPen(self._style.theme.color("muted"))
-                painter.drawText(self._box(), Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self._hint)
-            else:
-                self._draw_curve(painter, self._curve)
-        finally:
-            painter.end()
+    def focusOutEvent(self, event) -> None:
+        super().focusOutEvent(event)
+        self._restyle()
 
-    def _draw_axes(self, painter: QPainter) -> None:
-        theme, box = self._style.theme, self._box()
-        painter.setFont(self.font())
-        for share in (0.0, 0.25, 0.5, 0.75, 1.0):
-            painter.setPen(QPen(theme.color("grid"), 1))
-            at = self._at(share, share)
-            painter.drawLine(QPointF(box.left(), at.y()), QPointF(box.right(), at.y()))
-            painter.drawLine(QPointF(at.x(), box.top()), QPointF(at.x(), box.bottom()))
-            painter.setPen(theme.color("muted"))
-            text = formatting.number(100 * share)
-            painter.drawText(QRectF(0, at.y() - 9, box.left() - 6, 18), _RIGHT, text)
-            painter.drawText(QRectF(at.x() - 20, box.bottom() + 3, 40, 16), Qt.AlignmentFlag.AlignCenter, text)
-        below = QRectF(box.left(), box.bottom() + 19, box.width(), 18)
-        painter.drawText(below, Qt.AlignmentFlag.AlignCenter, self.tr("Recall, %"))
-        painter.save()
-        painter.translate(9, box.center().y())
-        painter.rotate(-90)
-        painter.drawText(
-            QRectF(-box.height() / 2, -9, box.height(), 18), Qt.AlignmentFlag.AlignCenter, self.tr("Precision, %")
-        )
-        painter.restore()
-
-    def _draw_curve(self, painter: QPainter, curve: PrecisionRecallCurve) -> None:
+    def _restyle(self) -> None:
         theme = self._style.theme
-        known = np.flatnonzero(np.isfinite(curve.precision) & np.isfinite(curve.recall)).tolist()
-        line = QPolygonF([self._at(curve.recall[step], curve.precision[step]) for step in known])
-        painter.setPen(QPen(theme.color("curve_1"), 1.6))
-        painter.drawPolyline(line)
-        painter.setBrush(theme.color("panel"))
-        for step in range(line.count()):
-            painter.drawEllipse(line.at(step), 2.6, 2.6)
-        if self._now is not None and all(math.isfinite(value) for value in self._now):
-            halo = QColor(theme.color("curve_2"))
-            halo.setAlpha(70)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(halo)
-            painter.drawEllipse(self._at(*self._now), 9, 9)
-            painter.setBrush(theme.color("curve_2"))
-            painter.drawEllipse(self._at(*self._now), 4.5, 4.5)
-
-
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        self.set_colors(theme)
+        self.item.showGrid(x=True, y=True, alpha=0.25)
+        self._line.setPen(pg.mkPen(theme.color("curve_1"), width=1.6))
+        self._dots.setPen(pg.mkPen(theme.color("curve_1"), width=1.4))
+        self._dots.setBrush(theme.color("panel"))
+        self._point.setBrush(theme.color("curve_2"))
+        self._point.setPen(
+            pg.mkPen(theme.color("text" if self.hasFocus() else "curve_2", 255 if self.hasFocus() else 80), width=4)
+        )

@@ -21,7 +21,7 @@ class RejectOption(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._review: VerdictEvaluation | None = None
+        self._evaluation: VerdictEvaluation | None = None
         self._stored = 0.0
         self._writable = False
         grid = QGridLayout(self)
@@ -36,66 +36,68 @@ class RejectOption(QWidget):
         label.setBuddy(self.slider)
         self.value = QLabel()
         self.value.setMinimumWidth(56)
-        self.none_left = QPushButton(self.tr("Leave no error"))
-        self.none_left.setToolTip(self.tr("The lowest probability at which these pictures get no wrong verdict"))
-        self.none_left.clicked.connect(lambda: self.set_least(self._review.threshold_for(0)))
+        self.no_errors = QPushButton(self.tr("Avoid all errors"))
+        self.no_errors.setToolTip(self.tr("Lowest probability at which no given verdict is wrong on these images"))
+        self.no_errors.clicked.connect(lambda: self.set_minimum(self._evaluation.threshold_for(0)))
         self.off = QPushButton(self.tr("Off"))
-        self.off.setToolTip(self.tr("Every picture gets a verdict"))
-        self.off.clicked.connect(lambda: self.set_least(0.0))
-        self.store = QPushButton(self.tr("Keep with this run"), objectName="primary")
-        self.store.setToolTip(self.tr("Predictions and exports of this run then say “unsure” below it"))
-        self.store.clicked.connect(lambda: self.store_wanted.emit(self.least))
-        self.says = QLabel(wordWrap=True)
-        self.says.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        for column, widget in enumerate((label, self.slider, self.value, self.none_left, self.off, self.store)):
+        self.off.setToolTip(self.tr("Give a verdict for every image"))
+        self.off.clicked.connect(lambda: self.set_minimum(0.0))
+        self.store = QPushButton(self.tr("Save with run"), objectName="primary")
+        self.store.setToolTip(self.tr("Predictions and exports of this run are “unsure” below this probability"))
+        self.store.clicked.connect(lambda: self.store_wanted.emit(self.minimum))
+        self.effect = QLabel(wordWrap=True)
+        self.effect.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        for column, widget in enumerate((label, self.slider, self.value, self.no_errors, self.off, self.store)):
             grid.addWidget(widget, 0, column)
         grid.setColumnStretch(1, 1)
-        grid.addWidget(self.says, 1, 0, 1, 6)
-        self.slider.valueChanged.connect(self._moved)
-        self.slider.setAccessibleName(self.tr("Least probability of a verdict"))
+        grid.addWidget(self.effect, 1, 0, 1, 6)
+        self.slider.valueChanged.connect(self._slider_moved)
+        self.slider.setAccessibleName(self.tr("Minimum probability of a verdict"))
 
     @property
-    def least(self) -> float:
+    def minimum(self) -> float:
+        """Shown reject probability."""
         return self.slider.value() / _STEPS
 
-    def set_least(self, least: float) -> None:
-        self.slider.setValue(round(least * _STEPS))
+    def set_minimum(self, minimum: float) -> None:
+        self.slider.setValue(round(minimum * _STEPS))
 
-    def show_review(self, review: VerdictEvaluation | None, stored: float, writable: bool) -> None:
+    def show_evaluation(self, evaluation: VerdictEvaluation | None, stored: float, writable: bool) -> None:
         """Show an evaluation. stored: reject probability of the run."""
-        self._review, self._stored, self._writable = review, stored, writable
+        self._evaluation, self._stored, self._writable = evaluation, stored, writable
         self._refresh()
 
-    def _moved(self) -> None:
+    def _slider_moved(self) -> None:
         self._refresh()
-        self.moved.emit(self.least)
+        self.moved.emit(self.minimum)
 
     def _refresh(self) -> None:
-        review = self._review
-        possible = review is not None and bool(review.images)
-        for widget in (self.slider, self.none_left, self.off):
+        evaluation = self._evaluation
+        possible = evaluation is not None and bool(evaluation.images)
+        for widget in (self.slider, self.no_errors, self.off):
             widget.setEnabled(possible)
         changed = round(self._stored * _STEPS) != self.slider.value()
         self.store.setEnabled(possible and self._writable and changed)
-        self.value.setText(formatting.percent(self.least, 1) if self.least else self.tr("off"))
-        self.says.setText(self._words(review) if possible else "")
+        self.value.setText(formatting.percent(self.minimum, 1) if self.minimum else self.tr("Off"))
+        self.effect.setText(self._effect(evaluation) if possible else "")
 
-    def _words(self, review: VerdictEvaluation) -> str:
-        band = review.band(self.least)
+    def _effect(self, evaluation: VerdictEvaluation) -> str:
+        band = evaluation.band(self.minimum)
         if not band.unsure:
-            text = self.tr("All {n} pictures get a verdict; {left} of them are wrong.")
-            says = text.format(n=band.images, left=band.left)
+            effect = self.tr("All {n} images get a verdict, {left} of them wrong.").format(
+                n=band.images, left=band.left
+            )
         elif not band.given:
-            says = self.tr("All {n} pictures are unsure: a person must look at every one.").format(n=band.images)
+            effect = self.tr("All {n} images are unsure and need manual inspection.").format(n=band.images)
         else:
             share = formatting.percent(band.unsure / band.images)
             text = self.tr(
                 "{unsure} of {n} images ({share}) need manual inspection; {caught} of them would have been wrong."
             )
-            says = text.format(unsure=band.unsure, n=band.images, share=share, caught=band.caught)
+            effect = text.format(unsure=band.unsure, n=band.images, share=share, caught=band.caught)
             low, high = wilson(band.left, band.given) or (0.0, 1.0)
-            text = self.tr("Of the other {given}, {left} are wrong ({interval} of such pictures).")
-            says += " " + text.format(given=band.given, left=band.left, interval=interval(low, high, 1))
+            text = self.tr("Of the other {given} images, {left} are wrong (95% CI: {interval}).")
+            effect += " " + text.format(given=band.given, left=band.left, interval=interval(low, high, 1))
         if round(self._stored * _STEPS) == self.slider.value() and self._stored:
-            says += " " + self.tr("This is kept with the run.")
-        return says
+            effect += " " + self.tr("This value is saved with the run.")
+        return effect

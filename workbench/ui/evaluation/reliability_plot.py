@@ -2,104 +2,92 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPen
-from PySide6.QtWidgets import QSizePolicy, QWidget
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QSizePolicy
 
 from workbench.core.evaluation.verdict_evaluation import CalibrationBin
 from workbench.ui.text import formatting
 from workbench.ui.widgets.theme import ThemeManager
+from workbench.ui.widgets.themed_plot import ThemedPlot
 
-_SIDES = (46, 8, 10, 36)  # px: left, top, right, bottom margin
 
-
-class ReliabilityPlot(QWidget):
-    """Plot with one point per bin, sized by its number of images, with the confidence interval of the share."""
+class ReliabilityPlot(ThemedPlot):
+    """Plot in percent with one point per bin, sized by its number of images, and the confidence interval."""
 
     def __init__(self, style: ThemeManager) -> None:
         super().__init__()
         self._style = style
-        self._bins: list[CalibrationBin] = []
-        self._low = 0.0
-        self._least = 0.0
+        self._low = 0.0  # start of both axes
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(QSize(210, 150))
         self.setMaximumSize(QSize(560, 340))
-        self.setAccessibleName(self.tr("Reliability: how probable a verdict was, and how often it was right"))
-        style.changed.connect(self.update)
+        self.setAccessibleName(self.tr("Reliability diagram: predicted probability and share of correct verdicts"))
+        self.item.layout.setContentsMargins(0, 4, 8, 6)
+        for side, text in (("bottom", self.tr("Probability, %")), ("left", self.tr("Correct, %"))):
+            self.item.getAxis(side).setLabel(text)
+        self._diagonal = pg.PlotCurveItem([0, 100], [0, 100], antialias=True)
+        self._rejected = pg.LinearRegionItem(movable=False)
+        self._intervals = pg.ErrorBarItem(x=np.zeros(0), y=np.zeros(0), top=np.zeros(0), bottom=np.zeros(0))
+        self._points = pg.ScatterPlotItem(pen=None, antialias=True, hoverable=True, hoverPen=pg.mkPen("w"), tip=None)
+        for item in (self._rejected, self._diagonal, self._intervals, self._points):
+            self.addItem(item, ignoreBounds=True)
+        self._rejected.hide()
+        style.changed.connect(self._restyle)
+        self._restyle()
 
     def sizeHint(self) -> QSize:
         return QSize(280, 210)
+
+    def wheelEvent(self, event) -> None:
+        event.ignore()
 
     def show_bins(self, bins: list[CalibrationBin], verdicts: int) -> None:
         """Show bins. verdicts: number of verdicts.
 
         With two, the top probability is never below 0.5, so the axes start there.
         """
-        self._bins = bins
-        self._low = 0.5 if verdicts == 2 else 0.0
-        self.update()
+        self._low = 50.0 if verdicts == 2 else 0.0
+        margin = 0.05 * (100 - self._low)
+        span = (self._low - margin, 100 + margin)
+        self.item.setRange(xRange=span, yRange=span, padding=0)
+        for side in ("left", "bottom"):
+            spacing = 10 if self._low else 20
+            self.item.getAxis(side).setTickSpacing(spacing, spacing)
+        x, y = ([100 * getattr(entry, name) for entry in bins] for name in ("sure", "share"))
+        low, high = ([100 * entry.interval[edge] for entry in bins] for edge in (0, 1))
+        self._intervals.setData(
+            x=np.array(x), y=np.array(y), top=np.subtract(high, y), bottom=np.subtract(y, low), beam=0.0
+        )
+        largest = max((entry.images for entry in bins), default=1)
+        sizes = [5 + 9 * (entry.images / largest) ** 0.5 for entry in bins]
+        self._points.setData(x, y, size=sizes, data=bins)
+        self._points.opts["tip"] = lambda x, y, data: self.tip(data)
 
-    def show_least(self, least: float) -> None:
+    def tip(self, entry: CalibrationBin) -> str:
+        """Return the values of a bin."""
+        text = self.tr("Mean probability {probability}: {right} of {n} images correct ({share})")
+        return text.format(
+            probability=formatting.percent(entry.sure),
+            right=entry.right,
+            n=entry.images,
+            share=formatting.percent(entry.share),
+        )
+
+    def show_minimum(self, minimum: float) -> None:
         """Show the reject probability, below which no verdict is given."""
-        self._least = least
-        self.update()
+        self._rejected.setRegion((-100, 100 * minimum))
+        self._rejected.setVisible(100 * minimum > self._low)
 
-    def paintEvent(self, event) -> None:
+    def _restyle(self) -> None:
         theme = self._style.theme
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        left, top, right, bottom = _SIDES
-        box = QRectF(left, top, self.width() - left - right, self.height() - top - bottom)
-        painter.fillRect(box, theme.color("base"))
-        self._draw_axes(painter, box)
-        if self._least > self._low:
-            painter.fillRect(
-                QRectF(box.topLeft(), QPointF(self._x(box, self._least), box.bottom())), theme.color("warning", 40)
-            )
-            x = self._x(box, self._least)
-            painter.setPen(QPen(theme.color("warning"), 1.5))
-            painter.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
-        painter.setPen(QPen(theme.color("muted"), 1, Qt.PenStyle.DashLine))
-        painter.drawLine(self._point(box, self._low, self._low), self._point(box, 1, 1))
-        most = max((one.images for one in self._bins), default=1)
-        for one in self._bins:
-            middle = self._point(box, one.sure, one.share)
-            painter.setPen(QPen(theme.color("curve_1", 150), 1.5))
-            painter.drawLine(
-                self._point(box, one.sure, max(self._low, one.interval[0])), self._point(box, one.sure, one.interval[1])
-            )
-            radius = 2.5 + 4.5 * (one.images / most) ** 0.5
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(theme.color("curve_1"))
-            painter.drawEllipse(middle, radius, radius)
-        painter.end()
-
-    def _draw_axes(self, painter: QPainter, box: QRectF) -> None:
-        theme = self._style.theme
-        for step in range(5):
-            value = self._low + (1 - self._low) * step / 4
-            x, y = self._x(box, value), self._y(box, value)
-            painter.setPen(QPen(theme.color("grid"), 1))
-            painter.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
-            painter.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
-            if step % 2 == 0:
-                painter.setPen(theme.color("muted"))
-                text = formatting.percent(value)
-                end = Qt.AlignmentFlag.AlignRight if step == 4 else Qt.AlignmentFlag.AlignHCenter
-                place = QRectF(x - 40, box.bottom() + 3, 40 if step == 4 else 80, 15)
-                painter.drawText(place, end, text)
-                beside = QRectF(0, y - 8, box.left() - 4, 16)
-                painter.drawText(beside, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
-        painter.setPen(theme.color("muted"))
-        under = QRectF(0, box.bottom() + 18, self.width(), 17)
-        painter.drawText(under, Qt.AlignmentFlag.AlignCenter, self.tr("how sure it is → how often right ↑"))
-
-    def _x(self, box: QRectF, value: float) -> float:
-        return box.left() + box.width() * (value - self._low) / (1 - self._low)
-
-    def _y(self, box: QRectF, value: float) -> float:
-        return box.bottom() - box.height() * (max(value, self._low) - self._low) / (1 - self._low)
-
-    def _point(self, box: QRectF, x: float, y: float) -> QPointF:
-        return QPointF(self._x(box, x), self._y(box, y))
+        self.set_colors(theme)
+        self.item.showGrid(x=True, y=True, alpha=0.25)
+        self._diagonal.setPen(pg.mkPen(theme.color("muted"), width=1, style=Qt.PenStyle.DashLine))
+        self._rejected.setBrush(theme.color("warning", 40))
+        for line in self._rejected.lines:
+            line.setPen(pg.mkPen(theme.color("warning"), width=1.5))
+        self._intervals.setData(pen=pg.mkPen(theme.color("curve_1", 150), width=2))
+        self._points.setBrush(theme.color("curve_1"))

@@ -1,51 +1,83 @@
-"""Gallery of images with labeled verdict, predicted verdict and probability."""
+"""Gallery of images with labeled verdict, predicted verdict and probability, and the choice of what it shows."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QModelIndex, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPainterPath, QPen
-from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QHBoxLayout,
+    QLabel,
+    QListView,
+    QPushButton,
+    QStyle,
+    QStyledItemDelegate,
+    QVBoxLayout,
+    QWidget,
+)
 
-from workbench.core.evaluation.verdict_evaluation import PredictedVerdict
+from workbench.core.evaluation.verdict_evaluation import PredictedVerdict, VerdictEvaluation
 from workbench.ui.images.thumbnail_provider import ThumbnailProvider
 from workbench.ui.text import formatting
+from workbench.ui.widgets.list_model import ItemRole, ListModel
 from workbench.ui.widgets.theme import ThemeManager
 
 _EDGE = 104  # px, side of a thumbnail
 CELL = QSize(_EDGE + 44, _EDGE + 46)
-JudgedRole = Qt.ItemDataRole.UserRole
 
 
-class _GalleryModel(QAbstractListModel):
-    def __init__(self, gallery: VerdictGallery) -> None:
-        super().__init__(gallery)
-        self._gallery = gallery
-        self.images: list[PredictedVerdict] = []
-        self.names: tuple[str, ...] = ()
+class VerdictGallery(QListView):
+    """Thumbnails in the given order. `image_chosen` is emitted with the key of an image on a click or Enter."""
 
-    def rowCount(self, parent: QModelIndex | None = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(self.images)
+    image_chosen = Signal(str)
 
-    def data(self, index: QModelIndex, role: int = Qt.ItemDataRole.DisplayRole):
-        if not index.isValid():
-            return None
-        one = self.images[index.row()]
-        if role == JudgedRole:
-            return one
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return f"{one.key}: {self.says(one)}"
-        if role == Qt.ItemDataRole.ToolTipRole:
-            shares = sorted(zip(one.probabilities, self.names), reverse=True)
-            return "\n".join([one.key, *(f"{name}  {formatting.percent(share, 1)}" for share, name in shares)])
-        return None
+    def __init__(self, thumbnails: ThumbnailProvider, style: ThemeManager) -> None:
+        super().__init__()
+        self.thumbnails = thumbnails
+        self.names: tuple[str, ...] = ()  # verdicts of the model
+        self._images: ListModel[PredictedVerdict] = ListModel(
+            {
+                Qt.ItemDataRole.DisplayRole: self._text,
+                Qt.ItemDataRole.AccessibleTextRole: self._text,
+                Qt.ItemDataRole.ToolTipRole: self._tip,
+            },
+            self,
+        )
+        self.setModel(self._images)
+        self.setItemDelegate(_VerdictDelegate(self, style))
+        self.setViewMode(QListView.ViewMode.IconMode)
+        self.setResizeMode(QListView.ResizeMode.Adjust)
+        self.setMovement(QListView.Movement.Static)
+        self.setGridSize(CELL)
+        self.setUniformItemSizes(True)
+        self.setMouseTracking(True)
+        self.setMinimumHeight(CELL.height() + 4)
+        self.setAccessibleName(self.tr("Images"))
+        self.clicked.connect(self._choose)
+        self.activated.connect(self._choose)
+        thumbnails.arrived.connect(lambda _: self.viewport().update())
+        style.changed.connect(self.viewport().update)
 
-    def says(self, one: PredictedVerdict) -> str:
-        return f"{self.names[one.said]} {formatting.percent(one.sure)}"
+    def show_images(self, names: tuple[str, ...], images: list[PredictedVerdict]) -> None:
+        """Show images. names: verdicts of the model."""
+        self.names = names
+        self._images.set_items(images)
 
-    def show(self, names: tuple[str, ...], images: list[PredictedVerdict]) -> None:
-        self.beginResetModel()
-        self.names, self.images = names, images
-        self.endResetModel()
+    @property
+    def keys(self) -> list[str]:
+        return [image.key for image in self._images.items]
+
+    def _text(self, image: PredictedVerdict) -> str:
+        return f"{image.key}: {self.names[image.said]} {formatting.percent(image.sure)}"
+
+    def _tip(self, image: PredictedVerdict) -> str:
+        shares = sorted(zip(image.probabilities, self.names), reverse=True)
+        return "\n".join([image.key, *(f"{name}  {formatting.percent(share, 1)}" for share, name in shares)])
+
+    def _choose(self, index: QModelIndex) -> None:
+        image = index.data(ItemRole)
+        if image is not None:
+            self.image_chosen.emit(image.key)
 
 
 class _VerdictDelegate(QStyledItemDelegate):
@@ -57,7 +89,7 @@ class _VerdictDelegate(QStyledItemDelegate):
         return CELL
 
     def paint(self, painter: QPainter, option, index) -> None:
-        one: PredictedVerdict = index.data(JudgedRole)
+        image: PredictedVerdict = index.data(ItemRole)
         theme, rect, metrics = self._style.theme, option.rect.adjusted(3, 3, -3, -3), option.fontMetrics
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -71,62 +103,105 @@ class _VerdictDelegate(QStyledItemDelegate):
             painter.setPen(QPen(theme.color("accent"), 1.5))
             painter.drawPath(path)
         box = QRect(rect.x() + 5, rect.y() + 5, rect.width() - 10, _EDGE - 6)
-        pixmap = self._gallery.thumbnails.get(one.key)
+        pixmap = self._gallery.thumbnails.get(image.key)
         painter.fillRect(box, theme.color("canvas"))
         if pixmap is not None and not pixmap.isNull():
-            shown = pixmap.size().scaled(box.size(), Qt.AspectRatioMode.KeepAspectRatio)
-            target = QRect(0, 0, shown.width(), shown.height())
+            size = pixmap.size().scaled(box.size(), Qt.AspectRatioMode.KeepAspectRatio)
+            target = QRect(0, 0, size.width(), size.height())
             target.moveCenter(box.center())
             painter.drawPixmap(target, pixmap)
-        right = self._gallery.model_of.names[one.said] == one.truth
-        lines = QRect(box.x() + 2, box.bottom() + 3, box.width() - 4, metrics.height())
-        share = formatting.percent(one.sure)
-        room = lines.width() - metrics.horizontalAdvance(share) - 6
-        said = metrics.elidedText(self._gallery.model_of.names[one.said], Qt.TextElideMode.ElideRight, room)
-        painter.setPen(theme.color("success" if right else "danger"))
-        painter.drawText(lines, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, said)
+        verdict = self._gallery.names[image.said]
+        correct = verdict == image.truth
+        line = QRect(box.x() + 2, box.bottom() + 3, box.width() - 4, metrics.height())
+        share = formatting.percent(image.sure)
+        width = line.width() - metrics.horizontalAdvance(share) - 6
+        painter.setPen(theme.color("success" if correct else "danger"))
+        text = metrics.elidedText(verdict, Qt.TextElideMode.ElideRight, width)
+        painter.drawText(line, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
         painter.setPen(theme.color("text"))
-        painter.drawText(lines, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, share)
+        painter.drawText(line, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, share)
         painter.setPen(theme.color("muted"))
-        name = one.key.rpartition("/")[2]
-        text = name if right else self.tr("label: {name}").format(name=one.truth)
-        text = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, lines.width())
-        painter.drawText(lines.translated(0, metrics.height() + 1), Qt.AlignmentFlag.AlignVCenter, text)
+        text = image.key.rpartition("/")[2] if correct else self.tr("Label: {name}").format(name=image.truth)
+        text = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, line.width())
+        painter.drawText(line.translated(0, metrics.height() + 1), Qt.AlignmentFlag.AlignVCenter, text)
         painter.restore()
 
 
-class VerdictGallery(QListView):
-    """Thumbnails in the given order. `wanted` is emitted with the key of an image on a click or Enter."""
+class VerdictBrowser(QWidget):
+    """Gallery of the errors, of the unsure images, or of one cell of the confusion matrix."""
 
-    wanted = Signal(str)
+    image_chosen = Signal(str)
+    list_chosen = Signal()  # the user chose the errors or the unsure images
 
     def __init__(self, thumbnails: ThumbnailProvider, style: ThemeManager) -> None:
         super().__init__()
-        self.thumbnails = thumbnails
-        self.model_of = _GalleryModel(self)
-        self.setModel(self.model_of)
-        self.setItemDelegate(_VerdictDelegate(self, style))
-        self.setViewMode(QListView.ViewMode.IconMode)
-        self.setResizeMode(QListView.ResizeMode.Adjust)
-        self.setMovement(QListView.Movement.Static)
-        self.setGridSize(CELL)
-        self.setUniformItemSizes(True)
-        self.setMouseTracking(True)
-        self.setMinimumHeight(CELL.height() + 4)
-        self.setAccessibleName(self.tr("Pictures of the chosen cell"))
-        self.clicked.connect(self._tell)
-        self.activated.connect(self._tell)
-        thumbnails.arrived.connect(lambda _: self.viewport().update())
-        style.changed.connect(self.viewport().update)
+        self._evaluation: VerdictEvaluation | None = None
+        self._minimum = 0.0
+        self._cell: tuple[str, str] | None = None
+        self.heading = QLabel(objectName="heading")
+        self.errors = QPushButton(self.tr("Errors"), objectName="left", checkable=True, checked=True)
+        self.errors.setToolTip(self.tr("Wrong verdicts, highest probability first"))
+        self.unsure = QPushButton(self.tr("Unsure"), objectName="right", checkable=True)
+        self.unsure.setToolTip(self.tr("Images below the minimum probability, lowest probability first"))
+        self._lists = QButtonGroup(self)
+        self.gallery = VerdictGallery(thumbnails, style)
+        row = QHBoxLayout()
+        row.setSpacing(0)
+        row.addWidget(self.heading, 1)
+        for button in (self.errors, self.unsure):
+            self._lists.addButton(button)
+            button.clicked.connect(self._choose_list)
+            row.addWidget(button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addLayout(row)
+        column.addWidget(self.gallery, 1)
+        self.gallery.image_chosen.connect(self.image_chosen)
 
-    def show_images(self, names: tuple[str, ...], images: list[PredictedVerdict]) -> None:
-        self.model_of.show(names, images)
+    def show_evaluation(self, evaluation: VerdictEvaluation | None, minimum: float) -> None:
+        """Show images of an evaluation. minimum: reject probability."""
+        self._evaluation, self._minimum = evaluation, minimum
+        self._refresh()
 
-    @property
-    def keys(self) -> list[str]:
-        return [one.key for one in self.model_of.images]
+    def set_minimum(self, minimum: float) -> None:
+        self._minimum = minimum
+        if self.unsure.isChecked():
+            self._refresh()
 
-    def _tell(self, index: QModelIndex) -> None:
-        one = index.data(JudgedRole)
-        if one is not None:
-            self.wanted.emit(one.key)
+    def show_cell(self, truth: str, predicted: str) -> None:
+        """Show the images of a cell of the confusion matrix."""
+        self._cell = (truth, predicted)
+        self._lists.setExclusive(False)
+        for button in (self.errors, self.unsure):
+            button.setChecked(False)
+        self._lists.setExclusive(True)
+        self._refresh()
+
+    def _choose_list(self) -> None:
+        self._cell = None
+        self.list_chosen.emit()
+        self._refresh()
+
+    def _refresh(self) -> None:
+        evaluation = self._evaluation
+        if evaluation is None:
+            self.heading.clear()
+            self.gallery.show_images((), [])
+            return
+        if self._cell is not None:
+            truth, predicted = self._cell
+            images = evaluation.cell(truth, predicted)
+            text = self.tr("Labeled {label}, predicted {predicted}: {n}").format(
+                label=truth, predicted=predicted, n=len(images)
+            )
+        elif self.unsure.isChecked():
+            images = evaluation.unsure(self._minimum)
+            text = self.tr("Below {minimum}, lowest probability first: {n}").format(
+                minimum=formatting.percent(self._minimum, 1), n=len(images)
+            )
+        else:
+            images = evaluation.mistakes()
+            text = self.tr("Errors, highest probability first: {n}").format(n=len(images))
+        self.heading.setText(text)
+        self.gallery.show_images(evaluation.names, images)

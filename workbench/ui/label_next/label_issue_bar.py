@@ -1,4 +1,4 @@
-"""Doubts of the open image, shown over the canvas with answers that also have keys."""
+"""Suspected label errors of the current image, shown over the canvas with buttons that also have shortcuts."""
 
 from __future__ import annotations
 
@@ -11,90 +11,90 @@ from workbench.session.label_issue_review import LabelIssueReview
 from workbench.session.session import Session
 from workbench.ui.text import label_next_texts
 
-_FOOT, _SIDE, _WIDEST = 14, 12, 760  # logical pixels
+_BOTTOM, _SIDE, _MAX_WIDTH = 14, 12, 760  # logical pixels
 
 
 class LabelIssueBar(QFrame):
-    """Bar over `ground`; hidden if nothing is in doubt."""
+    """Bar over the widget `canvas`; hidden if there is no suspected label error."""
 
-    def __init__(self, session: Session, errors: LabelIssueReview, ground: QWidget) -> None:
-        super().__init__(ground)
+    def __init__(self, session: Session, issues: LabelIssueReview, canvas: QWidget) -> None:
+        super().__init__(canvas)
         self.setObjectName("message")
         self.setProperty("kind", "warning")
-        self._session, self._errors = session, errors
-        self._avoided: QRect | None = None
-        self.says = QLabel(objectName="says", wordWrap=True)
-        self.how = QLabel(objectName="muted", wordWrap=True)
-        for label in (self.says, self.how):
+        self._session, self._issues = session, issues
+        self._kept_free: QRect | None = None
+        self.text = QLabel(objectName="says", wordWrap=True)
+        self.certainty = QLabel(objectName="muted", wordWrap=True)
+        for label in (self.text, self.certainty):
             label.setTextFormat(Qt.TextFormat.PlainText)  # names of classes are user input
-        self.take = QPushButton(objectName="primary")
-        self.take.setToolTip(self.tr("Correct the doubted label as the model says"))
-        self.right = QPushButton(self.tr("Label is right (K)"))
-        self.right.setToolTip(self.tr("Keep the label; this place is not doubted again"))
-        self.step = QPushButton()
-        self.step.setToolTip(self.tr("To the next doubted place of this picture"))
-        self.take.clicked.connect(errors.accept_model)
-        self.right.clicked.connect(errors.keep_label)
-        self.step.clicked.connect(lambda: errors.step(1))
+        self.accept = QPushButton(objectName="primary")
+        self.accept.setToolTip(self.tr("Replace the label by the prediction"))
+        self.keep = QPushButton(self.tr("Keep my label (K)"))
+        self.keep.setToolTip(self.tr("Keep the label and do not flag this region again"))
+        self.next = QPushButton()
+        self.next.setToolTip(self.tr("Go to the next flagged region of this image"))
+        self.accept.clicked.connect(issues.accept_model)
+        self.keep.clicked.connect(issues.keep_label)
+        self.next.clicked.connect(lambda: issues.step(1))
         texts = QVBoxLayout()
         texts.setSpacing(1)
-        texts.addWidget(self.says)
-        texts.addWidget(self.how)
+        texts.addWidget(self.text)
+        texts.addWidget(self.certainty)
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 8, 10, 8)
         row.setSpacing(8)
         row.addLayout(texts, 1)
-        for button in (self.take, self.right, self.step):
+        for button in (self.accept, self.keep, self.next):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # the canvas keeps the keyboard focus
             row.addWidget(button, 0, Qt.AlignmentFlag.AlignVCenter)
-        ground.installEventFilter(self)
-        errors.changed.connect(self.refresh)
+        canvas.installEventFilter(self)
+        issues.changed.connect(self.refresh)
         self.refresh()
 
     def refresh(self) -> None:
-        issue = self._errors.issue
+        issue = self._issues.issue
         self.setVisible(issue is not None)
         if issue is None:
             return
-        project, issues = self._session.project, self._errors.issues
+        project, count = self._session.project, len(self._issues.issues)
         names = {info.id: info.name for info in project.classes} if project is not None else {}
         row = self._session.rows.get(self._session.key or "")
         good = row is not None and not row.counts
-        self.says.setText(label_next_texts.reason_text(issue_reason(issue, names, good=good)))
-        self.how.setText(label_next_texts.certainty_text(issue))
-        self.step.setText(self.tr("{n} of {count} (J)").format(n=self._errors.place + 1, count=len(issues)))
-        self.take.setText(self._taking(issue, names))
-        self.step.setVisible(len(issues) > 1)
-        for button in (self.take, self.right):
-            button.setEnabled(self._errors.possible())
-        self._lie()
+        self.text.setText(label_next_texts.reason_text(issue_reason(issue, names, good=good)))
+        self.certainty.setText(label_next_texts.certainty_text(issue))
+        self.next.setText(self.tr("{n} of {count} (J)").format(n=self._issues.place + 1, count=count))
+        self.accept.setText(self._accept_text(issue, names))
+        self.next.setVisible(count > 1)
+        for button in (self.accept, self.keep):
+            button.setEnabled(self._issues.possible())
+        self._place()
 
-    def _taking(self, issue: LabelIssue, names: dict[int, str]) -> str:
+    def _accept_text(self, issue: LabelIssue, names: dict[int, str]) -> str:
         if issue.kind == "missing":
-            return self.tr("Add it (Y)")
+            return self.tr("Add region (Y)")
         if issue.kind == "extra":
-            return self.tr("Remove it (Y)")
-        said = issue.said if issue.kind == "verdict" else names.get(issue.class_id, str(issue.class_id))
-        return self.tr("Make it {name} (Y)").format(name=said)
+            return self.tr("Remove region (Y)")
+        name = issue.said if issue.kind == "verdict" else names.get(issue.class_id, str(issue.class_id))
+        return self.tr("Change to {name} (Y)").format(name=name)
 
     def eventFilter(self, watched, event) -> bool:
         if event.type() == QEvent.Type.Resize and watched is self.parent():
-            self._lie()
+            self._place()
         return super().eventFilter(watched, event)
 
-    def avoid(self, area: QRect | None) -> None:
-        """Move the bar so that this part of the ground, if any, stays visible."""
-        self._avoided = area
-        self._lie()
+    def keep_free(self, area: QRect | None) -> None:
+        """Move the bar so that this part of the canvas, if any, stays visible."""
+        self._kept_free = area
+        self._place()
 
-    def _lie(self) -> None:
-        ground = self.parentWidget()
-        if ground is None or not self.isVisible():
+    def _place(self) -> None:
+        canvas = self.parentWidget()
+        if canvas is None or not self.isVisible():
             return
-        width = min(_WIDEST, ground.width() - 2 * _SIDE)
+        width = min(_MAX_WIDTH, canvas.width() - 2 * _SIDE)
         height = self.heightForWidth(width) if self.hasHeightForWidth() else self.sizeHint().height()
-        box = QRect((ground.width() - width) // 2, ground.height() - height - _FOOT, width, height)
-        if self._avoided is not None and self._avoided.intersects(box):
-            box.moveTop(_FOOT)
+        box = QRect((canvas.width() - width) // 2, canvas.height() - height - _BOTTOM, width, height)
+        if self._kept_free is not None and self._kept_free.intersects(box):
+            box.moveTop(_BOTTOM)
         self.setGeometry(box)
         self.raise_()

@@ -1,4 +1,4 @@
-"""Dashed frame around a region of the label that is in doubt."""
+"""Dashed frame around the region of a suspected label error."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QLabel, QPushButton, QSlider, QWidget
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QPushButton, QSlider, QWidget
 
 from workbench.session.reference_comparison import ReferenceComparison
 from workbench.ui.canvas.layers.canvas_layers import MaskStyle
@@ -13,10 +13,11 @@ from workbench.ui.canvas.layers.prediction_layer import PredictionStyle
 from workbench.ui.canvas.scene_view import SceneView
 from workbench.ui.predictions.prediction_display import PredictionDisplay
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay
+from workbench.ui.widgets.elided_label import ElidedLabel
 
 
 class LayersPanel(QWidget):
-    """Panel for visibility, opacity and style of labels and predictions, and the difference from the good sample."""
+    """Panel for labels, predictions and the difference from the reference image: visibility, opacity and style."""
 
     def __init__(
         self,
@@ -34,14 +35,14 @@ class LayersPanel(QWidget):
         self.labels = _LayerRow(
             self.tr("Labels"),
             self.tr("Show or hide the labels (H)"),
-            self.tr("How strongly labels are shown"),
+            self.tr("Opacity of labels"),
             view.label_style,
             self._apply,
         )
         self.predictions = _LayerRow(
             self.tr("Predictions"),
             self.tr("Show or hide the predictions (Shift+H)"),
-            self.tr("How strongly predictions are shown"),
+            self.tr("Opacity of predictions"),
             view.prediction_style,
             self._apply,
         )
@@ -49,7 +50,7 @@ class LayersPanel(QWidget):
             grid.addWidget(row.check, i, 0)
             grid.addWidget(row.slider, i, 1)
         self.look = PredictionDisplay(view.prediction_style, overlay, self._apply)
-        self.look.mode_changed.connect(self._follow_mode)
+        self.look.mode_changed.connect(self._mode_changed)
         grid.addWidget(self.look, 2, 0, 1, 2)
         grid.setColumnStretch(1, 1)
         self._add_difference(grid)
@@ -58,34 +59,35 @@ class LayersPanel(QWidget):
         comparison = self._comparison
         self.difference = _LayerRow(
             self.tr("Difference"),
-            self.tr("Show what differs from the good sample (Ctrl+D)"),
-            self.tr("How strongly the difference is shown"),
+            self.tr("Show differences from the reference image (Ctrl+D)"),
+            self.tr("Opacity of the difference"),
             self._view.heat_style,
             self._view.update,
         )
         self.difference.check.toggled.connect(comparison.switch)
-        self.sample = QLabel(objectName="muted", textFormat=Qt.TextFormat.PlainText)
-        self.choose = QPushButton(self.tr("Use this one"))
+        self.reference = ElidedLabel(Qt.TextElideMode.ElideMiddle, tip=False)
+        self.reference.setObjectName("muted")
+        self.choose = QPushButton(self.tr("Use current image"))
         self.choose.setToolTip(self.tr("Use the current image as the defect-free reference image"))
         self.choose.clicked.connect(comparison.choose)
         row = QHBoxLayout()
         row.setSpacing(6)
-        row.addWidget(self.sample, 1)
+        row.addWidget(self.reference, 1)
         row.addWidget(self.choose)
         grid.addWidget(self.difference.check, 3, 0)
         grid.addWidget(self.difference.slider, 3, 1)
         grid.addLayout(row, 4, 0, 1, 2)
-        comparison.changed.connect(self._name_sample)
+        comparison.changed.connect(self._show_reference)
         comparison.switched.connect(self.difference.check.setChecked)
         comparison.compared.connect(self._view.show_difference)
-        self._view.image_changed.connect(self._name_sample)
-        self._name_sample()
+        self._view.image_changed.connect(self._show_reference)
+        self._show_reference()
 
-    def _name_sample(self) -> None:
+    def _show_reference(self) -> None:
         name = self._comparison.sample
-        text = self.tr("No good sample") if name is None else name.rpartition("/")[2]
-        self.sample.setText(self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, 106))
-        self.sample.setToolTip(name or self.tr("A picture of a part without defects, of the same size"))
+        text = self.tr("No reference image") if name is None else name.rpartition("/")[2]
+        self.reference.set_text(text)
+        self.reference.setToolTip(name or self.tr("Image of a part without defects, of the same size"))
         self.choose.setEnabled(self._view.image is not None)
         self.difference.check.setEnabled(self._comparison.possible())
 
@@ -102,7 +104,7 @@ class LayersPanel(QWidget):
     def set_opacity(self, labels: float) -> None:
         self.labels.slider.setValue(round(100 * labels))
 
-    def _follow_mode(self) -> None:
+    def _mode_changed(self) -> None:
         """Update the opacity, which differs per mode."""
         self.predictions.slider.setValue(round(100 * self._view.prediction_style.opacity))
 
@@ -114,31 +116,31 @@ class _LayerRow:
     """Controls of one layer: visibility box and opacity slider."""
 
     def __init__(
-        self, name: str, tip: str, fade_tip: str, style: MaskStyle | PredictionStyle, apply: Callable[[], None]
+        self, name: str, tip: str, opacity_tip: str, style: MaskStyle | PredictionStyle, apply: Callable[[], None]
     ) -> None:
         self.check = QCheckBox(name, checked=style.visible)
         self.check.setToolTip(tip)
         self.slider = _slider(1, 100)
         self.slider.setValue(round(100 * style.opacity))
-        self.slider.setToolTip(fade_tip)
-        self.slider.setAccessibleName(fade_tip)
+        self.slider.setToolTip(opacity_tip)
+        self.slider.setAccessibleName(opacity_tip)
         self.slider.setEnabled(style.visible)
 
-        def show(on: bool) -> None:
+        def set_visible(on: bool) -> None:
             style.visible = on
             self.slider.setEnabled(on)
             apply()
 
-        def fade(value: int) -> None:
+        def set_opacity(value: int) -> None:
             style.opacity = value / 100
             apply()
 
-        self.check.toggled.connect(show)
-        self.slider.valueChanged.connect(fade)
+        self.check.toggled.connect(set_visible)
+        self.slider.valueChanged.connect(set_opacity)
 
 
-def _slider(least: int, most: int) -> QSlider:
+def _slider(minimum: int, maximum: int) -> QSlider:
     slider = QSlider(Qt.Orientation.Horizontal)
-    slider.setRange(least, most)
+    slider.setRange(minimum, maximum)
     slider.setMinimumWidth(60)
     return slider

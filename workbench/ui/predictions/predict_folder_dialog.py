@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QModelIndex, Qt, QUrl
+from PySide6.QtCore import QModelIndex, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -32,100 +32,142 @@ from workbench.ui.predictions.predict_results import ResultPreview, ResultsModel
 from workbench.ui.text import formatting
 
 
-class PredictFolderDialog(QDialog):
-    """Non-modal dialog for a folder prediction. models: folders of the runs and exports that are offered."""
+class PredictFolderForm(QWidget):
+    """Fields for model, images, results folder and options. models: folders of the offered runs and exports."""
 
-    def __init__(self, models: Sequence[Path], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(self.tr("Predict a folder"))
-        self.resize(900, 640)
-        self.work = FolderPrediction(self)
-        self._began = 0.0
-        self._first = self._skipped = 0
-        column = QVBoxLayout(self)
-        column.setContentsMargins(22, 18, 22, 16)
-        column.setSpacing(12)
-        column.addLayout(self._make_form(models))
-        column.addLayout(self._make_progress())
-        column.addWidget(self._make_results(), 1)
-        column.addLayout(self._make_buttons())
-        self.work.began.connect(self._show_total)
-        self.work.looked.connect(self._add)
-        self.work.ended.connect(self._end)
-        self.work.failed.connect(self._fail)
-        self.work.state_changed.connect(self._refresh)
-        for field in (self.images, self.out):
-            field.textChanged.connect(self._refresh)
-        self.watch.toggled.connect(self._refresh)
-        self.model.editTextChanged.connect(self._refresh)
-        self._refresh()
-        (self.images if self.model.currentText() else self.model).setFocus()
+    changed = Signal()
 
-    # --- construction ----------------------------------------------------------------------------
-
-    def _make_form(self, models: Sequence[Path]) -> QFormLayout:
+    def __init__(self, models: Sequence[Path]) -> None:
+        super().__init__()
         self.model = QComboBox(editable=True)
         self.model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         for path in models:
             self.model.addItem(str(path))
-        self.model.lineEdit().setPlaceholderText(self.tr("A folder that was exported"))
-        self.images = QLineEdit(placeholderText=self.tr("The folder is searched with all below it"))
-        self.out = QLineEdit(placeholderText=self.tr("Masks, overlays, regions.csv and results.json are written here"))
-        self.overlays = QCheckBox(self.tr("Draw &overlays"), checked=True)
-        self.go_on = QCheckBox(self.tr("&Skip images that already have results"))
+        self.model.lineEdit().setPlaceholderText(self.tr("Folder of a run or an export"))
+        self.images = QLineEdit(placeholderText=self.tr("Subfolders are included"))
+        self.out = QLineEdit(placeholderText=self.tr("For masks, overlays, regions.csv and results.json"))
+        self.overlays = QCheckBox(self.tr("Save &overlays"), checked=True)
+        self.skip_existing = QCheckBox(self.tr("&Skip images that already have results"))
         self.watch = QCheckBox(self.tr("&Watch folder"))
-        self.watch.setToolTip(self.tr("Looks at each picture that comes into the folder, until it is stopped"))
-        self._choices: list[QWidget] = [self.model, self.images, self.out, self.overlays, self.go_on, self.watch]
-        form = QFormLayout()
+        self.watch.setToolTip(self.tr("Predict new images in the folder until stopped"))
+        self.overlays.setToolTip(self.tr("Save each image with its predictions drawn on it"))
+        form = QFormLayout(self)
+        form.setContentsMargins(0, 0, 0, 0)
         form.setHorizontalSpacing(14)
         form.setVerticalSpacing(9)
-        rows = (
-            (self.tr("&Model"), self.model, self.tr("A run or an export")),
-            (self.tr("&Pictures"), self.images, self.tr("The folder of pictures to look at")),
-            (self.tr("&Results"), self.out, self.tr("The folder that the results are written to")),
-        )
-        for name, field, tip in rows:
+        for name, field, tip in (
+            (self.tr("&Model"), self.model, self.tr("Folder of a run or an export")),
+            (self.tr("&Images"), self.images, self.tr("Folder of the images to predict")),
+            (self.tr("&Results"), self.out, self.tr("Folder for the results")),
+        ):
             label = QLabel(name)
             label.setBuddy(field)
+            label.setMinimumHeight(field.sizeHint().height())  # centers the label vertically beside its field
             field.setToolTip(tip)
             field.setAccessibleName(tip)
             button = QPushButton(self.tr("Browse…"))
             button.setToolTip(tip)
             button.setAutoDefault(False)
-            self._choices.append(button)
-            label.setMinimumHeight(field.sizeHint().height())  # centers the label vertically beside its field
             button.clicked.connect(lambda _=False, field=field, tip=tip: self._browse(field, tip))
             line = QHBoxLayout()
             line.setSpacing(6)
             line.addWidget(field, 1)
             line.addWidget(button)
             form.addRow(label, line)
-        boxes = QHBoxLayout()
-        boxes.setSpacing(22)
-        boxes.addWidget(self.overlays)
-        boxes.addWidget(self.go_on)
-        boxes.addWidget(self.watch)
-        boxes.addStretch(1)
-        form.addRow("", boxes)
-        return form
+        options = QHBoxLayout()
+        options.setSpacing(22)
+        for box in (self.overlays, self.skip_existing, self.watch):
+            options.addWidget(box)
+        options.addStretch(1)
+        form.addRow("", options)
+        for line_edit in (self.images, self.out):
+            line_edit.textChanged.connect(self._refresh)
+        self.watch.toggled.connect(self._refresh)
+        self.model.editTextChanged.connect(self._refresh)
+        self._refresh()
+
+    @property
+    def results_folder(self) -> Path:
+        return Path(self.out.text().strip()).expanduser()
+
+    def request(self) -> FolderRequest:
+        return FolderRequest(
+            Path(self.model.currentText().strip()).expanduser(),
+            Path(self.images.text().strip()).expanduser(),
+            self.results_folder,
+            overlays=self.overlays.isChecked(),
+            go_on=self.skip_existing.isEnabled() and self.skip_existing.isChecked(),
+            watch=self.watch.isChecked(),
+        )
+
+    def is_complete(self) -> bool:
+        return all((self.model.currentText().strip(), self.images.text().strip(), self.out.text().strip()))
+
+    def _refresh(self) -> None:
+        begun = bool(self.out.text().strip()) and (self.results_folder / LEDGER_FILE).is_file()
+        self.skip_existing.setEnabled(begun and not self.watch.isChecked())  # watching always keeps earlier results
+        self.changed.emit()
+
+    def changeEvent(self, event) -> None:
+        super().changeEvent(event)
+        if event.type() == event.Type.EnabledChange and self.isEnabled():
+            self._refresh()  # there may be results now
+
+    def _browse(self, field: QWidget, title: str) -> None:
+        current = field.currentText() if isinstance(field, QComboBox) else field.text()
+        folder = QFileDialog.getExistingDirectory(self, title, current or str(Path.home()))
+        if folder and isinstance(field, QComboBox):
+            field.setEditText(folder)
+        elif folder:
+            field.setText(folder)
+            if field is self.images and not self.out.text().strip():
+                self.out.setText(f"{folder.rstrip('/')}-results")
+
+
+class PredictFolderDialog(QDialog):
+    """Non-modal dialog for a folder prediction. models: folders of the runs and exports that are offered."""
+
+    def __init__(self, models: Sequence[Path], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Predict folder"))
+        self.resize(900, 640)
+        self.work = FolderPrediction(self)
+        self._start_time = 0.0
+        self._first = self._skipped = 0
+        self.form = PredictFolderForm(models)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(22, 18, 22, 16)
+        column.setSpacing(12)
+        column.addWidget(self.form)
+        column.addLayout(self._make_progress())
+        column.addWidget(self._make_results(), 1)
+        column.addLayout(self._make_buttons())
+        self.work.began.connect(self._show_total)
+        self.work.looked.connect(self._add)
+        self.work.ended.connect(self._show_end)
+        self.work.failed.connect(self._show_failure)
+        self.work.state_changed.connect(self._refresh)
+        self.form.changed.connect(self._refresh)
+        self._refresh()
+        (self.form.images if self.form.model.currentText() else self.form.model).setFocus()
 
     def _make_progress(self) -> QVBoxLayout:
         self.bar = QProgressBar(textVisible=False)
-        self.said = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.said.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.status.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         column = QVBoxLayout()
         column.setSpacing(6)
         column.addWidget(self.bar)
-        column.addWidget(self.said)
+        column.addWidget(self.status)
         return column
 
     def _make_results(self) -> QSplitter:
-        self.found = ResultsModel(self)
+        self.results = ResultsModel(self)
         self.table = QTableView(showGrid=False, cornerButtonEnabled=False)
-        self.table.setModel(self.found)
+        self.table.setModel(self.results)
         self.table.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
         self.table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
-        self.table.setAccessibleName(self.tr("What was found"))
+        self.table.setAccessibleName(self.tr("Results"))
         self.table.setTabKeyNavigation(False)
         self.table.setWordWrap(False)
         self.table.verticalHeader().hide()
@@ -137,7 +179,7 @@ class PredictFolderDialog(QDialog):
             header.resizeSection(section, width)
         self.table.activated.connect(self._open)
         self.table.selectionModel().currentRowChanged.connect(self._preview)
-        self.preview = ResultPreview(self.tr("Choose a picture in the table to see it; Enter opens it."))
+        self.preview = ResultPreview(self.tr("Select an image in the table to preview it. Press Enter to open it."))
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.addWidget(self.table)
         splitter.addWidget(self.preview)
@@ -147,66 +189,42 @@ class PredictFolderDialog(QDialog):
 
     def _make_buttons(self) -> QHBoxLayout:
         row = QHBoxLayout()
-        self.show_results = QPushButton(self.tr("Show the folder of results"), objectName="link")
-        self.show_results.clicked.connect(lambda: self._open_path(Path(self.out.text().strip()).expanduser()))
+        self.show_results = QPushButton(self.tr("Open results folder"), objectName="link")
+        self.show_results.clicked.connect(lambda: _open_path(self.form.results_folder))
         self.show_results.hide()
-        self.leave = QPushButton(self.tr("Close"))
-        self.leave.clicked.connect(self.close)
-        self.go = QPushButton(objectName="primary")
-        self.go.setDefault(True)
-        self.go.clicked.connect(self._start)
+        close = QPushButton(self.tr("Close"))
+        close.clicked.connect(self.close)
+        self.start_button = QPushButton(objectName="primary")
+        self.start_button.setDefault(True)
+        self.start_button.clicked.connect(self._start)
         row.addWidget(self.show_results)
         row.addStretch(1)
-        row.addWidget(self.leave)
-        row.addWidget(self.go)
+        row.addWidget(close)
+        row.addWidget(self.start_button)
         return row
 
     # --- commands --------------------------------------------------------------------------------
 
-    def request(self) -> FolderRequest:
-        out = Path(self.out.text().strip()).expanduser()
-        return FolderRequest(
-            Path(self.model.currentText().strip()).expanduser(),
-            Path(self.images.text().strip()).expanduser(),
-            out,
-            overlays=self.overlays.isChecked(),
-            go_on=self.go_on.isEnabled() and self.go_on.isChecked(),
-            watch=self.watch.isChecked(),
-        )
-
     def _start(self) -> None:
         if self.work.running:
             self.work.cancel()
-            self.go.setEnabled(False)
-            self.said.setText(self.tr("Stopping…"))
+            self.start_button.setEnabled(False)
+            self.status.setText(self.tr("Stopping…"))
             return
-        self.found.clear()
+        self.results.clear()
         self.show_results.hide()
         self._first = self._skipped = 0
         self.bar.setRange(0, 0)
-        self.said.setText(self.tr("Loading the model and looking for pictures…"))
-        self.work.start(self.request())
-
-    def _browse(self, field: QWidget, title: str) -> None:
-        now = field.currentText() if isinstance(field, QComboBox) else field.text()
-        folder = QFileDialog.getExistingDirectory(self, title, now or str(Path.home()))
-        if folder and isinstance(field, QComboBox):
-            field.setEditText(folder)
-        elif folder:
-            field.setText(folder)
-            if field is self.images and not self.out.text().strip():
-                self.out.setText(f"{folder.rstrip('/')}-results")
+        self.status.setText(self.tr("Loading the model and listing images…"))
+        self.work.start(self.form.request())
 
     def _open(self, index: QModelIndex) -> None:
         if index.isValid():
-            self._open_path(self.found.rows[index.row()].shown)
-
-    def _open_path(self, path: Path) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(path.absolute())))
+            _open_path(self.results.rows[index.row()].shown)
 
     def _preview(self, index: QModelIndex) -> None:
         if index.isValid():
-            self.preview.show_file(self.found.rows[index.row()].shown)
+            self.preview.show_file(self.results.rows[index.row()].shown)
 
     def done(self, result: int) -> None:
         """Stop the prediction however the dialog is closed. Results written so far are kept."""
@@ -218,62 +236,60 @@ class PredictFolderDialog(QDialog):
 
     def _show_total(self, total: int) -> None:
         self.bar.setRange(0, total)
-        self._began = time.monotonic()
+        self._start_time = time.monotonic()
         if not total:
-            self.said.setText(self.tr("Waiting for pictures in {folder}…").format(folder=self.images.text().strip()))
+            folder = self.form.images.text().strip()
+            self.status.setText(self.tr("Waiting for images in {folder}…").format(folder=folder))
 
-    def _add(self, looked: ImagePredicted) -> None:
-        self._first = self._first or looked.number  # images before this number were done in an earlier prediction
-        self._skipped += bool(looked.why)
-        bottom = self.table.verticalScrollBar()
-        follows = bottom.value() == bottom.maximum()
-        self.found.add(looked)
-        if follows and not self.table.currentIndex().isValid():
+    def _add(self, entry: ImagePredicted) -> None:
+        self._first = self._first or entry.number  # images before this number were done in an earlier prediction
+        self._skipped += bool(entry.why)
+        scroll_bar = self.table.verticalScrollBar()
+        at_end = scroll_bar.value() == scroll_bar.maximum()
+        self.results.add(entry)
+        if at_end and not self.table.currentIndex().isValid():
             self.table.scrollToBottom()
-            if not looked.total:
-                self.preview.show_file(looked.shown)  # while a folder is watched, the preview follows the newest image
-        if not looked.total:
-            text = self.tr("Waiting for more: {done} pictures, {skipped} skipped")
-            self.said.setText(text.format(done=looked.number - self._skipped, skipped=self._skipped))
+            if not entry.total:
+                self.preview.show_file(entry.shown)  # while a folder is watched, the preview follows the newest image
+        if not entry.total:
+            text = self.tr("Watching the folder: {done} images done, {skipped} skipped")
+            self.status.setText(text.format(done=entry.number - self._skipped, skipped=self._skipped))
             return
-        self.bar.setValue(looked.number)
-        done = looked.number - self._first + 1
-        left = (time.monotonic() - self._began) / done * (looked.total - looked.number)
-        text = self.tr("{done} of {total} pictures, about {left} left")
-        self.said.setText(text.format(done=looked.number, total=looked.total, left=formatting.duration(left)))
+        self.bar.setValue(entry.number)
+        done = entry.number - self._first + 1
+        left = (time.monotonic() - self._start_time) / done * (entry.total - entry.number)
+        text = self.tr("{done} of {total} images, about {left} left")
+        self.status.setText(text.format(done=entry.number, total=entry.total, left=formatting.duration(left)))
 
-    def _end(self, ended: FolderSummary) -> None:
+    def _show_end(self, summary: FolderSummary) -> None:
         self.bar.setRange(0, 1)
-        self.bar.setValue(int(ended.whole))
-        facts = {"done": ended.images, "skipped": ended.skipped, "path": ended.out}
-        if ended.whole:
-            text = self.tr("Done: {done} pictures, {skipped} skipped. The results are in {path}")
+        self.bar.setValue(int(summary.whole))
+        if summary.whole:
+            text = self.tr("{done} images done, {skipped} skipped. Results are saved in {path}.")
         else:
             text = self.tr(
                 "Stopped. {done} images done, {skipped} skipped. Results are kept; select “Skip "
                 "images that already have results” to continue."
             )
-            self.go_on.setChecked(True)
-        self.said.setText(text.format(**facts))
+            self.form.skip_existing.setChecked(True)
+        self.status.setText(text.format(done=summary.images, skipped=summary.skipped, path=summary.out))
         self.show_results.show()
-        if self.found.rows and not self.table.currentIndex().isValid():
+        if self.results.rows and not self.table.currentIndex().isValid():
             self.table.selectRow(0)
 
-    def _fail(self, problem: Exception) -> None:
+    def _show_failure(self, problem: Exception) -> None:
         self.bar.setRange(0, 1)
         self.bar.setValue(0)
-        self.said.setText(" ".join(filter(None, formatting.problem_text(problem))))
+        self.status.setText(" ".join(filter(None, formatting.problem_text(problem))))
 
     def _refresh(self) -> None:
         running = self.work.running
-        out = self.out.text().strip()
-        for field in self._choices:
-            field.setEnabled(not running)
-        if not running:
-            begun = bool(out) and (Path(out).expanduser() / LEDGER_FILE).is_file()
-            self.go_on.setEnabled(begun and not self.watch.isChecked())  # watching always keeps earlier results
-        complete = all((self.model.currentText().strip(), self.images.text().strip(), out))
-        self.go.setText(self.tr("Stop") if running else self.tr("Predict"))
-        self.go.setEnabled(running or complete)
-        self.go.setObjectName("danger" if running else "primary")
-        self.go.style().polish(self.go)
+        self.form.setEnabled(not running)
+        self.start_button.setText(self.tr("Stop") if running else self.tr("Predict"))
+        self.start_button.setEnabled(running or self.form.is_complete())
+        self.start_button.setObjectName("danger" if running else "primary")
+        self.start_button.style().polish(self.start_button)
+
+
+def _open_path(path: Path) -> None:
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(path.absolute())))

@@ -12,7 +12,7 @@ from workbench.session.folder_prediction import ImagePredicted
 from workbench.session.task_queue import TaskQueue
 from workbench.ui.text.message_translation import translate_message
 
-_MOST = 100_000  # rows; a watched folder may run for weeks
+_MAX_ROWS = 100_000  # rows; a watched folder may run for weeks
 _PREVIEW = 900  # px, longer side of a preview
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -29,13 +29,13 @@ class ResultsModel(QAbstractTableModel):
         self.rows.clear()
         self.endResetModel()
 
-    def add(self, looked: ImagePredicted) -> None:
-        if len(self.rows) >= _MOST:
+    def add(self, entry: ImagePredicted) -> None:
+        if len(self.rows) >= _MAX_ROWS:
             self.beginRemoveRows(QModelIndex(), 0, 0)
             del self.rows[0]
             self.endRemoveRows()
         self.beginInsertRows(QModelIndex(), len(self.rows), len(self.rows))
-        self.rows.append(looked)
+        self.rows.append(entry)
         self.endInsertRows()
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
@@ -46,9 +46,9 @@ class ResultsModel(QAbstractTableModel):
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole):
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return (self.tr("Picture"), self.tr("Found"), self.tr("Largest, px"), self.tr("Time, ms"))[section]
+            return (self.tr("Image"), self.tr("Result"), self.tr("Largest, px"), self.tr("Time, ms"))[section]
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.TextAlignmentRole:
-            return _aligned(section)
+            return _alignment(section)
         return None
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole):
@@ -58,7 +58,7 @@ class ResultsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             return translate_message(row.why) if row.why else str(row.path)
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _aligned(index.column())
+            return _alignment(index.column())
         return None
 
     def _text(self, row: ImagePredicted, column: int) -> str:
@@ -66,7 +66,7 @@ class ResultsModel(QAbstractTableModel):
             return row.path.name
         if column == 1:
             if row.why:
-                return self.tr("skipped: {why}").format(why=translate_message(row.why))
+                return self.tr("Skipped: {why}").format(why=translate_message(row.why))
             if row.verdict is not None:
                 return row.verdict
             if row.found == 1:
@@ -77,7 +77,7 @@ class ResultsModel(QAbstractTableModel):
         return "" if row.why else f"{row.milliseconds:.0f}"
 
 
-def _aligned(column: int) -> Qt.AlignmentFlag:
+def _alignment(column: int) -> Qt.AlignmentFlag:
     side = Qt.AlignmentFlag.AlignRight if column >= 2 else Qt.AlignmentFlag.AlignLeft
     return side | Qt.AlignmentFlag.AlignVCenter
 
@@ -90,23 +90,23 @@ class ResultPreview(QLabel):
         self.setMinimumSize(220, 160)
         self.setContentsMargins(14, 0, 0, 0)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
-        self._lane = TaskQueue(1, self)
-        self._wanted: Path | None = None
+        self._tasks = TaskQueue(1, self)
+        self._path: Path | None = None
         self._image = QImage()
 
     def show_file(self, path: Path) -> None:
-        self._wanted = path
+        self._path = path
 
         def work() -> QImage | None:
-            return _read(path) if path == self._wanted else None
+            return _read(path) if path == self._path else None
 
-        self._lane.submit(work, lambda image, error: self._take(path, image))
+        self._tasks.submit(work, lambda image, error: self._show_image(path, image))
 
     def end(self) -> None:
-        self._lane.cancel_pending()
+        self._tasks.cancel_pending()
 
-    def _take(self, path: Path, image: QImage | None) -> None:
-        if path == self._wanted and image is not None and not image.isNull():
+    def _show_image(self, path: Path, image: QImage | None) -> None:
+        if path == self._path and image is not None and not image.isNull():
             self._image = image
             self._fit()
 

@@ -1,4 +1,4 @@
-"""Prediction overlay of the open image: training previews during a run, else the result of the shown or newest run.
+"""Prediction overlay of the current image: training previews during a run, else the result of the shown or newest run.
 
 Earlier steps and other thresholds are applied to stored results, without running the network again.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from PySide6.QtCore import QModelIndex, QObject, Signal
+from PySide6.QtCore import QCoreApplication, QModelIndex, QObject, Signal
 
 from workbench.core.evaluation.prediction_maps import ActivationMap, PredictionMaps
 from workbench.core.runs.events import Event, Preview
@@ -25,7 +25,7 @@ from workbench.session.training.training_control import TrainingControl
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.text import formatting
 
-_AHEAD = 3  # images after the open one
+_AHEAD = 3  # images after the current one
 
 
 class ImageOrder(Protocol):
@@ -37,7 +37,7 @@ class ImageOrder(Protocol):
 
 
 class PredictionOverlay(QObject):
-    """Source of the canvas' prediction layer. `told` carries a text about the model's result for the open image."""
+    """Source of the prediction layer. `text_changed` carries a text on the result for the current image."""
 
     text_changed = Signal(str)
     changed = Signal()  # the result, the steps with a preview, or the thresholds
@@ -50,27 +50,27 @@ class PredictionOverlay(QObject):
         thresholds: RunThresholds,
         runs: RunList,
         canvas: Canvas,
-        listed: ImageOrder,
+        images: ImageOrder,
     ) -> None:
         super().__init__(canvas)
         self._session, self._training, self._predictions, self._canvas = session, training, predictions, canvas
-        self._thresholds, self._runs, self._listed = thresholds, runs, listed
-        self._predicted_with: Path | None = None  # run of the last prediction of the open image
-        self.seen: PredictionMaps | None = None  # the result that is shown
-        self.steps: list[int] = []  # earlier steps of the shown run that have a preview of the open image
+        self._thresholds, self._runs, self._images = thresholds, runs, images
+        self._predicted_with: Path | None = None  # run of the last prediction of the current image
+        self.maps: PredictionMaps | None = None  # the result that is shown
+        self.steps: list[int] = []  # earlier steps of the shown run that have a preview of the current image
         self._text = ""
-        self.step: int | None = None  # earlier step that is shown; None: the present state
-        session.project_closed.connect(self._forget)
-        session.image_opened.connect(self._opened)
-        session.image_failed.connect(self._forget)
-        training.started.connect(self._began)
-        training.reported.connect(self._reported)
-        training.preview_arrived.connect(self._previewed)
-        training.previews.recalled.connect(self._recalled)
-        training.ended.connect(self._ended)
+        self.step: int | None = None  # earlier step that is shown; None: the latest state
+        session.project_closed.connect(self._clear)
+        session.image_opened.connect(self._image_opened)
+        session.image_failed.connect(self._clear)
+        training.started.connect(self._run_changed)
+        training.reported.connect(self._event_reported)
+        training.preview_arrived.connect(self._preview_arrived)
+        training.previews.recalled.connect(self._preview_recalled)
+        training.ended.connect(self._training_ended)
         predictions.predicted.connect(self._predicted)
         thresholds.changed.connect(self._draw)
-        thresholds.applied.connect(self._applied)
+        thresholds.applied.connect(self._thresholds_applied)
         runs.listed.connect(self._runs_listed)
 
     @property
@@ -83,7 +83,7 @@ class PredictionOverlay(QObject):
         return self._session.image is not None and self.run is not None and not self._training.running
 
     def predict(self) -> None:
-        """Predict the open image."""
+        """Predict the current image."""
         run, key = self.run, self._session.key
         if run is not None and key is not None and self._session.image is not None:
             self.step, self._predicted_with = None, run.root
@@ -94,7 +94,7 @@ class PredictionOverlay(QObject):
     # --- earlier steps ---------------------------------------------------------------------------
 
     def look_back(self, step: int | None) -> None:
-        """Show the preview of the open image after a training step. None: the present state."""
+        """Show the preview of the current image after a training step. None: the latest state."""
         key = self._session.key
         if key is None or step == self.step:
             return
@@ -102,7 +102,7 @@ class PredictionOverlay(QObject):
         if step is not None:
             self._training.previews.recall(key, step)
         elif self._training.running:
-            self._previewed(key)
+            self._preview_arrived(key)
         else:
             self.predict()
 
@@ -111,57 +111,57 @@ class PredictionOverlay(QObject):
     @property
     def thresholds(self) -> tuple[float, ...]:
         """Return one threshold per class of the model, or () if they are not adjustable."""
-        adjustable = self.seen is not None and self.seen.adjustable
-        return self._thresholds.of(self._owner, self.seen) if adjustable else ()
+        adjustable = self.maps is not None and self.maps.adjustable
+        return self._thresholds.of(self._run_name, self.maps) if adjustable else ()
 
     @property
     def own_thresholds(self) -> bool:
         """Return whether the user has changed the thresholds."""
-        return self._thresholds.differ(self._owner)
+        return self._thresholds.differ(self._run_name)
 
     def move_threshold(self, number: int | None, value: float) -> None:
         """Change a threshold for display only. number: index of the class from 0, or None for all classes."""
         if self.thresholds:
-            ids = [entry.id for entry in self.seen.settings.classes]
-            self._thresholds.choose(self._owner, ids if number is None else [ids[number]], value)
+            ids = [entry.id for entry in self.maps.settings.classes]
+            self._thresholds.choose(self._run_name, ids if number is None else [ids[number]], value)
 
     def reset_thresholds(self) -> None:
-        self._thresholds.reset(self._owner)
+        self._thresholds.reset(self._run_name)
 
     @property
-    def _owner(self) -> str:
+    def _run_name(self) -> str:
         run = self._training.run if self._training.running or self.step is not None else self.run
         return run.name if run is not None else ""
 
     # --- events ----------------------------------------------------------------------------------
 
     def _runs_listed(self) -> None:
-        """Predict the open image if its run was not known when it was opened."""
+        """Predict the current image if its run was not known when the image was opened."""
         run, key = self.run, self._session.key
         waits = self._predicted_with is None and self.step is None and not self._training.running
         if waits and run is not None and key is not None:
-            self._opened(key)
+            self._image_opened(key)
 
-    def _forget(self, *_: object) -> None:
+    def _clear(self, *_: object) -> None:
         self.step = self._predicted_with = None
         self._show(None, "")
 
-    def _opened(self, key: str) -> None:
-        self._forget()
+    def _image_opened(self, key: str) -> None:
+        self._clear()
         self._prefetch()
         if self._training.running:
-            self._previewed(key)
+            self._preview_arrived(key)
         elif self.possible():
             height, width = self._session.image.shape[:2]
             if height * width <= AHEAD_PIXELS:
                 self.predict()
             else:
-                self.text_changed.emit(self.tr("Ctrl+R: predict"))
+                self.text_changed.emit(self.tr("Press Ctrl+R to predict"))
 
-    def _began(self, _: Run) -> None:
-        """Reset to the present state when another run is shown or starts: earlier steps belong to the old run."""
+    def _run_changed(self, _: Run) -> None:
+        """Reset to the latest state when another run is shown or starts: earlier steps belong to the old run."""
         self.step = None
-        self._announce()
+        self._update_steps()
         self._prefetch()
 
     def _prefetch(self) -> None:
@@ -169,96 +169,110 @@ class PredictionOverlay(QObject):
 
         The window's own model gets them when it is idle, in `_predicted`.
         """
-        for key in self._following():
+        for key in _next_keys(self._images, self._session.key):
             self._training.order("expect", key)
 
-    def _following(self) -> list[str]:
-        place = self._listed.place(self._session.key)
-        first, count = place.row() + 1, self._listed.rowCount()
-        lines = range(first, min(first + _AHEAD, count)) if place.isValid() else ()
-        return [self._listed.key_at(line) for line in lines]
-
-    def _reported(self, event: Event) -> None:
+    def _event_reported(self, event: Event) -> None:
         if isinstance(event, Preview) and event.picture == self._session.key and event.verdict is not None:
-            self.text_changed.emit(self._verdict(event))
+            self.text_changed.emit(_verdict_text(event))
 
-    def _previewed(self, key: str) -> None:
+    def _preview_arrived(self, key: str) -> None:
         if key != self._session.key:
             return
-        self._announce()  # there may be another step to show
+        self._update_steps()  # there may be another step to show
         if self._training.running and self.step is None:
             self._show_step(self._training.previews.get(key))
 
-    def _recalled(self, key: str, step: int) -> None:
+    def _preview_recalled(self, key: str, step: int) -> None:
         if key == self._session.key and step == self.step:
             self._show_step(self._training.previews.get(key, step))
 
-    def _show_step(self, seen: PredictionMaps | None) -> None:
-        if seen is not None:
-            self._show(seen, self.tr("Model after step {step}").format(step=seen.step))
+    def _show_step(self, maps: PredictionMaps | None) -> None:
+        if maps is not None:
+            self._show(maps, self.tr("Prediction after step {step}").format(step=maps.step))
 
-    def _ended(self, _: object) -> None:
+    def _training_ended(self, _: object) -> None:
         if self._session.key is not None:
-            self._opened(self._session.key)
+            self._image_opened(self._session.key)
 
     def _predicted(self, key: str, result: Prediction) -> None:
         if key != self._session.key or self._training.running or self.step is not None:
             return
         if result.mask is None:
-            where = None if result.heat is None else ActivationMap(np.zeros_like(result.heat), result.heat)
-            self._show(where, self._verdict(result))
+            maps = None if result.heat is None else ActivationMap(np.zeros_like(result.heat), result.heat)
+            self._show(maps, _verdict_text(result))
         else:
-            count = len(result.regions) + result.left_out
-            text = {0: self.tr("Model: no defect"), 1: self.tr("Model: 1 defect")}.get(
-                count, self.tr("Model: {n} defects")
-            )
-            self._show(
-                self._predictions.cached(key) or PredictionMaps(result.mask, result.scores), text.format(n=count)
-            )
-        self._predictions.prefetch(self._following())
-
-    def _verdict(self, said: Prediction | Preview) -> str:
-        probabilities = said.probabilities or {}
-        if said.verdict == UNSURE and UNSURE not in probabilities and probabilities:
-            best = max(probabilities, key=probabilities.__getitem__)
-            text = self.tr("Prediction: unsure, most likely {verdict} ({sure})")
-            return text.format(verdict=best, sure=formatting.percent(probabilities[best]))
-        share = probabilities.get(said.verdict or "")
-        sure = f" {formatting.percent(share)}" if share is not None else ""
-        return self.tr("Model says: {verdict}{sure}").format(verdict=said.verdict or "", sure=sure)
+            maps = self._predictions.cached(key) or PredictionMaps(result.mask, result.scores)
+            self._show(maps, _defects_text(len(result.regions) + result.left_out))
+        self._predictions.prefetch(_next_keys(self._images, self._session.key))
 
     # --- canvas ----------------------------------------------------------------------------------
 
-    def _show(self, seen: PredictionMaps | None, text: str) -> None:
+    def _show(self, maps: PredictionMaps | None, text: str) -> None:
         image = self._session.image
-        if seen is not None and (image is None or seen.mask.shape != image.shape[:2]):
-            seen = None  # the image was replaced since
-        self.seen, self._text = seen, text
+        if maps is not None and (image is None or maps.mask.shape != image.shape[:2]):
+            maps = None  # the image was replaced since
+        self.maps, self._text = maps, text
         self.text_changed.emit(text)
         self._draw()
 
-    def _announce(self) -> None:
+    def _update_steps(self) -> None:
         key = self._session.key
-        found = self._training.previews.steps(key) if key is not None else []
-        self.steps = found[:-1] if self._training.running else found  # the newest one is shown as the present state
+        steps = self._training.previews.steps(key) if key is not None else []
+        self.steps = steps[:-1] if self._training.running else steps  # the newest one is shown as the latest state
         self.changed.emit()
 
     def _draw(self) -> None:
-        if self.seen is not None and self.thresholds and self.own_thresholds:
-            self._thresholds.apply(self._owner, self.seen)
+        if self.maps is not None and self.thresholds and self.own_thresholds:
+            self._thresholds.apply(self._run_name, self.maps)
             self.text_changed.emit(self.tr("Prediction (thresholds changed)"))
         else:
-            self._canvas.show_predictions(None if self.seen is None else self.seen.mask, partial(_map, self.seen))
-            if self.seen is not None:
+            self._canvas.show_predictions(None if self.maps is None else self.maps.mask, partial(_map, self.maps))
+            if self.maps is not None:
                 self.text_changed.emit(self._text)
-        self._announce()
+        self._update_steps()
 
-    def _applied(self, seen: PredictionMaps, mask: np.ndarray) -> None:
-        if seen is self.seen and self.own_thresholds:
-            self._canvas.show_predictions(mask, partial(_map, seen))
+    def _thresholds_applied(self, maps: PredictionMaps, mask: np.ndarray) -> None:
+        if maps is self.maps and self.own_thresholds:
+            self._canvas.show_predictions(mask, partial(_map, maps))
 
 
-def _map(seen: PredictionMaps | None, mode: str) -> np.ndarray | None:
-    if seen is None:
+def _next_keys(images: ImageOrder, key: str | None) -> list[str]:
+    """Return the keys of the images after `key`."""
+    index = images.place(key)
+    first, count = index.row() + 1, images.rowCount()
+    rows = range(first, min(first + _AHEAD, count)) if index.isValid() else ()
+    return [images.key_at(row) for row in rows]
+
+
+def _map(maps: PredictionMaps | None, mode: str) -> np.ndarray | None:
+    if maps is None:
         return None
-    return seen.scores if mode == "heat" else seen.uncertainty()
+    return maps.scores if mode == "heat" else maps.uncertainty()
+
+
+def _defects_text(count: int) -> str:
+    """Return the number of predicted defects."""
+    if count == 0:
+        return QCoreApplication.translate("PredictionOverlay", "Prediction: no defects")
+    if count == 1:
+        return QCoreApplication.translate("PredictionOverlay", "Prediction: 1 defect")
+    return QCoreApplication.translate("PredictionOverlay", "Prediction: {n} defects").format(n=count)
+
+
+def _verdict_text(prediction: Prediction | Preview) -> str:
+    """Return the predicted verdict with its probability."""
+    probabilities = prediction.probabilities or {}
+    if prediction.verdict == UNSURE and UNSURE not in probabilities and probabilities:
+        best = max(probabilities, key=probabilities.__getitem__)
+        text = QCoreApplication.translate(
+            "PredictionOverlay", "Prediction: unsure, most likely {verdict} ({probability})"
+        )
+        return text.format(verdict=best, probability=formatting.percent(probabilities[best]))
+    share = probabilities.get(prediction.verdict or "")
+    if share is None:
+        return QCoreApplication.translate("PredictionOverlay", "Prediction: {verdict}").format(
+            verdict=prediction.verdict or ""
+        )
+    text = QCoreApplication.translate("PredictionOverlay", "Prediction: {verdict} ({probability})")
+    return text.format(verdict=prediction.verdict or "", probability=formatting.percent(share))

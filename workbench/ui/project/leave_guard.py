@@ -260,7 +260,7 @@ class LeaveGuard(QObject):
             for dialog in running:
                 dialog.work.cancel()
 
-        endless = any(dialog.watch.isChecked() for dialog in running)
+        endless = any(dialog.form.watch.isChecked() for dialog in running)
         says = self.tr("A folder of images is being predicted.")
         self._ask_work(says, lambda: any(dialog.work.running for dialog in running), stop, can_wait=not endless)
 

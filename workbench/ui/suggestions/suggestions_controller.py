@@ -30,56 +30,57 @@ class SuggestionsController(QObject):
     changed = Signal()  # suggestions, their visibility, or the prediction of all images
 
     def __init__(
-        self, rooms: Services, canvas: Canvas, layers: LayerSwitch, overlay: PredictionOverlay, messages: MessageBar
+        self, services: Services, canvas: Canvas, layers: LayerSwitch, overlay: PredictionOverlay, messages: MessageBar
     ) -> None:
         super().__init__(canvas)
-        self._session, self._training, self._runs, self._overlay = rooms.session, rooms.training, rooms.shelf, overlay
+        self._session, self._training, self._runs = services.session, services.training, services.shelf
+        self._overlay = overlay
         self._canvas, self._layers, self._messages = canvas, layers, messages
-        self.suggestions, self.everywhere, self.hand = rooms.suggestions, rooms.everywhere, canvas.suggestions
-        session, suggestions, everywhere = self._session, self.suggestions, self.everywhere
-        overlay.changed.connect(self._follow)
-        rooms.thresholds.applied.connect(self._follow_thresholds)
+        self.suggestions, self.job, self.interaction = services.suggestions, services.everywhere, canvas.suggestions
+        session, suggestions, job = self._session, self.suggestions, self.job
+        overlay.changed.connect(self._prediction_changed)
+        services.thresholds.applied.connect(self._thresholds_applied)
         suggestions.changed.connect(self._show)
         suggestions.refused.connect(canvas.refuse)
-        self.hand.accepted.connect(suggestions.accept)
-        self.hand.rejected.connect(suggestions.reject)
-        self.hand.changed.connect(suggestions.change)
-        self.hand.switched.connect(self.changed)
+        self.interaction.accepted.connect(suggestions.accept)
+        self.interaction.rejected.connect(suggestions.reject)
+        self.interaction.changed.connect(suggestions.change)
+        self.interaction.switched.connect(self.changed)
         session.classes_changed.connect(self.changed)
-        everywhere.looked.connect(self._looked)
-        everywhere.state_changed.connect(self.changed)
-        everywhere.ended.connect(self._ended)
-        everywhere.failed.connect(messages.problem)
+        job.looked.connect(self._image_done)
+        job.state_changed.connect(self.changed)
+        job.ended.connect(self._job_ended)
+        job.failed.connect(messages.problem)
 
     # --- conditions ------------------------------------------------------------------------------
 
     def any(self) -> bool:
         """Return whether there are suggestions to decide on."""
-        return bool(self.hand.suggestions) and self._session.writable
+        return bool(self.interaction.suggestions) and self._session.writable
 
     def can_bring_back(self) -> bool:
         return self.suggestions.rejected > 0 and self._session.writable
 
     def can_propose(self) -> bool:
-        idle = self._session.writable and not self.everywhere.running
+        idle = self._session.writable and not self.job.running
         return idle and bool(self._session.keys) and self._overlay.run is not None
 
     @property
     def visible(self) -> bool:
-        return self.hand.layer.visible
+        return self.interaction.layer.visible
 
     # --- commands --------------------------------------------------------------------------------
 
     def accept_all(self) -> None:
-        if self.hand.in_sight:
+        if self.interaction.in_sight:
             self.suggestions.accept_all()
 
     def reject_all(self) -> None:
-        if self.hand.in_sight:
-            self.suggestions.reject(self.hand.suggestions)
+        if self.interaction.in_sight:
+            self.suggestions.reject(self.interaction.suggestions)
 
     def switch(self) -> None:
-        self.hand.switch(not self.visible)
+        self.interaction.switch(not self.visible)
 
     def toward(self, step: int) -> None:
         """Step through: labels only, both, suggestions only. step: -1 toward labels, 1 toward suggestions."""
@@ -90,7 +91,7 @@ class SuggestionsController(QObject):
             labels, suggestions = labels and not self.visible, True
         if labels != self._canvas.label_style.visible:
             self._layers.toggle_labels()
-        self.hand.switch(suggestions)
+        self.interaction.switch(suggestions)
 
     def suggest_for_all(self) -> None:
         """Predict suggestions for all images with the shown run.
@@ -100,45 +101,47 @@ class SuggestionsController(QObject):
         run = self._overlay.run
         if run is None or self._session.project is None:
             return
-        runs = [run] if _segments(run) else [*(line.run for line in self._runs.usable("unet")), run]
-        self.everywhere.start(runs[0].root)
+        runs = [run] if _is_segmentation(run) else [*(line.run for line in self._runs.usable("unet")), run]
+        self.job.start(runs[0].root)
 
     # --- events ----------------------------------------------------------------------------------
 
     def _show(self) -> None:
-        self.hand.show(self.suggestions.shown)
+        self.interaction.show(self.suggestions.shown)
         self.changed.emit()
 
-    def _follow(self) -> None:
-        """Derive suggestions from the shown result. Previews of a running training count, too."""
+    def _prediction_changed(self) -> None:
+        """Derive suggestions from the shown result, including previews of a running training."""
         overlay = self._overlay
-        seen, run = overlay.seen, self._prediction_source()
-        if seen is not None and run is not None and not (overlay.thresholds and overlay.own_thresholds):
-            self.suggestions.follow(seen, seen.mask, run)
+        maps, run = overlay.maps, self._prediction_source()
+        if maps is not None and run is not None and not (overlay.thresholds and overlay.own_thresholds):
+            self.suggestions.follow(maps, maps.mask, run)
 
-    def _follow_thresholds(self, seen: PredictionMaps, mask: np.ndarray) -> None:
+    def _thresholds_applied(self, maps: PredictionMaps, mask: np.ndarray) -> None:
         run = self._prediction_source()
-        if seen is self._overlay.seen and self._overlay.own_thresholds and run is not None:
-            self.suggestions.follow(seen, mask, run)
+        if maps is self._overlay.maps and self._overlay.own_thresholds and run is not None:
+            self.suggestions.follow(maps, mask, run)
 
     def _prediction_source(self) -> Run | None:
-        seen = self._overlay.seen
-        return self._training.run if seen is not None and seen.step is not None else self._overlay.run
+        maps = self._overlay.maps
+        return self._training.run if maps is not None and maps.step is not None else self._overlay.run
 
-    def _looked(self, number: int, key: str, count: int, why: str) -> None:
+    def _image_done(self, number: int, key: str, count: int, why: str) -> None:
         self.suggestions.refresh(key)
 
-    def _ended(self, ended: SuggestAllSummary) -> None:
-        says = self.tr("{proposals} suggestions in {pictures} images to review.").format(
-            proposals=formatting.number(ended.suggestions), pictures=formatting.number(ended.images)
+    def _job_ended(self, summary: SuggestAllSummary) -> None:
+        text = self.tr("{proposals} suggestions in {pictures} images to review.").format(
+            proposals=formatting.number(summary.suggestions), pictures=formatting.number(summary.images)
         )
-        if not ended.whole:
-            says = self.tr("Stopped. {says}").format(says=says)
-        skipped = self.tr("{n} pictures could not be read.").format(n=ended.skipped) if ended.skipped else ""
-        self._messages.show_message("success", says, skipped, topic="proposals")
+        if not summary.whole:
+            text = self.tr("Stopped. {text}").format(text=text)
+        skipped = ""
+        if summary.skipped:
+            skipped = self.tr("{n} images could not be read and were skipped.").format(n=summary.skipped)
+        self._messages.show_message("success", text, skipped, topic="proposals")
 
 
-def _segments(run: Run) -> bool:
+def _is_segmentation(run: Run) -> bool:
     try:
         return run.settings().model == "unet"
     except Problem:

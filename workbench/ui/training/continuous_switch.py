@@ -1,4 +1,4 @@
-"""Continuous training: switch and state."""
+"""Continuous training: switch and number of added labels."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from workbench.ui.text import formatting
 class ContinuousSwitch(QWidget):
     """Line at the left end of the training panel with the switch of continuous training."""
 
-    def __init__(self, kept: ContinuousTraining, parent: QWidget | None = None) -> None:
+    def __init__(self, continuous: ContinuousTraining, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._kept = kept
+        self._continuous = continuous
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
@@ -25,28 +25,28 @@ class ContinuousSwitch(QWidget):
             "best model at any time (Ctrl+Shift+K)."
         )
         self.check.setToolTip(tip)
-        self.check.clicked.connect(kept.switch)
-        self.said = QLabel(objectName="muted", textFormat=Qt.TextFormat.PlainText)
+        self.check.clicked.connect(continuous.switch)
+        self.status = QLabel(objectName="muted", textFormat=Qt.TextFormat.PlainText)
         row.addWidget(self.check)
-        row.addWidget(self.said, 1)
-        kept.changed.connect(self._follow)
-        self._follow()
+        row.addWidget(self.status, 1)
+        continuous.changed.connect(self._refresh)
+        self._refresh()
 
-    def _follow(self) -> None:
-        kept = self._kept
-        self.check.setChecked(kept.on)
-        came = kept.joined["new"] + kept.joined["corrected"] + kept.joined["gone"]
-        text = self.tr("1 label came in") if came == 1 else self.tr("{n} labels added").format(n=came)
-        left = kept.joined["left out"]
-        parts = [text if came else "", self.tr("{n} left out").format(n=left) if left else ""]
-        self.said.setText(" · ".join(filter(None, parts)))
-        newest = kept.newest
-        tip = "" if newest is None else f"{newest.picture}\n{self._how(newest)}"
-        self.said.setToolTip(tip)
+    def _refresh(self) -> None:
+        continuous = self._continuous
+        self.check.setChecked(continuous.on)
+        counts = continuous.joined
+        added, skipped = counts["new"] + counts["corrected"] + counts["gone"], counts["left out"]
+        text = self.tr("1 label added") if added == 1 else self.tr("{n} labels added").format(n=added)
+        parts = [text if added else "", self.tr("{n} skipped").format(n=skipped) if skipped else ""]
+        self.status.setText(" · ".join(filter(None, parts)))
+        newest = continuous.newest
+        tip = "" if newest is None else f"{newest.picture}\n{self._effect(newest)}"
+        self.status.setToolTip(tip)
 
-    def _how(self, newest: LabelsAdded) -> str:
+    def _effect(self, newest: LabelsAdded) -> str:
         return {
             "new": self.tr("New image: used for training from this point"),
-            "corrected": self.tr("A corrected label: it is learned from since then"),
+            "corrected": self.tr("Label changed: used for training from this point"),
             "gone": self.tr("Label removed: no longer used for training"),
         }.get(newest.how) or formatting.translate_message(newest.why)

@@ -27,12 +27,12 @@ from workbench.ui.text.formatting import plain
 from workbench.ui.training.plot_definitions import PLOTS, PlotDefinition, missing, shown_value, title
 from workbench.ui.widgets.theme import ThemeManager
 
-_MEMORY = "training/plots"
+_STORED_PLOTS = "training/plots"  # key in QSettings
 _ID = Qt.ItemDataRole.UserRole
 _SWATCH = 11  # pixels
 
 
-class _Swatches(QStyledItemDelegate):
+class _SwatchDelegate(QStyledItemDelegate):
     """Delegate that draws the check box in the color of the curve: filled if shown, else an outline."""
 
     def initStyleOption(self, option, index) -> None:
@@ -52,7 +52,6 @@ class CurveLegend(QWidget):
     def __init__(self, style: ThemeManager) -> None:
         super().__init__()
         self._style = style
-        self._sorted: tuple[str, ...] = ()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -61,13 +60,13 @@ class CurveLegend(QWidget):
         top.setSpacing(0)
         self.moment = QLabel(objectName="muted")
         self.fit, self.save = QToolButton(), QToolButton()
-        self.fit.setToolTip(self.tr("Show the whole run again (double-click on a curve)"))
+        self.fit.setToolTip(self.tr("Show the whole run (double-click a curve)"))
         self.fit.clicked.connect(self.fit_clicked)
-        self.save.setToolTip(self.tr("Save the curves"))
+        self.save.setToolTip(self.tr("Save curves"))
         self.save.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self.save)
-        menu.addAction(self.tr("As a picture (PNG)…"), self.image_wanted.emit)
-        menu.addAction(self.tr("As a table (CSV)…"), self.table_wanted.emit)
+        menu.addAction(self.tr("Save as image (PNG)…"), self.image_wanted.emit)
+        menu.addAction(self.tr("Save as table (CSV)…"), self.table_wanted.emit)
         self.save.setMenu(menu)
         top.addWidget(self.moment, 1)
         for button in (self.fit, self.save):
@@ -83,23 +82,23 @@ class CurveLegend(QWidget):
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.view.setAccessibleName(self.tr("Curves"))
         self.view.setIconSize(QSize(_SWATCH, _SWATCH))
-        self.view.setItemDelegate(_Swatches(self.view))
+        self.view.setItemDelegate(_SwatchDelegate(self.view))
         header = self.view.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
         column.addWidget(self.view, 1)
-        remembered = QSettings().value(_MEMORY)
-        first = remembered.split() if isinstance(remembered, str) else [row.id for row in PLOTS if row.shown]
+        stored = QSettings().value(_STORED_PLOTS)
+        checked = stored.split() if isinstance(stored, str) else [plot.id for plot in PLOTS if plot.shown]
         self._items: dict[str, QTreeWidgetItem] = {}
-        for row in PLOTS:
-            item = QTreeWidgetItem([plain(title(row, RunSeries())), "–"])
-            item.setData(0, _ID, row.id)
-            item.setCheckState(0, Qt.CheckState.Checked if row.id in first else Qt.CheckState.Unchecked)
+        for plot in PLOTS:
+            item = QTreeWidgetItem([plain(title(plot, RunSeries())), "–"])
+            item.setData(0, _ID, plot.id)
+            item.setCheckState(0, Qt.CheckState.Checked if plot.id in checked else Qt.CheckState.Unchecked)
             item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-            self._items[row.id] = item
+            self._items[plot.id] = item
             self.view.addTopLevelItem(item)
-        self.view.itemChanged.connect(self._ticked)
+        self.view.itemChanged.connect(self._item_changed)
         self.view.itemClicked.connect(self._toggle)
         style.changed.connect(self._restyle)
         self._restyle()
@@ -113,21 +112,23 @@ class CurveLegend(QWidget):
             if item.checkState(0) == Qt.CheckState.Checked and not item.isDisabled()
         ]
 
-    def show_values(self, track: RunSeries, time: float | None, moment: str, *, live: bool) -> None:
+    def show_values(self, series: RunSeries, time: float | None, moment: str, *, live: bool) -> None:
         """Show the values at a time; None: the newest. Rows without data are dimmed, with the reason."""
         self.moment.setText(moment)
         self.view.blockSignals(True)
         changed = False
-        for row in PLOTS:
-            item, why = self._items[row.id], missing(row, track, live=live)
-            item.setText(0, title(row, track))
-            item.setText(1, self.tr("none") if why else shown_value(row, track, math.inf if time is None else time))
-            if item.isDisabled() != bool(why):
-                item.setDisabled(bool(why))
-                self._color(row, item)
+        for plot in PLOTS:
+            item, reason = self._items[plot.id], missing(plot, series, live=live)
+            item.setText(0, title(plot, series))
+            item.setText(
+                1, self.tr("None") if reason else shown_value(plot, series, math.inf if time is None else time)
+            )
+            if item.isDisabled() != bool(reason):
+                item.setDisabled(bool(reason))
+                self._color(plot, item)
                 changed = True
-            item.setToolTip(0, why)
-            item.setToolTip(1, why)
+            item.setToolTip(0, reason)
+            item.setToolTip(1, reason)
         if changed:
             self._sort()
         self.view.blockSignals(False)
@@ -136,26 +137,26 @@ class CurveLegend(QWidget):
 
     def _sort(self) -> None:
         """Move rows without data to the end."""
-        order = [row.id for row in PLOTS if not self._items[row.id].isDisabled()]
-        order += [row.id for row in PLOTS if self._items[row.id].isDisabled()]
+        order = [plot.id for plot in PLOTS if not self._items[plot.id].isDisabled()]
+        order += [plot.id for plot in PLOTS if self._items[plot.id].isDisabled()]
         while self.view.topLevelItemCount():
             self.view.takeTopLevelItem(0)
         self.view.addTopLevelItems([self._items[id] for id in order])
 
     def _toggle(self, item: QTreeWidgetItem) -> None:
-        """Toggle a plot by a click anywhere on its row."""
+        """Toggle a plot by a click anywhere on its plot."""
         if not item.isDisabled():
             on = item.checkState(0) == Qt.CheckState.Checked
             item.setCheckState(0, Qt.CheckState.Unchecked if on else Qt.CheckState.Checked)
 
-    def _ticked(self, item: QTreeWidgetItem, column: int) -> None:
+    def _item_changed(self, item: QTreeWidgetItem, column: int) -> None:
         if column == 0:
-            row = next(row for row in PLOTS if self._items[row.id] is item)
+            plot = next(plot for plot in PLOTS if self._items[plot.id] is item)
             self.view.blockSignals(True)
-            self._color(row, item)
+            self._color(plot, item)
             self.view.blockSignals(False)
-            ticked = [id for id, item in self._items.items() if item.checkState(0) == Qt.CheckState.Checked]
-            QSettings().setValue(_MEMORY, " ".join(ticked))
+            checked = [id for id, item in self._items.items() if item.checkState(0) == Qt.CheckState.Checked]
+            QSettings().setValue(_STORED_PLOTS, " ".join(checked))
             self.chosen.emit(self.shown)
 
     def _restyle(self) -> None:
@@ -166,24 +167,24 @@ class CurveLegend(QWidget):
             "QTreeWidget { background: transparent; border: none; }QTreeWidget::item { padding: 0 2px; height: 19px; }"
         )
         self.view.blockSignals(True)
-        for row in PLOTS:
-            self._color(row, self._items[row.id])
+        for plot in PLOTS:
+            self._color(plot, self._items[plot.id])
         self.view.blockSignals(False)
 
-    def _color(self, row: PlotDefinition, item: QTreeWidgetItem) -> None:
-        color = self._style.theme.color("disabled" if item.isDisabled() else row.role)
+    def _color(self, plot: PlotDefinition, item: QTreeWidgetItem) -> None:
+        color = self._style.theme.color("disabled" if item.isDisabled() else plot.role)
         item.setForeground(1, color)
         shown = item.checkState(0) == Qt.CheckState.Checked and not item.isDisabled()
-        item.setIcon(0, _swatch(color, full=shown))
+        item.setIcon(0, _swatch(color, filled=shown))
 
 
-def _swatch(color: QColor, *, full: bool) -> QIcon:
+def _swatch(color: QColor, *, filled: bool) -> QIcon:
     pixmap = QPixmap(2 * _SWATCH, 2 * _SWATCH)
     pixmap.fill(Qt.GlobalColor.transparent)
     painter = QPainter(pixmap)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(color)
-    painter.setBrush(color if full else Qt.BrushStyle.NoBrush)
+    painter.setBrush(color if filled else Qt.BrushStyle.NoBrush)
     painter.drawRoundedRect(QRectF(1.5, 1.5, 2 * _SWATCH - 3, 2 * _SWATCH - 3), 4, 4)
     painter.end()
     return QIcon(pixmap)

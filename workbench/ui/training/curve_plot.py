@@ -1,4 +1,4 @@
-"""Plot over the time of a run: draws a Track in a time span and emits wheel, drag and pointer actions."""
+"""Plot over the time of a run: draws the series of a run in a time span and emits wheel, drag and pointer actions."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QColor
 
 from workbench.core.runs.run_series import MOST, RunSeries
-from workbench.ui.training.compared_runs import COLORS
-from workbench.ui.training.plot_definitions import GPU_ROLES, PlotDefinition, names, number, title
+from workbench.ui.training.plot_definitions import COMPARED_COLORS, GPU_ROLES, PlotDefinition, names, number, title
 from workbench.ui.widgets.theme import Theme
+from workbench.ui.widgets.themed_plot import ThemedPlot
 
-LEFT = 48  # pixels of the value axis: equal in all plots, so that their time axes align
+AXIS_WIDTH = 48  # pixels of the value axis: equal in all plots, so that their time axes align
 
 
 class _TimeAxis(pg.AxisItem):
@@ -32,9 +32,9 @@ class _ValueAxis(pg.AxisItem):
     def tickValues(self, low, high, size):
         if not self.log:
             return super().tickValues(low, high, size)[:1]  # a low plot has no room for the finer ticks
-        few = (1,) if high - low > 3 else (1, 3) if high - low > 1.5 else (1, 2, 5)
+        factors = (1,) if high - low > 3 else (1, 3) if high - low > 1.5 else (1, 2, 5)
         powers = range(math.floor(low), math.ceil(high) + 1)
-        return [(1.0, [at for p in powers for part in few if low <= (at := p + math.log10(part)) <= high])]
+        return [(1.0, [tick for p in powers for factor in factors if low <= (tick := p + math.log10(factor)) <= high])]
 
     def tickStrings(self, values, scale, spacing) -> list[str]:
         if self.log:
@@ -43,34 +43,26 @@ class _ValueAxis(pg.AxisItem):
         return [number(v, digits if digits <= 3 else None) if v else "0" for v in values]
 
 
-class CurvePlot(pg.PlotWidget):
+class CurvePlot(ThemedPlot):
     """Plot drawn on demand; the owner sets the shown time span and the pointer line."""
 
     hovered = Signal(object)  # seconds, or None
     span_wanted = Signal(object)  # (first, last) seconds, or None for all
 
-    def __init__(self, row: PlotDefinition, theme: Theme) -> None:
+    def __init__(self, definition: PlotDefinition, theme: Theme) -> None:
         axes = {"bottom": _TimeAxis("bottom"), "left": _ValueAxis("left")}
-        super().__init__(axisItems=axes, enableMenu=False)
-        self.row = row
+        super().__init__(axes)
+        self.definition = definition
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setFrameShape(self.Shape.NoFrame)
-        self._item: pg.PlotItem = self.getPlotItem()
-        menu = self._item.ctrlMenu  # never shown, and would outlive the plot; without its flags it would cover the plot
-        menu.setParent(self, menu.windowFlags())
-        self._item.hideButtons()
-        self._item.setMouseEnabled(x=False, y=False)
-        self._item.getViewBox().setDefaultPadding(0)
-        self._item.layout.setContentsMargins(0, 0, 8, 2)
-        axes["left"].log = row.log
-        axes["left"].setWidth(LEFT)
+        self.item.layout.setContentsMargins(0, 0, 8, 2)
+        axes["left"].log = definition.log
+        axes["left"].setWidth(AXIS_WIDTH)
         for axis in axes.values():
-            axis.enableAutoSIPrefix(False)
-            axis.setStyle(tickLength=-4)
+            axis.setStyle(hideOverlappingLabels=True)  # low plots have no space for the labels at the ends
         self._lines: dict[str, pg.PlotCurveItem] = {}
-        self._dots = pg.ScatterPlotItem(size=5, pen=None) if row.id == "score" else None
-        self._star = pg.ScatterPlotItem(symbol="star", size=13) if row.id == "score" else None
-        self._skips = pg.ScatterPlotItem(symbol="t", size=7, pen=None) if row.id == "loss_scale" else None
+        self._dots = pg.ScatterPlotItem(size=5, pen=None) if definition.id == "score" else None
+        self._star = pg.ScatterPlotItem(symbol="star", size=13) if definition.id == "score" else None
+        self._skips = pg.ScatterPlotItem(symbol="t", size=7, pen=None) if definition.id == "loss_scale" else None
         for item in filter(None, (self._dots, self._star, self._skips)):
             item.setZValue(5)
             self.addItem(item)
@@ -81,21 +73,16 @@ class CurvePlot(pg.PlotWidget):
         self._range: tuple[float, float] = (0.0, 1.0)
         self._span: tuple[float, float] = (0.0, 10.0)
         self._title = ""
-        self._grabbed: float | None = None
-        self.setMouseTracking(True)
+        self._drag_time: float | None = None
         self.set_theme(theme)
 
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
-        self.setBackground(theme.color("panel"))
-        for side in ("left", "bottom"):
-            axis = self._item.getAxis(side)
-            axis.setPen(pg.mkPen(theme.color("grid")))
-            axis.setTextPen(pg.mkPen(theme.color("muted")))
-        self._item.showGrid(y=True, alpha=0.16)
+        self.set_colors(theme)
+        self.item.showGrid(y=True, alpha=0.16)
         self._cursor.setPen(pg.mkPen(theme.color("muted"), width=1))
         if self._dots is not None:
-            self._dots.setBrush(theme.color(self.row.role))
+            self._dots.setBrush(theme.color(self.definition.role))
             self._star.setBrush(theme.color("warning"))
             self._star.setPen(pg.mkPen(QColor(0, 0, 0, 120)))
         if self._skips is not None:
@@ -106,9 +93,9 @@ class CurvePlot(pg.PlotWidget):
 
     def show_times(self, shown: bool) -> None:
         """Show or hide the time labels: only the lowest plot of a column has them."""
-        self._item.getAxis("bottom").setStyle(showValues=shown)
+        self.item.getAxis("bottom").setStyle(showValues=shown)
 
-    def point_at(self, time: float | None) -> None:
+    def show_cursor(self, time: float | None) -> None:
         """Set the vertical line at which values are read."""
         self._cursor.setVisible(time is not None)
         if time is not None:
@@ -116,26 +103,26 @@ class CurvePlot(pg.PlotWidget):
 
     # --- drawing ---------------------------------------------------------------------------------
 
-    def draw(self, track: RunSeries, span: tuple[float, float], others: tuple[RunSeries, ...] = ()) -> None:
+    def draw(self, series: RunSeries, span: tuple[float, float], others: tuple[RunSeries, ...] = ()) -> None:
         """Draw a time span of the run and of the compared runs."""
         if span != self._span:
             self._span = span
-            self._item.setXRange(*span, padding=0)
-        self._say_title(track)
-        most = min(MOST, max(200, round(2 * self.width() * self.devicePixelRatioF())))  # two per pixel show all peaks
-        wanted = {name: track.points(name, *span, most) for name in names(self.row, track)}
-        if self.row.id == "loss":
-            wanted["smoothed"] = track.smoothed(*span, most // 2)
-        if self.row.compared:
-            for number_, other in enumerate(others):
-                name = self.row.values[0]
-                points = other.smoothed(*span, most) if name == "loss" else other.points(name, *span, most)
-                wanted[f"other {number_}"] = points
-        for name in self._lines.keys() - wanted.keys():
+            self.item.setXRange(*span, padding=0)
+        self._show_title(series)
+        limit = min(MOST, max(200, round(2 * self.width() * self.devicePixelRatioF())))  # two per pixel show all peaks
+        lines = {name: series.points(name, *span, limit) for name in names(self.definition, series)}
+        if self.definition.id == "loss":
+            lines["smoothed"] = series.smoothed(*span, limit // 2)
+        if self.definition.compared:
+            for index, other in enumerate(others):
+                name = self.definition.values[0]
+                points = other.smoothed(*span, limit) if name == "loss" else other.points(name, *span, limit)
+                lines[f"other {index}"] = points
+        for name in self._lines.keys() - lines.keys():
             self.removeItem(self._lines.pop(name))
         lows, highs = [], []
-        for name, (times, values) in wanted.items():
-            values = self._on_axis(values)
+        for name, (times, values) in lines.items():
+            values = self._to_axis(values)
             self._line(name).setData(times, values, connect="finite")
             known = values[np.isfinite(values)]
             if len(known):
@@ -143,11 +130,11 @@ class CurvePlot(pg.PlotWidget):
                 # A single spike must not flatten the curve.
                 highs.append(np.quantile(known, 0.995) if name == "loss" else known.max())
         if self._dots is not None:
-            times, values = wanted["score"]
+            times, values = lines["score"]
             self._dots.setData(times, values)
-            self._star.setData(*([[v] for v in track.best] if track.best else ([], [])))
+            self._star.setData(*([[v] for v in series.best] if series.best else ([], [])))
         if self._skips is not None and lows:
-            self._skips.setData(track.skips, [min(lows)] * len(track.skips))
+            self._skips.setData(series.skips, [min(lows)] * len(series.skips))
         if lows:
             self._fit(float(min(lows)), float(max(highs)))
 
@@ -166,82 +153,82 @@ class CurvePlot(pg.PlotWidget):
         return line
 
     def _pen(self, name: str):
-        theme, row = self._theme, self.row
-        word, _, index = name.partition(" ")
-        if word == "other":
+        theme, definition = self._theme, self.definition
+        kind, _, index = name.partition(" ")
+        if kind == "other":
             # Wide pens are slow; these lines have few points.
-            return pg.mkPen(theme.color(COLORS[int(index) % len(COLORS)]), width=1)
-        if row.id == "loss":
+            return pg.mkPen(theme.color(COMPARED_COLORS[int(index) % len(COMPARED_COLORS)]), width=1)
+        if definition.id == "loss":
             return pg.mkPen(
-                theme.color(row.role, 255 if name == "smoothed" else 90), width=2 if name == "smoothed" else 1
+                theme.color(definition.role, 255 if name == "smoothed" else 90), width=2 if name == "smoothed" else 1
             )
-        if row.per_card:
-            roles = (row.role, *(role for role in GPU_ROLES if role != row.role))
-            return pg.mkPen(theme.color(roles[int(index) % len(roles)], 255 if word == row.values[0] else 110))
-        return pg.mkPen(theme.color(row.role, 255 if name == row.values[0] else 110), width=1)
+        if definition.per_gpu:
+            roles = (definition.role, *(role for role in GPU_ROLES if role != definition.role))
+            return pg.mkPen(theme.color(roles[int(index) % len(roles)], 255 if kind == definition.values[0] else 110))
+        return pg.mkPen(theme.color(definition.role, 255 if name == definition.values[0] else 110), width=1)
 
-    def _on_axis(self, values: np.ndarray) -> np.ndarray:
-        if self.row.log:
+    def _to_axis(self, values: np.ndarray) -> np.ndarray:
+        if self.definition.log:
             with np.errstate(divide="ignore", invalid="ignore"):
                 return np.log10(np.where(values > 0, values, np.nan))
-        return values * self.row.factor if self.row.factor != 1 else values
+        return values * self.definition.factor if self.definition.factor != 1 else values
 
     def _fit(self, low: float, high: float) -> None:
         """Set the value axis, unchanged as long as the curve fills it well."""
-        row = self.row
-        low = row.low if row.low is not None else low
-        high = row.high if row.high is not None else high
-        if row.id == "score":
+        definition = self.definition
+        low = definition.low if definition.low is not None else low
+        high = definition.high if definition.high is not None else high
+        if definition.id == "score":
             high = min(1.0, high * 1.15)
-        room = max(high - low, 1e-9 * max(1.0, abs(high))) or 1.0
-        now_low, now_high = self._range
-        if now_low <= low and high <= now_high and room > 0.7 * (now_high - now_low):
+        extent = max(high - low, 1e-9 * max(1.0, abs(high))) or 1.0
+        shown_low, shown_high = self._range
+        if shown_low <= low and high <= shown_high and extent > 0.7 * (shown_high - shown_low):
             return
-        if row.high is None:
-            high += 0.08 * room
-        if row.low is None:
-            low -= 0.08 * room
+        if definition.high is None:
+            high += 0.08 * extent
+        if definition.low is None:
+            low -= 0.08 * extent
         if high <= low:
             high = low + 1
         self._range = (low, high)
-        self._item.setYRange(low, high, padding=0.02)
+        self.item.setYRange(low, high, padding=0.02)
 
-    def _say_title(self, track: RunSeries) -> None:
-        text = title(self.row, track) + (f"  {self.row.unit}" if self.row.unit else "")
+    def _show_title(self, series: RunSeries) -> None:
+        text = title(self.definition, series) + (f"  {self.definition.unit}" if self.definition.unit else "")
         if text != self._title:
             self._title = text
-            self._item.setTitle(text, color=self._theme.color("muted").name(), size="8pt", justify="left")
-            self._item.titleLabel.setMaximumHeight(16)
-            self._item.layout.setRowFixedHeight(0, 16)
+            self.item.setTitle(text, color=self._theme.color("muted").name(), size="8pt", justify="left")
+            self.item.titleLabel.setMaximumHeight(16)
+            self.item.layout.setRowFixedHeight(0, 16)
 
     # --- user input ------------------------------------------------------------------------------
 
-    def time_at(self, at: QPointF) -> float:
-        return float(self._item.getViewBox().mapSceneToView(self.mapToScene(at.toPoint())).x())
+    def time_at(self, position: QPointF) -> float:
+        return float(self.to_plot(position).x())
 
     def wheelEvent(self, event) -> None:
-        turned = event.angleDelta().y()
-        if not turned:
+        angle = event.angleDelta().y()
+        if not angle:
             event.ignore()
             return
         first, last = self._span
-        at, factor = min(max(self.time_at(event.position()), first), last), 0.8 ** (turned / 120)
-        self.span_wanted.emit((at - (at - first) * factor, at + (last - at) * factor))
+        time, factor = min(max(self.time_at(event.position()), first), last), 0.8 ** (angle / 120)
+        self.span_wanted.emit((time - (time - first) * factor, time + (last - time) * factor))
         event.accept()
 
     def mousePressEvent(self, event) -> None:
-        self._grabbed = self.time_at(event.position()) if event.button() == Qt.MouseButton.LeftButton else None
+        self._drag_time = self.time_at(event.position()) if event.button() == Qt.MouseButton.LeftButton else None
         event.accept()
 
     def mouseMoveEvent(self, event) -> None:
-        at = self.time_at(event.position())
-        if self._grabbed is not None and event.buttons() & Qt.MouseButton.LeftButton:
-            shift = self._grabbed - at
+        time = self.time_at(event.position())
+        if self._drag_time is not None and event.buttons() & Qt.MouseButton.LeftButton:
+            shift = self._drag_time - time
             self.span_wanted.emit((self._span[0] + shift, self._span[1] + shift))
-        self.hovered.emit(at if self._span[0] <= at <= self._span[1] else None)
+        self.hovered.emit(time if self._span[0] <= time <= self._span[1] else None)
 
     def mouseReleaseEvent(self, event) -> None:
-        self._grabbed = None
+        self._drag_time = None
         event.accept()
 
     def mouseDoubleClickEvent(self, event) -> None:

@@ -19,18 +19,19 @@ from workbench.ui.training.curve_plot import CurvePlot
 from workbench.ui.training.plot_definitions import PLOTS
 from workbench.ui.widgets.theme import Theme
 
-REDRAW = 200  # ms between two drawings of a plot; five times a second is enough for a curve
-WIDE, HIGH = 230, 66  # pixels: minimum size of a plot; plots that do not fit are scrolled
-SHAPE = 3.2  # ratio of width to height at which a curve over time is read best
-MAKE = 40  # ms between the creation of two plots; each takes about 10 ms of the GUI thread
-SHORTEST = 2.0  # seconds: shortest zoom
+REDRAW_INTERVAL = 200  # ms between two drawings of a plot; five times a second is enough for a curve
+MIN_WIDTH, MIN_HEIGHT = 230, 66  # pixels: minimum size of a plot; plots that do not fit are scrolled
+ASPECT = 3.2  # ratio of width to height at which a curve over time is easy to read
+CREATE_INTERVAL = 40  # ms between the creation of two plots; each takes about 10 ms of the GUI thread
+MIN_SPAN = 2.0  # seconds: shortest zoom
 
 Span = tuple[float, float]
 
 
 class Curves(QScrollArea):
-    """Plots of a run. `show_track` sets the run; `refresh` announces new data. Stale plots are redrawn in turn, so that
-    the GUI thread is blocked for one plot at most.
+    """Plots of a run. `show_series` sets the run; `refresh` announces new data.
+
+    Stale plots are redrawn in turn, so that the GUI thread is blocked for one plot at most.
     """
 
     hovered = Signal(object)  # seconds under the pointer, or None
@@ -49,76 +50,76 @@ class Curves(QScrollArea):
         self.setWidget(self._body)
         self._theme = theme
         self.plots: dict[str, CurvePlot] = {}  # shown plots
-        self._made: dict[str, CurvePlot] = {}  # all plots created so far: creation takes as long as many drawings
-        self._wanted: list[str] = []
-        self._make_next = QTimer(self, interval=MAKE, timeout=self._fill)
-        self._rows = {row.id: row for row in PLOTS}
-        self._track, self._others = RunSeries(), ()
+        self._created: dict[str, CurvePlot] = {}  # all plots created so far: creation takes as long as many drawings
+        self._chosen: list[str] = []
+        self._create_timer = QTimer(self, interval=CREATE_INTERVAL, timeout=self._create_next)
+        self._definitions = {definition.id: definition for definition in PLOTS}
+        self._series, self._others = RunSeries(), ()
         self.live = False  # the run is in progress: its time axis ends at the expected end
         self._span: Span | None = None  # None: the whole run
-        self._drawn: Span = (0.0, 10.0)
+        self._drawn_span: Span = (0.0, 10.0)
         self._stale: list[str] = []
-        self._turn = QTimer(self, timeout=self._draw_next)
+        self._draw_timer = QTimer(self, timeout=self._draw_next)
         self.set_theme(theme)
 
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
         self.setStyleSheet(f"QScrollArea, QWidget#plots {{ background: {theme.color('panel').name()}; }}")
-        for plot in self._made.values():
+        for plot in self._created.values():
             plot.set_theme(theme)
         self.refresh()
 
     # --- content ---------------------------------------------------------------------------------
 
-    def show_track(self, track: RunSeries, others: tuple[RunSeries, ...] = ()) -> None:
+    def show_series(self, series: RunSeries, others: tuple[RunSeries, ...] = ()) -> None:
         """Show the curves of a run together with those of other runs."""
-        if track is not self._track:
+        if series is not self._series:
             self._span = None
             self.zoomed.emit(False)
-        self._track, self._others = track, others
+        self._series, self._others = series, others
         self.refresh()
 
     def choose(self, ids: list[str]) -> None:
         """Set the shown plots, in the order of the table. Missing plots are created one after another."""
-        wanted = [id for id in self._rows if id in ids]
-        if wanted != self._wanted:
-            self._wanted = wanted
-            self._fill()
+        chosen = [id for id in self._definitions if id in ids]
+        if chosen != self._chosen:
+            self._chosen = chosen
+            self._create_next()
 
-    def _fill(self) -> None:
+    def _create_next(self) -> None:
         """Create the next missing plot and lay out the existing ones."""
-        missing = [id for id in self._wanted if id not in self._made]
+        missing = [id for id in self._chosen if id not in self._created]
         if missing:
-            self._made[missing[0]] = self._make(missing[0])
-        for id in self.plots.keys() - set(self._wanted):
+            self._created[missing[0]] = self._create(missing[0])
+        for id in self.plots.keys() - set(self._chosen):
             self._grid.removeWidget(self.plots[id])
             self.plots[id].hide()
-        self.plots = {id: self._made[id] for id in self._wanted if id in self._made}
+        self.plots = {id: self._created[id] for id in self._chosen if id in self._created}
         self._arrange()
         self.refresh()
         if len(missing) > 1:
-            self._make_next.start()
+            self._create_timer.start()
         else:
-            self._make_next.stop()
+            self._create_timer.stop()
 
-    def _make(self, id: str) -> CurvePlot:
-        plot = CurvePlot(self._rows[id], self._theme)
-        plot.hovered.connect(self._hovered)
+    def _create(self, id: str) -> CurvePlot:
+        plot = CurvePlot(self._definitions[id], self._theme)
+        plot.hovered.connect(self._plot_hovered)
         plot.span_wanted.connect(self.zoom)
         return plot
 
     def _arrange(self) -> None:
-        count, room = len(self._wanted), self.viewport().size()
-        columns = columns_for(count, room.width(), room.height())
+        count, size = len(self._chosen), self.viewport().size()
+        columns = columns_for(count, size.width(), size.height())
         rows = -(-count // columns) if count else 0
         for id, plot in self.plots.items():
-            number = self._wanted.index(id)
-            row, column = divmod(number, columns)
+            index = self._chosen.index(id)
+            row, column = divmod(index, columns)
             self._grid.addWidget(plot, row, column)
-            plot.setMinimumHeight(HIGH)
-            plot.show_times(number + columns >= count)
+            plot.setMinimumHeight(MIN_HEIGHT)
+            plot.show_times(index + columns >= count)
             plot.show()
-        self._body.setMinimumHeight(rows * (HIGH + self._grid.spacing()))
+        self._body.setMinimumHeight(rows * (MIN_HEIGHT + self._grid.spacing()))
         for row in range(self._grid.rowCount()):
             self._grid.setRowStretch(row, 1 if row < rows else 0)
         for column in range(self._grid.columnCount()):
@@ -138,8 +139,8 @@ class Curves(QScrollArea):
     def refresh(self) -> None:
         """Schedule a redraw of every plot."""
         self._stale += [id for id in self.plots if id not in self._stale]
-        if self._stale and not self._turn.isActive():
-            self._turn.start(max(1, REDRAW // max(1, len(self.plots))))
+        if self._stale and not self._draw_timer.isActive():
+            self._draw_timer.start(max(1, REDRAW_INTERVAL // max(1, len(self.plots))))
 
     def redraw(self) -> None:
         """Draw stale plots at once."""
@@ -148,34 +149,34 @@ class Curves(QScrollArea):
 
     def _draw_next(self) -> None:
         if not self._stale or not self.isVisible():
-            self._turn.stop()
+            self._draw_timer.stop()
             return
         plot = self.plots.get(self._stale.pop(0))
         span = self.span
-        if span != self._drawn:
-            self._drawn = span
+        if span != self._drawn_span:
+            self._drawn_span = span
             self._stale = [*self._stale, *(id for id in self.plots if id not in self._stale)]
         if plot is not None:
-            plot.draw(self._track, span, self._others)
+            plot.draw(self._series, span, self._others)
 
     @property
     def span(self) -> Span:
         """Shown seconds. The end of a run in progress grows in steps, since a constant axis is cheap to draw."""
         if self._span is not None:
             return self._span
-        last = max([10.0, self._track.last, *(other.last for other in self._others)])
+        last = max([10.0, self._series.last, *(other.last for other in self._others)])
         if not self.live:
             return 0.0, last
         end = 10.0 * 1.25 ** math.ceil(math.log(last / 10.0, 1.25) - 1e-9)
-        begun = self._track.begun
+        begun = self._series.begun
         planned = begun.seconds_planned if begun is not None else None
         return 0.0, max(last, min(end, planned)) if planned else end
 
     def zoom(self, span: Span | None) -> None:
         """Show a part of the time in every plot; None shows all."""
-        end = max([10.0, self._track.last, *(other.last for other in self._others)])
+        end = max([10.0, self._series.last, *(other.last for other in self._others)])
         if span is not None:
-            length = min(max(span[1] - span[0], SHORTEST), end)
+            length = min(max(span[1] - span[0], MIN_SPAN), end)
             first = min(max(0.0, span[0]), end - length)
             span = None if length >= end else (first, first + length)
         if span != self._span:
@@ -184,23 +185,25 @@ class Curves(QScrollArea):
             self.refresh()
             self.redraw()
 
-    def _hovered(self, time: float | None) -> None:
+    def _plot_hovered(self, time: float | None) -> None:
         for plot in self.plots.values():
-            plot.point_at(time)
+            plot.show_cursor(time)
         self.hovered.emit(time)
 
 
 def columns_for(count: int, width: int, height: int) -> int:
     """Return the number of columns of plots: without scrolling if possible, in a readable aspect ratio."""
 
-    def unfit(columns: int) -> tuple[bool, float]:
+    def badness(columns: int) -> tuple[bool, float]:
         rows = max(1, -(-count // columns))
-        return rows * HIGH > height, abs(math.log(max(width, 1) / columns / max(height / rows, HIGH) / SHAPE))
+        return rows * MIN_HEIGHT > height, abs(
+            math.log(max(width, 1) / columns / max(height / rows, MIN_HEIGHT) / ASPECT)
+        )
 
-    return min(range(1, max(1, min(count, width // WIDE)) + 1), key=unfit)
+    return min(range(1, max(1, min(count, width // MIN_WIDTH)) + 1), key=badness)
 
 
-SHARP = 2  # file pixels per screen pixel
+_SCALE = 2  # file pixels per screen pixel
 
 
 class CurveExport(QObject):
@@ -209,47 +212,49 @@ class CurveExport(QObject):
     saved = Signal(object)  # Path
     failed = Signal(object)  # Exception
 
-    def __init__(self, view: QWidget, story: RunMonitor, shelf: RunList) -> None:
+    def __init__(self, view: QWidget, monitor: RunMonitor, run_list: RunList) -> None:
         super().__init__(view)
-        self._view, self._story, self._shelf = view, story, shelf
-        self._lane = TaskQueue(parent=self)
+        self._view, self._monitor, self._run_list = view, monitor, run_list
+        self._tasks = TaskQueue(parent=self)
 
     def save_image(self) -> None:
-        self._ask(self.tr("Save the curves as a picture"), "png", self.write_image)
+        self._ask_path(self.tr("Save curves as image"), "png", self.write_image)
 
     def save_table(self) -> None:
-        self._ask(self.tr("Save the curves as a table"), "csv", self.write_table)
+        self._ask_path(self.tr("Save curves as table"), "csv", self.write_table)
 
-    def _ask(self, title: str, ending: str, write) -> None:
-        run = self._story.run
+    def _ask_path(self, title: str, extension: str, write) -> None:
+        run = self._monitor.run
         if run is None:
             return
-        first = run.root.parent.parent / f"{run.name}.{ending}"
-        name, _ = QFileDialog.getSaveFileName(self._view.window(), title, str(first), f"{ending.upper()} (*.{ending})")
+        default = run.root.parent.parent / f"{run.name}.{extension}"
+        name, _ = QFileDialog.getSaveFileName(
+            self._view.window(), title, str(default), f"{extension.upper()} (*.{extension})"
+        )
         if name:
             path = Path(name)
-            write(path if path.suffix else path.with_suffix(f".{ending}"))
+            write(path if path.suffix else path.with_suffix(f".{extension}"))
 
     def write_image(self, path: Path) -> None:
         """Write the view as an image at twice the resolution."""
         view = self._view
-        pixmap = QPixmap(view.size() * SHARP)
-        pixmap.setDevicePixelRatio(SHARP)
+        pixmap = QPixmap(view.size() * _SCALE)
+        pixmap.setDevicePixelRatio(_SCALE)
         pixmap.fill(view.palette().window().color())
         view.render(pixmap)
         buffer = QBuffer()
         buffer.open(QIODevice.OpenModeFlag.WriteOnly)
         pixmap.save(buffer, "PNG")
         data = bytes(buffer.data().data())
-        self._lane.submit(lambda: write_bytes(path, data), lambda _, error: self._written(path, error))
+        self._tasks.submit(lambda: write_bytes(path, data), lambda _, error: self._written(path, error))
 
     def write_table(self, path: Path) -> None:
         """Write all values of the run and of the compared runs."""
-        run = self._story.run
+        run = self._monitor.run
         if run is None:
             return
-        runs = [(run.name, self._story.track), *((other.run.name, other.track) for other in self._shelf.compared)]
-        self._lane.submit(lambda: write_bytes(path, table(runs)), lambda _, error: self._written(path, error))
+        runs = [(run.name, self._monitor.track), *((other.run.name, other.track) for other in self._run_list.compared)]
+        self._tasks.submit(lambda: write_bytes(path, table(runs)), lambda _, error: self._written(path, error))
 
     def _written(self, path: Path, error: Exception | None) -> None:
         if error is None:

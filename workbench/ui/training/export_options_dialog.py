@@ -27,7 +27,6 @@ from workbench.core.runs.export_options import ExportOptions
 from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.session.training.export_job import language_of_window
 from workbench.ui.text import export_texts, formatting
-from workbench.ui.text import export_texts as said
 
 
 class ExportOptionsDialog(QDialog):
@@ -49,15 +48,19 @@ class ExportOptionsDialog(QDialog):
         column.setSpacing(10)
         exact = [name for name, kind in KINDS.items() if not kind.reduced]
         reduced = [name for name, kind in KINDS.items() if kind.reduced]
-        column.addWidget(QLabel(self.tr("Exactly what you saw here"), objectName="heading"))
+        column.addWidget(QLabel(self.tr("Full precision: same results as the trained model"), objectName="heading"))
         column.addLayout(self._rows(exact, options))
         column.addSpacing(6)
-        column.addWidget(QLabel(self.tr("Fewer bits: close to it, smaller, often quicker"), objectName="heading"))
-        column.addLayout(self._rows(reduced, options))
-        cost = self.tr(
-            "What fewer bits cost is measured on labelled pictures and shown; what costs too much is left out."
+        column.addWidget(
+            QLabel(
+                self.tr("Reduced precision: smaller, often faster, slightly different results"), objectName="heading"
+            )
         )
-        column.addWidget(QLabel(cost, objectName="muted"))
+        column.addLayout(self._rows(reduced, options))
+        note = self.tr(
+            "The loss of quality is measured on labeled images. Formats that lose too much are not exported."
+        )
+        column.addWidget(QLabel(note, objectName="muted", wordWrap=True))
         column.addWidget(QFrame(objectName="line"))
         column.addLayout(self._add_fields(model, options))
         column.addStretch(1)
@@ -92,15 +95,15 @@ class ExportOptionsDialog(QDialog):
         grid.setColumnStretch(1, 1)
         for row, name in enumerate(names):
             box = QCheckBox(export_texts.format_name(name))
-            why = cannot_make(name)
-            box.setEnabled(not why)
-            box.setChecked(name in options.formats and not why)
+            reason = cannot_make(name)
+            box.setEnabled(not reason)
+            box.setChecked(name in options.formats and not reason)
             box.toggled.connect(self._check)
             # The install command appears in the tooltip only: most users cannot install packages here.
-            short = formatting.translate_message(why.partition(": pip")[0].rstrip(".") + ".") if why else ""
+            short = formatting.translate_message(reason.partition(": pip")[0].rstrip(".") + ".") if reason else ""
             text = QLabel(short or export_texts.format_purpose(name), objectName="muted")
-            text.setToolTip(why)
-            text.setEnabled(not why)
+            text.setToolTip(reason)
+            text.setEnabled(not reason)
             self.formats[name] = box
             grid.addWidget(box, row, 0)
             grid.addWidget(text, row, 1)
@@ -111,15 +114,15 @@ class ExportOptionsDialog(QDialog):
         for name, text in (
             ("balanced", self.tr("Current operating point")),
             ("more", self.tr("Fewer missed defects")),
-            ("fewer", self.tr("Give fewer false alarms")),
+            ("fewer", self.tr("Fewer false alarms")),
             ("own", self.tr("Custom probability")),
         ):
             self.point.addItem(text, name)
         self.probability = QDoubleSpinBox(minimum=0.01, maximum=1.0, singleStep=0.05, decimals=2)
-        self.probability.setAccessibleName(self.tr("Least probability of a defect"))
-        known = self.point.findData(options.point)
-        self.point.setCurrentIndex(known if known >= 0 else self.point.findData("own"))
-        self.probability.setValue(0.5 if known >= 0 else float(options.point))
+        self.probability.setAccessibleName(self.tr("Minimum probability of a defect"))
+        index = self.point.findData(options.point)
+        self.point.setCurrentIndex(index if index >= 0 else self.point.findData("own"))
+        self.probability.setValue(0.5 if index >= 0 else float(options.point))
         self.target = QDoubleSpinBox(minimum=0, maximum=100_000, decimals=0, singleStep=5)
         self.target.setSpecialValueText(self.tr("No target"))
         self.target.setSuffix(self.tr(" ms"))
@@ -147,31 +150,31 @@ class ExportOptionsDialog(QDialog):
             self.point.hide()
             self.point.setCurrentIndex(0)
             self.probability.setParent(self)
-        grid.addWidget(_label(self.tr("A picture &takes at most"), self.target), 1, 0)
+        grid.addWidget(_label(self.tr("Max. &time per image"), self.target), 1, 0)
         grid.addWidget(self.target, 1, 1)
-        usual = self.tr("Measured on this computer with a picture of the usual size")
-        grid.addWidget(QLabel(usual, objectName="muted"), 2, 1, 1, 2)
-        grid.addWidget(_label(self.tr("&Model card in"), self.language), 3, 0)
+        note = self.tr("Measured on this computer with an image of typical size")
+        grid.addWidget(QLabel(note, objectName="muted"), 2, 1, 1, 2)
+        grid.addWidget(_label(self.tr("&Language of the model card"), self.language), 3, 0)
         grid.addWidget(self.language, 3, 1)
         return grid
 
     def _buttons(self) -> QHBoxLayout:
         row = QHBoxLayout()
-        self.why = QLabel(objectName="muted")
+        self.hint = QLabel(objectName="muted")
         cancel = QPushButton(self.tr("Cancel"))
         cancel.clicked.connect(self.reject)
         self.export = QPushButton(self.tr("Export"), objectName="primary")
         self.export.setDefault(True)
         self.export.clicked.connect(self.accept)
-        row.addWidget(self.why, 1)
+        row.addWidget(self.hint, 1)
         row.addWidget(cancel)
         row.addWidget(self.export)
         return row
 
     def _check(self, *_: object) -> None:
-        some = any(box.isChecked() for box in self.formats.values())
-        self.export.setEnabled(some)
-        self.why.setText("" if some else self.tr("Choose at least one format."))
+        chosen = any(box.isChecked() for box in self.formats.values())
+        self.export.setEnabled(chosen)
+        self.hint.setText("" if chosen else self.tr("Select at least one format."))
         self.probability.setVisible(self.point.currentData() == "own")
 
 
@@ -189,7 +192,7 @@ class ExportReport(QDialog):
     ) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(self.tr("The export"))
+        self.setWindowTitle(self.tr("Export report"))
         self.setMinimumWidth(640)
         path = Path(str(result.get("path", "")))
         column = QVBoxLayout(self)
@@ -222,25 +225,27 @@ class ExportReport(QDialog):
         for column, text in enumerate(heads):
             grid.addWidget(QLabel(text, objectName="muted"), 0, column)
         grid.addWidget(QFrame(objectName="line"), 1, 0, 1, 4)
-        offered, latency = result.get("formats") or [], result.get("latency") or {}
+        exported, latency = result.get("formats") or [], result.get("latency") or {}
         row = 2
-        parity = {name: found for name, found in (result.get("parity") or {}).items() if isinstance(found, dict)}
-        for name in sorted(parity, key=lambda name: name not in offered):
-            found = parity[name]
-            title = QLabel(said.format_name(name), objectName="heading")
+        parity = {name: entry for name, entry in (result.get("parity") or {}).items() if isinstance(entry, dict)}
+        for name in sorted(parity, key=lambda name: name not in exported):
+            entry = parity[name]
+            title = QLabel(export_texts.format_name(name), objectName="heading")
             grid.addWidget(title, row, 0, Qt.AlignmentFlag.AlignTop)
-            if name in offered:
-                exact = said.agreement_text(found)
-                if found.get("max_abs") is not None:
-                    most = f"{float(format(found['max_abs'], '.2g')):.8f}".rstrip("0").rstrip(".")
-                    exact += "\n" + self.tr("probability ± {most}").format(most=most)
-                times = said.milliseconds(latency.get(name))
-                cost = "\n".join(said.cost_text(found.get("held_out") or {}))
-                for column, text in enumerate((exact, times, cost), start=1):
+            if name in exported:
+                agreement = export_texts.agreement_text(entry)
+                if entry.get("max_abs") is not None:
+                    deviation = f"{float(format(entry['max_abs'], '.2g')):.8f}".rstrip("0").rstrip(".")
+                    agreement += "\n" + self.tr("probability ± {deviation}").format(deviation=deviation)
+                time = export_texts.milliseconds(latency.get(name))
+                metrics = "\n".join(export_texts.cost_text(entry.get("held_out") or {}))
+                for column, text in enumerate((agreement, time, metrics), start=1):
                     grid.addWidget(QLabel(text), row, column, Qt.AlignmentFlag.AlignTop)
             else:
                 title.setEnabled(False)
-                why = self.tr("Left out: {why}").format(why=formatting.translate_message(stored_text(found, "why")))
-                grid.addWidget(QLabel(why, objectName="muted", wordWrap=True), row, 1, 1, 3)
+                reason = self.tr("Not exported: {why}").format(
+                    why=formatting.translate_message(stored_text(entry, "why"))
+                )
+                grid.addWidget(QLabel(reason, objectName="muted", wordWrap=True), row, 1, 1, 3)
             row += 1
         return grid

@@ -5,61 +5,63 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Profiled, Started, Trouble
+from workbench.core.runs.run import Run
 from workbench.session.training.run_list import RunList
 from workbench.session.training.run_monitor import RunMonitor
 from workbench.ui.text import formatting, run_texts
-from workbench.ui.training.compared_runs import ComparedRuns
+from workbench.ui.text.run_texts import comparison_text
 from workbench.ui.training.curve_legend import CurveLegend
 from workbench.ui.training.curves import CurveExport
+from workbench.ui.training.plot_definitions import COMPARED_COLORS
 from workbench.ui.widgets.elided_label import ElidedLabel
 from workbench.ui.widgets.theme import ThemeManager
 
-READ = 500  # ms: shorter update intervals are unreadable
-_SIGNS = {"good": ("success", "success"), "info": ("info", "muted"), "warning": ("warning", "warning")}
+_INTERVAL = 500  # ms between updates of texts and numbers; shorter intervals are unreadable
+_TONES = {"good": ("success", "success"), "info": ("info", "muted"), "warning": ("warning", "warning")}
 
 
 class RunDashboard(QWidget):
-    """View of a run's `story`. The surrounding panel places `result`."""
+    """View of the run that `monitor` follows. The surrounding panel places `result`."""
 
     said = Signal(str, str, str)  # kind, event, advice
-    pulsed = Signal()  # twice a second while there is new data
+    refreshed = Signal()  # twice a second while there is new data
 
-    def __init__(self, style: ThemeManager, story: RunMonitor, shelf: RunList) -> None:
+    def __init__(self, style: ThemeManager, monitor: RunMonitor, run_list: RunList) -> None:
         super().__init__()
-        self._style, self._story, self._shelf = style, story, shelf
+        self._style, self._monitor, self._run_list = style, monitor, run_list
         self.curves = None  # created on first use: pyqtgraph takes long to import
-        self.sign, self.sentence, self.result = QLabel(), ElidedLabel(), QLabel(objectName="heading")
+        self.icon, self.status, self.result = QLabel(), ElidedLabel(), QLabel(objectName="heading")
         self.result.setTextFormat(Qt.TextFormat.PlainText)
         self.result.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.hint = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, objectName="muted")
-        self.legend, self.beside = CurveLegend(style), ComparedRuns(style, shelf)
+        self.legend, self.compared = CurveLegend(style), ComparedRuns(style, run_list)
         self.legend.setFixedWidth(226)
-        self.files = CurveExport(self, story, shelf)
+        self.files = CurveExport(self, monitor, run_list)
         self._row = QHBoxLayout()
         self._row.setSpacing(8)
         self._row.addWidget(self.legend)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(2)
-        told = QHBoxLayout()
-        told.setContentsMargins(8, 0, 0, 0)
-        told.setSpacing(8)
-        told.addWidget(self.sign)
-        told.addWidget(self.sentence, 1)
-        column.addLayout(told)
+        line = QHBoxLayout()
+        line.setContentsMargins(8, 0, 0, 0)
+        line.setSpacing(8)
+        line.addWidget(self.icon)
+        line.addWidget(self.status, 1)
+        column.addLayout(line)
         column.addWidget(self.hint, 1)
         column.addLayout(self._row, 1)
-        column.addWidget(self.beside)
+        column.addWidget(self.compared)
         self._live = self._quiet = False
-        self._signed = ("", "")  # tone and theme of the status sign
-        self._over = ""  # text of the ending
-        self._pointed: float | None = None  # seconds under the pointer
-        self._pulse = QTimer(self, interval=READ, timeout=self._read)
-        story.changed.connect(self._changed)
-        shelf.compared_changed.connect(self._compared)
+        self._shown_icon = ("", "")  # tone and theme of the status icon
+        self._ending = ""  # text of the ending
+        self._hovered_time: float | None = None  # seconds under the pointer
+        self._timer = QTimer(self, interval=_INTERVAL, timeout=self._refresh)
+        monitor.changed.connect(self._series_changed)
+        run_list.compared_changed.connect(self._compared_changed)
         style.changed.connect(self._restyle)
         self._show_curves()
 
@@ -71,7 +73,7 @@ class RunDashboard(QWidget):
 
         self.curves = Curves(self._style.theme)
         self._row.insertWidget(0, self.curves, 1)
-        self.curves.hovered.connect(self._hovered)
+        self.curves.hovered.connect(self._time_hovered)
         self.curves.zoomed.connect(self.legend.fit.setEnabled)
         self.curves.choose(self.legend.shown)
         self.legend.fit.setEnabled(False)
@@ -79,23 +81,23 @@ class RunDashboard(QWidget):
         self.legend.chosen.connect(self.curves.choose)
         self.legend.image_wanted.connect(self.files.save_image)
         self.legend.table_wanted.connect(self.files.save_table)
-        self._changed()
+        self._series_changed()
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Clear the view when another run starts or none is shown."""
         self.result.clear()
-        self._over = ""
-        self.say("")
+        self._ending = ""
+        self.set_status("")
         self._show_curves()
 
-    def say(self, text: str, tone: str = "") -> None:
-        """Show a status text. `tone`: "good", "info", "warning", or "" for no sign."""
-        self.sentence.set_text(text)
-        self.sign.setVisible(bool(tone and text))
-        if tone and (tone, self._style.theme.name) != self._signed:
-            self._signed = tone, self._style.theme.name
-            icon, role = _SIGNS[tone]
-            self.sign.setPixmap(self._style.theme.pixmap(icon, 16, role, self.devicePixelRatioF()))
+    def set_status(self, text: str, tone: str = "") -> None:
+        """Show a status text. `tone`: "good", "info", "warning", or "" for no icon."""
+        self.status.set_text(text)
+        self.icon.setVisible(bool(tone and text))
+        if tone and (tone, self._style.theme.name) != self._shown_icon:
+            self._shown_icon = tone, self._style.theme.name
+            icon, role = _TONES[tone]
+            self.icon.setPixmap(self._style.theme.pixmap(icon, 16, role, self.devicePixelRatioF()))
 
     def set_live(self, live: bool, *, quiet: bool) -> None:
         """Set if a run is in progress. quiet: the status line shows something else."""
@@ -103,8 +105,8 @@ class RunDashboard(QWidget):
         if self.curves is not None:
             self.curves.live = live
         if live:
-            self._pulse.start()
-        self._read()
+            self._timer.start()
+        self._refresh()
 
     def show_whole(self) -> None:
         if self.curves is not None:
@@ -117,7 +119,7 @@ class RunDashboard(QWidget):
         if isinstance(event, Evaluated) and event.split == "val" and event.best:
             self.result.setText(formatting.result_text(event.metrics))
         elif isinstance(event, Started):
-            self._over = ""
+            self._ending = ""
         elif isinstance(event, Profiled) and live:
             self.said.emit("info", formatting.translate_message(event.what), "")
         elif isinstance(event, Trouble) and live:
@@ -126,75 +128,82 @@ class RunDashboard(QWidget):
     def end(self, ending: Finished | Failed, *, loud: bool) -> None:
         """Show the ending. `loud`: the ending is new, so a failure also goes to the message bar."""
         if isinstance(ending, Failed):
-            self._over, advice = formatting.failure_text(ending)
+            self._ending, advice = formatting.failure_text(ending)
             if loud:
-                self.said.emit("problem", self._over, advice)
+                self.said.emit("problem", self._ending, advice)
         else:
-            self._over = formatting.ending_text(ending)
+            self._ending = formatting.ending_text(ending)
             if ending.result.get("metrics"):
                 self.result.setText(formatting.result_text(ending.result["metrics"]))
         self._live = self._quiet = False
-        self._read()
+        self._refresh()
 
-    def _changed(self) -> None:
-        if self._story.track.begun is not None:
+    def show_result(self) -> None:
+        """Show the result of a run that ended before this view was created."""
+        if self._monitor.result is not None:
+            self.add_event(self._monitor.result, live=False)
+        if self._monitor.vitals.ending is not None:
+            self.end(self._monitor.vitals.ending, loud=False)
+
+    def _series_changed(self) -> None:
+        if self._monitor.track.begun is not None:
             self.make_curves()
         if self.curves is None:
             return
-        others = tuple(other.track for other in self._shelf.compared)
-        self.curves.show_track(self._story.track, others)
-        if not self._pulse.isActive():
-            self._read()
-            self._pulse.start()
+        others = tuple(other.track for other in self._run_list.compared)
+        self.curves.show_series(self._monitor.track, others)
+        if not self._timer.isActive():
+            self._refresh()
+            self._timer.start()
 
-    def _compared(self) -> None:
+    def _compared_changed(self) -> None:
         if self.curves is not None:
-            self._changed()
+            self._series_changed()
 
     # --- text and numbers ------------------------------------------------------------------------
 
-    def _read(self) -> None:
+    def _refresh(self) -> None:
         """Update the status text and numbers."""
         if not self._live:
-            self._pulse.stop()
+            self._timer.stop()
         if not self._quiet:
             self._show_finding()
         self._show_curves()
         self._show_values()
-        self.pulsed.emit()
+        self.refreshed.emit()
 
     def _show_finding(self) -> None:
-        track, finding = self._story.track, self._story.finding()
-        if track.begun is None or not (self._live or self._over):
-            self.say(self._over, "warning" if self._over else "")
+        series, finding = self._monitor.track, self._monitor.finding()
+        if series.begun is None or not (self._live or self._ending):
+            self.set_status(self._ending, "warning" if self._ending else "")
             return
-        ending = self._story.vitals.ending
-        told, failed = [self._over], isinstance(ending, Failed)
-        if not failed and not (self._over and finding.kind in run_texts.QUIET):
-            told.insert(0, run_texts.finding_text(finding))  # more useful than the duration
-        begun = formatting.started_text(track.begun)  # includes the note about few validation images
-        told = [text for text in told if text and text not in begun]
-        told += [begun, f"{formatting.device_text(track.begun)}."]
-        tone = "warning" if failed else finding.tone if len(told) > 1 else "info"
-        self.say(" ".join(filter(None, told)), tone)
+        ending = self._monitor.vitals.ending
+        texts, failed = [self._ending], isinstance(ending, Failed)
+        if not failed and not (self._ending and finding.kind in run_texts.QUIET):
+            texts.insert(0, run_texts.finding_text(finding))  # more useful than the duration
+        started = formatting.started_text(series.begun)  # includes the note about few validation images
+        texts = [text for text in texts if text and text not in started]
+        texts += [started, f"{formatting.device_text(series.begun)}."]
+        tone = "warning" if failed else finding.tone if len(texts) > 1 else "info"
+        self.set_status(" ".join(filter(None, texts)), tone)
 
     def _show_values(self) -> None:
-        track, moment = self._story.track, ""
-        if track.begun is not None:
-            if self._pointed is not None:
+        series, moment = self._monitor.track, ""
+        if series.begun is not None:
+            if self._hovered_time is not None:
                 from workbench.ui.training.curve_plot import clock
 
-                moment = self.tr("At {time}").format(time=clock(self._pointed, long=track.last >= 7200))
+                moment = self.tr("At {time}").format(time=clock(self._hovered_time, long=series.last >= 7200))
             else:
-                moment = self.tr("Now") if self._live else self.tr("At the end")
-        self.legend.show_values(track, self._pointed, moment, live=self._live)
+                moment = self.tr("Latest") if self._live else self.tr("Final values")
+        self.legend.show_values(series, self._hovered_time, moment, live=self._live)
 
-    def _hovered(self, time: float | None) -> None:
-        self._pointed = time if time is None or math.isfinite(time) else None
+    def _time_hovered(self, time: float | None) -> None:
+        self._hovered_time = time if time is None or math.isfinite(time) else None
         self._show_values()
 
     def _show_curves(self) -> None:
-        empty = self.curves is None or not (self._story.track.steps.count or self._story.track.scores.count)
+        empty = self.curves is None or not (self._monitor.track.steps.count or self._monitor.track.scores.count)
         self.hint.setVisible(empty)
         for part in (self.curves, self.legend):
             if part is not None:
@@ -203,4 +212,49 @@ class RunDashboard(QWidget):
     def _restyle(self) -> None:
         if self.curves is not None:
             self.curves.set_theme(self._style.theme)
-        self._read()
+        self._refresh()
+
+
+class ComparedRuns(QWidget):
+    """Compared runs, one line each in the color of the run, with the differences; empty without a comparison."""
+
+    def __init__(self, style: ThemeManager, run_list: RunList) -> None:
+        super().__init__()
+        self._style, self._run_list = style, run_list
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(8, 0, 0, 2)
+        self._column.setSpacing(0)
+        self.lines: list[ElidedLabel] = []
+        run_list.compared_changed.connect(self._fill)
+        style.changed.connect(self._fill)
+        self._fill()
+
+    def _fill(self) -> None:
+        while self._column.count():
+            self._column.takeAt(0).widget().deleteLater()
+        self.lines = []
+        for number, other in enumerate(self._run_list.compared):
+            color = self._style.theme.color(COMPARED_COLORS[number % len(COMPARED_COLORS)]).name()
+            entry = QWidget()
+            row = QHBoxLayout(entry)
+            row.setContentsMargins(0, 0, 0, 0)
+            row.setSpacing(6)
+            name = QLabel(formatting.run_name(other.run))
+            name.setStyleSheet(f"color: {color}; font-weight: 600;")
+            line = ElidedLabel()
+            line.set_text(comparison_text(other.comparison))
+            remove = QToolButton()
+            remove.setIcon(self._style.theme.icon("close", "muted"))
+            remove.setStyleSheet("QToolButton { padding: 0; }")
+            remove.setToolTip(self.tr("Remove from comparison"))
+            remove.setAccessibleName(remove.toolTip())
+            remove.clicked.connect(lambda _=False, run=other.run: self._remove(run))
+            row.addWidget(name)
+            row.addWidget(line, 1)
+            row.addWidget(remove)
+            self._column.addWidget(entry)
+            self.lines.append(line)
+        self.setVisible(bool(self.lines))
+
+    def _remove(self, run: Run) -> None:
+        self._run_list.compare([other.run for other in self._run_list.compared if other.run.name != run.name])

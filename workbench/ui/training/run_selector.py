@@ -1,47 +1,49 @@
-"""Selector of the shown run: the run in progress or any earlier one."""
+"""Selectors of runs: the shown run, and the runs that are compared with it."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QWidget
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtWidgets import QComboBox, QFrame, QLabel, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from workbench.core.runs.run import Run
 from workbench.session.session import Session
-from workbench.session.training.run_list import RunList
+from workbench.session.training.run_list import MOST, RunList
 from workbench.session.training.training_control import TrainingControl
 from workbench.ui.text.run_texts import run_line_text
 
+_RUN = Qt.ItemDataRole.UserRole
+
 
 class RunSelector(QComboBox):
-    """Run selector, newest first. A run in progress stays shown; opening a project shows the newest."""
+    """Selector of the shown run, newest first. A running training stays shown."""
 
     relisted = Signal()
 
     def __init__(
-        self, session: Session, training: TrainingControl, shelf: RunList, parent: QWidget | None = None
+        self, session: Session, training: TrainingControl, run_list: RunList, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self._session, self._training, self._shelf = session, training, shelf
-        self._looking = False  # show the newest run once the runs are listed
+        self._session, self._training, self._run_list = session, training, run_list
+        self._newest_wanted = False  # show the newest run once the runs are listed
         self.setAccessibleName(self.tr("Runs"))
-        self.setToolTip(self.tr("Which run is shown; older runs can be looked at again and exported"))
+        self.setToolTip(self.tr("Shown run. Earlier runs can be viewed and exported."))
         self.setMinimumWidth(200)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        self.activated.connect(self._follow)
-        shelf.listed.connect(self.refresh)
+        self.activated.connect(self._show_run)
+        run_list.listed.connect(self.refresh)
 
     def show_newest(self) -> None:
         """Show the newest run as soon as the runs are listed."""
-        self._looking = True
-        self._shelf.refresh()
+        self._newest_wanted = True
+        self._run_list.refresh()
 
     def show_running(self) -> None:
         """Show the run that has started."""
-        self._looking = False
+        self._newest_wanted = False
         self.refresh()
 
     def refresh(self) -> None:
-        lines, shown = self._shelf.lines, self._training.run
+        lines, shown = self._run_list.lines, self._training.run
         self.blockSignals(True)
         self.clear()
         for line in lines:
@@ -50,15 +52,88 @@ class RunSelector(QComboBox):
         self.setCurrentIndex(self.findData(shown.name) if shown is not None else -1)
         self.setVisible(bool(lines))
         self.blockSignals(False)
-        if self._looking and lines:
-            self._looking = False
+        if self._newest_wanted and lines:
+            self._newest_wanted = False
             if not self._training.busy and shown is None:
-                self._follow(0)
+                self._show_run(0)
         self.relisted.emit()
 
-    def _follow(self, index: int) -> None:
+    def _show_run(self, index: int) -> None:
         project = self._session.project
         if project is None or self._training.busy:
             self.refresh()
             return
         self._training.follow(Run(project.root / "runs" / self.itemData(index)))
+
+
+class RunCompareMenu(QFrame):
+    """Popup under a button; checks take effect at once."""
+
+    chosen = Signal(list)  # Run
+
+    def __init__(self, run_list: RunList, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self._run_list = run_list
+        self.setObjectName("card")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(10, 8, 10, 10)
+        column.setSpacing(6)
+        column.addWidget(QLabel(self.tr("Compare with the shown run"), objectName="heading"))
+        self.hint = QLabel(wordWrap=True, objectName="muted")
+        column.addWidget(self.hint)
+        self.view = QListWidget()
+        self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.view.setUniformItemSizes(True)
+        self.view.setAccessibleName(self.tr("Runs to compare"))
+        self.view.itemChanged.connect(self._item_changed)
+        column.addWidget(self.view)
+
+    def open_at(self, button: QWidget, shown: Run) -> None:
+        """Open under a button and list the other existing runs."""
+        shown_line = next((line for line in self._run_list.lines if line.run.name == shown.name), None)
+        checked = {other.run.name for other in self._run_list.compared}
+        self.view.blockSignals(True)
+        self.view.clear()
+        others = False
+        for line in self._run_list.lines:
+            if line.run.name == shown.name:
+                continue
+            comparable = shown_line is not None and (line.model, line.held_out) == (
+                shown_line.model,
+                shown_line.held_out,
+            )
+            others = others or not comparable
+            text = run_line_text(line, score=comparable)
+            item = QListWidgetItem(
+                text if comparable else self.tr("{run}  ·  different validation images").format(run=text)
+            )
+            item.setData(_RUN, line.run)
+            item.setCheckState(Qt.CheckState.Checked if line.run.name in checked else Qt.CheckState.Unchecked)
+            self.view.addItem(item)
+        self.view.blockSignals(False)
+        notes = [self.tr("Up to {n} runs.").format(n=MOST)]
+        if others:
+            notes.append(self.tr("Runs with different validation images cannot be compared; their metrics are hidden."))
+        if not self.view.count():
+            notes = [self.tr("No other runs yet")]
+        self.hint.setText(" ".join(notes))
+        height = max(1, min(12, self.view.count())) * max(22, self.view.sizeHintForRow(0)) + 6
+        self.view.setFixedSize(430, height)
+        self.adjustSize()
+        corner = button.mapToGlobal(QPoint(button.width(), 0))
+        self.move(corner.x() - self.width(), corner.y() - self.height() - 4)
+        self.show()
+        self.view.setFocus()
+
+    def _item_changed(self, item: QListWidgetItem) -> None:
+        checked = [
+            entry
+            for entry in (self.view.item(row) for row in range(self.view.count()))
+            if entry.checkState() == Qt.CheckState.Checked
+        ]
+        if len(checked) > MOST:
+            self.view.blockSignals(True)
+            item.setCheckState(Qt.CheckState.Unchecked)
+            self.view.blockSignals(False)
+            return
+        self.chosen.emit([entry.data(_RUN) for entry in checked])

@@ -1,4 +1,4 @@
-"""Access to the training settings: dialogs for the next training and for a run. The user's choices go to the panel."""
+"""Access to the training settings: dialogs for the next training and for a run, and the changed settings."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from workbench.ui.training.settings_dialog import TrainingSettingsDialog
 from workbench.ui.training.training_panel import TrainingPanel
 from workbench.ui.widgets.theme import ThemeManager
 
-_OFFERED = 30  # runs that can be started from, newest first
+_MAX_RUNS = 30  # runs offered as initial weights, newest first
 
 
 class SettingsController(QObject):
     """Commands for the training settings, from the training panel and from the menu."""
 
     def __init__(
-        self, session: Session, choices: SavedOverrides, runs: RunList, panel: TrainingPanel, style: ThemeManager
+        self, session: Session, overrides: SavedOverrides, runs: RunList, panel: TrainingPanel, style: ThemeManager
     ) -> None:
         super().__init__(panel)
-        self._session, self._choices, self._runs, self._panel, self._style = session, choices, runs, panel, style
-        panel.wished = choices.of
+        self._session, self._overrides, self._runs, self._panel, self._style = session, overrides, runs, panel, style
+        panel.overrides = overrides.of
         panel.controls.settings_clicked.connect(self.open)
-        panel.controls.changed.connect(self._tell)
-        choices.changed.connect(self._tell)
-        self._tell()
+        panel.controls.changed.connect(self._show_count)
+        overrides.changed.connect(self._show_count)
+        self._show_count()
 
     def possible(self) -> bool:
         return self._session.project is not None
@@ -46,7 +46,7 @@ class SettingsController(QObject):
     def _show(self) -> TrainingSettingsDialog:
         model, minutes, device = self._panel.controls.values()
         dialog = TrainingSettingsDialog(
-            self._choices,
+            self._overrides,
             model,
             {"minutes": minutes, "device": device},
             self._style,
@@ -54,13 +54,13 @@ class SettingsController(QObject):
             shown=self._panel.run,
             parent=self._panel.window(),
         )
-        dialog.chosen.connect(lambda choices: self._choices.save(model, choices))
+        dialog.chosen.connect(lambda choices: self._overrides.save(model, choices))
         dialog.open()
         return dialog
 
     def _start_runs(self, model: str) -> list[tuple[str, str]]:
-        """Return names and titles of the usable runs of the same kind of model."""
-        return [(line.run.name, formatting.run_name(line.run)) for line in self._runs.usable(model)[:_OFFERED]]
+        """Return names and titles of the usable runs with the same model."""
+        return [(line.run.name, formatting.run_name(line.run)) for line in self._runs.usable(model)[:_MAX_RUNS]]
 
-    def _tell(self) -> None:
-        self._panel.controls.show_wished(len(self._choices.of(self._panel.controls.model)))
+    def _show_count(self) -> None:
+        self._panel.controls.show_overrides(len(self._overrides.of(self._panel.controls.model)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QButtonGroup,
     QDialog,
@@ -22,13 +22,40 @@ from workbench.core.runs.run import Run
 from workbench.core.runs.settings_overrides import Choices
 from workbench.core.runs.training_settings import TrainingSettings, request
 from workbench.session.training.saved_overrides import SavedOverrides
-from workbench.ui.text import formatting
-from workbench.ui.text import settings_texts as said
+from workbench.ui.text import formatting, settings_texts
 from workbench.ui.training.settings_fields import field_for
 from workbench.ui.training.settings_page import SettingsPage
 from workbench.ui.widgets.theme import ThemeManager
 
-_SOON = 350  # ms from the last change to the next planning of the automatic values
+_DELAY = 350  # ms from the last change to the next planning of the automatic values
+
+
+class SettingsHeader(QWidget):
+    """Choice between the settings of the next training and of the shown run, and a status text."""
+
+    page_chosen = Signal(bool)  # True: the shown run
+
+    def __init__(self, model: str, shown: Run | None) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(22, 0, 22, 0)
+        column.setSpacing(8)
+        row = QHBoxLayout()
+        row.setSpacing(0)
+        text = self.tr("Next {model} training").format(model=formatting.model_name(model))
+        self.of_next = QPushButton(text, objectName="left", checkable=True, checked=True)
+        text = self.tr("Shown run: {name}").format(name=formatting.run_name(shown) if shown is not None else "")
+        self.of_run = QPushButton(text, objectName="right", checkable=True)
+        self._tabs = QButtonGroup(self)
+        for button in (self.of_next, self.of_run):
+            self._tabs.addButton(button)
+            button.clicked.connect(lambda _=False, button=button: self.page_chosen.emit(button is self.of_run))
+            button.setVisible(shown is not None)
+            row.addWidget(button)
+        row.addStretch(1)
+        column.addLayout(row)
+        self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        column.addWidget(self.status)
 
 
 class TrainingSettingsDialog(QDialog):
@@ -41,9 +68,9 @@ class TrainingSettingsDialog(QDialog):
 
     def __init__(
         self,
-        choices: SavedOverrides,
+        overrides: SavedOverrides,
         model: str,
-        asked: dict[str, Any],
+        limits: dict[str, Any],
         style: ThemeManager,
         *,
         runs: list[tuple[str, str]] = (),
@@ -52,76 +79,54 @@ class TrainingSettingsDialog(QDialog):
     ) -> None:
         """Create the dialog.
 
-        asked: minutes and device. runs: names and titles of the runs that can be started from. shown: run of the
+        limits: minutes and device. runs: names and titles of the runs offered as initial weights. shown: run of the
         read-only page, or None.
         """
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(self.tr("Recipe"))
+        self.setWindowTitle(self.tr("Training settings"))
         self.resize(880, 660)
-        self._choices, self._model, self._asked, self._style = choices, model, asked, style
-        self.choices: Choices = choices.of(model)
-        self._settings: TrainingSettings | None = None  # as planned for the present choices
+        self._overrides, self._model, self._limits, self._style = overrides, model, limits, style
+        self.choices: Choices = overrides.of(model)  # changed by the user
+        self._settings: TrainingSettings | None = None  # as planned with the changed values
         self._automatic: dict[str, Any] = {}  # last automatic value of each setting
-        self.fields = {key: field_for(key, runs) for _, keys in said.groups(model) for key in keys}
-        self._soon = QTimer(self, singleShot=True, interval=_SOON, timeout=self._plan)
+        self.fields = {key: field_for(key, runs) for _, keys in settings_texts.groups(model) for key in keys}
+        self._plan_timer = QTimer(self, singleShot=True, interval=_DELAY, timeout=self._plan)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 16, 0, 14)
         column.setSpacing(10)
-        column.addLayout(self._top(shown))
+        self.header = SettingsHeader(model, shown)
+        self.header.page_chosen.connect(self.show_page)
+        self.of_run, self.status = self.header.of_run, self.header.status
+        column.addWidget(self.header)
         self.pages = QStackedWidget()
-        self.next = SettingsPage(model, style, self.fields)
-        self.pages.addWidget(self.next)
+        self.page = SettingsPage(model, style, self.fields)
+        self.pages.addWidget(self.page)
         if shown is not None:
             self._add_run(shown)
         column.addWidget(self.pages, 1)
         column.addWidget(QFrame(objectName="line"))
         column.addLayout(self._bottom())
-        self.next.edited.connect(self._edited)
-        self.next.reset.connect(self._reset)
-        choices.planned.connect(self._planned)
-        choices.unplanned.connect(self._unplanned)
+        self.page.edited.connect(self._edited)
+        self.page.reset_clicked.connect(self._reset)
+        overrides.planned.connect(self._planned)
+        overrides.unplanned.connect(self._planning_failed)
         self._show_values()
         self._check()
-        self._choices.plan(model, {**asked, **self.choices}, anew=True)
+        self._overrides.plan(model, {**limits, **self.choices}, anew=True)
 
     def show_page(self, run: bool) -> None:
         """Show the settings of the shown run, or of the next training."""
-        (self.of_run if run else self.of_next).setChecked(True)
+        (self.of_run if run else self.header.of_next).setChecked(True)
         self.pages.setCurrentIndex(1 if run and self.pages.count() > 1 else 0)
         self._refresh()
 
     def accept(self) -> None:
-        if self._wrong() is None:
+        if _settings_error(self._model, {**self._limits, **self.choices}) is None:
             super().accept()
             self.chosen.emit(self.choices)
 
     # --- construction ----------------------------------------------------------------------------
-
-    def _top(self, shown: Run | None) -> QVBoxLayout:
-        column = QVBoxLayout()
-        column.setContentsMargins(22, 0, 22, 0)
-        column.setSpacing(8)
-        row = QHBoxLayout()
-        row.setSpacing(0)
-        text = self.tr("The next {model} training").format(model=formatting.model_name(self._model))
-        self.of_next = QPushButton(text, objectName="left", checkable=True, checked=True)
-        text = self.tr("The run shown: {name}").format(name=formatting.run_name(shown) if shown is not None else "")
-        self.of_run = QPushButton(text, objectName="right", checkable=True)
-        self._which = QButtonGroup(self)
-        for button in (self.of_next, self.of_run):
-            self._which.addButton(button)
-            row.addWidget(button)
-        row.addStretch(1)
-        self.of_next.clicked.connect(lambda: self.show_page(False))
-        self.of_run.clicked.connect(lambda: self.show_page(True))
-        for button in (self.of_next, self.of_run):
-            button.setVisible(shown is not None)
-        column.addLayout(row)
-        self.says = QLabel(wordWrap=True)
-        self.says.setTextFormat(Qt.TextFormat.PlainText)
-        column.addWidget(self.says)
-        return column
 
     def _add_run(self, run: Run) -> None:
         try:
@@ -138,22 +143,22 @@ class TrainingSettingsDialog(QDialog):
         row = QHBoxLayout()
         row.setContentsMargins(22, 2, 22, 0)
         row.setSpacing(8)
-        self.all_back = QPushButton(self.tr("Reset all"))
-        self.all_back.setToolTip(self.tr("Everything is decided automatically again"))
-        self.all_back.setAutoDefault(False)
-        self.all_back.clicked.connect(self._reset_all)
+        self.reset_all = QPushButton(self.tr("Reset all"))
+        self.reset_all.setToolTip(self.tr("Reset all settings to automatic values"))
+        self.reset_all.setAutoDefault(False)
+        self.reset_all.clicked.connect(self._reset_everything)
         self.count = QLabel(objectName="muted")
         self.cancel = QPushButton(self.tr("Cancel"))
         self.cancel.setAutoDefault(False)
         self.cancel.clicked.connect(self.reject)
-        self.keep = QPushButton(self.tr("Save for this project"), objectName="primary")
-        self.keep.setDefault(True)
-        self.keep.clicked.connect(self.accept)
-        for widget in (self.all_back, self.count):
+        self.save = QPushButton(self.tr("Save for this project"), objectName="primary")
+        self.save.setDefault(True)
+        self.save.clicked.connect(self.accept)
+        for widget in (self.reset_all, self.count):
             row.addWidget(widget)
         row.addStretch(1)
         row.addWidget(self.cancel)
-        row.addWidget(self.keep)
+        row.addWidget(self.save)
         return row
 
     # --- edits -----------------------------------------------------------------------------------
@@ -165,30 +170,23 @@ class TrainingSettingsDialog(QDialog):
         else:
             self.choices[key] = value
         self._check()
-        self._soon.start()
+        self._plan_timer.start()
 
     def _reset(self, key: str) -> None:
         self.choices.pop(key, None)
         self._show_values(key)
         self._check()
-        self._soon.start()
+        self._plan_timer.start()
 
-    def _reset_all(self) -> None:
+    def _reset_everything(self) -> None:
         self.choices.clear()
         self._show_values()
         self._check()
-        self._soon.start()
-
-    def _wrong(self) -> BadSettings | None:
-        try:
-            request(self._model, **{**self._asked, **self.choices})
-        except BadSettings as problem:
-            return problem
-        return None
+        self._plan_timer.start()
 
     def _plan(self) -> None:
-        if self._wrong() is None:
-            self._choices.plan(self._model, {**self._asked, **self.choices}, anew=False)
+        if _settings_error(self._model, {**self._limits, **self.choices}) is None:
+            self._overrides.plan(self._model, {**self._limits, **self.choices}, anew=False)
 
     # --- events ----------------------------------------------------------------------------------
 
@@ -198,7 +196,7 @@ class TrainingSettingsDialog(QDialog):
         self._show_values()
         self._check()
 
-    def _unplanned(self, problem: Problem) -> None:
+    def _planning_failed(self, problem: Problem) -> None:
         if isinstance(problem, BadSettings) and problem.fields["key"] in self.fields:
             self._show_error(problem)
         else:
@@ -208,63 +206,70 @@ class TrainingSettingsDialog(QDialog):
     # --- display ---------------------------------------------------------------------------------
 
     def _show_values(self, *keys: str) -> None:
-        """Update the given fields, or all of them. A field that is being edited is left alone."""
-        for key in keys or self.fields:
-            field = self.fields[key]
-            if key in self.choices:
-                if not (field.widget.hasFocus() and field.value() == self.choices[key]):
-                    field.put(self.choices[key])
-            else:
-                default = TrainingSettings.model_fields[key].default
-                field.put(getattr(self._settings, key) if self._settings is not None else default)
+        self.page.show_values(self.choices, self._settings, *keys)
 
     def _check(self) -> None:
-        wrong = self._wrong()
+        error = _settings_error(self._model, {**self._limits, **self.choices})
         for key in self.fields:
-            mine = key in self.choices
-            self.next.backs[key].setVisible(mine)
-            self.next.say(key, self._by_hand(key) if mine else said.reason(key, self._settings))
-        self.keep.setEnabled(wrong is None)
-        self.all_back.setEnabled(bool(self.choices))
+            changed = key in self.choices
+            reason = _changed_text(key, self._automatic) if changed else settings_texts.reason(key, self._settings)
+            self.page.resets[key].setVisible(changed)
+            self.page.set_reason(key, reason)
+        self.save.setEnabled(error is None)
+        self.reset_all.setEnabled(bool(self.choices))
         count = len(self.choices)
-        self.count.setText(self.tr("{n} chosen by hand").format(n=count) if count else self.tr("All automatic"))
+        self.count.setText(self.tr("{n} changed manually").format(n=count) if count else self.tr("All automatic"))
         self._refresh()
-        if wrong is not None:
-            self._show_error(wrong)
-
-    def _by_hand(self, key: str) -> str:
-        if key not in self._automatic:
-            return self.tr("Chosen by hand.")
-        text = self.tr("Chosen by hand; automatic: {value}")
-        return text.format(value=said.written(self._automatic[key]) or self.tr("none"))
+        if error is not None:
+            self._show_error(error)
 
     def _show_error(self, problem: BadSettings) -> None:
         key = problem.fields["key"]
         if key in self.fields:
             why = formatting.translate_message(str(problem.fields["why"]))
-            self.next.say(key, why, wrong=True)
-            self.keep.setEnabled(False)
-            self.says.setText(
+            self.page.set_reason(key, why, wrong=True)
+            self.save.setEnabled(False)
+            self.status.setText(
                 self.tr("{setting} cannot be {value}: {why}").format(
-                    setting=said.name(key), value=said.written(problem.fields["value"]) or "–", why=why
+                    setting=settings_texts.name(key),
+                    value=settings_texts.written(problem.fields["value"]) or "–",
+                    why=why,
                 )
             )
 
     def _refresh(self, problem: Problem | None = None) -> None:
         of_next = self.pages.currentIndex() == 0
-        for widget in (self.all_back, self.count, self.keep):
+        for widget in (self.reset_all, self.count, self.save):
             widget.setVisible(of_next)
         self.cancel.setText(self.tr("Cancel") if of_next else self.tr("Close"))
         if not of_next:
-            self.says.setText(self.tr("How this run was made, and why."))
+            self.status.setText(self.tr("Settings of this run with the reason for each value"))
         elif problem is not None:
-            says, advice = formatting.problem_text(problem)
-            says = " ".join(filter(None, (says, advice)))
-            usual = self.tr("The values below are the usual ones until then.")
-            self.says.setText(f"{says} {usual}")
+            defaults = self.tr("Until then, default values are shown below.")
+            self.status.setText(" ".join(filter(None, (*formatting.problem_text(problem), defaults))))
         elif self._settings is None:
-            self.says.setText(self.tr("Looking at pictures and labels…"))
+            self.status.setText(self.tr("Analyzing images and labels…"))
         else:
-            self.says.setText(
-                self.tr("What would be done now, and why. What you change stays for this project until you reset it.")
+            self.status.setText(
+                self.tr(
+                    "Settings of the next training with the reason for each value. Changes are saved for this project."
+                )
             )
+
+
+def _settings_error(model: str, values: dict[str, Any]) -> BadSettings | None:
+    """Return the first error in values of training settings."""
+    try:
+        request(model, **values)
+    except BadSettings as problem:
+        return problem
+    return None
+
+
+def _changed_text(key: str, automatic: dict[str, Any]) -> str:
+    """Return the text on a value that the user changed, with the automatic value if it is known."""
+    if key not in automatic:
+        return QCoreApplication.translate("TrainingSettingsDialog", "Changed manually.")
+    none = QCoreApplication.translate("TrainingSettingsDialog", "None")
+    text = QCoreApplication.translate("TrainingSettingsDialog", "Changed manually. Automatic value: {value}")
+    return text.format(value=settings_texts.written(automatic[key]) or none)

@@ -11,13 +11,13 @@ from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QGridLayout, QLineEdit, QWidget
 
 from workbench.core.runs.training_settings import TrainingSettings
-from workbench.ui.text import settings_texts as said
+from workbench.ui.text import settings_texts
 
 _FILE = "\0file"
 
 
 class Field(QWidget):
-    """Base class of the input fields. `edited` is emitted for changes by the user only, not for `put`."""
+    """Base class of the input fields. `edited` is emitted for changes by the user only, not for `set_value`."""
 
     edited = Signal()
 
@@ -30,7 +30,7 @@ class Field(QWidget):
         self.setFocusProxy(widget)
 
     @abstractmethod
-    def put(self, value: Any) -> None:
+    def set_value(self, value: Any) -> None:
         """Show a value."""
 
     @abstractmethod
@@ -41,22 +41,22 @@ class Field(QWidget):
 class TextField(Field):
     """Line edit for a number, or for a comma-separated list of numbers."""
 
-    def __init__(self, *, many: bool) -> None:
+    def __init__(self, *, is_list: bool) -> None:
         self.line = QLineEdit()
         super().__init__(self.line)
-        self._many = many
+        self._is_list = is_list
         self.line.textEdited.connect(lambda _: self.edited.emit())
 
-    def put(self, value: Any) -> None:
-        text = said.written(value)
+    def set_value(self, value: Any) -> None:
+        text = settings_texts.written(value)
         if text != self.line.text():
             self.line.setText(text)
 
     def value(self) -> Any:
         text = self.line.text().strip()
-        if self._many:
-            for sign in ";，、[]()":
-                text = text.replace(sign, "," if sign in ";，、" else " ")
+        if self._is_list:
+            for character in ";，、[]()":
+                text = text.replace(character, "," if character in ";，、" else " ")
             return [self._number(part) for part in text.replace(",", " ").split()]
         return self._number(text) if text else None
 
@@ -87,12 +87,12 @@ class ChoiceField(Field):
             self.box.addItem(text, value)
         self.box.activated.connect(self._chosen)
 
-    def put(self, value: Any) -> None:
-        at = self.box.findData(value)
-        if at < 0:
-            self.box.addItem(said.written(value), value)
-            at = self.box.count() - 1
-        self.box.setCurrentIndex(at)
+    def set_value(self, value: Any) -> None:
+        index = self.box.findData(value)
+        if index < 0:
+            self.box.addItem(settings_texts.written(value), value)
+            index = self.box.count() - 1
+        self.box.setCurrentIndex(index)
 
     def value(self) -> Any:
         return self.box.currentData()
@@ -105,39 +105,43 @@ class WeightsField(ChoiceField):
     """Choice of pretrained weights: none, those published by Paddle, or a file."""
 
     def __init__(self) -> None:
-        super().__init__([(None, self.tr("None")), ("imagenet", said.option("imagenet")), (_FILE, self.tr("A file…"))])
-        self._last: Any = None
+        super().__init__(
+            [(None, self.tr("None")), ("imagenet", settings_texts.option("imagenet")), (_FILE, self.tr("From file…"))]
+        )
+        self._previous: Any = None
 
-    def put(self, value: Any) -> None:
-        super().put(value)
-        self._last = value
+    def set_value(self, value: Any) -> None:
+        super().set_value(value)
+        self._previous = value
 
     def _chosen(self, index: int) -> None:
         if self.value() == _FILE:
-            kinds = self.tr("Weights ({patterns})").format(patterns="*.safetensors *.pdparams")
-            path, _ = QFileDialog.getOpenFileName(self, self.tr("Weights of a ResNet"), "", kinds)
-            self.put(path or self._last)
+            file_filter = self.tr("Weights ({patterns})").format(patterns="*.safetensors *.pdparams")
+            path, _ = QFileDialog.getOpenFileName(self, self.tr("ResNet weights"), "", file_filter)
+            self.set_value(path or self._previous)
             if not path:
                 return
-        self._last = self.value()
+        self._previous = self.value()
         self.edited.emit()
 
 
 class SwitchField(Field):
+    """Check box."""
+
     def __init__(self) -> None:
         self.box = QCheckBox()
         super().__init__(self.box)
         self.layout().setContentsMargins(0, 6, 0, 0)
         self.box.clicked.connect(lambda _: self.edited.emit())
 
-    def put(self, value: Any) -> None:
+    def set_value(self, value: Any) -> None:
         self.box.setChecked(bool(value))
 
     def value(self) -> Any:
         return self.box.isChecked()
 
 
-class SeveralField(Field):
+class SubsetField(Field):
     """Check boxes for any subset of some values, in their order."""
 
     def __init__(self, options: Sequence[tuple[Any, str]], columns: int = 2) -> None:
@@ -154,7 +158,7 @@ class SeveralField(Field):
             grid.addWidget(box, number // columns, number % columns)
         self.setFocusProxy(next(iter(self.boxes.values())))
 
-    def put(self, value: Any) -> None:
+    def set_value(self, value: Any) -> None:
         for option, box in self.boxes.items():
             box.setChecked(option in (value or ()))
 
@@ -163,19 +167,19 @@ class SeveralField(Field):
 
 
 def field_for(key: str, runs: Sequence[tuple[str, str]]) -> Field:
-    """Return a new input field for a setting. runs: names and titles of the runs that can be started from."""
-    kind = TrainingSettings.model_fields[key].annotation
+    """Return a new input field for a setting. runs: names and titles of the runs offered as initial weights."""
+    annotation = TrainingSettings.model_fields[key].annotation
     if key == "weights":
         return WeightsField()
     if key == "start_from":
         return ChoiceField([(None, QCoreApplication.translate("recipe", "None")), *runs])
-    if get_origin(kind) in (Union, types.UnionType):
-        kind = next(part for part in get_args(kind) if part is not type(None))
-    if get_origin(kind) is Literal:
-        return ChoiceField([(value, said.option(value)) for value in get_args(kind)])
-    if get_origin(kind) is list:
-        inner = get_args(kind)[0]
+    if get_origin(annotation) in (Union, types.UnionType):
+        annotation = next(part for part in get_args(annotation) if part is not type(None))
+    if get_origin(annotation) is Literal:
+        return ChoiceField([(value, settings_texts.option(value)) for value in get_args(annotation)])
+    if get_origin(annotation) is list:
+        inner = get_args(annotation)[0]
         if get_origin(inner) is Literal:
-            return SeveralField([(value, said.option(value)) for value in get_args(inner)])
-        return TextField(many=True)
-    return SwitchField() if kind is bool else TextField(many=False)
+            return SubsetField([(value, settings_texts.option(value)) for value in get_args(inner)])
+        return TextField(is_list=True)
+    return SwitchField() if annotation is bool else TextField(is_list=False)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QToolButton, QWidget
 
 from workbench.core.runs.training_settings import TrainingSettings
-from workbench.ui.text import settings_texts as said
+from workbench.ui.text import settings_texts
 from workbench.ui.training.settings_fields import Field
 from workbench.ui.widgets.theme import ThemeManager
 
-_NAMES, _FIELDS = 150, 230  # px, minimum column widths
+_NAME_WIDTH, _FIELD_WIDTH = 150, 230  # px, minimum column widths
 
 
 class SettingsPage(QScrollArea):
@@ -20,25 +22,25 @@ class SettingsPage(QScrollArea):
     """
 
     edited = Signal(str)
-    reset = Signal(str)
+    reset_clicked = Signal(str)
 
     def __init__(self, model: str, style: ThemeManager, fields: dict[str, Field] | None = None) -> None:
         super().__init__(widgetResizable=True, frameShape=QFrame.Shape.NoFrame, objectName="side")
         self._fields = fields
         self.values: dict[str, QLabel] = {}
         self.reasons: dict[str, QLabel] = {}
-        self.backs: dict[str, QToolButton] = {}
+        self.resets: dict[str, QToolButton] = {}
         body = QWidget(objectName="sideBody")
         grid = QGridLayout(body)
         grid.setContentsMargins(22, 4, 18, 14)
         grid.setHorizontalSpacing(14)
         grid.setVerticalSpacing(6)
-        grid.setColumnMinimumWidth(0, _NAMES)
-        grid.setColumnMinimumWidth(1, _FIELDS)
+        grid.setColumnMinimumWidth(0, _NAME_WIDTH)
+        grid.setColumnMinimumWidth(1, _FIELD_WIDTH)
         grid.setColumnStretch(3, 1)
         row = 0
-        asked = [] if fields is not None else [(self.tr("Asked for"), ["minutes", "device"])]
-        for title, keys in [*asked, *said.groups(model)]:
+        limits = [] if fields is not None else [(self.tr("Training"), ["minutes", "device"])]
+        for title, keys in [*limits, *settings_texts.groups(model)]:
             heading = QLabel(title, objectName="heading")
             heading.setContentsMargins(0, 12 if row else 4, 0, 2)
             grid.addWidget(heading, row, 0, 1, 4)
@@ -51,8 +53,8 @@ class SettingsPage(QScrollArea):
 
     def _add(self, grid: QGridLayout, row: int, key: str, style: ThemeManager) -> None:
         top = Qt.AlignmentFlag.AlignTop
-        title = QLabel(said.name(key))
-        title.setToolTip(said.purpose(key))
+        title = QLabel(settings_texts.name(key))
+        title.setToolTip(settings_texts.purpose(key))
         title.setContentsMargins(0, 6, 0, 0)
         grid.addWidget(title, row, 0, top)
         reason = self.reasons[key] = QLabel(objectName="muted", wordWrap=True)
@@ -67,28 +69,42 @@ class SettingsPage(QScrollArea):
             grid.addWidget(value, row, 1, top)
             return
         field = self._fields[key]
-        field.widget.setAccessibleName(said.name(key))
-        field.widget.setAccessibleDescription(said.purpose(key))
-        field.setToolTip(said.purpose(key))
+        field.widget.setAccessibleName(settings_texts.name(key))
+        field.widget.setAccessibleDescription(settings_texts.purpose(key))
+        field.setToolTip(settings_texts.purpose(key))
         field.edited.connect(lambda: self.edited.emit(key))
         grid.addWidget(field, row, 1, top)
-        back = self.backs[key] = QToolButton()
-        back.setIcon(style.theme.icon("undo", "accent"))
-        back.setToolTip(self.tr("Back to automatic"))
-        back.setAccessibleName(self.tr("{setting}: back to automatic").format(setting=said.name(key)))
-        back.clicked.connect(lambda: self.reset.emit(key))
-        policy = back.sizePolicy()
+        reset = self.resets[key] = QToolButton()
+        reset.setIcon(style.theme.icon("undo", "accent"))
+        reset.setToolTip(self.tr("Reset to automatic"))
+        reset.setAccessibleName(self.tr("{setting}: reset to automatic").format(setting=settings_texts.name(key)))
+        reset.clicked.connect(lambda: self.reset_clicked.emit(key))
+        policy = reset.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
-        back.setSizePolicy(policy)
-        grid.addWidget(back, row, 2, top)
+        reset.setSizePolicy(policy)
+        grid.addWidget(reset, row, 2, top)
 
     def show_settings(self, settings: TrainingSettings) -> None:
-        """Show the values and reasons of `recipe` on a read-only page."""
+        """Show the values and reasons of training settings on a read-only page."""
         for key, label in self.values.items():
-            label.setText(said.written(getattr(settings, key)) or "–")
-            self.reasons[key].setText(said.reason(key, settings))
+            label.setText(settings_texts.written(getattr(settings, key)) or "–")
+            self.reasons[key].setText(settings_texts.reason(key, settings))
 
-    def say(self, key: str, text: str, *, wrong: bool = False) -> None:
+    def show_values(self, changed: dict[str, Any], settings: TrainingSettings | None, *keys: str) -> None:
+        """Update the given fields, or all of them. A field that is being edited is left alone.
+
+        changed: values set by the user. settings: as planned, or None.
+        """
+        for key in keys or self._fields:
+            field = self._fields[key]
+            if key in changed:
+                if not (field.widget.hasFocus() and field.value() == changed[key]):
+                    field.set_value(changed[key])
+            else:
+                default = TrainingSettings.model_fields[key].default
+                field.set_value(getattr(settings, key) if settings is not None else default)
+
+    def set_reason(self, key: str, text: str, *, wrong: bool = False) -> None:
         """Show the reason of a setting, or the error in its value."""
         label = self.reasons[key]
         label.setText(text)

@@ -22,7 +22,7 @@ DEVICES = ("auto", "gpu", "cpu")
 
 
 class TrainControls(QWidget):
-    """Training controls of the user's choices; the surrounding panel decides what is possible."""
+    """Training controls. The surrounding panel decides which are enabled."""
 
     train_clicked = Signal()
     pause_clicked = Signal()
@@ -35,7 +35,7 @@ class TrainControls(QWidget):
         super().__init__(parent)
         self._style = style
         self._running = self._paused = False
-        self._wished = 0
+        self._overrides = 0
         self._build()
         style.changed.connect(self._restyle)
         self._restyle()
@@ -49,8 +49,8 @@ class TrainControls(QWidget):
         self.resnet = QPushButton(self.tr("ResNet: classification"), objectName="right")
         self._models = QButtonGroup(self)
         for button, tip in (
-            (self.unet, self.tr("UNet learns from painted masks and marks defects pixel by pixel")),
-            (self.resnet, self.tr("ResNet learns from verdicts and judges whole pictures")),
+            (self.unet, self.tr("UNet: trained on masks, predicts a class for each pixel")),
+            (self.resnet, self.tr("ResNet: trained on verdicts, predicts a verdict for each image")),
         ):
             button.setCheckable(True)
             button.setToolTip(tip)
@@ -59,8 +59,8 @@ class TrainControls(QWidget):
         self._models.buttonToggled.connect(lambda *_: self.changed.emit())
         row = QHBoxLayout()
         row.setSpacing(0)
-        row.addWidget(self.unet, 1)
-        row.addWidget(self.resnet, 2)
+        row.addWidget(self.unet)
+        row.addWidget(self.resnet)
         grid.addLayout(row, 0, 0, 1, 2)
         self.minutes = QDoubleSpinBox()
         self.minutes.setRange(MIN_MINUTES, MAX_MINUTES)
@@ -75,22 +75,22 @@ class TrainControls(QWidget):
         self.minutes.setAccessibleName(self.tr("Minutes"))
         self.minutes.valueChanged.connect(lambda _: self.changed.emit())
         self.device = QComboBox()
-        for name, text in zip(DEVICES, (self.tr("Automatic"), self.tr("GPU"), self.tr("Processor")), strict=True):
+        for name, text in zip(DEVICES, (self.tr("Automatic"), self.tr("GPU"), self.tr("CPU")), strict=True):
             self.device.addItem(text, name)
-        self.device.setToolTip(self.tr("Where to train; the best device is the GPU where there is one"))
+        self.device.setToolTip(self.tr("Device for the training. Automatic uses the GPU if there is one."))
         self.device.setAccessibleName(self.tr("Device"))
         self.device.currentIndexChanged.connect(lambda _: self.changed.emit())
         self.settings = QPushButton()
         self.settings.setFixedWidth(44)
-        self.settings.setAccessibleName(self.tr("Recipe"))
+        self.settings.setAccessibleName(self.tr("Training settings"))
         self.settings.clicked.connect(self.settings_clicked)
         self.minutes.setFixedWidth(98)
-        asked = QHBoxLayout()
-        asked.setSpacing(6)
-        asked.addWidget(self.minutes)
-        asked.addWidget(self.device, 1)
-        asked.addWidget(self.settings)
-        grid.addLayout(asked, 1, 0, 1, 2)
+        limits = QHBoxLayout()
+        limits.setSpacing(6)
+        limits.addWidget(self.minutes)
+        limits.addWidget(self.device, 1)
+        limits.addWidget(self.settings)
+        grid.addLayout(limits, 1, 0, 1, 2)
         self.button = QPushButton()
         self.button.setMinimumHeight(38)
         self.button.clicked.connect(self.train_clicked)
@@ -111,7 +111,7 @@ class TrainControls(QWidget):
         self.export = QPushButton(self.tr("Export model"))
         self.export.clicked.connect(self.export_clicked)
         self.choices = QPushButton(self.tr("Export options…"))
-        tip = self.tr("Choose formats, where a defect begins, and how quick it must be (Ctrl+Shift+E)")
+        tip = self.tr("Choose formats, detection threshold and maximum time per image (Ctrl+Shift+E)")
         self.choices.setToolTip(tip)
         self.choices.clicked.connect(self.choices_clicked)
         exporting = QHBoxLayout()
@@ -124,7 +124,7 @@ class TrainControls(QWidget):
         grid.setColumnStretch(1, 1)
         self.show_state("idle", False)
         self.show_progress(None, "")
-        self.show_wished(0)
+        self.show_overrides(0)
 
     def add_line(self, line: QWidget) -> None:
         """Add a line of another package below the others."""
@@ -151,9 +151,9 @@ class TrainControls(QWidget):
         self._running, self._paused = state != "idle", paused
         self.pause.setVisible(state in ("running", "stopping"))
         self.pause.setEnabled(can_pause)
-        says = self.tr("Resume training") if paused else self.tr("Pause training")
-        self.pause.setToolTip(f"{says} (Ctrl+Shift+T)")
-        self.pause.setAccessibleName(says)
+        name = self.tr("Resume training") if paused else self.tr("Pause training")
+        self.pause.setToolTip(f"{name} (Ctrl+Shift+T)")
+        self.pause.setAccessibleName(name)
         texts = {
             "idle": self.tr("Train"),
             "preparing": self.tr("Cancel"),
@@ -162,7 +162,7 @@ class TrainControls(QWidget):
         }
         self.button.setText(texts[state])
         tip = (
-            self.tr("Stop now; the best model so far is kept (Ctrl+T)")
+            self.tr("Stop training and keep the best model (Ctrl+T)")
             if self._running
             else self.tr("Start training (Ctrl+T)")
         )
@@ -172,13 +172,13 @@ class TrainControls(QWidget):
             widget.setEnabled(not self._running)
         self._restyle()
 
-    def show_wished(self, count: int) -> None:
-        """Show the number of training settings set by hand."""
-        says = self.tr("Advanced: what is decided about the training, and why")
+    def show_overrides(self, count: int) -> None:
+        """Show the number of training settings that the user changed."""
+        tip = self.tr("Training settings with the reason for each value")
         if count:
-            says = self.tr("Advanced: {n} settings are chosen by hand").format(n=count)
-        self.settings.setToolTip(f"{says} (Ctrl+Alt+T)")
-        self._wished = count
+            tip = self.tr("Training settings: {n} changed manually").format(n=count)
+        self.settings.setToolTip(f"{tip} (Ctrl+Alt+T)")
+        self._overrides = count
         self.settings.setIcon(self._style.theme.icon("tune", "accent" if count else "text"))
 
     def show_progress(self, share: float | None, text: str) -> None:
@@ -195,13 +195,13 @@ class TrainControls(QWidget):
     def show_export(self, possible: bool, busy: bool) -> None:
         self.export.setEnabled(possible or busy)
         self.choices.setEnabled(possible and not busy)
-        self.export.setText(self.tr("Cancel the export") if busy else self.tr("Export model"))
+        self.export.setText(self.tr("Cancel export") if busy else self.tr("Export model"))
         if busy:
-            tip = self.tr("Stop exporting; nothing half made is left behind")
+            tip = self.tr("Cancel the export and delete incomplete files")
         elif possible:
             tip = self.tr("Export a folder that runs without Defect Workbench and gives the same results (Ctrl+E)")
         else:
-            tip = self.tr("Train first; then the model can be exported (Ctrl+E)")
+            tip = self.tr("Train a model first, then export it (Ctrl+E)")
         self.export.setToolTip(tip)
 
     def _restyle(self) -> None:
@@ -215,4 +215,4 @@ class TrainControls(QWidget):
         self.button.setIcon(theme.icon(icon, role))
         self.pause.setIcon(theme.icon("train" if self._paused else "pause"))
         self.export.setIcon(theme.icon("export"))
-        self.show_wished(self._wished)
+        self.show_overrides(self._overrides)

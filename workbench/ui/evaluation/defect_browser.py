@@ -1,0 +1,129 @@
+"""Missed defects, false alarms and all images of an evaluation, as cards or as a table."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSettings, Qt, Signal
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+
+from workbench.session.run_evaluation import RunEvaluation
+from workbench.ui.evaluation.defect_cards import (
+    LABEL_COLOR,
+    PREDICTION_COLOR,
+    CardGalleryView,
+    alarm_cards,
+    image_cards,
+    missed_cards,
+)
+from workbench.ui.evaluation.evaluation_tables import ImageTableView
+from workbench.ui.text import formatting
+from workbench.ui.widgets.theme import ThemeManager
+
+_TABS = ("missed", "false", "pictures", "table")
+_STORED_TAB = "review/tab"  # key in QSettings
+
+
+class DefectBrowser(QWidget):
+    """Tabs over a gallery of cards and a table. `region_chosen` carries an image key and the region to show."""
+
+    region_chosen = Signal(str, object)  # key, Rect
+
+    def __init__(self, evaluation: RunEvaluation, style: ThemeManager) -> None:
+        super().__init__()
+        self._evaluation = evaluation
+        self._class_id: int | None = None
+        self.gallery, self.table = CardGalleryView(evaluation, style), ImageTableView()
+        self.empty = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, objectName="muted")
+        self._tabs = QButtonGroup(self)
+        self.tabs: dict[str, QPushButton] = {}
+        row = QHBoxLayout()
+        row.setContentsMargins(6, 0, 12, 0)
+        row.setSpacing(6)
+        for name in _TABS:
+            button = QPushButton(checkable=True, objectName="tab")
+            self._tabs.addButton(button)
+            self.tabs[name] = button
+            row.addWidget(button)
+        row.addStretch(1)
+        row.addWidget(_legend(LABEL_COLOR.name(), self.tr("Label")))
+        row.addWidget(_legend(PREDICTION_COLOR.name(), self.tr("Prediction")))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(10, 10, 4, 0)
+        column.setSpacing(6)
+        column.addLayout(row)
+        self._pages = QStackedWidget()
+        for widget in (self.gallery, self.table, self.empty):
+            self._pages.addWidget(widget)
+        column.addWidget(self._pages, 1)
+        stored = QSettings().value(_STORED_TAB, "missed")
+        self.tabs[stored if stored in _TABS else "missed"].setChecked(True)
+        self._tabs.buttonClicked.connect(self._tab_changed)
+        self.gallery.region_chosen.connect(self.region_chosen)
+        self.table.region_chosen.connect(self.region_chosen)
+        self._show_counts(0, 0, 0)
+
+    @property
+    def tab(self) -> str:
+        return next(name for name, button in self.tabs.items() if button.isChecked())
+
+    def show_class(self, class_id: int | None) -> None:
+        """Restrict missed defects and false alarms to a class; None: all classes. Show the present result."""
+        self._class_id = class_id
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the present result of the evaluation."""
+        result = self._evaluation.reviewed
+        if result is None:
+            return
+        missed = missed_cards(self._evaluation, result, self._class_id, self._peak_text)
+        false = alarm_cards(self._evaluation, result, self._class_id, self._probability_text)
+        self._show_counts(len(missed), len(false), len(result.judgements))
+        if self.tab == "table":
+            self.table.show_result(self._evaluation, result)
+            self._pages.setCurrentWidget(self.table)
+            return
+        cards = {"missed": missed, "false": false}.get(self.tab)
+        if cards is None:
+            cards = image_cards(self._evaluation, result, self._errors_text)
+        self.gallery.show_cards(cards)
+        self.empty.setText(
+            self.tr("No missed defects at this operating point")
+            if self.tab == "missed"
+            else self.tr("No false alarms at this operating point")
+        )
+        self._pages.setCurrentWidget(self.gallery if cards else self.empty)
+
+    def _tab_changed(self) -> None:
+        QSettings().setValue(_STORED_TAB, self.tab)
+        self.refresh()
+
+    # --- texts ------------------------------------------------------------------------------------
+
+    def _show_counts(self, missed: int, false: int, images: int) -> None:
+        for name, text, count in (
+            ("missed", self.tr("Missed defects  {n}"), missed),
+            ("false", self.tr("False alarms  {n}"), false),
+            ("pictures", self.tr("Images  {n}"), images),
+            ("table", self.tr("Table"), 0),
+        ):
+            self.tabs[name].setText(text.format(n=formatting.number(count)))
+
+    def _peak_text(self, peak: float) -> str:
+        return self.tr("Max. probability {probability}").format(probability=formatting.number(peak, 2))
+
+    def _probability_text(self, peak: float) -> str:
+        return self.tr("Probability {probability}").format(probability=formatting.number(peak, 2))
+
+    def _errors_text(self, missed: int, false: int) -> str:
+        parts = []
+        if missed:
+            parts.append(self.tr("{n} missed").format(n=missed))
+        if false:
+            parts.append(self.tr("{n} false alarms").format(n=false) if false > 1 else self.tr("1 false alarm"))
+        return formatting.listed(parts) or self.tr("No errors")
+
+
+def _legend(color: str, text: str) -> QLabel:
+    label = QLabel(f'<span style="color:{color}">■</span>&nbsp;{text}', objectName="muted")
+    label.setContentsMargins(6, 0, 0, 0)
+    return label
