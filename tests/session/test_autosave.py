@@ -15,7 +15,7 @@ from tests.session.conftest import dot, saved_mask, settle, show
 from workbench.core import problems
 from workbench.core.geometry.drawing import Paint, Rect, draw_segment
 from workbench.core.project import annotation
-from workbench.core.project.history import History, StepRecording
+from workbench.core.project.history import StepRecording
 from workbench.core.project.project import Project
 from workbench.core.runs.launch import worker_environment
 from workbench.session.journal import Journal, decode_records, encode_record
@@ -128,7 +128,7 @@ def test_a_stroke_made_during_a_save_stays_in_the_journal_until_the_next(opened)
     opened._saver.changed(opened._label, now=True)
     opened._saver._lane._pool.waitForDone()  # written, but not told yet
     dot(opened, 60, 60, 2)
-    second = opened.editor.history.next_undo
+    second = opened.undo_stack.next_undo.patch
     opened._saver._lane.finish()
     assert saved_mask(opened, opened.key)[60, 60] == 0 and opened.save_state == "dirty"
     assert in_journal(opened, opened.key) == [second]
@@ -347,16 +347,6 @@ def test_strokes_for_a_broken_mask_wait_in_the_journal(session, root, qtbot):
     assert session.open_project(root) and session.flush()
     assert np.array_equal(saved_mask(session, key), expected)
     assert not list((root / "journal").iterdir())
-
-
-def test_history_forgets_one_picture_only():
-    history = History()
-    for patch in patches(2, key="a.png")[0] + patches(1, key="b.png")[0]:
-        history.add(patch)
-    history.forget("b.png")
-    assert history.next_undo.key == "a.png"
-    history.forget("a.png")
-    assert history.next_undo is None and history.next_redo is None
 
 
 def test_a_whole_session_knows_nothing_of_paddle(root):

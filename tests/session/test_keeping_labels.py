@@ -239,7 +239,7 @@ def test_a_restored_explicit_background_survives_a_crash(opened, root, qtbot):
     opened.close_project()
     session = opened
     assert session.open_project(crashed)
-    assert [patch.what for patch in session.editor.history._done] == ["paint", "label only what is painted"]
+    assert [command.title for command in session.undo_stack.state.done] == ["paint", "label only what is painted"]
     show(session, qtbot, key)
     assert np.array_equal(session.mask, painted) and session.note.explicit_background
     session.undo()
@@ -462,7 +462,7 @@ def test_strokes_that_a_full_disk_kept_out_of_the_journal_follow(on_small_disk, 
     crashed = shutil.copytree(small_disk / "p", small_disk.parent / "crashed")
     session.close_project()
     assert session.open_project(crashed) and session.flush()
-    assert np.array_equal(saved_mask(session, key), painted) and len(session.editor.history._done) == 3
+    assert np.array_equal(saved_mask(session, key), painted) and len(session.undo_stack.state.done) == 3
 
 
 def test_folders_that_turn_read_only_cost_nothing(on_small_disk, small_disk, qtbot):

@@ -201,7 +201,7 @@ def test_scribbles_on_an_explicit_background(opened, qtbot):
 
 
 def test_a_large_mask_changes_as_a_whole_in_a_thread_and_nothing_gets_in_between(opened, qtbot, monkeypatch):
-    monkeypatch.setattr(editor, "_AT_ONCE", 0)
+    monkeypatch.setattr(editor, "THREAD_PIXELS", 0)
     threads = []
     replace = editor._replace
     monkeypatch.setattr(
@@ -225,7 +225,7 @@ def test_a_large_mask_changes_as_a_whole_in_a_thread_and_nothing_gets_in_between
 
 
 def test_a_large_mask_that_cannot_be_changed_as_a_whole_stays_as_it_was(opened, qtbot, monkeypatch):
-    monkeypatch.setattr(editor, "_AT_ONCE", 0)
+    monkeypatch.setattr(editor, "THREAD_PIXELS", 0)
     show(opened, qtbot, opened.keys[6])
     dot(opened, 20, 20, 1)
     before = opened.mask.copy()

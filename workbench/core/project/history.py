@@ -1,14 +1,9 @@
-"""Undo and redo by patches: the changed tiles of a step before and after, compressed.
-
-Memory is limited in bytes, not in steps; the oldest steps are dropped first. Patches contain the key of their image, so
-one history covers all images, and the steps of one image can be listed and reverted.
-"""
+"""Patches for undo and redo: the changed tiles of one edit of a mask before and after, compressed."""
 
 from __future__ import annotations
 
 import time
 import zlib
-from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -43,6 +38,11 @@ class Patch:
     @property
     def nbytes(self) -> int:
         return len(self.areas) + len(self.before) + len(self.after) + 400  # approximate overhead of the Python objects
+
+    @property
+    def empty(self) -> bool:
+        """True for a step without pixels."""
+        return not self.areas
 
     @property
     def rows(self) -> np.ndarray:
@@ -226,83 +226,6 @@ def _runs(columns: Iterable[int]) -> Iterator[tuple[int, int]]:
         stop = column + 1
     if first is not None:
         yield first, stop
-
-
-class History:
-    """Done and undone patches of all images, newest last."""
-
-    def __init__(self, limit: int = 256 << 20) -> None:
-        self.limit = limit
-        self._done: deque[Patch] = deque()
-        self._undone: list[Patch] = []
-        self._bytes = 0
-
-    def add(self, patch: Patch) -> None:
-        self._undone.clear()
-        self._done.append(patch)
-        self._bytes += patch.nbytes
-        while self._bytes > self.limit and len(self._done) > 1:
-            self._bytes -= self._done.popleft().nbytes
-
-    @property
-    def next_undo(self) -> Patch | None:
-        return self._done[-1] if self._done else None
-
-    @property
-    def next_redo(self) -> Patch | None:
-        return self._undone[-1] if self._undone else None
-
-    def undo(self, mask: np.ndarray) -> Rect:
-        """Revert `next_undo` in the mask of its image; return the rectangle to repaint."""
-        patch = self._done.pop()
-        self._bytes -= patch.nbytes
-        self._undone.append(patch)
-        return patch.revert(mask)
-
-    def redo(self, mask: np.ndarray) -> Rect:
-        patch = self._undone.pop()
-        self._done.append(patch)
-        self._bytes += patch.nbytes
-        return patch.apply(mask)
-
-    def is_done(self, patch: Patch) -> bool:
-        return any(one is patch for one in reversed(self._done))
-
-    def is_undone(self, patch: Patch) -> bool:
-        return any(one is patch for one in self._undone)
-
-    def steps(self, key: str) -> tuple[list[Patch], list[Patch]]:
-        """Return an image's done steps, oldest first, and its undone steps, the next to redo first."""
-        done = [patch for patch in self._done if patch.key == key]
-        return done, [patch for patch in reversed(self._undone) if patch.key == key]
-
-    def route(self, key: str, step: Patch | None) -> list[Patch]:
-        """Return the patches to apply, in order, to restore the state after `step`; None: before the first step."""
-        done, undone = self.steps(key)
-        for number, patch in enumerate(undone):
-            if patch is step:
-                return undone[: number + 1]
-        back = []
-        for patch in reversed(done):
-            if patch is step:
-                return back
-            back.append(patch.inverse())
-        return back if step is None else []
-
-    def forget(self, key: str) -> None:
-        """Drop the patches of an image whose mask they no longer fit."""
-        self._done = deque(patch for patch in self._done if patch.key != key)
-        self._undone = [patch for patch in self._undone if patch.key != key]
-        self._bytes = sum(patch.nbytes for patch in self._done)
-
-    def forget_undone(self) -> None:
-        """Drop all undone patches, since another change makes them invalid."""
-        self._undone.clear()
-
-    def clear(self) -> None:
-        self._done.clear()
-        self._undone.clear()
-        self._bytes = 0
 
 
 _PIXELS, _RUNS = b"P", b"R"  # kinds of packed data

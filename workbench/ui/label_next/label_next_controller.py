@@ -35,12 +35,14 @@ class LabelNextController(QObject):
         self.mark = LabelIssueMarker(canvas)
         canvas.add_item(self.mark)
         self.bar = LabelIssueBar(session, errors, canvas)
+        self._kept_key: str | None = None  # image whose message has the button to undo a kept label
         self._waiting: str | None = None  # key of the image that was open when a queue was requested
         guide.changed.connect(self._listed)
         guide.failed.connect(messages.problem)
         errors.changed.connect(self._show)
         errors.refused.connect(canvas.refused)
         errors.kept.connect(self._kept)
+        session.history_changed.connect(self._withdraw_undo)
         self._show()
 
     def toggle(self, mode: Mode) -> None:
@@ -82,11 +84,18 @@ class LabelNextController(QObject):
         self.mark.show(rect)
         self.bar.avoid(self.mark.area)
 
+    def _withdraw_undo(self) -> None:
+        """Withdraw the button to undo a kept label once it would undo another change."""
+        if self._kept_key is not None and not self.errors.can_undo(self._kept_key):
+            self._kept_key = None
+            self._messages.withdraw("kept label")
+
     def _kept(self, key: str) -> None:
+        self._kept_key = key
         self._messages.show_message(
             "info",
             self.tr("Label kept. It will not be flagged again."),
             topic="kept label",
             button=self.tr("Take back"),
-            do=lambda: (self.errors.undo(key), self._messages.withdraw("kept label")),
+            do=lambda: self.errors.undo(key),
         )
