@@ -49,14 +49,14 @@ def test_the_extent_is_counted_before(mixed, qtbot):
     both = [saved_mask(mixed, key) for key in mixed.keys[:2]]
     extent = mixed.class_work.extent({2})
     assert (extent.images, extent.regions) == (2, 2)
-    assert extent.pixels == sum(int((mask == 2).sum()) for mask in both) and extent.bytes > 0
+    assert extent.pixels == sum(int((mask == 2).sum()) for mask in both) and extent.nbytes > 0
 
 
 def test_merging_rewrites_every_mask_and_undo_restores_the_very_bytes(mixed, qtbot):
     before, file = masks(mixed.project), (mixed.project.root / "project.json").read_bytes()
     arrays = {key: saved_mask(mixed, key) for key in mixed.keys[:2]}
     done = run(mixed, qtbot, mixed.class_work.start, [2], 1)
-    assert done.masks == 3 and done.whole and not done.left
+    assert done.masks == 3 and done.complete and not done.problems
     for key, was in arrays.items():
         assert np.array_equal(saved_mask(mixed, key), np.where(was == 2, 1, was))
     assert np.unique(annotation.read_mask(mixed.project.mask_path("gone/away.png"))).tolist() == [1]
@@ -120,7 +120,7 @@ project = Project.open(sys.argv[1])
 plan = class_merge.begin(project, [2], 1)
 if sys.argv[2] == "back":
     class_merge.apply_plan(project, plan, lambda *_: None, lambda: False)
-    class_merge.settle(project, plan)
+    class_merge.finalize(project, plan)
     plan = class_merge.begin_undo(project, plan)
 def tell(done, total):
     print(done, flush=True)
@@ -297,7 +297,7 @@ def test_the_original_of_a_mask_damaged_since_stays_when_a_change_is_finished(mi
     assert mixed.open_project(root) and mixed.class_work.unfinished
     settle(mixed, qtbot)
     done = run(mixed, qtbot, mixed.class_work.resume)
-    assert [type(problem) for problem in done.left] == [problems.MaskBroken]
+    assert [type(problem) for problem in done.problems] == [problems.MaskBroken]
     original = class_merge.folder_of(mixed.project) / "masks" / f"{key}.png"
     assert original.read_bytes() == before[f"{key}.png"] and path.read_bytes() == b"damaged"
     mixed.classes.add("third")
@@ -330,7 +330,7 @@ def test_an_original_that_cannot_be_put_back_is_kept_and_named(mixed, root, qtbo
     found, met = path.read_bytes(), []
     mixed.problem_met.connect(met.append)
     done = run(mixed, qtbot, mixed.class_work.undo_merge)
-    assert [type(problem) for problem in done.left] == [problems.OriginalKept]
+    assert [type(problem) for problem in done.problems] == [problems.OriginalKept]
     assert path.read_bytes() == found  # left as it is, as the sentence says
     told = next(problem for problem in met if isinstance(problem, problems.OriginalKept))
     assert Path(told.fields["kept"]).read_bytes() == before[f"{key}.png"] and told.fields["kept"] in str(told)

@@ -59,8 +59,8 @@ def check_file(session: Session, key: str = "large.png") -> None:
 @pytest.fixture
 def packed(monkeypatch):
     """The heights of the bands that were packed."""
-    heights, pack = [], incremental_png._packed
-    monkeypatch.setattr(incremental_png, "_packed", lambda rows: heights.append(len(rows)) or pack(rows))
+    heights, pack = [], incremental_png._encode_band
+    monkeypatch.setattr(incremental_png, "_encode_band", lambda rows: heights.append(len(rows)) or pack(rows))
     return heights
 
 
@@ -165,7 +165,7 @@ def test_no_file_holds_half_a_stroke(project):
 
 def test_a_stroke_made_while_the_mask_is_packed_is_in_the_file(project, monkeypatch):
     label = Label("a.png", mask=np.zeros((900, 2400), np.uint8), edits=1)
-    pack, count = incremental_png._packed, []
+    pack, count = incremental_png._encode_band, []
 
     def meddle(rows):
         found = pack(rows)
@@ -175,7 +175,7 @@ def test_a_stroke_made_while_the_mask_is_packed_is_in_the_file(project, monkeypa
                 mask[5, 5] = 1
         return found
 
-    monkeypatch.setattr(incremental_png, "_packed", meddle)
+    monkeypatch.setattr(incremental_png, "_encode_band", meddle)
     saved = save_label(project, label, None, 0)
     assert saved.edits == label.edits == 2 and saved.counts == ((1, 1),)
     assert annotation.load_mask(project, "a.png")[5, 5] == 1

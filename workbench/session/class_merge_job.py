@@ -25,12 +25,12 @@ _SAMPLED = 500  # number of masks measured to estimate the disk space
 
 @dataclass(frozen=True)
 class MergeExtent:
-    """Share of a project that some classes take. bytes: estimated disk space for the backup of their masks."""
+    """Share of a project that some classes take. nbytes: estimated disk space for the backup of their masks."""
 
     images: int
     regions: int
     pixels: int
-    bytes: int = 0
+    nbytes: int = 0
 
 
 class ClassMergeStep(Barrier):
@@ -185,14 +185,14 @@ class ClassMergeJob(QObject):
             if error is not None:
                 raise error
             if plan.state == "undoing":
-                class_merge.forget(project)
+                class_merge.delete_backup(project)
                 self.plan = None
                 self._undo_stack.remove_barrier()
-            elif not result.whole:
+            elif not result.complete:
                 self.undo_merge()
                 return
             else:
-                class_merge.settle(project, plan)
+                class_merge.finalize(project, plan)
                 self.plan = plan.model_copy(update={"state": "done"})
                 if self._editor.class_id in plan.removed:
                     ids = [info.id for info in project.classes]
@@ -205,7 +205,7 @@ class ClassMergeJob(QObject):
             self.changed.emit()  # before the unexpected error is reported: the change can be finished later
             raise
         self._classes.changed.emit()
-        for problem in result.left[:1]:
+        for problem in result.problems[:1]:
             self.problem_met.emit(problem)
         self.rewritten.emit()
         self.changed.emit()

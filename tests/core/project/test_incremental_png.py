@@ -86,10 +86,10 @@ def test_the_file_says_what_the_plain_writer_says(tmp_path):
 def packed_rows(png, mask, dirty, monkeypatch):
     """How many rows are really packed while a mask is encoded."""
     rows = []
-    packed = incremental_png._packed
-    monkeypatch.setattr(incremental_png, "_packed", lambda part: rows.append(len(part)) or packed(part))
+    packed = incremental_png._encode_band
+    monkeypatch.setattr(incremental_png, "_encode_band", lambda part: rows.append(len(part)) or packed(part))
     data = png.encode(mask, dirty)
-    monkeypatch.setattr(incremental_png, "_packed", packed)
+    monkeypatch.setattr(incremental_png, "_encode_band", packed)
     check(data, mask)
     return sum(rows)
 
@@ -113,7 +113,7 @@ def test_after_an_error_everything_is_packed_again(monkeypatch, small_bands):
     png = IncrementalPng(CLASSES)
     png.encode(mask)
     mask[:] = 1
-    packed, calls = incremental_png._packed, []
+    packed, calls = incremental_png._encode_band, []
 
     def failing(rows):
         calls.append(rows)
@@ -121,23 +121,23 @@ def test_after_an_error_everything_is_packed_again(monkeypatch, small_bands):
             raise MemoryError
         return packed(rows)
 
-    monkeypatch.setattr(incremental_png, "_packed", failing)
+    monkeypatch.setattr(incremental_png, "_encode_band", failing)
     with pytest.raises(MemoryError):
         png.encode(mask, [Rect(0, 0, 50, 90)])
-    monkeypatch.setattr(incremental_png, "_packed", packed)
+    monkeypatch.setattr(incremental_png, "_encode_band", packed)
     check(png.encode(mask, []), mask)
 
 
 def test_what_is_not_packed_yet_is_no_file(small_bands):
     mask = np.random.default_rng(0).integers(0, 3, (60, 40)).astype(np.uint8)
     png = IncrementalPng(CLASSES)
-    with pytest.raises(ValueError, match="packed"):
+    with pytest.raises(ValueError, match="encoded"):
         png.file()
     png.encode_changed(mask)
     check(png.file(), mask)
     mask[5:9] = 7
     png.invalidate([Rect(0, 5, 40, 4)])
-    with pytest.raises(ValueError, match="packed"):
+    with pytest.raises(ValueError, match="encoded"):
         png.file()
     png.encode_changed(mask)
     check(png.file(), mask)
@@ -165,5 +165,5 @@ def test_what_is_no_mask_is_refused(mask):
 @settings(max_examples=50, deadline=None)
 @given(st.binary(max_size=300), st.binary(max_size=300))
 def test_checksums_combine(first, second):
-    combined = incremental_png._combined(zlib.adler32(first), zlib.adler32(second), len(second))
+    combined = incremental_png._combine_adler32(zlib.adler32(first), zlib.adler32(second), len(second))
     assert combined == zlib.adler32(first + second)
