@@ -10,8 +10,9 @@ import pytest
 from tests.session.conftest import dot, settle, show
 from workbench.core.geometry.drawing import Paint, draw_segment, segment_rect
 from workbench.core.project import annotation
-from workbench.core.project.annotation import SuggestionDecision
+from workbench.core.project.annotation import ConfirmedLabel, SuggestionDecision
 from workbench.core.project.history import StepRecording
+from workbench.session.label_issue_review import LabelConfirmation
 from workbench.session.suggestion_decisions import REJECT, RESTORE, SuggestionDecisions
 from workbench.session.undo import Barrier, MaskEdit, UndoCommand, UndoStack
 
@@ -241,6 +242,45 @@ def test_decision_undone_and_redone_on_another_image(opened, qtbot):
     assert opened.note.decided == []
     opened.redo()
     assert opened.note.decided == [decision]
+
+
+def test_confirmed_label_undone_and_redone_on_another_image(opened, qtbot):
+    first, confirmed = opened.key, ConfirmedLabel(kind="extra", class_id=1, x=3, y=4)
+    command = LabelConfirmation(opened, first, confirmed)
+    assert command.redo()
+    opened.undo_stack.push(command)
+    show(opened, qtbot, opened.keys[1])
+    with qtbot.waitSignal(opened.step_followed, timeout=10_000) as followed:
+        opened.undo()
+    assert followed.args == ["undo", command] and opened.key == first and opened.note.confirmed == []
+    show(opened, qtbot, opened.keys[1])
+    with qtbot.waitSignal(opened.step_followed, timeout=10_000):
+        opened.redo()
+    assert opened.key == first and opened.note.confirmed == [confirmed]
+    assert opened.flush() and annotation.load_note(opened.project, first).confirmed == [confirmed]
+
+
+def test_undo_survives_move_of_project_folder(opened, root, tmp_path, qtbot):
+    key, start = opened.key, opened.mask.copy()
+    dot(opened, 20, 20, 2)
+    opened.judging.set_verdicts([key], "NG")
+    assert opened.flush()
+    moved = root.rename(tmp_path / "moved")
+    assert opened.find_folder(moved)
+    qtbot.waitUntil(lambda: opened.key == key and opened.image is not None, timeout=10_000)
+    assert opened.note.verdict == "NG"
+    opened.undo()
+    assert opened.note.verdict != "NG" and not np.array_equal(opened.mask, start)
+    opened.undo()
+    assert np.array_equal(opened.mask, start) and not opened.can_undo()
+
+
+def test_closed_project_leaves_nothing_to_undo(opened, root):
+    dot(opened, 20, 20, 2)
+    opened.judging.set_verdicts([opened.key], "NG")
+    opened.undo()
+    assert opened.close_project() and not opened.can_undo() and not opened.can_redo()
+    assert opened.open_project(root) and not opened.can_undo() and not opened.can_redo()
 
 
 def decided(rng: random.Random) -> SuggestionDecision:
