@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -59,7 +59,7 @@ class MaskEdit(UndoCommand):
         return self._target.apply_patch(self.patch, undone=False)
 
 
-class Barrier(UndoCommand):
+class Barrier(UndoCommand, ABC):
     """A change of the mask files of many images. Earlier changes are out of reach until it is undone.
 
     contents: those of the `UndoStack` before the change.
@@ -118,8 +118,7 @@ class UndoStack(QObject):
 
     def patches(self, key: str) -> tuple[list[Patch], list[Patch]]:
         """Return the patches of an image since the last barrier: done, oldest first; undone, the next to redo first."""
-        done = [command.patch for command in self._reachable() if _edits(command, key)]
-        return done[::-1], [command.patch for command in reversed(self._undone) if _edits(command, key)]
+        return _patches(self._reachable(), key)[::-1], _patches(reversed(self._undone), key)
 
     def route(self, key: str, patch: Patch | None) -> list[Patch]:
         """Return the patches to apply, in order, to restore the state after `patch`; None: before the first one."""
@@ -229,11 +228,11 @@ class UndoStack(QObject):
             self._done = deque(reversed(done))
             self._nbytes = sum(command.nbytes for command in done)
 
-    def _set(self, done: list[UndoCommand] | tuple[UndoCommand, ...], undone: list | tuple) -> None:
+    def _set(self, done: Iterable[UndoCommand], undone: Iterable[UndoCommand]) -> None:
         self._done, self._undone = deque(done), list(undone)
-        self._nbytes = sum(command.nbytes for command in done)
+        self._nbytes = sum(command.nbytes for command in self._done)
         self.changed.emit()
 
 
-def _edits(command: UndoCommand, key: str) -> bool:
-    return isinstance(command, MaskEdit) and command.key == key
+def _patches(commands: Iterable[UndoCommand], key: str) -> list[Patch]:
+    return [command.patch for command in commands if isinstance(command, MaskEdit) and command.key == key]
