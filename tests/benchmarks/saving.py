@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import cv2
@@ -25,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from workbench.core.geometry.drawing import Paint, Rect, draw_segment, segment_rect
 from workbench.core.project import annotation
-from workbench.core.project.history import History, StepRecording
+from workbench.core.project.history import StepRecording
 from workbench.core.project.incremental_png import IncrementalPng
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
@@ -145,7 +146,7 @@ def gui_thread(app: QCoreApplication, side: int, rounds: int) -> list[tuple[str,
 
 
 def steps(side: int, strokes: int) -> list[tuple[str, str]]:
-    mask, rng, history = np.zeros((side, side), np.uint8), np.random.default_rng(1), History()
+    mask, rng, history = np.zeros((side, side), np.uint8), np.random.default_rng(1), []
     packing, undoing, total, held, changed = [], [], 0, 0, 0
     for _ in range(strokes):
         recording = StepRecording("a", "paint", mask)
@@ -159,16 +160,16 @@ def steps(side: int, strokes: int) -> list[tuple[str, str]]:
         patch = recording.finish()
         packing.append(1000 * (time.perf_counter() - began))
         if patch is not None:
-            history.add(patch)
+            history.append(patch)
             total += patch.nbytes
             held += sum(map(sys.getsizeof, (patch, patch.__dict__, *vars(patch).values())))
             changed += sum(rect.width * rect.height for rect in patch.rects)
     final = mask.copy()
-    while history.next_undo is not None:
-        undoing.append(milliseconds(lambda: history.undo(mask), 1))
+    for patch in reversed(history):
+        undoing.append(milliseconds(partial(patch.revert, mask), 1))
     exact = not mask.any()
-    while history.next_redo is not None:
-        history.redo(mask)
+    for patch in history:
+        patch.apply(mask)
     exact = exact and np.array_equal(mask, final)
     return [
         (f"{strokes} strokes: areas kept before and after", f"{changed / 1e6:.1f} Mpx"),

@@ -25,9 +25,10 @@ from workbench.core.project.annotation import ConfirmedLabel, Note, SuggestionDe
 from workbench.core.project.project import Project
 from workbench.core.runs.launch import worker_environment
 from workbench.inference.io.image_io import write_png
-from workbench.session.label_issue_review import RIGHT
+from workbench.session.label_issue_review import CONFIRM
 from workbench.session.session import Session
-from workbench.session.suggestion_decisions import BRING_BACK, REJECT, Decisions
+from workbench.session.suggestion_decisions import REJECT, RESTORE, SuggestionDecisions
+from workbench.session.verdict_steps import VerdictChange
 
 SIZES = {"a (1).png": (96, 80), "批次/b.png": (96, 80), "big.png": (1500, 1100)}
 FIELDS = ("verdict", "status", "pin", "explicit_background", "decided", "confirmed")  # of a note, that are compared
@@ -47,7 +48,7 @@ def orders(session: Session, seed: int) -> Iterator[int]:
     rng = random.Random(seed)
     done = 0
     judged = False  # the last order was a verdict for the open image alone
-    decisions = Decisions(session)
+    decisions = SuggestionDecisions(session)
     while session._listing._under_way:  # a verdict for many is given to those that are listed
         QCoreApplication.processEvents()
     while True:
@@ -59,7 +60,8 @@ def orders(session: Session, seed: int) -> Iterator[int]:
         width, height = SIZES[session.key]
         act = rng.random()
         finished, undone = session.steps()
-        judging, judged = session.judging.can_undo() and not judged, False
+        judging = isinstance(session.undo_stack.next_undo, VerdictChange)
+        skipped, judged = judging and not judged, False
         if act < 0.55:
             session.editor.begin("paint")
             x, y, radius, id = rng.uniform(0, width), rng.uniform(0, height), rng.uniform(1, 30), rng.randint(0, 2)
@@ -69,16 +71,15 @@ def orders(session: Session, seed: int) -> Iterator[int]:
                 x, y = to
             session.editor.commit()
         elif act < 0.64:
-            last = session.editor.history.next_undo
-            if session.can_undo() and not judging and (session.judging.can_undo() or last.key == session.key):
+            if session.can_undo() and not skipped and (judging or session.undo_stack.next_undo.key == session.key):
                 session.undo()
         elif act < 0.7:
-            undone = session.editor.history.next_redo
-            if session.can_redo() and undone is not None and undone.key == session.key:
+            undone = session.undo_stack.next_redo
+            if undone is not None and undone.key in (None, session.key):
                 session.redo()
         elif act < 0.76:
             session.judging.set_verdicts([session.key], rng.choice([None, "OK", "NG"]))
-            judged = session.judging.can_undo()
+            judged = isinstance(session.undo_stack.next_undo, VerdictChange)
         elif act < 0.79:
             session.judging.set_verdicts(list(SIZES), f"lot {done}")
         elif act < 0.84:
@@ -89,7 +90,7 @@ def orders(session: Session, seed: int) -> Iterator[int]:
             _decide(session, decisions, rng)
         elif act < 0.93:
             session.note.confirmed.append(ConfirmedLabel(kind="extra", class_id=1, x=done, y=rng.randint(0, 9)))
-            session.notes.add(RIGHT)
+            session.notes.add(CONFIRM)
         elif act < 0.95:
             session.editor.set_explicit_background(not session.note.explicit_background)
         elif finished or undone:
@@ -98,14 +99,14 @@ def orders(session: Session, seed: int) -> Iterator[int]:
         yield done
 
 
-def _decide(session: Session, decisions: Decisions, rng: random.Random) -> None:
+def _decide(session: Session, decisions: SuggestionDecisions, rng: random.Random) -> None:
     """Reject a proposal, or bring back all that were rejected."""
     if rng.random() < 0.2 and session.note.decided:
-        decisions.keep(decisions.mark(BRING_BACK), "all", removed=list(session.note.decided))
+        decisions.decide(RESTORE, "all", removed=list(session.note.decided))
         return
     box = {name: rng.randint(1, 60) for name in ("x", "y", "width", "height", "area")}
     decided = SuggestionDecision(what="rejected", model="20260101-000000-unet", class_id=1, **box)
-    decisions.keep(decisions.mark(REJECT), "one", added=[decided])
+    decisions.decide(REJECT, "one", added=[decided])
 
 
 def _fields(note: Note) -> dict[str, object]:
@@ -124,7 +125,7 @@ def undisturbed(root: Path, seed: int, count: int) -> list[State]:
         now[key] = {"mask": np.zeros((height, width), np.uint8), **_fields(annotation.load_note(session.project, key))}
     states = [now]
     for done in orders(session, seed):
-        session.judging._lane.finish()
+        session.judging.finish()
         now, before = {}, now
         for key in SIZES:
             label = session._saver.unsaved(key)

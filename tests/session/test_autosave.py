@@ -15,7 +15,7 @@ from tests.session.conftest import dot, saved_mask, settle, show
 from workbench.core import problems
 from workbench.core.geometry.drawing import Paint, Rect, draw_segment
 from workbench.core.project import annotation
-from workbench.core.project.history import History, StepRecording
+from workbench.core.project.history import StepRecording
 from workbench.core.project.project import Project
 from workbench.core.runs.launch import worker_environment
 from workbench.session.journal import Journal, decode_records, encode_record
@@ -128,7 +128,7 @@ def test_a_stroke_made_during_a_save_stays_in_the_journal_until_the_next(opened)
     opened._saver.changed(opened._label, now=True)
     opened._saver._lane._pool.waitForDone()  # written, but not told yet
     dot(opened, 60, 60, 2)
-    second = opened.editor.history.next_undo
+    second = opened.undo_stack.next_undo.patch
     opened._saver._lane.finish()
     assert saved_mask(opened, opened.key)[60, 60] == 0 and opened.save_state == "dirty"
     assert in_journal(opened, opened.key) == [second]
@@ -261,7 +261,7 @@ def test_bringing_back_twice_changes_nothing():
     made, final = patches(5)
     mask = np.zeros_like(final)
     found = apply_records(made, mask)
-    assert found.changed and found.patches == tuple(made) and found.beside is None
+    assert found.changed and found.patches == tuple(made) and found.conflict is None
     assert np.array_equal(mask, final)
     again = apply_records(made, mask)
     assert not again.changed and again.patches == tuple(made) and np.array_equal(mask, final)
@@ -281,7 +281,7 @@ def test_a_missing_stroke_does_not_stop_the_others():
     mask = np.zeros_like(final)
     found = apply_records([*made[:2], *made[3:]], mask)
     (step,) = found.patches if len(found.patches) == 1 else (None,)
-    assert found.beside is None
+    assert found.conflict is None
     for patch in made[3:]:
         for rect in patch.rects:
             assert np.array_equal(mask[rect.slices], final[rect.slices])
@@ -297,7 +297,7 @@ def test_what_another_program_wrote_stays_and_the_strokes_are_kept_beside():
     assert (foreign == 9).all() and not found.changed and not found.patches
     for patch in made:
         for rect in patch.rects:
-            assert np.array_equal(found.beside[rect.slices], final[rect.slices])
+            assert np.array_equal(found.conflict[rect.slices], final[rect.slices])
 
 
 def test_segments_go_when_a_save_holds_them_and_only_then(tmp_path):
@@ -347,16 +347,6 @@ def test_strokes_for_a_broken_mask_wait_in_the_journal(session, root, qtbot):
     assert session.open_project(root) and session.flush()
     assert np.array_equal(saved_mask(session, key), expected)
     assert not list((root / "journal").iterdir())
-
-
-def test_history_forgets_one_picture_only():
-    history = History()
-    for patch in patches(2, key="a.png")[0] + patches(1, key="b.png")[0]:
-        history.add(patch)
-    history.forget("b.png")
-    assert history.next_undo.key == "a.png"
-    history.forget("a.png")
-    assert history.next_undo is None and history.next_redo is None
 
 
 def test_a_whole_session_knows_nothing_of_paddle(root):

@@ -1,4 +1,4 @@
-"""Merging and deleting classes: counted before, exact after, taken back whole, cut off without harm."""
+"""Merging and deleting classes: extent, exact result, undo, interruption; verdicts of many images."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from workbench.session.session import Session
 
 @pytest.fixture
 def mixed(opened, qtbot):
-    """Class 2 beside class 1 in the first two pictures, and in a mask whose picture is gone."""
+    """Return a session with class 2 in the first two images and in a mask whose image is missing."""
     for key in opened.keys[:2]:
         show(opened, qtbot, key)
         dot(opened, 5, 5, 2, 4)
@@ -44,19 +44,19 @@ def run(session, qtbot, order, *values):
     return ended.args[1]
 
 
-def test_the_extent_is_counted_before(mixed, qtbot):
+def test_extent_of_class(mixed, qtbot):
     qtbot.waitUntil(lambda: mixed.rows[mixed.keys[0]].regions != (), timeout=10_000)
     both = [saved_mask(mixed, key) for key in mixed.keys[:2]]
     extent = mixed.class_work.extent({2})
     assert (extent.images, extent.regions) == (2, 2)
-    assert extent.pixels == sum(int((mask == 2).sum()) for mask in both) and extent.bytes > 0
+    assert extent.pixels == sum(int((mask == 2).sum()) for mask in both) and extent.nbytes > 0
 
 
-def test_merging_rewrites_every_mask_and_undo_restores_the_very_bytes(mixed, qtbot):
+def test_merge_rewrites_masks_and_undo_restores_bytes(mixed, qtbot):
     before, file = masks(mixed.project), (mixed.project.root / "project.json").read_bytes()
     arrays = {key: saved_mask(mixed, key) for key in mixed.keys[:2]}
     done = run(mixed, qtbot, mixed.class_work.start, [2], 1)
-    assert done.masks == 3 and done.whole and not done.left
+    assert done.masks == 3 and done.complete and not done.problems
     for key, was in arrays.items():
         assert np.array_equal(saved_mask(mixed, key), np.where(was == 2, 1, was))
     assert np.unique(annotation.read_mask(mixed.project.mask_path("gone/away.png"))).tolist() == [1]
@@ -68,11 +68,11 @@ def test_merging_rewrites_every_mask_and_undo_restores_the_very_bytes(mixed, qtb
     run(mixed, qtbot, mixed.undo)
     assert masks(mixed.project) == before and (mixed.project.root / "project.json").read_bytes() == file
     assert not class_merge.folder_of(mixed.project).exists()
-    mixed.undo()  # strokes made before the change can still be taken back
+    mixed.undo()  # strokes made before the change can still be undone
     assert mixed.flush() and not (saved_mask(mixed, mixed.keys[1]) == 2).any()
 
 
-def test_a_deleted_class_is_background_or_not_labelled_and_its_id_is_never_given_again(mixed, qtbot):
+def test_deleted_class_becomes_background_or_unlabeled(mixed, qtbot):
     first, second = mixed.keys[:2]
     show(mixed, qtbot, second)
     mixed.editor.set_explicit_background(True)
@@ -83,7 +83,7 @@ def test_a_deleted_class_is_background_or_not_labelled_and_its_id_is_never_given
     assert mixed.classes.add("new").id == 3
 
 
-def test_pixels_painted_since_survive_taking_it_back(mixed, qtbot):
+def test_undo_keeps_pixels_painted_after_merge(mixed, qtbot):
     first = mixed.keys[0]
     was = saved_mask(mixed, first)
     run(mixed, qtbot, mixed.class_work.start, [2], 1)
@@ -97,7 +97,7 @@ def test_pixels_painted_since_survive_taking_it_back(mixed, qtbot):
     assert [info.id for info in mixed.project.classes] == [1, 2, new]
 
 
-def test_cancel_puts_everything_back(mixed, qtbot):
+def test_cancel_restores_masks(mixed, qtbot):
     before = masks(mixed.project)
     work = mixed.class_work
     told = []
@@ -120,7 +120,7 @@ project = Project.open(sys.argv[1])
 plan = class_merge.begin(project, [2], 1)
 if sys.argv[2] == "back":
     class_merge.apply_plan(project, plan, lambda *_: None, lambda: False)
-    class_merge.settle(project, plan)
+    class_merge.finalize(project, plan)
     plan = class_merge.begin_undo(project, plan)
 def tell(done, total):
     print(done, flush=True)
@@ -132,7 +132,7 @@ work(project, plan, tell, lambda: False)
 
 @pytest.mark.parametrize("way", ["there", "back"])
 @pytest.mark.parametrize("choice", ["finish", "take back"])
-def test_killed_half_way_it_can_be_finished_or_taken_back(mixed, root, qtbot, way, choice):
+def test_killed_merge_can_be_finished_or_undone(mixed, root, qtbot, way, choice):
     before = masks(mixed.project)
     mixed.close_project()
     child = subprocess.Popen(
@@ -160,7 +160,7 @@ def test_killed_half_way_it_can_be_finished_or_taken_back(mixed, root, qtbot, wa
     session.close_project()
 
 
-def test_closing_the_project_in_the_middle_leaves_it_to_be_decided(mixed, root, qtbot):
+def test_closing_project_interrupts_merge(mixed, root, qtbot):
     before = masks(mixed.project)
     assert mixed.class_work.start([2], 1)
     mixed.close_project()
@@ -170,7 +170,7 @@ def test_closing_the_project_in_the_middle_leaves_it_to_be_decided(mixed, root, 
     assert masks(mixed.project) == before and not mixed.class_work.unfinished
 
 
-def test_a_full_disk_leaves_it_to_be_decided(mixed, qtbot, monkeypatch):
+def test_full_disk_interrupts_merge(mixed, qtbot, monkeypatch):
     before, save, work = masks(mixed.project), annotation.save_mask, mixed.class_work
     calls = []
 
@@ -191,7 +191,7 @@ def test_a_full_disk_leaves_it_to_be_decided(mixed, qtbot, monkeypatch):
     assert masks(mixed.project) == before
 
 
-def test_what_may_not_be_is_refused(mixed, root, qtbot):
+def test_invalid_merges_are_refused(mixed, root, qtbot):
     met = []
     mixed.problem_met.connect(met.append)
     assert not mixed.class_work.start([9], 1) and not mixed.class_work.start([1], 1)
@@ -211,14 +211,14 @@ def test_what_may_not_be_is_refused(mixed, root, qtbot):
     assert isinstance(met[-1], problems.ProjectBroken) and mixed.project is not None
 
 
-def test_a_mask_that_cannot_be_read_stays_and_is_told(mixed, qtbot):
+def test_unreadable_mask_is_unchanged(mixed, qtbot):
     path = mixed.project.mask_path("gone/away.png")
     path.write_bytes(b"\x89PNG torn")
     run(mixed, qtbot, mixed.class_work.start, [2], 1)
     assert path.read_bytes() == b"\x89PNG torn" and [info.id for info in mixed.project.classes] == [1]
 
 
-def test_classes_are_reordered_and_keep_their_ids(opened):
+def test_reordered_classes_keep_their_ids(opened):
     opened.classes.reorder([2, 1])
     stored = Project.open(opened.project.root, write=False).classes
     assert [(info.id, info.name) for info in stored] == [(2, "dent"), (1, "scratch")]
@@ -228,21 +228,21 @@ def test_classes_are_reordered_and_keep_their_ids(opened):
     assert isinstance(met[0], problems.BadClass) and [info.id for info in opened.project.classes] == [2, 1]
 
 
-def test_many_verdicts_are_one_step(opened, qtbot):
+def test_verdicts_of_many_images_are_one_command(opened, qtbot):
     keys = opened.keys[:5]
     opened.notes.set_verdict("NG")
     was = {key: opened.rows[key].verdict for key in keys}
     opened.judging.set_verdicts(keys, "OK")
     assert opened.note.verdict == "OK" and {opened.rows[key].verdict for key in keys} == {"OK"}
-    opened.judging._lane.finish()
+    opened.judging.finish()
     assert opened.flush()
     assert [annotation.load_note(opened.project, key).verdict for key in keys] == ["OK"] * 5
     opened.undo()
-    opened.judging._lane.finish()
+    opened.judging.finish()
     assert opened.flush() and {key: opened.rows[key].verdict for key in keys} == was
     assert [annotation.load_note(opened.project, key).verdict for key in keys] == [was[key] for key in keys]
     opened.redo()
-    opened.judging._lane.finish()
+    opened.judging.finish()
     assert annotation.load_note(opened.project, keys[3]).verdict == "OK"
     dot(opened, 10, 10)
     opened.undo()  # the stroke, which is newer
@@ -254,7 +254,7 @@ def test_many_verdicts_are_one_step(opened, qtbot):
     assert opened.rows[keys[3]].verdict is None
 
 
-def test_an_image_opened_while_verdicts_are_written_has_its_own(opened, qtbot):
+def test_image_opened_while_verdicts_are_written(opened, qtbot):
     met = []
     opened.problem_met.connect(met.append)
     for verdict in ("NG", "OK", "NG"):
@@ -267,7 +267,7 @@ def test_an_image_opened_while_verdicts_are_written_has_its_own(opened, qtbot):
     assert not met
 
 
-def test_a_note_that_cannot_be_read_keeps_its_verdict_and_says_so(opened, qtbot):
+def test_unreadable_note_keeps_verdict_and_is_reported(opened, qtbot):
     key = opened.keys[3]
     opened.project.note_path(key).write_text("{")
     with qtbot.waitSignal(opened.problem_met) as met:
@@ -276,8 +276,8 @@ def test_a_note_that_cannot_be_read_keeps_its_verdict_and_says_so(opened, qtbot)
     assert opened.rows[key].verdict is None and opened.rows[opened.keys[4]].verdict == "NG"
 
 
-def cut_off(mixed, root, qtbot):
-    """A merge of class 2 into 1 that was cut off after all masks, before the classes; returns the masks from before."""
+def interrupt_merge(mixed, root, qtbot):
+    """Interrupt a merge of class 2 into 1 after the masks, before the classes. Return the masks from before."""
     before = masks(mixed.project)
     plan = class_merge.begin(mixed.project, [2], 1)
     class_merge.apply_plan(mixed.project, plan, lambda *_: None, lambda: False)
@@ -285,40 +285,40 @@ def cut_off(mixed, root, qtbot):
     return before
 
 
-def kept_aside(root) -> list[bytes]:
+def kept_originals(root) -> list[bytes]:
     return [path.read_bytes() for path in sorted((root / "journal" / "kept").glob("*.png"))]
 
 
-def test_the_original_of_a_mask_damaged_since_stays_when_a_change_is_finished(mixed, root, qtbot):
+def test_original_of_damaged_mask_is_kept_when_merge_is_finished(mixed, root, qtbot):
     key = mixed.keys[0]
-    before = cut_off(mixed, root, qtbot)
+    before = interrupt_merge(mixed, root, qtbot)
     path = root / "masks" / f"{key}.png"
     path.write_bytes(b"damaged")
     assert mixed.open_project(root) and mixed.class_work.unfinished
     settle(mixed, qtbot)
     done = run(mixed, qtbot, mixed.class_work.resume)
-    assert [type(problem) for problem in done.left] == [problems.MaskBroken]
+    assert [type(problem) for problem in done.problems] == [problems.MaskBroken]
     original = class_merge.folder_of(mixed.project) / "masks" / f"{key}.png"
     assert original.read_bytes() == before[f"{key}.png"] and path.read_bytes() == b"damaged"
     mixed.classes.add("third")
     assert mixed.class_work.start([1], 3)  # the originals of the change before are let go, but not this one
     qtbot.waitUntil(lambda: not mixed.class_work.running, timeout=20_000)
-    assert kept_aside(root) == [before[f"{key}.png"]] and path.read_bytes() == b"damaged"
+    assert kept_originals(root) == [before[f"{key}.png"]] and path.read_bytes() == b"damaged"
 
 
-def test_the_original_of_a_mask_that_is_gone_stays_when_a_change_is_finished(mixed, root, qtbot):
+def test_original_of_missing_mask_is_kept_when_merge_is_finished(mixed, root, qtbot):
     key = mixed.keys[0]
-    before = cut_off(mixed, root, qtbot)
+    before = interrupt_merge(mixed, root, qtbot)
     (root / "masks" / f"{key}.png").unlink()
     assert mixed.open_project(root)
     settle(mixed, qtbot)
     run(mixed, qtbot, mixed.class_work.resume)
     run(mixed, qtbot, mixed.class_work.undo_merge)
-    assert masks(mixed.project) == before and kept_aside(root) == []
+    assert masks(mixed.project) == before and kept_originals(root) == []
 
 
 @pytest.mark.parametrize("now", ["another size", "damaged"])
-def test_an_original_that_cannot_be_put_back_is_kept_and_named(mixed, root, qtbot, now):
+def test_original_that_cannot_be_restored_is_kept_and_reported(mixed, root, qtbot, now):
     key = mixed.keys[0]
     before = masks(mixed.project)
     run(mixed, qtbot, mixed.class_work.start, [2], 1)
@@ -330,10 +330,58 @@ def test_an_original_that_cannot_be_put_back_is_kept_and_named(mixed, root, qtbo
     found, met = path.read_bytes(), []
     mixed.problem_met.connect(met.append)
     done = run(mixed, qtbot, mixed.class_work.undo_merge)
-    assert [type(problem) for problem in done.left] == [problems.OriginalKept]
+    assert [type(problem) for problem in done.problems] == [problems.OriginalKept]
     assert path.read_bytes() == found  # left as it is, as the sentence says
     told = next(problem for problem in met if isinstance(problem, problems.OriginalKept))
     assert Path(told.fields["kept"]).read_bytes() == before[f"{key}.png"] and told.fields["kept"] in str(told)
-    assert kept_aside(root) == [before[f"{key}.png"]]
+    assert kept_originals(root) == [before[f"{key}.png"]]
     assert {**masks(mixed.project), f"{key}.png": b""} == {**before, f"{key}.png": b""}
     assert not class_merge.folder_of(mixed.project).exists()
+
+
+def test_merge_is_undone_in_order_with_other_changes(mixed, qtbot):
+    key, stack = mixed.keys[2], mixed.undo_stack
+    mixed.judging.set_verdicts([key], "NG")
+    dot(mixed, 40, 40)
+    mixed.undo()
+    assert mixed.can_redo()
+    older = stack.state.done
+    run(mixed, qtbot, mixed.class_work.start, [2], 1)
+    assert not mixed.can_redo() and mixed.steps() == ([], [])
+    show(mixed, qtbot, mixed.keys[0])
+    dot(mixed, 60, 60)
+    mixed.judging.set_verdicts([key], "OK")
+    assert len(mixed.steps()[0]) == 1
+    mixed.undo()
+    mixed.judging.finish()
+    assert mixed.rows[key].verdict == "NG" and stack.next_undo.key == mixed.keys[0]
+    mixed.undo()
+    assert not mixed.class_work.running and mixed.steps()[0] == []
+    run(mixed, qtbot, mixed.undo)
+    assert stack.state.done == older and not mixed.can_redo() and [info.id for info in mixed.project.classes] == [1, 2]
+    mixed.undo()
+    mixed.judging.finish()
+    assert mixed.rows[key].verdict != "NG"
+
+
+def test_undo_is_not_possible_while_masks_are_rewritten(mixed, qtbot):
+    available = []
+    mixed.history_changed.connect(lambda: available.append(mixed.can_undo()))
+    with qtbot.waitSignal(mixed.class_work.ended, timeout=20_000):
+        assert mixed.class_work.start([2], 1) and not mixed.can_undo()
+        mixed.undo()
+        assert mixed.class_work.plan.state == "doing"
+    settle(mixed, qtbot)
+    assert mixed.can_undo() and available[-1]
+
+
+def test_second_merge_drops_what_precedes_the_first(mixed, qtbot):
+    third = mixed.classes.add("third").id
+    run(mixed, qtbot, mixed.class_work.start, [2], 1)
+    show(mixed, qtbot, mixed.keys[0])
+    dot(mixed, 60, 60)
+    run(mixed, qtbot, mixed.class_work.start, [third], 1)
+    titles = [command.title for command in mixed.undo_stack.state.done]
+    assert titles == ["paint", "merge classes"]
+    run(mixed, qtbot, mixed.undo)
+    assert [info.id for info in mixed.project.classes] == [1, third] and mixed.undo_stack.next_undo.title == "paint"

@@ -59,15 +59,15 @@ def check_file(session: Session, key: str = "large.png") -> None:
 @pytest.fixture
 def packed(monkeypatch):
     """The heights of the bands that were packed."""
-    heights, pack = [], incremental_png._packed
-    monkeypatch.setattr(incremental_png, "_packed", lambda rows: heights.append(len(rows)) or pack(rows))
+    heights, pack = [], incremental_png._encode_band
+    monkeypatch.setattr(incremental_png, "_encode_band", lambda rows: heights.append(len(rows)) or pack(rows))
     return heights
 
 
 # --- bands ---------------------------------------------------------------------------------------------
 
 
-def test_a_save_packs_the_bands_that_changed_and_no_other(large, packed):
+def test_save_encodes_changed_bands_only(large, packed):
     dot(large, 100, 100, 2)
     assert large.flush() and sum(packed) == 1800
     check_file(large)
@@ -85,7 +85,7 @@ def test_a_save_packs_the_bands_that_changed_and_no_other(large, packed):
     check_file(large)
 
 
-def test_a_change_of_everything_packs_everything(large, packed):
+def test_change_of_whole_mask_encodes_all_bands(large, packed):
     dot(large, 100, 100, 2)
     assert large.flush()
     packed.clear()
@@ -97,7 +97,7 @@ def test_a_change_of_everything_packs_everything(large, packed):
     check_file(large)
 
 
-def test_a_note_alone_packs_nothing(large, packed):
+def test_saving_note_encodes_no_band(large, packed):
     dot(large, 100, 100, 2)
     assert large.flush()
     packed.clear()
@@ -105,7 +105,7 @@ def test_a_note_alone_packs_nothing(large, packed):
     assert large.flush() and not packed
 
 
-def test_a_save_that_failed_leaves_nothing_out_of_the_next(large, packed, monkeypatch):
+def test_save_after_failed_save_is_complete(large, packed, monkeypatch):
     dot(large, 100, 100, 2)
     assert large.flush()
     write = annotation.write_bytes
@@ -139,7 +139,7 @@ def paint_twins(label: Label, enough: threading.Event) -> None:
         time.sleep(0.002)
 
 
-def test_no_file_holds_half_a_stroke(project):
+def test_saved_mask_contains_whole_strokes_only(project):
     label = Label("a.png", mask=np.zeros((900, 2400), np.uint8), edits=1)
     enough, ids, end = threading.Event(), set(), time.monotonic() + 30
     hand = threading.Thread(target=paint_twins, args=(label, enough))
@@ -163,9 +163,9 @@ def test_no_file_holds_half_a_stroke(project):
     assert np.array_equal(annotation.load_mask(project, "a.png"), label.mask)
 
 
-def test_a_stroke_made_while_the_mask_is_packed_is_in_the_file(project, monkeypatch):
+def test_stroke_during_encoding_is_saved(project, monkeypatch):
     label = Label("a.png", mask=np.zeros((900, 2400), np.uint8), edits=1)
-    pack, count = incremental_png._packed, []
+    pack, count = incremental_png._encode_band, []
 
     def meddle(rows):
         found = pack(rows)
@@ -175,13 +175,13 @@ def test_a_stroke_made_while_the_mask_is_packed_is_in_the_file(project, monkeypa
                 mask[5, 5] = 1
         return found
 
-    monkeypatch.setattr(incremental_png, "_packed", meddle)
+    monkeypatch.setattr(incremental_png, "_encode_band", meddle)
     saved = save_label(project, label, None, 0)
     assert saved.edits == label.edits == 2 and saved.counts == ((1, 1),)
     assert annotation.load_mask(project, "a.png")[5, 5] == 1
 
 
-def test_a_save_that_met_a_stroke_in_the_air_runs_when_that_ends(large):
+def test_save_during_stroke_is_repeated_after_it(large):
     saver = large._saver
     dot(large, 100, 100, 2)
     large.editor.begin("paint")
@@ -198,7 +198,7 @@ def test_a_save_that_met_a_stroke_in_the_air_runs_when_that_ends(large):
 # --- going back ------------------------------------------------------------------------------------------
 
 
-def test_going_back_is_a_step_that_is_saved_and_can_be_undone(opened, qtbot):
+def test_restore_is_saved_and_can_be_undone(opened, qtbot):
     first, start = opened.key, opened.mask.copy()
     dot(opened, 20, 20, 2)
     one = opened.mask.copy()
@@ -239,7 +239,7 @@ def test_a_restored_explicit_background_survives_a_crash(opened, root, qtbot):
     opened.close_project()
     session = opened
     assert session.open_project(crashed)
-    assert [patch.what for patch in session.editor.history._done] == ["paint", "label only what is painted"]
+    assert [command.title for command in session.undo_stack.state.done] == ["paint", "label only what is painted"]
     show(session, qtbot, key)
     assert np.array_equal(session.mask, painted) and session.note.explicit_background
     session.undo()
@@ -299,7 +299,7 @@ def test_a_file_that_was_only_touched_is_no_matter(opened):
     assert opened.flush() and not met
 
 
-def test_steps_do_not_reach_back_behind_what_another_program_wrote(opened, qtbot):
+def test_mask_written_by_another_program_clears_undo(opened, qtbot):
     first = opened.key
     dot(opened, 20, 20, 2)
     assert opened.flush()
@@ -462,7 +462,7 @@ def test_strokes_that_a_full_disk_kept_out_of_the_journal_follow(on_small_disk, 
     crashed = shutil.copytree(small_disk / "p", small_disk.parent / "crashed")
     session.close_project()
     assert session.open_project(crashed) and session.flush()
-    assert np.array_equal(saved_mask(session, key), painted) and len(session.editor.history._done) == 3
+    assert np.array_equal(saved_mask(session, key), painted) and len(session.undo_stack.state.done) == 3
 
 
 def test_folders_that_turn_read_only_cost_nothing(on_small_disk, small_disk, qtbot):

@@ -123,7 +123,7 @@ def test_a_run_that_cannot_be_read_is_told(guide, opened, run, qtbot):
     qtbot.waitUntil(lambda: not guide.running, timeout=20_000)
 
 
-def test_the_model_is_right(guide, errors, opened, qtbot):
+def test_accept_model(guide, errors, opened, qtbot):
     lead(guide, qtbot, "errors")
     missing, extra = opened.keys[1], opened.keys[2]
     assert set(guide.keys) == {missing, extra} and errors.issue is None
@@ -148,7 +148,7 @@ def test_the_model_is_right(guide, errors, opened, qtbot):
     assert opened.mask[:6, :6].all() and errors.issue is not None
 
 
-def test_the_label_is_right_is_remembered_and_can_be_taken_back(guide, errors, opened, qtbot):
+def test_kept_label_is_remembered_and_can_be_undone(guide, errors, opened, qtbot):
     lead(guide, qtbot, "errors")
     key = opened.keys[2]
     show(opened, qtbot, key)
@@ -171,7 +171,7 @@ def test_the_label_is_right_is_remembered_and_can_be_taken_back(guide, errors, o
     qtbot.waitUntil(lambda: not guide.running and errors.issue is not None, timeout=20_000)
 
 
-def test_a_protected_class_is_not_painted_over(guide, errors, opened, qtbot):
+def test_locked_class_is_not_overwritten(guide, errors, opened, qtbot):
     lead(guide, qtbot, "errors")
     show(opened, qtbot, opened.keys[2])
     opened.classes.set_locked(1, True)
@@ -195,7 +195,7 @@ def test_closing_the_project_ends_it(guide, opened):
     assert not guide.running and guide.mode == "" and guide.keys == [] and guide.found is None
 
 
-def test_the_verdict_of_the_model_is_one_step_that_undo_takes_back(session, tmp_path, qtbot):
+def test_verdict_of_model_can_be_undone(session, tmp_path, qtbot):
     make_verdict_project(tmp_path / "p")
     assert session.open_project(tmp_path / "p")
     settle(session, qtbot)

@@ -25,7 +25,7 @@ from workbench.core.runs.launch import worker_environment
 from workbench.session.journal import Journal, _framed
 from workbench.session.note_changes import NoteChange, difference, merge
 from workbench.session.session import Session
-from workbench.session.suggestion_decisions import REJECT, Decisions
+from workbench.session.suggestion_decisions import REJECT, SuggestionDecisions
 
 DECIDED = SuggestionDecision(what="rejected", model="run", class_id=1, x=1, y=2, width=3, height=4, area=5)
 
@@ -34,7 +34,7 @@ import os, signal, sys
 from PySide6.QtCore import QCoreApplication
 from tests.session.test_note_journal import DECIDED
 from workbench.core.project.annotation import ConfirmedLabel
-from workbench.session.suggestion_decisions import REJECT, Decisions
+from workbench.session.suggestion_decisions import REJECT, SuggestionDecisions
 from workbench.session.session import Session
 app = QCoreApplication([])
 session = Session()
@@ -44,7 +44,7 @@ session.open_project(sys.argv[1])
 session.open_image(session.keys[6] if session.keys else sys.argv[2])
 while session.image is None or not listed:
     app.processEvents()
-decisions = Decisions(session)
+decisions = SuggestionDecisions(session)
 {orders}
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -55,7 +55,7 @@ ORDERS = {
     "pin": ("session.notes.set_pin('test')", {"pin": "test"}),
     "explicit": ("session.editor.set_explicit_background(True)", {"explicit_background": True, "status": "started"}),
     "decided": (
-        "decisions.keep(decisions.mark(REJECT), 'one', added=[DECIDED])",
+        "decisions.decide(REJECT, 'one', added=[DECIDED])",
         {"decided": [DECIDED.model_dump(mode="json")]},
     ),
     "confirmed": (
@@ -251,12 +251,12 @@ def test_a_verdict_given_while_the_note_is_saved_stays_in_the_journal(opened, qt
 
 def test_what_is_saved_is_not_changed_by_what_comes_after(opened, qtbot, monkeypatch):
     """Entries of the lists of a note are changed in place while a thread writes the note."""
-    decisions = Decisions(opened)
+    decisions = SuggestionDecisions(opened)
     opened._saver._lane.finish()
     seen = []
     monkeypatch.setattr(opened._saver._lane, "submit", lambda work, then: seen.append(work))
     opened.note.confirmed.append(ConfirmedLabel(kind="extra", x=1))
-    decisions.keep(decisions.mark(REJECT), "one", added=[DECIDED])
+    decisions.decide(REJECT, "one", added=[DECIDED])
     opened.note.confirmed.append(ConfirmedLabel(kind="extra", x=2))
     opened.note.history[-1].detail = "changed in place"
     monkeypatch.undo()
@@ -280,7 +280,7 @@ def test_a_label_with_a_note_of_a_newer_format_cannot_be_changed(opened, root, q
     show(opened, qtbot, opened.keys[0])
     opened.judging.set_verdicts([key, opened.keys[0]], "NG")
     assert opened.flush()
-    opened.judging._lane.finish()
+    opened.judging.finish()
     assert met and {type(problem) for problem in met} == {problems.NoteTooNew}
     assert (root / "notes" / f"{key}.json").read_bytes() == data
     assert (root / "masks" / f"{key}.png").read_bytes() == mask

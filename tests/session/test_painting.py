@@ -1,4 +1,4 @@
-"""Strokes, what they must leave alone, undo and redo across pictures, notes and verdicts."""
+"""Editor: strokes, protected classes, undo and redo across images, notes and verdicts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.core.project import annotation
 from workbench.session import editor
 
 
-def test_what_lies_between_begin_and_commit_is_one_step(opened, qtbot):
+def test_begin_to_commit_is_one_command(opened, qtbot):
     before = opened.mask.copy()
     rects = []
     opened.mask_changed.connect(rects.append)
@@ -39,7 +39,7 @@ def test_what_lies_between_begin_and_commit_is_one_step(opened, qtbot):
     assert np.array_equal(opened.mask, after) and not opened.can_redo()
 
 
-def test_a_cancelled_stroke_leaves_nothing(opened):
+def test_cancel_restores_mask(opened):
     before = opened.mask.copy()
     opened.editor.begin("brush")
     opened.editor.paint_segment((10, 10), (80, 70), 9, 2)
@@ -49,14 +49,14 @@ def test_a_cancelled_stroke_leaves_nothing(opened):
     assert not opened.can_undo() and opened.save_state == "saved"
 
 
-def test_a_stroke_that_changes_nothing_is_no_step(opened):
+def test_stroke_without_change_is_no_command(opened):
     opened.editor.begin("erase")
     opened.editor.paint_segment((0, 0), (5, 0), 1, int(opened.mask[0, 0]))
     opened.editor.commit()
     assert not opened.can_undo() and opened.save_state == "saved"
 
 
-def test_fill_takes_the_connected_area(opened):
+def test_fill_paints_connected_area(opened):
     opened.mask[...] = 0
     dot(opened, 40, 40, 1, radius=10)
     area = int((opened.mask == 1).sum())
@@ -70,7 +70,7 @@ def test_fill_takes_the_connected_area(opened):
     assert not (opened.mask == 1).any()
 
 
-def test_other_and_locked_classes_are_kept(opened):
+def test_other_and_locked_classes_are_protected(opened):
     opened.mask[...] = 0
     opened.mask[10:20, 10:20] = 2
     whole = np.ones((40, 40), bool)
@@ -89,7 +89,7 @@ def test_other_and_locked_classes_are_kept(opened):
     assert (opened.mask[:40, :40] == 1).all()
 
 
-def test_a_class_that_is_not_there_cannot_be_painted(opened):
+def test_unknown_class_is_refused(opened):
     met, before = [], opened.mask.copy()
     opened.problem_met.connect(met.append)
     opened.editor.begin("brush")
@@ -102,7 +102,7 @@ def test_a_class_that_is_not_there_cannot_be_painted(opened):
     assert not np.array_equal(opened.mask, before)
 
 
-def test_undo_and_redo_follow_the_picture(opened, qtbot):
+def test_undo_and_redo_open_the_image(opened, qtbot):
     first, second = opened.keys[:2]
     start = opened.mask.copy()
     dot(opened, 10, 10, 2)
@@ -121,7 +121,7 @@ def test_undo_and_redo_follow_the_picture(opened, qtbot):
     assert saved_mask(opened, first)[10, 10] == 2 and saved_mask(opened, second)[20, 20] == 2
 
 
-def test_undo_passes_a_picture_that_is_gone(opened, qtbot):
+def test_undo_skips_missing_image(opened, qtbot):
     first, second = opened.keys[:2]
     dot(opened, 10, 10, 2)
     show(opened, qtbot, second)
@@ -137,7 +137,7 @@ def test_undo_passes_a_picture_that_is_gone(opened, qtbot):
     assert opened.mask[10, 10] == 0 and not opened.can_undo()
 
 
-def test_undo_during_a_stroke_takes_that_stroke(opened):
+def test_undo_during_stroke_reverts_stroke(opened):
     before = opened.mask.copy()
     opened.editor.begin("brush")
     opened.editor.paint_segment((10, 10), (20, 10), 2, 2)
@@ -146,7 +146,7 @@ def test_undo_during_a_stroke_takes_that_stroke(opened):
     assert np.array_equal(opened.mask, before) and opened.can_redo()
 
 
-def test_the_first_stroke_makes_a_new_picture_a_started_one(opened, qtbot):
+def test_first_stroke_sets_status_started(opened, qtbot):
     key = opened.keys[6]
     show(opened, qtbot, key)
     assert opened.note.status == "new" and not opened.mask.any()
@@ -173,7 +173,7 @@ def test_done_saves_an_empty_mask(opened, qtbot):
     assert opened.rows[key].masked and opened.rows[key].status == "done"
 
 
-def test_a_verdict_is_noted_and_may_be_new(opened):
+def test_new_verdict_is_added_to_project(opened):
     key = opened.key
     opened.notes.set_verdict("NG")
     assert opened.note.verdict == "NG" and opened.project.file.verdicts == ["NG"]
@@ -184,7 +184,7 @@ def test_a_verdict_is_noted_and_may_be_new(opened):
     assert opened.flush() and annotation.load_note(opened.project, key).verdict is None
 
 
-def test_scribbles_on_an_explicit_background(opened, qtbot):
+def test_strokes_on_explicit_background(opened, qtbot):
     show(opened, qtbot, opened.keys[6])
     opened.editor.set_explicit_background(True)
     assert (opened.mask == 255).all() and opened.note.explicit_background
@@ -200,8 +200,8 @@ def test_scribbles_on_an_explicit_background(opened, qtbot):
     assert (opened.mask == 255).all() and opened.note.explicit_background
 
 
-def test_a_large_mask_changes_as_a_whole_in_a_thread_and_nothing_gets_in_between(opened, qtbot, monkeypatch):
-    monkeypatch.setattr(editor, "_AT_ONCE", 0)
+def test_large_mask_is_replaced_in_thread(opened, qtbot, monkeypatch):
+    monkeypatch.setattr(editor, "THREAD_PIXELS", 0)
     threads = []
     replace = editor._replace
     monkeypatch.setattr(
@@ -224,8 +224,8 @@ def test_a_large_mask_changes_as_a_whole_in_a_thread_and_nothing_gets_in_between
     assert len(threads) == 4 and threading.main_thread() not in threads
 
 
-def test_a_large_mask_that_cannot_be_changed_as_a_whole_stays_as_it_was(opened, qtbot, monkeypatch):
-    monkeypatch.setattr(editor, "_AT_ONCE", 0)
+def test_failed_replacement_of_large_mask_restores_it(opened, qtbot, monkeypatch):
+    monkeypatch.setattr(editor, "THREAD_PIXELS", 0)
     show(opened, qtbot, opened.keys[6])
     dot(opened, 20, 20, 1)
     before = opened.mask.copy()
@@ -244,7 +244,7 @@ def test_a_large_mask_that_cannot_be_changed_as_a_whole_stays_as_it_was(opened, 
     assert opened.flush() and sorted(annotation.ids_in(saved_mask(opened, opened.key))) == [0, 1, 2]
 
 
-def test_labels_of_the_previous_picture_are_laid_over(opened, qtbot):
+def test_copy_previous_labels(opened, qtbot):
     first = opened.key
     opened.mask[...] = 0
     dot(opened, 30, 30, 2)
@@ -260,7 +260,7 @@ def test_labels_of_the_previous_picture_are_laid_over(opened, qtbot):
     assert np.array_equal(opened.mask, target) and opened.key != first
 
 
-def test_labels_that_do_not_fit_are_not_copied(opened, qtbot):
+def test_labels_of_other_size_are_not_copied(opened, qtbot):
     show(opened, qtbot, opened.keys[7])
     before = opened.mask.copy()
     for spoil in (lambda path: None, lambda path: path.write_bytes(b"?")):
@@ -275,7 +275,7 @@ def test_labels_that_do_not_fit_are_not_copied(opened, qtbot):
     assert np.array_equal(opened.mask, before) and not opened.can_undo()
 
 
-def test_strokes_on_a_picture_that_is_left_quickly_stay(opened, qtbot):
+def test_strokes_survive_fast_image_changes(opened, qtbot):
     expected = {}
     for key in opened.keys[:6]:
         show(opened, qtbot, key)
@@ -289,7 +289,7 @@ def test_strokes_on_a_picture_that_is_left_quickly_stay(opened, qtbot):
         assert np.array_equal(saved_mask(opened, key), mask)
 
 
-def test_leaving_in_the_middle_of_a_stroke_keeps_it(opened, root, qtbot):
+def test_image_change_during_stroke_keeps_stroke(opened, root, qtbot):
     first = opened.key
     opened.editor.begin("brush")
     opened.editor.paint_segment((10, 10), (20, 10), 3, 2)
@@ -302,7 +302,7 @@ def test_leaving_in_the_middle_of_a_stroke_keeps_it(opened, root, qtbot):
     assert annotation.read_mask(root / "masks" / f"{second}.png")[30, 30] == 2
 
 
-def test_a_seeded_storm_of_strokes_undoes_exactly(opened, qtbot):
+def test_random_strokes_are_undone_and_redone(opened, qtbot):
     rng = np.random.default_rng(7)
     states = [opened.mask.copy()]
     for _ in range(60):
@@ -329,7 +329,7 @@ def test_a_seeded_storm_of_strokes_undoes_exactly(opened, qtbot):
     assert opened.flush() and np.array_equal(saved_mask(opened, opened.key), states[-1])
 
 
-def test_a_new_verdict_ends_what_could_be_redone(opened):
+def test_new_verdict_discards_redo(opened):
     start = opened.mask.copy()
     dot(opened, 30, 30, 2)
     opened.undo()

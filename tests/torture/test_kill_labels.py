@@ -49,7 +49,7 @@ with Project.open(sys.argv[1]) as project:
         plan = class_merge.begin_undo(project, plan)
     (class_merge.undo if back else class_merge.apply_plan)(project, plan, steps, lambda: False)
     if not back:
-        class_merge.settle(project, plan)
+        class_merge.finalize(project, plan)
 """
 
 

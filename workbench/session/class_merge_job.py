@@ -11,7 +11,6 @@ from PySide6.QtCore import QObject, Signal
 from workbench.core.problems import ClassesChanging, Problem
 from workbench.core.project import class_merge
 from workbench.core.project.class_merge import ClassMergePlan, ClassMergeResult
-from workbench.core.project.history import History
 from workbench.core.project.project import BACKGROUND, Project
 from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
@@ -19,18 +18,39 @@ from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
 from workbench.session.label import Label
 from workbench.session.task_queue import TaskQueue
+from workbench.session.undo import Barrier
 
 _SAMPLED = 500  # number of masks measured to estimate the disk space
 
 
 @dataclass(frozen=True)
 class MergeExtent:
-    """Share of a project that some classes take. bytes: estimated disk space for the backup of their masks."""
+    """Share of a project that some classes take. nbytes: estimated disk space for the backup of their masks."""
 
     images: int
     regions: int
     pixels: int
-    bytes: int = 0
+    nbytes: int = 0
+
+
+class ClassMergeStep(Barrier):
+    """Merge or deletion of classes. Undo starts a job, which removes this command from the stack at its end."""
+
+    title = "merge classes"
+
+    def __init__(self, job: ClassMergeJob, contents: dict[str, str]) -> None:
+        super().__init__(contents)
+        self._job = job
+
+    def can_undo(self) -> bool:
+        return self._job.can_undo_merge and self._job.plan.state != "doing"
+
+    def undo(self) -> bool:
+        self._job.undo_merge()
+        return False
+
+    def redo(self) -> bool:
+        return False
 
 
 class ClassMergeJob(QObject):
@@ -38,9 +58,8 @@ class ClassMergeJob(QObject):
 
     progressed = Signal(int, int)
     changed = Signal()  # start, end, or availability of undo
-    ended = Signal(object, object)  # Plan, Done
+    ended = Signal(object, object)  # ClassMergePlan, ClassMergeResult
     rewritten = Signal()  # mask files have changed
-    history_changed = Signal()
     problem_met = Signal(object)
 
     def __init__(
@@ -48,14 +67,13 @@ class ClassMergeJob(QObject):
     ) -> None:
         super().__init__(parent)
         self._editor, self._saver, self._listing, self._classes = editor, saver, listing, classes
+        self._undo_stack = editor.undo_stack
         self._project: Project | None = None
         self.plan: ClassMergePlan | None = None  # running, interrupted, or done with a backup
         self.running = False
-        self._fresh = False  # done since the project was opened: the next undo reverts it
-        self._kept: tuple[History, dict] | None = None
-        self._barred: list[tuple[Label, Problem | None]] = []
+        self._locked: list[tuple[Label, Problem | None]] = []  # labels opened meanwhile, with their own problems
         self._stop = threading.Event()
-        self._lane = TaskQueue(parent=self)
+        self._tasks = TaskQueue(parent=self)
 
     def open(self, project: Project) -> None:
         """Load the plan of an interrupted change of classes, if there is one."""
@@ -75,10 +93,10 @@ class ClassMergeJob(QObject):
         if project is None:
             return MergeExtent(0, 0, 0)
         for key, row in self._listing.rows.items():
-            found = [number for id, number in row.counts if id in ids]
-            if found:
+            counts = [number for id, number in row.counts if id in ids]
+            if counts:
                 images += 1
-                pixels += sum(found)
+                pixels += sum(counts)
                 regions += sum(number for id, number in row.regions if id in ids)
                 if images <= _SAMPLED:
                     path = project.mask_path(key)
@@ -94,20 +112,7 @@ class ClassMergeJob(QObject):
     def can_undo_merge(self) -> bool:
         return self.plan is not None and not self.running and self._project.writable
 
-    def can_undo(self) -> bool:
-        """Return True if the change of classes is the last step, which undo would revert."""
-        history = self._editor.history
-        return self._fresh and self.can_undo_merge and history.next_undo is None
-
-    # --- orders -----------------------------------------------------------------------------------
-
-    def undo(self) -> bool:
-        """Undo the change if it is the last step. Return True if it was."""
-        self._editor.commit()
-        if not self.can_undo():
-            return False
-        self.undo_merge()
-        return True
+    # --- requests ---------------------------------------------------------------------------------
 
     def start(self, removed: list[int], into: int = BACKGROUND) -> bool:
         """Merge classes into another one or into background. Return False and emit `problem_met` on failure."""
@@ -118,9 +123,7 @@ class ClassMergeJob(QObject):
         except Problem as problem:
             self.problem_met.emit(problem)
             return False
-        editor = self._editor
-        self._kept = (editor.history, editor.contents)
-        editor.history, editor.contents = History(), {}
+        self._undo_stack.start_barrier(ClassMergeStep(self, self._undo_stack.contents))
         self._run()
         return True
 
@@ -129,8 +132,10 @@ class ClassMergeJob(QObject):
         if self.unfinished and self._project.writable and self._flushed():
             if self.plan.state == "undoing":
                 self.undo_merge()
-            else:
-                self._run()
+                return
+            if self._undo_stack.barrier is None:  # the change was started before the project was opened
+                self._undo_stack.start_barrier(ClassMergeStep(self, self._undo_stack.contents))
+            self._run()
 
     def undo_merge(self) -> None:
         """Restore the former masks and classes."""
@@ -151,9 +156,9 @@ class ClassMergeJob(QObject):
     def close(self) -> None:
         """Stop without undoing; the change can be finished after the project is opened again."""
         self._stop.set()
-        self._lane.cancel_pending()
-        self._free()
-        self._project, self.plan, self.running, self._kept, self._fresh = None, None, False, None, False
+        self._tasks.cancel_pending()
+        self._unlock()
+        self._project, self.plan, self.running = None, None, False
 
     # --- work -------------------------------------------------------------------------------------
 
@@ -168,26 +173,27 @@ class ClassMergeJob(QObject):
         self._stop, self.running = stop, True
         self.lock_open_image()
         work = class_merge.undo if plan.state == "undoing" else class_merge.apply_plan
-        tell = _Sparse(self.progressed.emit)
+        progress = _ThinnedProgress(self.progressed.emit)
         self.changed.emit()
-        self._lane.submit(lambda: work(project, plan, tell, stop.is_set), self._arrived)
+        self._tasks.submit(lambda: work(project, plan, progress, stop.is_set), self._finished)
 
-    def _arrived(self, done: ClassMergeResult | None, error: Exception | None) -> None:
+    def _finished(self, result: ClassMergeResult | None, error: Exception | None) -> None:
         plan, project = self.plan, self._project
         self.running = False
-        self._free()
+        self._unlock()
         try:
             if error is not None:
                 raise error
             if plan.state == "undoing":
-                class_merge.forget(project)
-                self._restore()
-            elif not done.whole:
+                class_merge.delete_backup(project)
+                self.plan = None
+                self._undo_stack.remove_barrier()
+            elif not result.complete:
                 self.undo_merge()
                 return
             else:
-                class_merge.settle(project, plan)
-                self.plan, self._fresh = plan.model_copy(update={"state": "done"}), True
+                class_merge.finalize(project, plan)
+                self.plan = plan.model_copy(update={"state": "done"})
                 if self._editor.class_id in plan.removed:
                     ids = [info.id for info in project.classes]
                     self._classes.choose(plan.into or (ids[0] if ids else BACKGROUND))
@@ -199,19 +205,11 @@ class ClassMergeJob(QObject):
             self.changed.emit()  # before the unexpected error is reported: the change can be finished later
             raise
         self._classes.changed.emit()
-        for problem in done.left[:1]:
+        for problem in result.problems[:1]:
             self.problem_met.emit(problem)
         self.rewritten.emit()
         self.changed.emit()
-        self.ended.emit(plan, done)
-        self.history_changed.emit()
-
-    def _restore(self) -> None:
-        """Restore the undo history from before the change, unless steps were made after it."""
-        editor, kept = self._editor, self._kept
-        self.plan, self._kept, self._fresh = None, None, False
-        if kept is not None and editor.history.next_undo is None:
-            editor.history, editor.contents = kept
+        self.ended.emit(plan, result)
 
     # --- the open image ---------------------------------------------------------------------------
 
@@ -219,21 +217,21 @@ class ClassMergeJob(QObject):
         """Forbid painting on the open image while masks are rewritten."""
         label = self._editor.label
         if self.running and label is not None and not isinstance(label.problem, ClassesChanging):
-            self._barred.append((label, label.problem))
+            self._locked.append((label, label.problem))
             label.problem = ClassesChanging()
 
-    def _free(self) -> None:
-        for label, problem in self._barred:
+    def _unlock(self) -> None:
+        for label, problem in self._locked:
             label.problem = problem
-        self._barred.clear()
+        self._locked.clear()
 
 
-class _Sparse:
+class _ThinnedProgress:
     """Progress callback that forwards about 100 calls in total."""
 
-    def __init__(self, tell: Callable[[int, int], None]) -> None:
-        self._tell = tell
+    def __init__(self, progress: Callable[[int, int], None]) -> None:
+        self._progress = progress
 
     def __call__(self, done: int, total: int) -> None:
         if done == total or done % max(1, total // 100) == 0:
-            self._tell(done, total)
+            self._progress(done, total)

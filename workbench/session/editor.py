@@ -10,49 +10,49 @@ from PySide6.QtCore import QObject, Signal
 from workbench.core.geometry.drawing import NOTHING, Paint, Point, Rect, Runs, Stamp, segment_runs
 from workbench.core.geometry.polygons import polygon_runs
 from workbench.core.geometry.selection import EMPTY, Selection, region_at
-from workbench.core.problems import Problem, ProjectReadOnly, UnknownClass
-from workbench.core.project.history import History, Patch, StepRecording
+from workbench.core.problems import ClassesChanging, Problem, ProjectReadOnly, UnknownClass
+from workbench.core.project.history import Patch, StepRecording
 from workbench.core.project.project import BACKGROUND, DONT_CARE, NOT_LABELED, Project
 from workbench.inference.io.opencv import cv2
 from workbench.session.label import Label
 from workbench.session.task_queue import TaskQueue
+from workbench.session.undo import MaskEdit, UndoStack
 
-# Steps with an entry of their own in the note's history; all others are entered as "paint".
-TOLD = frozenset({"accept proposal", "copy labels", "mend label"})
+# Edits with an entry of their own in the note's history; all others are entered as "paint".
+NAMED_EDITS = frozenset({"accept proposal", "copy labels", "mend label"})
 EXPLICIT_ON, EXPLICIT_OFF = "label only what is painted", "unpainted is background"
 RESTORE = "restore"
-_AT_ONCE = 1 << 21  # pixels; a larger mask is replaced in a thread
+THREAD_PIXELS = 1 << 21  # a mask of more pixels is replaced in a thread
+
+MakeCommand = Callable[["Editor", Patch], MaskEdit]
 
 
 class Editor(QObject):
     """The only writer of the mask of `label`."""
 
-    settling = Signal()  # the step is about to end without the user's action: pending work has to be delivered now
+    finishing = Signal()  # the edit is about to end without the user's action: pending work has to be delivered now
     mask_changed = Signal(object)  # Rect
     note_changed = Signal(str)
-    history_changed = Signal()
     committed = Signal(object, object)  # Label, Patch
     problem_met = Signal(object)
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, undo_stack: UndoStack, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.contents: dict[str, str] = {}  # content sums of the mask files that the steps of the history belong to
+        self.undo_stack = undo_stack
         self._label: Label | None = None
         self.class_id = BACKGROUND
         self.keep_other = False
         self.locked: set[int] = set()
-        self.history = History()
         self._project: Project | None = None
         self._recording: StepRecording | None = None
+        self._make_command: MakeCommand = MaskEdit
         self._refused = False
-        self._lane = TaskQueue(1, self)
+        self._tasks = TaskQueue(1, self)
         self._replacing = False  # the mask is being changed in a thread; no other change is allowed
-        self._tip: tuple[Point, float, Paint] | None = None  # end point, radius and paint of the last segment
+        self._last_segment: tuple[Point, float, Paint] | None = None  # its end point, radius and paint
 
     def open(self, project: Project) -> None:
         self._project = project
-        self.contents.clear()
-        self.history.clear()
         self.class_id = project.classes[0].id if project.classes else BACKGROUND
 
     @property
@@ -62,28 +62,25 @@ class Editor(QObject):
     @label.setter
     def label(self, label: Label | None) -> None:
         self._label = label
-        if label is None:
-            return
-        if self.contents.setdefault(label.key, label.content) != label.content:
-            # Another program has written the mask since: undoing steps made here would revert its changes.
-            self.contents[label.key] = label.content
-            self.history.forget(label.key)
-            self.history_changed.emit()
+        if label is not None:
+            self.undo_stack.check_content(label.key, label.content)
 
     def close(self) -> None:
         self.finish_stroke()
         self._project = self.label = None
-        self.history.clear()
         self.locked = set()
 
-    # --- one step ---------------------------------------------------------------------------------
+    # --- one edit ---------------------------------------------------------------------------------
 
     @property
     def painting(self) -> bool:
         return self._recording is not None
 
-    def begin(self, what: str) -> bool:
-        """Start an undo step. Return False and emit `problem_met` if the image cannot be painted on."""
+    def begin(self, what: str, make_command: MakeCommand = MaskEdit) -> bool:
+        """Start an edit, which `commit` pushes to the undo stack as made by `make_command`.
+
+        Return False, after `problem_met`, if the image cannot be painted on.
+        """
         self.commit()
         problem = self.refusal()
         label = self.label
@@ -92,8 +89,8 @@ class Editor(QObject):
         if problem is not None or label is None or label.mask is None:
             self._refused = True
             return False
-        self._recording = StepRecording(label.key, what, label.mask)
-        self._tip = None
+        self._recording, self._make_command = StepRecording(label.key, what, label.mask), make_command
+        self._last_segment = None
         label.begin()
         return True
 
@@ -102,28 +99,33 @@ class Editor(QObject):
         self.keep_other = on
 
     def finish_stroke(self) -> None:
-        """Deliver pending work for the open image and end the step, before another image, an undo or the end."""
-        self.settling.emit()
+        """Deliver pending work for the open image and end the edit, before another image, an undo or the end."""
+        self.finishing.emit()
         self.commit()
 
-    def commit(self) -> None:
-        """End the step and add it to the history; without a change nothing is added."""
+    def commit(self) -> bool:
+        """End the edit. Return True if it changed the mask and was pushed to the undo stack."""
         self._finish_replacing()
         self._refused = False
+        changed = False
         if self._recording is not None and self.label is not None:
-            self._end(self._recording, self._recording.finish())
+            changed = self._end(self._recording, self._recording.finish())
         self._recording = None
+        return changed
 
-    def _end(self, recording: StepRecording, patch: Patch | None) -> None:
+    def _end(self, recording: StepRecording, patch: Patch | None) -> bool:
         self._recording = None
         self.label.end(recording.touched, changed=patch is not None)
-        if patch is not None:
-            self.history.add(patch)
-            self._tell_note(patch.what)
-            self._announce(patch)
+        if patch is None:
+            return False
+        if self.label.add_history(patch.what if patch.what in NAMED_EDITS else "paint"):
+            self.note_changed.emit(self.label.key)
+        self.committed.emit(self.label, patch)
+        self.undo_stack.push(self._make_command(self, patch))
+        return True
 
     def cancel(self) -> None:
-        """End the step and restore the former pixels."""
+        """End the edit and restore the former pixels."""
         self._finish_replacing()
         self._refused = False
         recording, self._recording = self._recording, None
@@ -140,25 +142,25 @@ class Editor(QObject):
             return self.label.problem
         return None if self._project.writable else self._project.read_only(self.label.key)
 
-    # --- tools; outside of `begin` and `commit` each is one step; id 0 erases ----------------------
+    # --- tools; outside of `begin` and `commit` each is one edit; id 0 erases ----------------------
 
     def paint_segment(self, start: Point, end: Point, radius: float, id: int) -> None:
         """Draw a segment with a round brush; if it continues the last segment, only new pixels are touched."""
 
         def runs(mask: np.ndarray, paint: Paint) -> Runs:
-            drawn = self._tip == (start, radius, paint)
-            self._tip = end, radius, paint
+            drawn = self._last_segment == (start, radius, paint)
+            self._last_segment = end, radius, paint
             return segment_runs(start, end, radius, mask.shape, drawn=drawn)
 
-        self._draw(id, runs, goes_on=True)
+        self._draw(id, runs, continued=True)
 
     def paint_polygon(self, points: Sequence[Point], id: int) -> None:
         self._draw(id, lambda mask, paint: polygon_runs(points, mask.shape))
 
     def paint_fill(self, point: Point, id: int) -> None:
         mask = None if self.label is None else self.label.mask
-        found = EMPTY if mask is None else region_at(mask, point, connectivity=4)
-        self.paint_region(found.inside, found.corner, id)
+        region = EMPTY if mask is None else region_at(mask, point, connectivity=4)
+        self.paint_region(region.inside, region.corner, id)
 
     def paint_region(self, region: np.ndarray, corner: tuple[int, int], id: int) -> None:
         """Paint bool (h, w) with its first pixel at `corner` (x, y)."""
@@ -169,24 +171,24 @@ class Editor(QObject):
 
         `old` is removed even while other classes are kept; pixels beyond it follow the usual protection.
         """
-        alone = self._recording is None and not self._refused
-        if alone:
+        single = self._recording is None and not self._refused
+        if single:
             self.begin("paint")
         if self._paint(id) is not None:
-            away = Paint(self.background_id, frozenset(self.locked))
-            self._draw(self.background_id, lambda mask, paint: Stamp(old.inside, old.corner, mask.shape), away)
+            eraser = Paint(self.background_id, frozenset(self.locked))
+            self._draw(self.background_id, lambda mask, paint: Stamp(old.inside, old.corner, mask.shape), eraser)
             self._draw(id, lambda mask, paint: Stamp(new.inside, new.corner, mask.shape))
-        if alone:
+        if single:
             self.commit()
 
     @property
     def background_id(self) -> int:
-        """Id of unpainted pixels: background, or "not labelled" if only painted pixels count."""
+        """Id of unpainted pixels: background, or "unlabeled" if only painted pixels count."""
         explicit = self.label is not None and self.label.note.explicit_background
         return NOT_LABELED if explicit else BACKGROUND
 
     def set_explicit_background(self, on: bool) -> None:
-        """Turn unpainted pixels into "not labelled", or back into background: one step for the whole mask."""
+        """Turn unpainted pixels into "unlabeled", or back into background: one edit of the whole mask."""
         label = self.label
         if label is None or label.note.explicit_background == on:
             return
@@ -196,11 +198,11 @@ class Editor(QObject):
         recording = self._recording
         recording.explicit = on
         old, new = (BACKGROUND, NOT_LABELED) if on else (NOT_LABELED, BACKGROUND)
-        if label.mask.size <= _AT_ONCE:
+        if label.mask.size <= THREAD_PIXELS:
             self._replaced(_replace(recording, old, new), None)
         else:
             self._replacing = True
-            self._lane.submit(lambda: _replace(recording, old, new), self._replaced)
+            self._tasks.submit(lambda: _replace(recording, old, new), self._replaced)
 
     def _replaced(self, patch: Patch | None, error: Exception | None) -> None:
         self._replacing = False
@@ -215,7 +217,7 @@ class Editor(QObject):
 
     def _finish_replacing(self) -> None:
         if self._replacing:
-            self._lane.finish()
+            self._tasks.finish()
 
     def _draw(
         self,
@@ -223,14 +225,14 @@ class Editor(QObject):
         change: Callable[[np.ndarray, Paint], Runs | Stamp],
         paint: Paint | None = None,
         *,
-        goes_on: bool = False,
+        continued: bool = False,
     ) -> None:
         self._finish_replacing()
-        alone = self._recording is None and not self._refused
-        if alone:
+        single = self._recording is None and not self._refused
+        if single:
             self.begin("paint")
-        if not goes_on:
-            self._tip = None
+        if not continued:
+            self._last_segment = None
         paint = paint or self._paint(id)
         recording = self._recording
         if recording is not None and paint is not None:
@@ -241,7 +243,7 @@ class Editor(QObject):
             changed.draw(recording.mask, paint)
             for rect in rects:
                 self.mask_changed.emit(rect)
-        if alone:
+        if single:
             self.commit()
 
     def _paint(self, id: int) -> Paint | None:
@@ -264,60 +266,48 @@ class Editor(QObject):
 
     # --- undo and redo ----------------------------------------------------------------------------
 
-    def undo(self) -> None:
-        """Undo `history.next_undo`, which must belong to the open image."""
-        self._step(self.history.next_undo, self.history.undo, undone=True)
-
-    def redo(self) -> None:
-        self._step(self.history.next_redo, self.history.redo, undone=False)
-
-    def _step(self, patch: Patch | None, step: Callable[[np.ndarray], Rect], *, undone: bool) -> None:
+    def apply_patch(self, patch: Patch, *, undone: bool) -> bool:
+        """Undo or redo an edit of the open image. Return False, after `problem_met`, if that is not possible."""
         label = self.label
-        if patch is None or label is None or label.key != patch.key:
-            return
+        if label is None or label.key != patch.key:
+            return False
         problem = self.refusal()
+        if problem is not None:
+            self.problem_met.emit(problem)
         if problem is not None or label.mask is None or not patch.fits(label.mask):
-            if problem is not None:
-                self.problem_met.emit(problem)
-            if not (isinstance(problem, ProjectReadOnly)):
-                self.history.forget(patch.key)  # otherwise it would block undo of older steps
-                self.history_changed.emit()
-            return
+            if not isinstance(problem, (ProjectReadOnly, ClassesChanging)):
+                self.undo_stack.drop_image(patch.key)  # otherwise it would block undo of older commands
+            return False
+        if patch.empty:
+            return True
         with label.changing(patch.bands) as mask:
-            rect = step(mask)
+            rect = patch.revert(mask) if undone else patch.apply(mask)
         self.mask_changed.emit(rect)
         if patch.explicit is not None:
             self._set_explicit(label, patch.explicit != undone)
-        self._announce(patch.inverse() if undone else patch)
+        self.committed.emit(label, patch.inverse() if undone else patch)
+        return True
 
-    def restore(self, step: Patch | None) -> None:
-        """Restore the open image as of one of its steps (None: before the first), as a new step."""
+    def restore(self, patch: Patch | None) -> None:
+        """Restore the open image as of one of its edits (None: before the first), as a new edit."""
         label = self.label
-        route = self.history.route(label.key, step) if label is not None else []
+        route = self.undo_stack.route(label.key, patch) if label is not None else []
         if not route:
             return
-        if not self.begin(RESTORE) or not all(patch.fits(self._recording.mask) for patch in route):
+        if not self.begin(RESTORE) or not all(step.fits(self._recording.mask) for step in route):
             self.cancel()
             return
         rect = NOTHING
-        for patch in route:
-            for band in patch.bands:
+        for step in route:
+            for band in step.bands:
                 self._recording.touch(band)
-            rect = rect.united(patch.apply(self._recording.mask))
-            self._recording.explicit = self._recording.explicit if patch.explicit is None else patch.explicit
+            rect = rect.united(step.apply(self._recording.mask))
+            self._recording.explicit = self._recording.explicit if step.explicit is None else step.explicit
         self.mask_changed.emit(rect)
         self._turn_explicit(label, self._recording)
         self.commit()
 
-    # --- notes ------------------------------------------------------------------------------------
-
-    def _announce(self, patch: Patch) -> None:
-        self.committed.emit(self.label, patch)
-        self.history_changed.emit()
-
-    def _tell_note(self, what: str) -> None:
-        if self.label.add_history(what if what in TOLD else "paint"):
-            self.note_changed.emit(self.label.key)
+    # --- background -------------------------------------------------------------------------------
 
     def _turn_explicit(self, label: Label, recording: StepRecording) -> None:
         if recording.explicit == label.note.explicit_background:

@@ -13,7 +13,6 @@ from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
 from workbench.core.evaluation.prediction_maps import PredictionMaps
 from workbench.core.problems import Problem
 from workbench.core.project.annotation import SuggestionDecision
-from workbench.core.project.history import Patch
 from workbench.core.runs.run import Run
 from workbench.core.suggestions.suggestion_files import SuggestionStore
 from workbench.core.suggestions.suggestions import (
@@ -30,7 +29,7 @@ from workbench.core.suggestions.suggestions import (
 from workbench.inference.regions import surest_regions
 from workbench.session.predictions import Predictions
 from workbench.session.session import Session
-from workbench.session.suggestion_decisions import ACCEPT, BRING_BACK, REJECT, Decisions
+from workbench.session.suggestion_decisions import REJECT, RESTORE, SuggestionDecisions
 from workbench.session.task_queue import TaskQueue
 
 if TYPE_CHECKING:
@@ -59,8 +58,8 @@ class ImageSuggestions(QObject):
         self._edits: dict[
             int, tuple[SuggestionDecision, Suggestion]
         ] = {}  # by the id() of the origin, which is kept alive here
-        self._decisions = Decisions(session, self)
-        self._decisions.turned.connect(self._filter)
+        self._decisions = SuggestionDecisions(session, self)
+        self._decisions.revised.connect(self._filter)
         self._round = 0
         self._lane = TaskQueue(parent=self)
         self._soon = QTimer(self, singleShot=True, interval=_SETTLED, timeout=self._filter)
@@ -89,18 +88,15 @@ class ImageSuggestions(QObject):
         wanted = self._still_shown(suggestions)
         if not wanted:
             return False
-        editor.commit()
-        last = editor.history.next_undo
-        if not editor.begin(ACCEPT):
+        accepted = _decisions(wanted, "accepted")
+        if not self._decisions.begin_accept(accepted):
             return False
         for one in wanted:
             editor.paint_region(one.selection.inside, one.selection.corner, one.class_id)
-        editor.commit()
-        patch = editor.history.next_undo
-        if patch is None or patch is last:
+        if not self._decisions.commit_accept(_origin(wanted, self._names()), accepted):
             self.refused.emit("locked" if editor.locked else "kept")
             return False
-        self._decide(patch, "accepted", wanted)
+        self._remove_decided(accepted)
         return True
 
     def accept_all(self) -> bool:
@@ -109,19 +105,18 @@ class ImageSuggestions(QObject):
     def reject(self, suggestions: Sequence[Suggestion]) -> bool:
         """Reject suggestions for this image and model: one step, which changes no pixel."""
         wanted = self._still_shown(suggestions)
-        patch = self._decisions.mark(REJECT) if wanted else None
-        if patch is not None:
-            self._decide(patch, "rejected", wanted)
-        return patch is not None
+        rejected = _decisions(wanted, "rejected")
+        if not wanted or not self._decisions.decide(REJECT, _origin(wanted, self._names()), added=rejected):
+            return False
+        self._remove_decided(rejected)
+        return True
 
     def restore_rejected(self) -> bool:
         """Restore the rejected suggestions of this image: one step."""
         note = self._session.note
         back = [one for one in note.decided if one.what == "rejected"] if note is not None else []
-        patch = self._decisions.mark(BRING_BACK) if back else None
-        if patch is None:
+        if not back or not self._decisions.decide(RESTORE, f"{len(back)} regions", removed=back):
             return False
-        self._decisions.keep(patch, f"{len(back)} regions", removed=back)
         self._filter()
         return True
 
@@ -140,10 +135,8 @@ class ImageSuggestions(QObject):
         if key == self._session.key:
             self._load(key)
 
-    def _decide(self, patch: Patch, what: str, suggestions: list[Suggestion]) -> None:
-        added = [one.origin.model_copy(update={"what": what}) for one in suggestions]
-        self.shown = open_ones(self.shown, None, added)
-        self._decisions.keep(patch, _origin(suggestions, self._names()), added=added)
+    def _remove_decided(self, decisions: list[SuggestionDecision]) -> None:
+        self.shown = open_ones(self.shown, None, decisions)
         self.changed.emit()
         self._soon.start()
 
@@ -315,7 +308,6 @@ class ImageSuggestions(QObject):
 
     def _close(self) -> None:
         self._forget()
-        self._decisions.clear()
         self._lane.cancel_pending()
 
     def finish(self) -> None:
@@ -325,6 +317,10 @@ class ImageSuggestions(QObject):
             self._filter()
         for _ in range(4):  # a round of listing and sifting may trigger another one if few are left
             self._lane.finish()
+
+
+def _decisions(suggestions: list[Suggestion], what: str) -> list[SuggestionDecision]:
+    return [one.origin.model_copy(update={"what": what}) for one in suggestions]
 
 
 def _origin(suggestions: list[Suggestion], names: dict[int, str]) -> str:

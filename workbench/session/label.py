@@ -23,15 +23,16 @@ from workbench.core.project.storage import file_stamp, write_bytes
 from workbench.inference.io.regular_files import read_regular
 from workbench.session.note_changes import NoteChange, difference
 
-_TRIES = 20  # attempts to pack a mask during which no stroke is made
+_MAX_ATTEMPTS = 20  # to encode a mask while no stroke is made
 
 
 @dataclass(eq=False)
 class Label:
     """A mask and a note, with counters of changes and of saved changes.
 
-    Only the GUI thread changes a label. A saving thread packs the mask meanwhile: `stirring` is odd while pixels
-    change, so data packed between two equal even values is consistent, and `changes` lists the regions to pack again.
+    Only the GUI thread changes a label. A saving thread encodes the mask meanwhile: `write_sequence` is odd while
+    pixels change, so data encoded between two equal even values is consistent, and `changes` lists the regions to
+    encode again.
     """
 
     key: str
@@ -48,8 +49,8 @@ class Label:
     journalled_note: dict[str, Any] | None = None  # content in the files and the journal; None: that of a new note
     journalled_note_edits: int = 0
     write_sequence: int = 0
-    changes: deque[Rect] = field(default_factory=deque)  # regions changed since they were packed
-    png: IncrementalPng | None = None  # mask as packed for the last save; used by the saving thread only
+    changes: deque[Rect] = field(default_factory=deque)  # regions changed since they were encoded
+    png: IncrementalPng | None = None  # mask as encoded for the last save; used by the saving thread only
 
     @property
     def mask_unsaved(self) -> bool:
@@ -79,11 +80,11 @@ class Label:
         finally:
             self.end(touched, changed=bool(touched))
 
-    def add_history(self, act: str) -> bool:
-        """Add an act to the note's history, once in a row. Return True if the status became `started`."""
+    def add_history(self, action: str) -> bool:
+        """Add an action to the note's history, once in a row. Return True if the status became `started`."""
         history = self.note.history
-        if not history or history[-1].what != act:
-            self.note.add(act)
+        if not history or history[-1].what != action:
+            self.note.add(action)
             self.note_edits += 1
         if self.note.status != "new":
             return False
@@ -105,7 +106,7 @@ class Label:
         return NoteChange(self.key, fields, size=(width, height), new_mask=new_mask)
 
     def set_explicit(self, on: bool) -> None:
-        """Set whether unpainted pixels count as "not labelled"."""
+        """Set whether unpainted pixels are unlabeled instead of background."""
         self.note.explicit_background = on
         self.note_edits += 1
 
@@ -161,7 +162,7 @@ def save_label(project: Project, label: Label, note: Note | None, note_edits: in
     """Write the unsaved parts of a label, in the saving thread. note: a copy to write, None if the note is saved.
 
     Files that another program has written meanwhile are copied to `journal/kept` before they are replaced. Raises
-    Stirred, or a Problem; the old files are then unchanged.
+    MaskChanged, or a Problem; the old files are then unchanged.
     """
     project.need_write(label.key)
     counts, edits, content, replaced = None, label.edits, label.content, []
@@ -171,26 +172,24 @@ def save_label(project: Project, label: Label, note: Note | None, note_edits: in
         if file_stamp(mask_path) != mask_stamp and _content_of(mask_path) not in ("", content):
             replaced.append((mask_path, backup_conflict(project, label.key, mask_path.read_bytes(), ".png")))
             label.png = None
-        data, edits, counts = _pack(label, list(project.classes))
+        data, edits, counts = _encode(label, list(project.classes))
         write_bytes(mask_path, data, root=project.root)
         content = content_sum(data)
     if note is not None:
         if note_stamp and file_stamp(note_path) not in ("-", note_stamp):
             replaced.append((note_path, backup_conflict(project, label.key, note_path.read_bytes(), ".json")))
         annotation.save_note(project, label.key, note)
-    told = note or label.note
+    saved_note = note or label.note
     stamp = label_stamp(project, label.key)
-    return Saved(edits, note_edits, stamp, content, told.status, told.verdict, counts, tuple(replaced))
+    return Saved(edits, note_edits, stamp, content, saved_note.status, saved_note.verdict, counts, tuple(replaced))
 
 
-def _pack(label: Label, classes: list[ClassInfo]) -> tuple[bytes, int, tuple[tuple[int, int], ...]]:
-    """Return the mask's file, its edits and its counts. Only bands changed since the last call are packed."""
-    png, label.png = (
-        label.png or IncrementalPng(classes),
-        None,
-    )  # cleared until success, so that an error repacks everything
+def _encode(label: Label, classes: list[ClassInfo]) -> tuple[bytes, int, tuple[tuple[int, int], ...]]:
+    """Return the mask's file, its edits and its counts. Only bands changed since the last call are encoded."""
+    png = label.png or IncrementalPng(classes)
+    label.png = None  # until success, so that everything is encoded again after an error
     png.classes = classes
-    for _ in range(_TRIES):
+    for _ in range(_MAX_ATTEMPTS):
         before = label.write_sequence
         if before % 2:
             break

@@ -1,4 +1,4 @@
-"""Correction of suspected label errors, one at a time: accept the model's finding or confirm the label."""
+"""Correction of suspected label errors, one at a time: accept the model's prediction or confirm the label."""
 
 from __future__ import annotations
 
@@ -6,41 +6,78 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.label_next.label_issues import LabelIssue, confirmation
+from workbench.core.project.annotation import ConfirmedLabel, Note
 from workbench.session.label_queue import LabelQueue
 from workbench.session.session import Session
+from workbench.session.undo import UndoCommand
 
-ADD, MEND, RIGHT = "accept proposal", "mend label", "label is right"
+ACCEPT, CORRECT, CONFIRM, UNCONFIRM = "accept proposal", "mend label", "label is right", "doubt label"
+
+
+class LabelConfirmation(UndoCommand):
+    """A label that the user confirmed although the model contradicts it."""
+
+    title = CONFIRM
+    needs_image = True
+
+    def __init__(self, session: Session, key: str, confirmed: ConfirmedLabel) -> None:
+        self._session, self.key, self._confirmed = session, key, confirmed
+
+    def undo(self) -> bool:
+        note = self._note()
+        if note is None:
+            return False
+        if self._confirmed in note.confirmed:
+            note.confirmed.remove(self._confirmed)
+        self._session.notes.add(UNCONFIRM)
+        return True
+
+    def redo(self) -> bool:
+        note = self._note()
+        if note is None:
+            return False
+        note.confirmed.append(self._confirmed)
+        self._session.notes.add(CONFIRM)
+        return True
+
+    def _note(self) -> Note | None:
+        """Return the note of the open image, None after `problem_met` if it cannot be changed."""
+        session = self._session
+        problem = session.editor.refusal()
+        if problem is not None:
+            session.problem_met.emit(problem)
+        return session.note if problem is None and session.key == self.key else None
 
 
 class LabelIssueReview(QObject):
-    """Suspected label errors of the open image. `slip` is the current one, None outside the list of label errors."""
+    """Suspected label errors of the open image. `issue` is the current one, None outside the list of label errors."""
 
-    changed = Signal()  # `slip` changed
+    changed = Signal()  # `issue` changed
     refused = Signal(str)  # nothing was painted: "locked" or "kept", as for suggestions
     kept = Signal(str)  # key of the image whose label was confirmed
 
-    def __init__(self, session: Session, guide: LabelQueue, parent: QObject | None = None) -> None:
+    def __init__(self, session: Session, queue: LabelQueue, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._session, self._guide = session, guide
-        self._at = 0
+        self._session, self._queue = session, queue
+        self._index = 0
         self._key: str | None = None
-        self._told: LabelIssue | None = None
-        session.image_opened.connect(self._opened)
-        guide.changed.connect(self._follow)
-        session.history_changed.connect(self._follow)
-        session.note_changed.connect(self._follow)
+        self._reported: LabelIssue | None = None
+        session.image_opened.connect(self._image_opened)
+        queue.changed.connect(self._update)
+        session.history_changed.connect(self._update)
+        session.note_changed.connect(self._update)
 
     @property
     def issues(self) -> tuple[LabelIssue, ...]:
         """Open suspected errors of the open image, worst first."""
         session = self._session
-        here = self._guide.mode == "errors" and session.note is not None and session.key is not None
-        return self._guide.issues(session.key) if here else ()
+        active = self._queue.mode == "errors" and session.note is not None and session.key is not None
+        return self._queue.issues(session.key) if active else ()
 
     @property
     def place(self) -> int:
-        """Index of `slip` in `slips`, from 0."""
-        return min(self._at, len(self.issues) - 1)
+        """Index of `issue` in `issues`, from 0."""
+        return min(self._index, len(self.issues) - 1)
 
     @property
     def issue(self) -> LabelIssue | None:
@@ -50,41 +87,41 @@ class LabelIssueReview(QObject):
     def possible(self) -> bool:
         return self.issue is not None and self._session.writable
 
-    # --- orders -----------------------------------------------------------------------------------
+    # --- requests ---------------------------------------------------------------------------------
 
     def step(self, by: int) -> None:
         """Go to the next suspected error of this image, cyclically."""
         if self.issues:
-            self._at = (self.place + by) % len(self.issues)
-            self._follow()
+            self._index = (self.place + by) % len(self.issues)
+            self._update()
 
     def accept_model(self) -> bool:
-        """Apply the model's finding: paint its region, erase the labeled one, or set its verdict."""
+        """Apply the model's prediction: paint its region, erase the labeled one, or set its verdict."""
         issue, session, editor = self.issue, self._session, self._session.editor
         if issue is None or not session.writable:
             return False
         if issue.kind == "verdict":
             session.judging.set_verdicts([session.key], issue.said)
             return True
-        if not editor.begin(ADD if issue.kind == "missing" else MEND):
+        if not editor.begin(ACCEPT if issue.kind == "missing" else CORRECT):
             return False
-        found, mask = issue.selection, session.mask
-        inside = found.inside
+        region, mask = issue.selection, session.mask
+        inside = region.inside
         if issue.kind != "missing":  # pixels painted there since the check stay
-            inside = inside & (mask[found.rect.slices] == issue.labelled_id)
-        before = np.count_nonzero(mask[found.rect.slices] == issue.labelled_id)
-        editor.paint_region(inside, found.corner, editor.background_id if issue.kind == "extra" else issue.class_id)
-        unchanged = np.count_nonzero(mask[found.rect.slices] == issue.labelled_id) == before
+            inside = inside & (mask[region.rect.slices] == issue.labelled_id)
+        before = np.count_nonzero(mask[region.rect.slices] == issue.labelled_id)
+        editor.paint_region(inside, region.corner, editor.background_id if issue.kind == "extra" else issue.class_id)
+        unchanged = np.count_nonzero(mask[region.rect.slices] == issue.labelled_id) == before
         editor.commit()
         if unchanged and inside.any():
             self.refused.emit("locked" if editor.locked else "kept")
         elif not unchanged:
-            self._tell_origin(issue)
+            self._record_origin(issue)
         return not unchanged
 
-    def _tell_origin(self, issue: LabelIssue) -> None:
-        """Enter the model and its finding in the note's history."""
-        session, doubts = self._session, self._guide.doubts
+    def _record_origin(self, issue: LabelIssue) -> None:
+        """Enter the model and its prediction in the note's history."""
+        session, doubts = self._session, self._queue.doubts
         note, project = session.note, session.project
         if note is None or project is None or not note.history:
             return
@@ -95,31 +132,36 @@ class LabelIssueReview(QObject):
         session.notes.touched()
 
     def keep_label(self) -> bool:
-        """Confirm the label: this error is not suggested again, by any model."""
+        """Confirm the label: no model suggests this error again. One undo command."""
         issue, session = self.issue, self._session
         if issue is None or not session.writable or session.note is None:
             return False
-        session.note.confirmed.append(confirmation(issue))
-        session.notes.add(RIGHT)
-        self.kept.emit(session.key or "")
+        command = LabelConfirmation(session, session.key, confirmation(issue))
+        if not command.redo():
+            return False
+        session.undo_stack.push(command)
+        self.kept.emit(session.key)
         return True
 
+    def can_undo(self, key: str) -> bool:
+        """Return True if the confirmation of a label of this image is the next command to undo."""
+        command = self._session.undo_stack.next_undo
+        return isinstance(command, LabelConfirmation) and command.key == key
+
     def undo(self, key: str) -> None:
-        """Undo the last confirmation in the open image."""
-        session = self._session
-        if session.key == key and session.note is not None and session.note.confirmed and session.writable:
-            session.note.confirmed.pop()
-            session.notes.add("doubt label")
+        """Undo the last confirmation in an image if it is the next command to undo."""
+        if self.can_undo(key):
+            self._session.undo()
 
     # --- updates ----------------------------------------------------------------------------------
 
-    def _opened(self, key: str) -> None:
+    def _image_opened(self, key: str) -> None:
         if key != self._key:
-            self._key, self._at = key, 0
-        self._follow()
+            self._key, self._index = key, 0
+        self._update()
 
-    def _follow(self, *_: object) -> None:
+    def _update(self, *_: object) -> None:
         issue = self.issue
-        if issue != self._told:
-            self._told = issue
+        if issue != self._reported:
+            self._reported = issue
             self.changed.emit()

@@ -69,23 +69,23 @@ class LabelRecovery:
             self._report(label.problem)
             return ()
         merged = merge(label.note, changes)
-        if merged.beside is not None and not self._keep_note_beside(key, merged.beside):
+        if merged.beside is not None and not self._back_up_note(key, merged.beside):
             return ()
         label.note = merged.note
         label.note_edits += merged.changed
         label.edits += not label.on_disk and any(change.new_mask for change in changes)
         patches: tuple[Patch, ...] = ()
         if records:
-            found = apply_records([patch for patch, size in records if size == sizes[-1]], label.mask)
-            if found.beside is not None and not self._keep_beside(label, found.beside):
+            recovered = apply_records([patch for patch, size in records if size == sizes[-1]], label.mask)
+            if recovered.conflict is not None and not self._back_up_mask(label, recovered.conflict):
                 return ()
-            patches = found.patches
-            if found.changed or found.explicit not in (None, label.note.explicit_background):
+            patches = recovered.patches
+            if recovered.changed or recovered.explicit not in (None, label.note.explicit_background):
                 label.edits += 1
                 if label.note.status == "new":
                     label.note.status = "started"
-                if found.explicit is not None:
-                    label.set_explicit(found.explicit)
+                if recovered.explicit is not None:
+                    label.set_explicit(recovered.explicit)
                 label.note.add(RECOVERED)
                 label.note_edits += 1
         if label.unsaved:
@@ -100,7 +100,7 @@ class LabelRecovery:
         project, journal = self._project, self._journal
         try:
             merged = merge(annotation.load_note(project, key), changes)
-            if merged.beside is not None and not self._keep_note_beside(key, merged.beside):
+            if merged.beside is not None and not self._back_up_note(key, merged.beside):
                 return
             if merged.changed:
                 annotation.save_note(project, key, merged.note)
@@ -110,24 +110,24 @@ class LabelRecovery:
         journal.clear(key)
         journal.together.discard(key)
 
-    def _keep_note_beside(self, key: str, note: Note) -> bool:
+    def _back_up_note(self, key: str, note: Note) -> bool:
         """Save the note with all changes to a separate file, as another program changed the same fields; report it."""
         try:
             data = json.dumps(note.content(), ensure_ascii=False, indent=1).encode()
-            kept = backup_conflict(self._project, key, data, ".json")
+            backup = backup_conflict(self._project, key, data, ".json")
         except CannotWrite as problem:
             self._report(problem)  # the changes stay in the journal
             return False
-        self._report(NoteDoesNotFit(path=str(self._project.note_path(key)), kept=str(kept)))
+        self._report(NoteDoesNotFit(path=str(self._project.note_path(key)), kept=str(backup)))
         return True
 
-    def _keep_beside(self, label: Label, mask: np.ndarray) -> bool:
+    def _back_up_mask(self, label: Label, mask: np.ndarray) -> bool:
         """Save the mask with all strokes to a separate file, as some no longer fit the mask; report it."""
         try:
             data = annotation.encode_mask(mask, list(self._project.classes))
-            kept = backup_conflict(self._project, label.key, data, ".png")
+            backup = backup_conflict(self._project, label.key, data, ".png")
         except CannotWrite as problem:
             self._report(problem)  # the strokes stay in the journal
             return False
-        self._report(StrokesDoNotFit(path=str(self._project.mask_path(label.key)), kept=str(kept)))
+        self._report(StrokesDoNotFit(path=str(self._project.mask_path(label.key)), kept=str(backup)))
         return True

@@ -1,99 +1,102 @@
-"""Decisions on suggestions: stored in the image's note, undone and redone with the steps of its history."""
+"""Decisions on suggestions: stored in the image's note, undone and redone with the other changes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.project.annotation import SuggestionDecision
 from workbench.core.project.history import Patch
 from workbench.session.session import Session
+from workbench.session.undo import MaskEdit, PatchTarget
 
-ACCEPT, REJECT, BRING_BACK = "accept proposal", "reject proposal", "bring back proposals"
-
-
-@dataclass
-class _DecisionStep:
-    """One decision and its step in the history. on: in effect; False while undone."""
-
-    patch: Patch
-    added: list[SuggestionDecision] = field(default_factory=list)
-    removed: list[SuggestionDecision] = field(default_factory=list)
-    on: bool = True
+ACCEPT, REJECT, RESTORE = "accept proposal", "reject proposal", "bring back proposals"
+Entries = Sequence[SuggestionDecision]
 
 
-class Decisions(QObject):
+class SuggestionDecisionStep(MaskEdit):
+    """Decisions added to and removed from a note. The patch holds the accepted pixels; it is empty for others."""
+
+    def __init__(
+        self,
+        target: PatchTarget,
+        patch: Patch,
+        *,
+        decisions: SuggestionDecisions,
+        added: Entries = (),
+        removed: Entries = (),
+    ) -> None:
+        super().__init__(target, patch)
+        self._decisions, self.added, self.removed = decisions, tuple(added), tuple(removed)
+
+    def undo(self) -> bool:
+        return super().undo() and self._decisions.revise(added=self.removed, removed=self.added)
+
+    def redo(self) -> bool:
+        return super().redo() and self._decisions.revise(added=self.added, removed=self.removed)
+
+
+class SuggestionDecisions(QObject):
     """Decisions on the suggestions of the open image."""
 
-    turned = Signal()  # decisions were undone or redone
+    revised = Signal()  # decisions were undone or redone
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self._steps: list[_DecisionStep] = []
-        session.history_changed.connect(self._follow)
 
-    def mark(self, what: str) -> Patch | None:
-        """Add a step without pixels to the undo history. Return None, after `problem_met`, if that is not allowed."""
+    def decide(self, what: str, detail: str, *, added: Entries = (), removed: Entries = ()) -> bool:
+        """Add and remove decisions, without a change of pixels: one undo command; the note is written at once.
+
+        detail: text for the image's history. Return False, after `problem_met`, if the image cannot be changed.
+        """
         session, editor = self._session, self._session.editor
         editor.commit()
         problem = editor.refusal()
         if problem is not None:
             session.problem_met.emit(problem)
         if problem is not None or session.key is None or session.note is None:
-            return None
-        patch = Patch(session.key, what, b"", b"", b"")
-        editor.history.add(patch)
-        return patch
+            return False
+        step = self._step(added, removed)(editor, Patch(session.key, what, b"", b"", b""))
+        self._record(what, detail, added, removed)
+        session.undo_stack.push(step)
+        return True
 
-    def keep(
-        self,
-        patch: Patch,
-        detail: str,
-        *,
-        added: Sequence[SuggestionDecision] = (),
-        removed: Sequence[SuggestionDecision] = (),
-    ) -> None:
-        """Record that `added` are decided and `removed` no longer are; `patch` is the corresponding step.
+    def begin_accept(self, accepted: Entries) -> bool:
+        """Start an edit that paints accepted suggestions. Return False, after `problem_met`, if that is not allowed."""
+        return self._session.editor.begin(ACCEPT, self._step(accepted, ()))
 
-        detail: text for the image's history. The note is written soon, or at once if no stroke is written with it.
-        """
+    def commit_accept(self, detail: str, accepted: Entries) -> bool:
+        """End the edit and add the decisions. Return False if no pixel was changed; nothing is decided then."""
+        if not self._session.editor.commit():
+            return False
+        self._record(ACCEPT, detail, accepted, ())
+        return True
+
+    def revise(self, *, added: Entries, removed: Entries) -> bool:
+        """Change the decisions in the note of the open image as undo and redo do. Return True."""
+        note = self._session.note
+        if note is not None:
+            note.decided = [*(decision for decision in note.decided if decision not in removed), *added]
+            self._session.notes.touched()
+            self.revised.emit()
+        return True
+
+    def _step(self, added: Entries, removed: Entries) -> partial[SuggestionDecisionStep]:
+        return partial(SuggestionDecisionStep, decisions=self, added=added, removed=removed)
+
+    def _record(self, what: str, detail: str, added: Entries, removed: Entries) -> None:
         session = self._session
-        note, label = session.note, session.editor.label
-        if note is None or label is None:
+        note = session.note
+        if note is None or session.key is None:
             return
-        self._steps.append(_DecisionStep(patch, list(added), list(removed)))
-        note.decided = [one for one in note.decided if one not in removed] + list(added)
+        note.decided = [*(decision for decision in note.decided if decision not in removed), *added]
         last = note.history[-1] if note.history else None
-        if last is not None and last.what == patch.what and not last.detail:
+        if last is not None and last.what == what and not last.detail:
             last.detail = detail  # the editor has already added the entry
         else:
-            note.add(patch.what, detail)
-        session.notes.touched(now=patch.what != ACCEPT)
-        session.note_changed.emit(label.key)
-        session.history_changed.emit()
-
-    def clear(self) -> None:
-        self._steps.clear()
-
-    def _follow(self) -> None:
-        """Reopen decisions that were undone and restore those that were redone."""
-        note, history, label = self._session.note, self._session.editor.history, self._session.editor.label
-        if note is None or label is None:
-            return
-        turned = False
-        for step in [step for step in self._steps if step.patch.key == label.key]:
-            undone = history.is_undone(step.patch)
-            if undone != step.on:
-                continue
-            if not undone and not history.is_done(step.patch):
-                self._steps.remove(step)  # superseded by another stroke
-                continue
-            step.on, turned = not undone, True
-            out, into = (step.added, step.removed) if undone else (step.removed, step.added)
-            note.decided = [one for one in note.decided if one not in out] + into
-        if turned:
-            self._session.notes.touched()
-            self.turned.emit()
+            note.add(what, detail)
+        session.notes.touched(now=what != ACCEPT)
+        session.note_changed.emit(session.key)

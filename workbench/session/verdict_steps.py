@@ -1,9 +1,9 @@
-"""Verdicts of one or many images, and the status of the open one. Each change is one undo step."""
+"""Verdicts of one or many images, and the status of the open one. Each change is one undo command."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -12,7 +12,6 @@ from PySide6.QtCore import QObject, Signal
 from workbench.core.problems import Problem
 from workbench.core.project import annotation
 from workbench.core.project.annotation import Note, Status
-from workbench.core.project.history import Patch
 from workbench.core.project.project import Project
 from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
@@ -21,34 +20,45 @@ from workbench.session.image_list import ImageList
 from workbench.session.image_notes import ImageNotes
 from workbench.session.note_changes import NoteChange
 from workbench.session.task_queue import TaskQueue
+from workbench.session.undo import UndoCommand, UndoStack
 
 Values = dict[str, str | None]
 Field = Literal["verdict", "status"]
-Refused = dict[str, tuple[str | None, Problem]]  # value kept by the image, and the reason
+RefusedValues = dict[str, tuple[str | None, Problem]]  # value that the image keeps, and the reason
+
+_NBYTES = 300  # approximate memory of an undo command per image
 
 
-@dataclass(frozen=True)
-class NoteStep:
-    """Values of one field of some notes before and after. under, over: the strokes before and after the step."""
+class VerdictChange(UndoCommand):
+    """Values of one field of some notes, by image, before and after a change. key: the image, for a status."""
 
-    field: Field
-    before: Values
-    after: Values
-    under: Patch | None
-    over: Patch | None = None
+    def __init__(self, steps: VerdictSteps, field: Field, before: Values, after: Values) -> None:
+        self._steps = steps
+        self.field: Field = field
+        self.before, self.after = before, after
+        self.title, self.nbytes = field, _NBYTES * len(after)
+        self.key = self.first_key if field == "status" else None
 
     @property
-    def key(self) -> str:
-        """Key of the first image of the step."""
+    def first_key(self) -> str:
+        """Key of the first image."""
         return next(iter(self.after))
+
+    def undo(self) -> bool:
+        self._steps.set_values(self.field, self.before)
+        self._steps.stepped.emit(self, "undone")
+        return True
+
+    def redo(self) -> bool:
+        self._steps.set_values(self.field, self.after)
+        self._steps.stepped.emit(self, "redone")
+        return True
 
 
 class VerdictSteps(QObject):
     """Assignment of verdicts and status. The open image changes in memory; other notes are written in a thread."""
 
-    judged = Signal(int)  # number of images whose verdict or status changed
-    stepped = Signal(object, str)  # Step, and "done", "undone" or "redone"
-    history_changed = Signal()
+    stepped = Signal(object, str)  # VerdictChange, and "done", "undone" or "redone"
     problem_met = Signal(object)
 
     def __init__(
@@ -62,156 +72,127 @@ class VerdictSteps(QObject):
     ) -> None:
         super().__init__(parent)
         self._editor, self._saver, self._listing, self._classes, self._notes = editor, saver, listing, classes, notes
+        self._undo_stack: UndoStack = editor.undo_stack
         self._project: Project | None = None
-        self._lane = TaskQueue(parent=self)
-        self._writing: dict[int, set[str]] = {}  # by round: images whose notes are being written
-        self._round = 0
-        self._done: list[NoteStep] = []
-        self._undone: list[NoteStep] = []
+        self._tasks = TaskQueue(parent=self)
+        self._writing: dict[int, set[str]] = {}  # by batch: images whose notes are being written
+        self._batch = 0
 
     def open(self, project: Project) -> None:
         self._project = project
 
+    def close(self) -> None:
+        self.finish()  # assigned verdicts are written before the project closes
+        self._project = None
+
     def set_verdicts(self, keys: Sequence[str], verdict: str | None) -> None:
         """Assign a verdict to images, None to remove it; images that have it already are skipped."""
         name, rows, label = (verdict or "").strip() or None, self._listing.rows, self._editor.label
-        known = {key: rows[key].verdict for key in keys if key in rows}
+        verdicts = {key: rows[key].verdict for key in keys if key in rows}
         if label is not None and label.key in keys:
-            known[label.key] = label.note.verdict  # its row may not have been read yet
-        before = {key: verdict for key, verdict in known.items() if verdict != name}
+            verdicts[label.key] = label.note.verdict  # its row may not have been read yet
+        before = {key: verdict for key, verdict in verdicts.items() if verdict != name}
         if self._project is None or not before:
             return
         if not self._project.writable:
             self.problem_met.emit(self._project.read_only("the verdict"))
             return
         self._classes.need_verdict(name)
-        self._do(NoteStep("verdict", before, dict.fromkeys(before, name), self._editor.history.next_undo))
+        self._push(VerdictChange(self, "verdict", before, dict.fromkeys(before, name)))
 
     def set_status(self, status: Status) -> None:
         """Set the status of the open image; an image marked done without a mask gets an empty one."""
-        self._editor.finish_stroke()  # a label still being computed belongs to this image and precedes this step
+        self._editor.finish_stroke()  # a label still being computed belongs to this image and precedes this change
         label = self._editor.label
         if label is None or label.note.status == status or self._editor.refusal() is not None:
-            self._notes.set_status(status)  # no undo step; reports why the image cannot be changed
+            self._notes.set_status(status)  # no undo command; reports why the image cannot be changed
             return
-        before: Values = {label.key: label.note.status}
-        self._do(NoteStep("status", before, {label.key: status}, self._editor.history.next_undo))
+        self._push(VerdictChange(self, "status", {label.key: label.note.status}, {label.key: status}))
 
-    def _do(self, step: NoteStep) -> None:
-        self._undone.clear()
-        self._editor.history.forget_undone()
-        self._done.append(step)
-        self._put(step.field, step.after)
-        self.stepped.emit(step, "done")
+    def _push(self, change: VerdictChange) -> None:
+        self.set_values(change.field, change.after)
+        self._undo_stack.push(change)
+        self.stepped.emit(change, "done")
 
-    @property
-    def last(self) -> NoteStep | None:
-        """Step of this class that undo would revert now, or None."""
-        return self._done[-1] if self.can_undo() else None
+    def set_values(self, field: Field, values: Mapping[str, str | None]) -> None:
+        """Set a field of the notes of some images, without an undo command."""
+        remaining, label = dict(values), self._editor.label
+        if label is not None and label.key in remaining:
+            change = self._notes.set_verdict if field == "verdict" else self._notes.set_status
+            change(remaining.pop(label.key))
+        for key in list(remaining):
+            label = self._saver.unsaved(key)
+            if label is not None and label.problem is None:
+                _set(label.note, field, remaining.pop(key))
+                label.note_edits += 1
+                self._saver.changed(label, now=True)
+                self._put_row(key, field, getattr(label.note, field))
+        if remaining and self._project is not None:
+            self._write_notes(self._project, field, remaining)
+
+    def _write_notes(self, project: Project, field: Field, values: Values) -> None:
+        # Record the changes in the journal first, as the notes are written later.
+        changes = [
+            NoteChange(
+                key,
+                {field: {"from": getattr(self._listing.row(key), field), "to": value}},
+                _history_entry(field, value),
+            )
+            for key, value in values.items()
+        ]
+        record = self._saver.notes_change(changes)
+        for key, value in values.items():
+            self._put_row(key, field, value)
+        self._batch += 1
+        self._writing[self._batch] = set(values)
+        written = partial(self._notes_written, field, self._batch, record)
+        self._tasks.submit(lambda: _write(project, field, values), written)
+
+    def _put_row(self, key: str, field: Field, value: str | None) -> None:
+        self._listing.put(replace(self._listing.row(key), **{field: value}))
 
     def wait_for(self, key: str) -> None:
         """Wait until the note of an image is written, as it is about to be read."""
         if any(key in keys for keys in self._writing.values()):
-            self._lane.finish()
-
-    def can_undo(self) -> bool:
-        return bool(self._done) and self._done[-1].under is self._editor.history.next_undo
-
-    def undo(self) -> bool:
-        """Undo the last step if it is one of this class. Return True if it was."""
-        self._editor.commit()
-        if not self.can_undo():
-            return False
-        step, history = self._done.pop(), self._editor.history
-        self._undone.append(replace(step, over=history.next_redo))
-        self._put(step.field, step.before)
-        self.stepped.emit(step, "undone")
-        return True
-
-    def can_redo(self) -> bool:
-        history = self._editor.history
-        last = self._undone[-1] if self._undone else None
-        return last is not None and (last.under, last.over) == (history.next_undo, history.next_redo)
-
-    def redo(self) -> bool:
-        if not self.can_redo():
-            return False
-        step = self._undone.pop()
-        self._done.append(step)
-        self._put(step.field, step.after)
-        self.stepped.emit(step, "redone")
-        return True
-
-    def close(self) -> None:
-        self._lane.finish()  # assigned verdicts are written before the project closes
-        self._project = None
-        self._done.clear()
-        self._undone.clear()
-
-    def _put(self, field: Field, values: Mapping[str, str | None]) -> None:
-        rest, opened = dict(values), self._editor.label
-        if opened is not None and opened.key in rest:
-            change = self._notes.set_verdict if field == "verdict" else self._notes.set_status
-            change(rest.pop(opened.key))
-        for key in list(rest):
-            label = self._saver.unsaved(key)
-            if label is not None and label.problem is None:
-                _set(label.note, field, rest.pop(key))
-                label.note_edits += 1
-                self._saver.changed(label, now=True)
-                self._listing.put(replace(self._listing.row(key), **{field: getattr(label.note, field)}))
-        project, rows = self._project, self._listing
-        # Record the changes in the journal first, as the notes are written later.
-        changes = [
-            NoteChange(key, {field: {"from": getattr(rows.row(key), field), "to": value}}, _act(field, value))
-            for key, value in rest.items()
-        ]
-        record = self._saver.notes_change(changes) if changes else 0
-        for key, value in rest.items():
-            self._listing.put(replace(self._listing.row(key), **{field: value}))
-        if rest and project is not None:
-            self._round += 1
-            self._writing[self._round] = set(rest)
-            self._lane.submit(lambda: _write(project, field, rest), partial(self._written, field, self._round, record))
-        self.history_changed.emit()
-        self.judged.emit(len(values))
+            self.finish()
 
     def finish(self) -> None:
         """Wait until all pending notes are written."""
-        self._lane.finish()
+        self._tasks.finish()
 
-    def _written(self, field: Field, round: int, record: int, refused: Refused | None, error: Exception | None) -> None:
-        self._writing.pop(round, None)
+    def _notes_written(
+        self, field: Field, batch: int, record: int, refused: RefusedValues | None, error: Exception | None
+    ) -> None:
+        self._writing.pop(batch, None)
         self._saver.notes_written(record)
         if error is not None:
             raise error
         for key, (value, _) in refused.items():
-            self._listing.put(replace(self._listing.row(key), **{field: value}))
+            self._put_row(key, field, value)
         for _, problem in list(refused.values())[:1]:
             self.problem_met.emit(problem)
 
 
 def _set(note: Note, field: Field, value: str | None) -> None:
     setattr(note, field, value)
-    note.add(_act(field, value))
+    note.add(_history_entry(field, value))
 
 
-def _act(field: Field, value: str | None) -> str:
-    """Return the entry for the note's history."""
+def _history_entry(field: Field, value: str | None) -> str:
     return "verdict" if field == "verdict" else str(value)
 
 
-def _write(project: Project, field: Field, values: Values) -> Refused:
+def _write(project: Project, field: Field, values: Values) -> RefusedValues:
     """Write notes. Return those that cannot be written, with the value they keep."""
-    refused: Refused = {}
+    refused: RefusedValues = {}
     for key, value in values.items():
-        kept = Note.model_fields[field].default
+        present = Note.model_fields[field].default
         try:
             note = annotation.load_note(project, key)
-            kept = getattr(note, field)
-            if kept != value:
+            present = getattr(note, field)
+            if present != value:
                 _set(note, field, value)
                 annotation.save_note(project, key, note)
         except Problem as problem:
-            refused[key] = (kept, problem)
+            refused[key] = (present, problem)
     return refused

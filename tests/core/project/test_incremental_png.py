@@ -1,4 +1,4 @@
-"""The banded PNG is the mask, read by two foreign readers, after any edits; and packs only bands that changed."""
+"""Incremental PNG: equal to the mask for two other decoders after any edits; only changed bands are encoded."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def by_pillow(data):
 
 
 def by_opencv(data):
-    """OpenCV knows no indices: the colours, RGB."""
+    """Return RGB colors, as OpenCV decodes no palette indices."""
     return cv2.cvtColor(cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB)
 
 
@@ -53,7 +53,7 @@ edits = st.lists(
 
 @settings(max_examples=80, deadline=None)
 @given(st.integers(1, 97), st.integers(1, 120), st.lists(edits, max_size=5), st.integers(20, 3000))
-def test_any_edits_give_the_file_of_the_mask(width, height, rounds, band):
+def test_file_equals_mask_after_any_edits(width, height, rounds, band):
     before, incremental_png.BAND = incremental_png.BAND, band
     try:
         mask = np.random.default_rng(width).integers(0, 3, (height, width)).astype(np.uint8)
@@ -73,7 +73,7 @@ def test_any_edits_give_the_file_of_the_mask(width, height, rounds, band):
         incremental_png.BAND = before
 
 
-def test_the_file_says_what_the_plain_writer_says(tmp_path):
+def test_file_equals_plain_encoder(tmp_path):
     mask = np.random.default_rng(0).choice([0, 1, 7, 254, 255], (700, 900)).astype(np.uint8)
     plain, banded = annotation.encode_mask(mask, CLASSES), IncrementalPng(CLASSES).encode(mask)
     assert by_pillow(plain)[1] == by_pillow(banded)[1]
@@ -86,15 +86,15 @@ def test_the_file_says_what_the_plain_writer_says(tmp_path):
 def packed_rows(png, mask, dirty, monkeypatch):
     """How many rows are really packed while a mask is encoded."""
     rows = []
-    packed = incremental_png._packed
-    monkeypatch.setattr(incremental_png, "_packed", lambda part: rows.append(len(part)) or packed(part))
+    packed = incremental_png._encode_band
+    monkeypatch.setattr(incremental_png, "_encode_band", lambda part: rows.append(len(part)) or packed(part))
     data = png.encode(mask, dirty)
-    monkeypatch.setattr(incremental_png, "_packed", packed)
+    monkeypatch.setattr(incremental_png, "_encode_band", packed)
     check(data, mask)
     return sum(rows)
 
 
-def test_only_changed_bands_are_packed_again(monkeypatch):
+def test_only_changed_bands_are_encoded(monkeypatch):
     mask = np.zeros((1500, 2000), np.uint8)
     png = IncrementalPng(CLASSES)
     assert packed_rows(png, mask, None, monkeypatch) == 1500
@@ -108,12 +108,12 @@ def test_only_changed_bands_are_packed_again(monkeypatch):
     assert by_pillow(recoloured)[1][21:24] == [0, 255, 0]
 
 
-def test_after_an_error_everything_is_packed_again(monkeypatch, small_bands):
+def test_remaining_bands_are_encoded_after_error(monkeypatch, small_bands):
     mask = np.zeros((90, 50), np.uint8)
     png = IncrementalPng(CLASSES)
     png.encode(mask)
     mask[:] = 1
-    packed, calls = incremental_png._packed, []
+    packed, calls = incremental_png._encode_band, []
 
     def failing(rows):
         calls.append(rows)
@@ -121,35 +121,35 @@ def test_after_an_error_everything_is_packed_again(monkeypatch, small_bands):
             raise MemoryError
         return packed(rows)
 
-    monkeypatch.setattr(incremental_png, "_packed", failing)
+    monkeypatch.setattr(incremental_png, "_encode_band", failing)
     with pytest.raises(MemoryError):
         png.encode(mask, [Rect(0, 0, 50, 90)])
-    monkeypatch.setattr(incremental_png, "_packed", packed)
+    monkeypatch.setattr(incremental_png, "_encode_band", packed)
     check(png.encode(mask, []), mask)
 
 
-def test_what_is_not_packed_yet_is_no_file(small_bands):
+def test_file_requires_all_bands(small_bands):
     mask = np.random.default_rng(0).integers(0, 3, (60, 40)).astype(np.uint8)
     png = IncrementalPng(CLASSES)
-    with pytest.raises(ValueError, match="packed"):
+    with pytest.raises(ValueError, match="encoded"):
         png.file()
     png.encode_changed(mask)
     check(png.file(), mask)
     mask[5:9] = 7
     png.invalidate([Rect(0, 5, 40, 4)])
-    with pytest.raises(ValueError, match="packed"):
+    with pytest.raises(ValueError, match="encoded"):
         png.file()
     png.encode_changed(mask)
     check(png.file(), mask)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 20000), (20000, 1)])
-def test_strips(shape, small_bands):
+def test_narrow_masks(shape, small_bands):
     mask = np.random.default_rng(0).integers(0, 256, shape).astype(np.uint8)
     check(IncrementalPng(CLASSES).encode(mask), mask)
 
 
-def test_a_view_of_a_larger_mask(small_bands):
+def test_mask_view(small_bands):
     mask = np.random.default_rng(0).integers(0, 256, (64, 80)).astype(np.uint8)[3:60, 5:70]
     check(IncrementalPng(CLASSES).encode(mask), mask)
 
@@ -157,7 +157,7 @@ def test_a_view_of_a_larger_mask(small_bands):
 @pytest.mark.parametrize(
     "mask", [np.zeros((4, 4), np.int32), np.zeros((4, 4, 3), np.uint8), np.zeros((0, 4), np.uint8)]
 )
-def test_what_is_no_mask_is_refused(mask):
+def test_invalid_masks_are_refused(mask):
     with pytest.raises(ValueError, match="uint8"):
         IncrementalPng(CLASSES).encode(mask)
 
@@ -165,5 +165,5 @@ def test_what_is_no_mask_is_refused(mask):
 @settings(max_examples=50, deadline=None)
 @given(st.binary(max_size=300), st.binary(max_size=300))
 def test_checksums_combine(first, second):
-    combined = incremental_png._combined(zlib.adler32(first), zlib.adler32(second), len(second))
+    combined = incremental_png._combine_adler32(zlib.adler32(first), zlib.adler32(second), len(second))
     assert combined == zlib.adler32(first + second)

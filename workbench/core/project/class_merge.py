@@ -56,12 +56,12 @@ class ClassMergePlan(BaseModel):
 
 @dataclass(frozen=True)
 class ClassMergeResult:
-    """Result of a pass over the masks. whole: the pass was not stopped. bytes: disk space of the originals."""
+    """Result of a pass over the masks. complete: the pass was not stopped. nbytes: disk space of the originals."""
 
     masks: int
-    whole: bool
-    bytes: int = 0
-    left: tuple[Problem, ...] = ()  # problems of masks that could not be read or restored and remain unchanged
+    complete: bool
+    nbytes: int = 0
+    problems: tuple[Problem, ...] = ()  # of masks that could not be read or restored and remain unchanged
 
 
 def folder_of(project: Project) -> Path:
@@ -86,7 +86,7 @@ def begin(project: Project, removed: list[int], into: int) -> ClassMergePlan:
             raise BadClass(name=str(id), why=Message("class.no_such_id"))
     if into != BACKGROUND and into not in known:
         raise BadClass(name=str(into), why=Message("class.no_such_id"))
-    forget(project)
+    delete_backup(project)
     plan = ClassMergePlan(removed=list(removed), into=into, before=list(project.classes))
     write_plan(project, plan)
     return plan
@@ -96,15 +96,15 @@ def write_plan(project: Project, plan: ClassMergePlan) -> None:
     write_json(folder_of(project) / "plan.json", plan.model_dump(mode="json"), root=project.root)
 
 
-def forget(project: Project) -> None:
-    """Discard the plan and the originals; the plan first, so that a plan never exists without its originals.
+def delete_backup(project: Project) -> None:
+    """Delete the plan and the originals; the plan first, so that a plan never exists without its originals.
 
-    An original is kept in `journal/kept` if its mask is unreadable, missing or of another size.
+    An original is moved to `journal/kept` if its mask is unreadable, missing or of another size.
     """
     folder = folder_of(project)
     try:
         for key in _unreplaced(project):
-            _keep_original(project, key)
+            _back_up_original(project, key)
         (folder / "plan.json").unlink(missing_ok=True)
         if folder.exists():
             shutil.rmtree(folder)
@@ -115,73 +115,73 @@ def forget(project: Project) -> None:
 def apply_plan(project: Project, plan: ClassMergePlan, progress: Progress, stopped: Stopped) -> ClassMergeResult:
     """Rewrite every mask that contains a removed class. The pass can be interrupted and repeated.
 
-    Both classes stay in the project until `settle`, so that each mask is valid at any time.
+    Both classes stay in the project until `finalize`, so that each mask is valid at any time.
     """
-    keys = sorted(set(_concerned(project, plan, stopped)) | set(_originals(project)))
-    left: list[Problem] = []
-    size = count = 0
+    keys = sorted(set(_keys_with_removed_classes(project, plan, stopped)) | set(_originals(project)))
+    problems: list[Problem] = []
+    nbytes = count = 0
     for i, key in enumerate(keys):
         if stopped():
-            return ClassMergeResult(count, False, size, tuple(left))
+            return ClassMergeResult(count, False, nbytes, tuple(problems))
         path, original = project.mask_path(key), _original(project, key)
-        kept = original.exists()  # by an interrupted pass: it may be the only intact copy
+        resumed = original.exists()  # from an interrupted pass: it may be the only intact copy
         try:
             check_links(project.root, path)
             check_links(project.root, original)
-            if not kept:
-                _keep(path, original)
-            now = annotation.read_mask(path)  # the original, or after an interruption the mask with later changes
-            changed = rewritten(now, plan, _background_id(project, key))
-            if not np.array_equal(now, changed):
+            if not resumed:
+                _link(path, original)
+            mask = annotation.read_mask(path)  # the original, or after an interruption the mask with later changes
+            changed = rewritten(mask, plan, _background_id(project, key))
+            if not np.array_equal(mask, changed):
                 annotation.save_mask(project, key, changed)
-            size += original.stat().st_size
+            nbytes += original.stat().st_size
             count += 1
         except (MaskBroken, FileNotFoundError) as problem:
-            if not kept:
+            if not resumed:
                 original.unlink(missing_ok=True)
             if isinstance(problem, Problem):
-                left.append(problem)
+                problems.append(problem)
         progress(i + 1, len(keys))
-    return ClassMergeResult(count, not stopped(), size, tuple(left))
+    return ClassMergeResult(count, not stopped(), nbytes, tuple(problems))
 
 
 def undo(project: Project, plan: ClassMergePlan, progress: Progress, stopped: Stopped) -> ClassMergeResult:
     """Restore the originals. Pixels painted after the change are kept.
 
-    An original that cannot be restored is kept in `journal/kept`. The pass can be interrupted and repeated: a restored
+    An original that cannot be restored is moved to `journal/kept`. The pass can be interrupted and repeated: a restored
     original is no longer among the originals.
     """
     keys = list(_originals(project))
-    left: list[Problem] = []
+    problems: list[Problem] = []
     for i, key in enumerate(keys):
         if stopped():
-            return ClassMergeResult(i, False, left=tuple(left))
+            return ClassMergeResult(i, False, problems=tuple(problems))
         path, original = project.mask_path(key), _original(project, key)
         try:
             before = annotation.read_mask(original)
             changed = rewritten(before, plan, _background_id(project, key))
-            now = annotation.read_mask(path) if path.exists() else changed
-            if now.shape != before.shape:
+            mask = annotation.read_mask(path) if path.exists() else changed
+            if mask.shape != before.shape:
                 raise MaskBroken(path=str(path), why=Message("mask.size_changed"))
-            if np.array_equal(now, changed):
+            if np.array_equal(mask, changed):
                 check_links(project.root, path)
                 make_folder(path.parent)
                 original.replace(path)
-            elif not np.array_equal(now, before):
-                annotation.save_mask(project, key, np.where(now == changed, before, now))
+            elif not np.array_equal(mask, before):
+                annotation.save_mask(project, key, np.where(mask == changed, before, mask))
         except MaskBroken as problem:
             try:
-                kept = _keep_original(project, key)
+                backup = _back_up_original(project, key)
             except OSError as error:
                 raise CannotWrite.of(original, error) from error
-            left.append(OriginalKept(path=str(path), why=problem.fields["why"], kept=str(kept)))
+            problems.append(OriginalKept(path=str(path), why=problem.fields["why"], kept=str(backup)))
         except OSError as error:
             raise CannotWrite.of(path, error) from error
         progress(i + 1, len(keys))
-    return ClassMergeResult(len(keys), True, left=tuple(left))
+    return ClassMergeResult(len(keys), True, problems=tuple(problems))
 
 
-def settle(project: Project, plan: ClassMergePlan) -> None:
+def finalize(project: Project, plan: ClassMergePlan) -> None:
     """Remove the classes from project.json after all masks are rewritten; their ids are never reused."""
     file = project.file
     classes, retired = list(file.classes), list(file.retired_ids)
@@ -207,20 +207,21 @@ def begin_undo(project: Project, plan: ClassMergePlan) -> ClassMergePlan:
     known = {info.id for info in file.classes}
     names = {info.name for info in file.classes}
     classes = list(file.classes)
-    for place, info in enumerate(plan.before):
+    for position, info in enumerate(plan.before):
         if info.id in plan.removed and info.id not in known:
-            free = next(n for i in range(1, 1000) if (n := info.name if i == 1 else f"{info.name} {i}") not in names)
-            classes.insert(place, info.model_copy(update={"name": free}))
+            candidates = (info.name if i == 1 else f"{info.name} {i}" for i in range(1, 1000))
+            free = next(name for name in candidates if name not in names)
+            classes.insert(position, info.model_copy(update={"name": free}))
     file.classes = classes
     file.retired_ids = [id for id in file.retired_ids if id not in plan.removed]
     project.save()
     return plan
 
 
-def rewritten(mask: np.ndarray, plan: ClassMergePlan, ground: int) -> np.ndarray:
-    """Return the mask, uint8 (H, W), with the removed ids replaced; `ground` replaces deleted classes."""
+def rewritten(mask: np.ndarray, plan: ClassMergePlan, background: int) -> np.ndarray:
+    """Return the mask, uint8 (H, W), with the removed ids replaced; `background` replaces deleted classes."""
     table = np.arange(256, dtype=np.uint8)
-    table[plan.removed] = plan.into if plan.into != BACKGROUND else ground
+    table[plan.removed] = plan.into if plan.into != BACKGROUND else background
     return cv2.LUT(mask, table)
 
 
@@ -232,11 +233,11 @@ def _background_id(project: Project, key: str) -> int:
     return NOT_LABELED if explicit else BACKGROUND
 
 
-def _concerned(project: Project, plan: ClassMergePlan, stopped: Stopped) -> Iterator[str]:
+def _keys_with_removed_classes(project: Project, plan: ClassMergePlan, stopped: Stopped) -> Iterator[str]:
     """Yield keys of masks that contain a removed class, also of missing images. The index avoids reading most files."""
     index = ImageIndex(project)
     try:
-        known = index.mask_stamps()
+        indexed = index.mask_stamps()
     finally:
         index.close()
     removed = set(plan.removed)
@@ -246,8 +247,8 @@ def _concerned(project: Project, plan: ClassMergePlan, stopped: Stopped) -> Iter
         if not name.endswith(".png"):
             continue
         key = name.removesuffix(".png")
-        seen, counts = known.get(key, ("", ()))
-        if seen == stamp:
+        indexed_stamp, counts = indexed.get(key, ("", ()))
+        if indexed_stamp == stamp:
             ids = {id for id, _ in counts}
         else:
             try:
@@ -272,12 +273,12 @@ def _unreplaced(project: Project) -> Iterator[str]:
     keys = _originals(project)
     if not keys:
         return
-    known: dict[str, tuple] = {}
+    indexed: dict[str, tuple] = {}
     with contextlib.suppress(sqlite3.Error), contextlib.closing(ImageIndex(project)) as index:
-        known = index.mask_stamps()
+        indexed = index.mask_stamps()
     for key in keys:
         path = project.mask_path(key)
-        if known.get(key, ("",))[0] == file_stamp(path):
+        if indexed.get(key, ("",))[0] == file_stamp(path):
             continue  # already read as a mask of its image's size, and not written since
         try:
             if annotation.read_mask(path).shape == annotation.read_mask(_original(project, key)).shape:
@@ -287,14 +288,14 @@ def _unreplaced(project: Project) -> Iterator[str]:
         yield key
 
 
-def _keep_original(project: Project, key: str) -> Path:
+def _back_up_original(project: Project, key: str) -> Path:
     """Move an original to `journal/kept` and return its new path. Raises OSError."""
-    kept = annotation.free_place_aside(project, key, ".png")
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    return _original(project, key).replace(kept)
+    path = annotation.free_place_aside(project, key, ".png")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return _original(project, key).replace(path)
 
 
-def _keep(path: Path, original: Path) -> None:
+def _link(path: Path, original: Path) -> None:
     """Hard-link a mask, so that its content survives when the mask is replaced; copy it where links are unsupported."""
     try:
         make_folder(original.parent)

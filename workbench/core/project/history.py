@@ -1,14 +1,9 @@
-"""Undo and redo by patches: the changed tiles of a step before and after, compressed.
-
-Memory is limited in bytes, not in steps; the oldest steps are dropped first. Patches contain the key of their image, so
-one history covers all images, and the steps of one image can be listed and reverted.
-"""
+"""Patches for undo and redo: the changed tiles of one edit of a mask before and after, compressed."""
 
 from __future__ import annotations
 
 import time
 import zlib
-from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -45,6 +40,11 @@ class Patch:
         return len(self.areas) + len(self.before) + len(self.after) + 400  # approximate overhead of the Python objects
 
     @property
+    def empty(self) -> bool:
+        """True for a step without pixels."""
+        return not self.areas
+
+    @property
     def rows(self) -> np.ndarray:
         return np.frombuffer(self.areas, np.int32).reshape(-1, 6)
 
@@ -56,11 +56,11 @@ class Patch:
     def bands(self) -> list[Rect]:
         """Bounding rectangle of the areas in each row of tiles: few, even for thousands of areas."""
         rows = self.rows
-        tops, which = np.unique(rows[:, 1], return_inverse=True)
+        tops, band_of_row = np.unique(rows[:, 1], return_inverse=True)
         left, right, height = np.full(tops.size, 2**31 - 1, np.int32), np.zeros_like(tops), np.zeros_like(tops)
-        np.minimum.at(left, which, rows[:, 0])
-        np.maximum.at(right, which, rows[:, 0] + rows[:, 2])
-        np.maximum.at(height, which, rows[:, 3])
+        np.minimum.at(left, band_of_row, rows[:, 0])
+        np.maximum.at(right, band_of_row, rows[:, 0] + rows[:, 2])
+        np.maximum.at(height, band_of_row, rows[:, 3])
         return [Rect(*band) for band in np.stack([left, tops, right - left, height], axis=1).tolist()]
 
     @property
@@ -78,23 +78,23 @@ class Patch:
         return replace(self, areas=areas, before=self.after, after=self.before, explicit=explicit, when=time.time())
 
     def revert(self, mask: np.ndarray) -> Rect:
-        return self._put(mask, 0)
+        return self._write(mask, 0)
 
     def apply(self, mask: np.ndarray) -> Rect:
-        return self._put(mask, 1)
+        return self._write(mask, 1)
 
     def contents(self, side: int) -> Iterator[tuple[Rect, Content]]:
         """Yield the areas with their content before (side 0) or after (1) the step."""
         pixels = unpacked(self.after if side else self.before)
-        at = 0
+        start = 0
         for x, y, width, height, *ids in self.rows.tolist():
             content: Content = ids[side]
             if content == _MIXED:
-                content = pixels[at : at + width * height].reshape(height, width)
-                at += width * height
+                content = pixels[start : start + width * height].reshape(height, width)
+                start += width * height
             yield Rect(x, y, width, height), content
 
-    def _put(self, mask: np.ndarray, side: int) -> Rect:
+    def _write(self, mask: np.ndarray, side: int) -> Rect:
         for rect, content in self.contents(side):
             mask[rect.slices] = content
         return self.rect
@@ -114,8 +114,8 @@ class Patch:
         if (x + width > size[0]).any() or (y + height > size[1]).any() or (rows[:, 4:] < _MIXED).any():
             raise ValueError("an area outside of its mask")
         for side, ids in ((self.before, rows[:, 4]), (self.after, rows[:, 5])):
-            wanted = int((width * height)[ids == _MIXED].sum())
-            if len(unpacked(side, wanted)) != wanted:
+            expected = int((width * height)[ids == _MIXED].sum())
+            if len(unpacked(side, expected)) != expected:
                 raise ValueError("areas of another size")
 
 
@@ -133,14 +133,14 @@ class StepRecording:
             return
         columns = range(rect.x // TILE, (rect.x + rect.width - 1) // TILE + 1)
         for row in range(rect.y // TILE, (rect.y + rect.height - 1) // TILE + 1):
-            seen = self._before.setdefault(row, {})
-            for first, stop in _runs(column for column in columns if column not in seen):
-                found = self._snapshot_tile(row, first, stop)
-                if isinstance(found, int):
-                    seen.update(dict.fromkeys(range(first, stop), found))
+            tiles = self._before.setdefault(row, {})
+            for first, stop in _runs(column for column in columns if column not in tiles):
+                contents = self._snapshot_tiles(row, first, stop)
+                if isinstance(contents, int):
+                    tiles.update(dict.fromkeys(range(first, stop), contents))
                     continue
-                for column, content in enumerate(found, first):
-                    seen[column] = content if isinstance(content, int) else content.copy()
+                for column, content in enumerate(contents, first):
+                    tiles[column] = content if isinstance(content, int) else content.copy()
 
     @property
     def touched(self) -> list[Rect]:
@@ -168,47 +168,47 @@ class StepRecording:
             height = min(TILE, full_height - y)
             for first, stop in _runs(sorted(tiles)):
                 # Avoid unneeded objects: a change of the whole image has thousands of tiles.
-                found, old = self._snapshot_tile(row, first, stop), [tiles[column] for column in range(first, stop)]
-                if isinstance(found, int):
+                contents, old = self._snapshot_tiles(row, first, stop), [tiles[column] for column in range(first, stop)]
+                if isinstance(contents, int):
                     if set(map(type, old)) == {int} and old.count(old[0]) == len(old):
-                        if old[0] != found:
+                        if old[0] != contents:
                             x = first * TILE
-                            areas.append([x, y, min(stop * TILE, full_width) - x, height, old[0], found])
+                            areas.append([x, y, min(stop * TILE, full_width) - x, height, old[0], contents])
                         continue
-                    found = [found] * (stop - first)
-                for column, after in enumerate(found, first):
-                    both = [c if type(c) is int else c.tobytes() for c in (tiles[column], after)]
-                    if both[0] == both[1]:
+                    contents = [contents] * (stop - first)
+                for column, after in enumerate(contents, first):
+                    sides = [c if type(c) is int else c.tobytes() for c in (tiles[column], after)]
+                    if sides[0] == sides[1]:
                         continue
                     x = column * TILE
                     width = min(TILE, full_width - x)
-                    if last[4:] == both and last[1] == y and last[0] + last[2] == x:
+                    if last[4:] == sides and last[1] == y and last[0] + last[2] == x:
                         last[2] += width
                         continue
-                    for side, content in enumerate(both):
+                    for side, content in enumerate(sides):
                         if type(content) is bytes:
                             mixed[side].append(content)
-                            both[side] = _MIXED
-                    last = [x, y, width, height, *both]
+                            sides[side] = _MIXED
+                    last = [x, y, width, height, *sides]
                     areas.append(last)
         if not areas:
             return None
         before, after = map(packed, mixed)
         return Patch(self.key, self.what, np.array(areas, np.int32).tobytes(), before, after, self.explicit)
 
-    def _snapshot_tile(self, row: int, first: int, stop: int) -> int | list[Content]:
+    def _snapshot_tiles(self, row: int, first: int, stop: int) -> int | list[Content]:
         """Return the content of a row's tiles from column `first` up to `stop`.
 
         This is the single id of all, or a list with the id or the pixels (a view of the mask) of each tile.
         """
         band = self.mask[row * TILE : (row + 1) * TILE, first * TILE : stop * TILE]
-        least, most, _, _ = cv2.minMaxLoc(band)
-        if least == most:
-            return int(least)
+        minimum, maximum, _, _ = cv2.minMaxLoc(band)
+        if minimum == maximum:
+            return int(minimum)
         starts = np.arange(0, band.shape[1], TILE)
-        low = np.minimum.reduceat(band.min(axis=0), starts).tolist()
-        high = np.maximum.reduceat(band.max(axis=0), starts).tolist()
-        return [a if a == b else band[:, x : x + TILE] for a, b, x in zip(low, high, starts.tolist())]
+        minima = np.minimum.reduceat(band.min(axis=0), starts).tolist()
+        maxima = np.maximum.reduceat(band.max(axis=0), starts).tolist()
+        return [a if a == b else band[:, x : x + TILE] for a, b, x in zip(minima, maxima, starts.tolist())]
 
     def _rect(self, row: int, column: int) -> Rect:
         height, width = self.mask.shape
@@ -226,83 +226,6 @@ def _runs(columns: Iterable[int]) -> Iterator[tuple[int, int]]:
         stop = column + 1
     if first is not None:
         yield first, stop
-
-
-class History:
-    """Done and undone patches of all images, newest last."""
-
-    def __init__(self, limit: int = 256 << 20) -> None:
-        self.limit = limit
-        self._done: deque[Patch] = deque()
-        self._undone: list[Patch] = []
-        self._bytes = 0
-
-    def add(self, patch: Patch) -> None:
-        self._undone.clear()
-        self._done.append(patch)
-        self._bytes += patch.nbytes
-        while self._bytes > self.limit and len(self._done) > 1:
-            self._bytes -= self._done.popleft().nbytes
-
-    @property
-    def next_undo(self) -> Patch | None:
-        return self._done[-1] if self._done else None
-
-    @property
-    def next_redo(self) -> Patch | None:
-        return self._undone[-1] if self._undone else None
-
-    def undo(self, mask: np.ndarray) -> Rect:
-        """Revert `next_undo` in the mask of its image; return the rectangle to repaint."""
-        patch = self._done.pop()
-        self._bytes -= patch.nbytes
-        self._undone.append(patch)
-        return patch.revert(mask)
-
-    def redo(self, mask: np.ndarray) -> Rect:
-        patch = self._undone.pop()
-        self._done.append(patch)
-        self._bytes += patch.nbytes
-        return patch.apply(mask)
-
-    def is_done(self, patch: Patch) -> bool:
-        return any(one is patch for one in reversed(self._done))
-
-    def is_undone(self, patch: Patch) -> bool:
-        return any(one is patch for one in self._undone)
-
-    def steps(self, key: str) -> tuple[list[Patch], list[Patch]]:
-        """Return an image's done steps, oldest first, and its undone steps, the next to redo first."""
-        done = [patch for patch in self._done if patch.key == key]
-        return done, [patch for patch in reversed(self._undone) if patch.key == key]
-
-    def route(self, key: str, step: Patch | None) -> list[Patch]:
-        """Return the patches to apply, in order, to restore the state after `step`; None: before the first step."""
-        done, undone = self.steps(key)
-        for number, patch in enumerate(undone):
-            if patch is step:
-                return undone[: number + 1]
-        back = []
-        for patch in reversed(done):
-            if patch is step:
-                return back
-            back.append(patch.inverse())
-        return back if step is None else []
-
-    def forget(self, key: str) -> None:
-        """Drop the patches of an image whose mask they no longer fit."""
-        self._done = deque(patch for patch in self._done if patch.key != key)
-        self._undone = [patch for patch in self._undone if patch.key != key]
-        self._bytes = sum(patch.nbytes for patch in self._done)
-
-    def forget_undone(self) -> None:
-        """Drop all undone patches, since another change makes them invalid."""
-        self._undone.clear()
-
-    def clear(self) -> None:
-        self._done.clear()
-        self._undone.clear()
-        self._bytes = 0
 
 
 _PIXELS, _RUNS = b"P", b"R"  # kinds of packed data
@@ -327,8 +250,8 @@ def unpacked(data: bytes, limit: int | None = None) -> np.ndarray:
     """Return the pixels, uint8. Raises ValueError or zlib.error for invalid data, or more than `limit` pixels."""
     if not data:
         return np.zeros(0, np.uint8)
-    kind, most = data[:1], 0 if limit is None else limit * 5 + 1
-    plain = np.frombuffer(zlib.decompressobj().decompress(data[1:], most), np.uint8)
+    kind, max_length = data[:1], 0 if limit is None else limit * 5 + 1
+    plain = np.frombuffer(zlib.decompressobj().decompress(data[1:], max_length), np.uint8)
     if kind == _PIXELS:
         return plain
     if kind != _RUNS or plain.size % 5:

@@ -14,7 +14,7 @@ from workbench.core.project.annotation import palette_bytes
 from workbench.core.project.project import MAX_CLASS_ID, ClassInfo
 
 BAND = 1 << 16  # approximate number of pixel bytes per band; at least one row
-_MOST = 512  # bands per mask
+_MAX_BANDS = 512  # per mask
 _ADLER = 65521
 
 
@@ -37,7 +37,7 @@ class IncrementalPng:
     def encode(self, mask: np.ndarray, dirty_rects: Iterable[Rect] | None = None) -> bytes:
         """Return the PNG file of `mask`, uint8 (H, W), not empty.
 
-        `dirty_rects`: areas that changed since the mask was last packed; None if unknown. A mask of another shape is
+        `dirty_rects`: areas that changed since the mask was last encoded; None if unknown. A mask of another shape is
         encoded completely. Raises ValueError for another dtype or number of dimensions.
         """
         self.invalidate(dirty_rects)
@@ -52,17 +52,17 @@ class IncrementalPng:
             self._changed += rects
 
     def encode_changed(self, mask: np.ndarray) -> None:
-        """Compress the bands that were marked by `touch`.
+        """Compress the bands that were marked by `invalidate`.
 
-        If the mask changes during this call, `touch` the changed areas and pack again before calling `file`; the other
-        bands remain valid. After an error, the remaining bands are compressed by the next call.
+        If the mask changes during this call, `invalidate` the changed areas and encode again before calling `file`; the
+        other bands remain valid. After an error, the remaining bands are compressed by the next call.
         """
         if mask.dtype != np.uint8 or mask.ndim != 2 or not mask.size:
             raise ValueError(f"a mask is uint8 (H, W) and not empty, not {mask.dtype} {mask.shape}")
         height, width = mask.shape
         if mask.shape != self._shape:
-            self._shape, self._rows = mask.shape, max(1, BAND // (width + 1), -(-height // _MOST))
-            self._bands = [_NONE] * -(-height // self._rows)
+            self._shape, self._rows = mask.shape, max(1, BAND // (width + 1), -(-height // _MAX_BANDS))
+            self._bands = [_EMPTY_BAND] * -(-height // self._rows)
             self._stale = set(range(len(self._bands)))
         changed, self._changed = self._changed, []
         for rect in changed:
@@ -70,17 +70,17 @@ class IncrementalPng:
             if not rect.empty:
                 self._stale.update(range(rect.y // self._rows, (rect.y + rect.height - 1) // self._rows + 1))
         for number in sorted(self._stale):
-            self._bands[number] = _packed(mask[number * self._rows : (number + 1) * self._rows])
+            self._bands[number] = _encode_band(mask[number * self._rows : (number + 1) * self._rows])
             self._stale.discard(number)
 
     def file(self) -> bytes:
-        """Return the PNG file of the packed mask. Raises ValueError if bands remain to be packed."""
+        """Return the PNG file of the encoded mask. Raises ValueError if bands remain to be encoded."""
         if self._shape is None or self._stale or self._changed:
-            raise ValueError("not all of the mask is packed")
+            raise ValueError("not all of the mask is encoded")
         height, width = self._shape
         check = 1
         for band in self._bands:
-            check = _combined(check, band.adler, band.length)
+            check = _combine_adler32(check, band.adler, band.length)
         header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
         return b"".join(
             [
@@ -95,7 +95,7 @@ class IncrementalPng:
         )
 
     def foreground_counts(self) -> tuple[tuple[int, int], ...]:
-        """Return (class id, pixels) of the classes painted in the packed mask, ids ascending."""
+        """Return (class id, pixels) of the classes painted in the encoded mask, ids ascending."""
         total: dict[int, int] = {}
         for band in self._bands:
             for id, pixels in band.counts:
@@ -112,24 +112,24 @@ class _PngBand(NamedTuple):
     counts: tuple[tuple[int, int], ...]
 
 
-_NONE = _PngBand(b"", 1, 0, ())
+_EMPTY_BAND = _PngBand(b"", 1, 0, ())
 
 
-def _packed(rows: np.ndarray) -> _PngBand:
+def _encode_band(rows: np.ndarray) -> _PngBand:
     plain = np.zeros((rows.shape[0], rows.shape[1] + 1), np.uint8)  # first byte of a row: filter type none
     plain[:, 1:] = rows
-    found = np.bincount(plain[(plain > 0) & (plain <= MAX_CLASS_ID)])  # of the copy, as `rows` may change
-    counts = tuple((id, int(found[id])) for id in np.flatnonzero(found).tolist())
+    pixels = np.bincount(plain[(plain > 0) & (plain <= MAX_CLASS_ID)])  # of the copy, as `rows` may change
+    counts = tuple((id, int(pixels[id])) for id in np.flatnonzero(pixels).tolist())
     deflate = zlib.compressobj(1, zlib.DEFLATED, -zlib.MAX_WBITS)
-    packed = deflate.compress(plain) + deflate.flush(zlib.Z_FULL_FLUSH)
-    return _PngBand(_chunk(b"IDAT", packed), zlib.adler32(plain), plain.size, counts)
+    compressed = deflate.compress(plain) + deflate.flush(zlib.Z_FULL_FLUSH)
+    return _PngBand(_chunk(b"IDAT", compressed), zlib.adler32(plain), plain.size, counts)
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(data, zlib.crc32(kind)))
 
 
-def _combined(first: int, second: int, length: int) -> int:
+def _combine_adler32(first: int, second: int, length: int) -> int:
     """Return the Adler-32 of two concatenated byte strings, from both checksums and the second length (RFC 1950)."""
     a1, b1, a2, b2 = first & 0xFFFF, first >> 16, second & 0xFFFF, second >> 16
     a = (a1 + a2 - 1) % _ADLER

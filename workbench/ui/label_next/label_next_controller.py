@@ -36,11 +36,13 @@ class LabelNextController(QObject):
         canvas.add_item(self.marker)
         self.bar = LabelIssueBar(session, errors, canvas)
         self._requested_from: str | None = None  # key of the image that was open when a queue was requested
+        self._kept_key: str | None = None  # image whose message has the button to undo a kept label
         guide.changed.connect(self._open_first)
         guide.failed.connect(messages.problem)
         errors.changed.connect(self._show_issue)
         errors.refused.connect(canvas.refused)
         errors.kept.connect(self._label_kept)
+        session.history_changed.connect(self._withdraw_undo)
         self._show_issue()
 
     def toggle(self, mode: Mode) -> None:
@@ -82,11 +84,18 @@ class LabelNextController(QObject):
         self.marker.show(rect)
         self.bar.keep_free(self.marker.area)
 
+    def _withdraw_undo(self) -> None:
+        """Withdraw the button to undo a kept label once it would undo another change."""
+        if self._kept_key is not None and not self.errors.can_undo(self._kept_key):
+            self._kept_key = None
+            self._messages.withdraw("kept label")
+
     def _label_kept(self, key: str) -> None:
+        self._kept_key = key
         self._messages.show_message(
             "info",
             self.tr("Label kept. It will not be flagged again."),
             topic="kept label",
             button=self.tr("Undo"),
-            do=lambda: (self.errors.undo(key), self._messages.withdraw("kept label")),
+            do=lambda: self.errors.undo(key),
         )

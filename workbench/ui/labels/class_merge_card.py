@@ -87,7 +87,7 @@ class ClassMergeDialog(QDialog):
         cost = self.tr(
             "You can undo this once. A backup of the current masks (about {size}) is kept until the next class change."
         )
-        self.cost.setText(cost.format(size=size(max(1, found.bytes / _MB))))
+        self.cost.setText(cost.format(size=size(max(1, found.nbytes / _MB))))
 
     def _start(self) -> None:
         if self._session.class_work.start([self._info.id], self.target.currentData()):
@@ -170,7 +170,7 @@ class ClassMergeCard(QFrame):
         if plan.state == "undoing":
             self.setVisible(False)
             return
-        kept = size(max(1, done.bytes / _MB))
+        kept = size(max(1, done.nbytes / _MB))
         if plan.into == BACKGROUND:
             text = self.tr("{names} deleted from {n} masks. The masks before take up to {size}.")
         else:

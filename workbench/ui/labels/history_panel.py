@@ -64,6 +64,7 @@ def step_text(what: str) -> str:
         "box cut": QCoreApplication.translate("history", "Box cut"),
         "copy labels": QCoreApplication.translate("history", "Labels copied"),
         "mend label": QCoreApplication.translate("history", "Label corrected"),
+        "label is right": QCoreApplication.translate("history", "Label confirmed"),
         "accept proposal": QCoreApplication.translate("history", "Proposal accepted"),
         "reject proposal": QCoreApplication.translate("history", "Proposal rejected"),
         "bring back proposals": QCoreApplication.translate("history", "Proposals brought back"),

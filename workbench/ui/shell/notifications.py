@@ -8,11 +8,11 @@ from typing import Any
 from PySide6.QtCore import QCoreApplication, QObject
 
 from workbench.core import problems
-from workbench.core.project.history import Patch
 from workbench.session.error_log import ErrorReport
 from workbench.session.index_worker import Added
 from workbench.session.training.export_job import DEFAULT_OPTIONS
-from workbench.session.verdict_steps import NoteStep
+from workbench.session.undo import UndoCommand
+from workbench.session.verdict_steps import VerdictChange
 from workbench.ui.labels.history_panel import step_text
 from workbench.ui.project.project_commands import ProjectCommands
 from workbench.ui.services import Services
@@ -32,7 +32,7 @@ class Notifications(QObject):
         self._session, self._messages, self._commands = rooms.session, messages, commands
         self._exporter, self._error_log = rooms.exporter, rooms.error_log
         rooms.error_log.occurred.connect(self._unexpected)
-        self._offered: NoteStep | None = None  # step whose message has the Undo button
+        self._offered: VerdictChange | None = None  # change whose message has the Undo button
         session = rooms.session
         session.problem_met.connect(self._problem)
         session.save_state_changed.connect(self._save_state)
@@ -169,11 +169,11 @@ class Notifications(QObject):
         says, advice = formatting.problem_text(problem)
         self._messages.show_message("warning", says, advice, topic="picture")
 
-    def _stepped(self, step: NoteStep, how: str) -> None:
+    def _stepped(self, step: VerdictChange, how: str) -> None:
         says = _step_words(step)
         self._offered = None
         if how == "done":
-            if step.after.get(step.key) == "done":
+            if step.after[step.first_key] == "done":
                 self._offered = step
                 self._messages.show_message(
                     "success", says, button=self.tr("Undo"), do=self._session.undo, topic="step", brief=True
@@ -182,14 +182,14 @@ class Notifications(QObject):
             pattern = self.tr("Undone: {step}") if how == "undone" else self.tr("Redone: {step}")
             self._messages.show_message("info", pattern.format(step=says), topic="step")
 
-    def _followed(self, order: str, patch: Patch) -> None:
-        pattern = self.tr("Undone on {name}: {step}") if order == "undo" else self.tr("Redone on {name}: {step}")
-        says = pattern.format(name=PurePosixPath(patch.key).name, step=step_text(patch.what))
+    def _followed(self, direction: str, command: UndoCommand) -> None:
+        pattern = self.tr("Undone on {name}: {step}") if direction == "undo" else self.tr("Redone on {name}: {step}")
+        says = pattern.format(name=PurePosixPath(command.key).name, step=step_text(command.title))
         self._messages.show_message("info", says, topic="step")
 
     def _history_changed(self) -> None:
         """Withdraw the Undo button once it would undo another step."""
-        if self._offered is not None and self._session.judging.last is not self._offered:
+        if self._offered is not None and self._session.undo_stack.next_undo is not self._offered:
             self._offered = None
             self._messages.withdraw("step")
 
@@ -228,9 +228,9 @@ class Notifications(QObject):
         )
 
 
-def _step_words(step: NoteStep) -> str:
+def _step_words(step: VerdictChange) -> str:
     """Return a change of verdicts or status as one sentence."""
-    name, value = PurePosixPath(step.key).name, step.after[step.key]
+    name, value = PurePosixPath(step.first_key).name, step.after[step.first_key]
     if step.field == "status":
         done = QCoreApplication.translate("Notifications", "{name} marked done")
         return (
