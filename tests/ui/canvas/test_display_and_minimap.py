@@ -46,17 +46,17 @@ def test_what_needs_surroundings_does_not_flicker(view, qtbot, look, colour, zoo
     picture = np.stack((picture, picture[::-1], picture[:, ::-1]), axis=2) if colour else picture
     copy = picture.copy()
     mask = np.zeros(picture.shape[:2], np.uint8)
-    view.show_image(picture)
-    view.show_labels(mask)
-    view.set_colors(RED)
-    view.set_display(look)
+    view.scene.show_image(picture)
+    view.scene.show_labels(mask)
+    view.scene.set_colors(RED)
+    view.scene.set_display(look)
     view.set_view(view.view.at_scale(zoom).centered(450, 350))
     assert view.minimap.area is None or view.minimap.area.isValid()
     qtbot.wait(10)
     rng = np.random.default_rng(4)
     for _ in range(6):
         start, end = rng.uniform(200, 600, 2), rng.uniform(200, 600, 2)
-        view.mask_changed(draw_segment(mask, tuple(start), tuple(end), 6, Paint(1)))
+        view.scene.mask_changed(draw_segment(mask, tuple(start), tuple(end), 6, Paint(1)))
         qtbot.wait(1)
         view.set_view(view.view.moved(int(rng.integers(-60, 60)), int(rng.integers(-60, 60))))
         qtbot.wait(1)
@@ -72,12 +72,12 @@ def test_flat_field_and_local_contrast_do_what_they_say(view, qtbot):  # noqa: F
     """A scratch that a lamp drowns is seen again; the two ends become equally bright."""
     picture = np.tile(np.linspace(40, 200, 400), (300, 1)).astype(np.uint8)
     picture[100:103, 30:60] -= 6
-    view.show_image(picture)
+    view.scene.show_image(picture)
     view.set_view(view.view.at_scale(1.0))
     x, y = view.view.x, view.view.y
 
     def shown(look: Display) -> np.ndarray:
-        view.set_display(look)
+        view.scene.set_display(look)
         qtbot.wait(10)
         return on_screen(view)[y : y + 300, x : x + 400].astype(int)
 
@@ -95,27 +95,27 @@ def test_flat_field_and_local_contrast_do_what_they_say(view, qtbot):  # noqa: F
 def test_one_channel_alone(view, qtbot):  # noqa: F811
     picture = np.zeros((200, 300, 3), np.uint8)
     picture[:] = 10, 120, 240
-    view.show_image(picture)
+    view.scene.show_image(picture)
     for channel, value in (("red", 10), ("green", 120), ("blue", 240), ("grey", 101)):
-        view.set_display(Display(channel=channel))
+        view.scene.set_display(Display(channel=channel))
         qtbot.wait(10)
         assert set(on_screen(view)[150, 200].tolist()) == {value}, channel
 
 
 def test_shift_and_right_drag_change_the_window(hand):
     hand.open("lot1/new.png")
-    canvas, before = hand.canvas, hand.canvas.display
+    canvas, before = hand.canvas, hand.canvas.scene.display
     start = hand.pixel(48, 40)
     QTest.mousePress(canvas, RIGHT, SHIFT, start)
     QTest.mouseMove(canvas, start + QPoint(80, 0))
-    narrower = canvas.display
+    narrower = canvas.scene.display
     QTest.mouseMove(canvas, start + QPoint(80, 50))
     QTest.mouseRelease(canvas, RIGHT, SHIFT, start + QPoint(80, 50))
     assert narrower.high - narrower.low < 0.8 * (before.high - before.low)
-    assert canvas.display.low > narrower.low and canvas.display.high > narrower.high
+    assert canvas.scene.display.low > narrower.low and canvas.scene.display.high > narrower.high
     assert not hand.session.mask.any() and hand.window.display.low.value() > 0
     hand.window.display.reset.click()
-    assert canvas.display == before
+    assert canvas.scene.display == before
 
 
 def test_the_histogram_is_dragged(hand):
@@ -129,7 +129,7 @@ def test_the_histogram_is_dragged(hand):
         QTest.mousePress(panel, LEFT, NONE, start)
         QTest.mouseMove(panel, end)
         QTest.mouseRelease(panel, LEFT, NONE, end)
-    display = hand.canvas.display
+    display = hand.canvas.scene.display
     assert display.low == pytest.approx(64, abs=4) and display.high == pytest.approx(128, abs=4)
 
 
@@ -137,7 +137,7 @@ def test_presets_are_kept_with_the_project(hand, monkeypatch):
     hand.open("lot1/new.png")
     panel, canvas, project = hand.window.display, hand.canvas, hand.session.project
     look = Display(20, 180, 1.5, local_contrast=2.0, palette="magma")
-    canvas.set_display(look)
+    canvas.scene.set_display(look)
     monkeypatch.setattr(QInputDialog, "getText", lambda *_, **__: ("camera 1 灯", True))
     panel.keep.click()
     kept = json.loads((project.root / "display.json").read_text("utf-8"))
@@ -149,9 +149,9 @@ def test_presets_are_kept_with_the_project(hand, monkeypatch):
     hand.qtbot.waitUntil(lambda: hand.session.image is not None, timeout=10_000)
     panel.presets.setCurrentIndex(0)
     panel.presets.activated.emit(0)
-    assert canvas.display == look and panel.presets.currentText() == "camera 1 灯"
+    assert canvas.scene.display == look and panel.presets.currentText() == "camera 1 灯"
     panel.drop.click()
-    assert panel.presets.count() == 0 and canvas.display == look
+    assert panel.presets.count() == 0 and canvas.scene.display == look
 
 
 def test_a_broken_display_file_is_told_and_not_overwritten(hand):
@@ -287,7 +287,7 @@ def test_a_good_sample_is_subtracted_on_the_screen(hand):
     assert hand.rooms.comparison.sample == "good.png"
     hand.open("other.png")
     hand.key(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
-    hand.qtbot.waitUntil(lambda: canvas.heat is not None, timeout=10_000)
+    hand.qtbot.waitUntil(lambda: canvas.scene.heat is not None, timeout=10_000)
     canvas.actual_size()
     hand.qtbot.wait(10)
     x, y = canvas.view.x, canvas.view.y
@@ -296,11 +296,11 @@ def test_a_good_sample_is_subtracted_on_the_screen(hand):
     assert hot.red() - hot.green() > 60 and cold.red() == cold.green() == cold.blue()
     hand.open("lot1/new.png")  # of another size: said once, and nothing is shown
     hand.qtbot.waitUntil(lambda: any("good sample" in text for text in hand.window.messages.texts), timeout=10_000)
-    assert canvas.heat is None
+    assert canvas.scene.heat is None
     hand.open("other.png")
     hand.key(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
     assert not hand.rooms.comparison.on and not hand.window.layers.difference.check.isChecked()
-    assert replace(canvas.display) == Display()
+    assert replace(canvas.scene.display) == Display()
 
 
 # --- how a picture comes --------------------------------------------------------------------------
@@ -317,7 +317,7 @@ def test_a_preview_is_seen_at_once_and_not_painted_on(hand, monkeypatch):
     shown = []
 
     def look() -> None:
-        shown.append((canvas.previewing, canvas.view, canvas.grab().toImage()))
+        shown.append((canvas.scene.previewing, canvas.view, canvas.grab().toImage()))
         for kind, x in (("Press", 300), ("Move", 500), ("Release", 500)):  # sent, as a hand's loop would let it arrive
             at = QPointF(hand.pixel(x, 300))
             kind = getattr(QEvent.Type, {"Move": "MouseMove"}.get(kind, f"MouseButton{kind}"))
@@ -327,7 +327,7 @@ def test_a_preview_is_seen_at_once_and_not_painted_on(hand, monkeypatch):
     hand.open("big.jpg")
     ((previewing, where, early),) = shown
     late = canvas.grab().toImage()
-    assert previewing and not canvas.previewing and canvas.view == where
+    assert previewing and not canvas.scene.previewing and canvas.view == where
     middle = canvas.rect().center()
     assert abs(early.pixelColor(middle).red() - late.pixelColor(middle).red()) < 12
     hand.open("lot1/new.png")
@@ -364,12 +364,12 @@ def test_a_very_large_tiff_is_looked_at_by_region(view, qtbot, tmp_path, monkeyp
 
     def frames(shown) -> list[np.ndarray]:
         found = []
-        view.show_image(shown)
+        view.scene.show_image(shown)
         view.end()  # the overview, and the halvings
         for zoom, x, y in ((2.0, 700, 500), (1.0, 30, 970), (0.4, 800, 400), (0.12, 750, 500)):
             view.set_view(view.view.at_scale(zoom).centered(x, y))
             qtbot.wait(10)
-            qtbot.waitUntil(lambda: not view.reading, timeout=10_000)
+            qtbot.waitUntil(lambda: not view.scene.reading, timeout=10_000)
             qtbot.wait(10)
             found.append(on_screen(view).astype(int))
         return found
@@ -393,21 +393,21 @@ def test_a_new_place_of_a_very_large_tiff_is_decoded_in_a_thread(view, qtbot, tm
         by.append(threading.get_ident())
         return segment(self, data, index)
 
-    view.show_image(picture)
+    view.scene.show_image(picture)
     view.end()
     monkeypatch.setattr(TiffImage, "_decoded", decoded)
     for zoom, x, y in ((1.0, 900, 300), (3.0, 200, 800), (0.45, 700, 500)):
         view.set_view(view.view.at_scale(zoom).centered(x, y))
         view.repaint()
         coarse = on_screen(view).astype(int)
-        assert view.reading
-        qtbot.waitUntil(lambda: not view.reading, timeout=10_000)
+        assert view.scene.reading
+        qtbot.waitUntil(lambda: not view.scene.reading, timeout=10_000)
         qtbot.wait(10)
         fine = on_screen(view).astype(int)
         assert (coarse != fine).any() and np.abs(coarse - fine).mean() < 12
         view.update()
         qtbot.wait(10)
-        assert np.array_equal(on_screen(view), fine) and not view.reading
+        assert np.array_equal(on_screen(view), fine) and not view.scene.reading
     assert by and threading.get_ident() not in by
     assert picture.peek(300, 900) == whole[300, 900]
     picture.close()

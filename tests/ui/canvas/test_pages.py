@@ -35,7 +35,7 @@ def turn(hand, id: str, number: int) -> None:
 
 
 def plate(hand):
-    return next(guest for guest in hand.canvas._guests if type(guest).__name__ == "PageIndicator")
+    return next(guest for guest in hand.canvas._items if type(guest).__name__ == "PageIndicator")
 
 
 def test_pages_are_looked_at_and_the_labels_stay(stack):
@@ -44,23 +44,27 @@ def test_pages_are_looked_at_and_the_labels_stay(stack):
     stack.drag((20, 20), (30, 20))
     painted, view = session.mask.copy(), canvas.view
     turn(stack, "next_page", 1)
-    assert int(canvas.seen[5, 5]) == 200 and int(session.image[5, 5]) == 40
-    assert canvas.labels is not None and np.array_equal(session.mask, painted) and canvas.view == view
+    assert int(canvas.content.pixels[5, 5]) == 200 and int(session.image[5, 5]) == 40
+    assert canvas.scene.labels is not None and np.array_equal(session.mask, painted) and canvas.view == view
     canvas.choose_tool("wand")
     stack.click(55, 35)
     stack.qtbot.waitUntil(lambda: (session.mask[30:40, 50:60] == 1).all(), timeout=10_000)
     assert (session.mask > 0).sum() == (painted > 0).sum() + 100, "the wand takes what is seen"
     turn(stack, "next_page", 2)
-    assert canvas.seen.dtype == np.uint16
+    assert canvas.content.pixels.dtype == np.uint16
     turn(stack, "next_page", 3)
-    assert "another size" in plate(stack).text() and canvas.labels is None
+    assert "another size" in plate(stack).text() and canvas.scene.labels is None
     before = session.mask.copy()
     canvas.choose_tool("brush")
     QTest.mouseClick(canvas, LEFT, pos=QPoint(canvas.width() // 2, canvas.height() // 2))
     assert np.array_equal(session.mask, before)
     canvas.choose_tool("brush")
     turn(stack, "next_page", 0)
-    assert plate(stack).text() == "Page 1 of 4" and int(canvas.seen[5, 5]) == 40 and canvas.labels is not None
+    assert (
+        plate(stack).text() == "Page 1 of 4"
+        and int(canvas.content.pixels[5, 5]) == 40
+        and canvas.scene.labels is not None
+    )
     stack.drag((20, 60), (30, 60))
     assert session.mask[60, 25] == 1
     turn(stack, "previous_page", 3)

@@ -244,9 +244,9 @@ def test_wheel_and_keys_zoom_and_size_the_brush(blank):
 
 def test_tab_hides_the_overlays_while_it_is_held(blank):
     QTest.keyPress(blank.canvas, Qt.Key.Key_Tab)
-    assert blank.canvas.overlays_hidden and blank.canvas.hasFocus()
+    assert blank.canvas.scene.overlays_hidden and blank.canvas.hasFocus()
     QTest.keyRelease(blank.canvas, Qt.Key.Key_Tab)
-    assert not blank.canvas.overlays_hidden
+    assert not blank.canvas.scene.overlays_hidden
 
 
 @pytest.mark.parametrize("diameter", [5, 4000])
@@ -256,18 +256,18 @@ def test_a_live_stroke_repaints_little(blank, diameter):
     canvas.set_diameter(diameter)
     QTest.mouseMove(canvas, blank.pixel(20, 20))
     blank.qtbot.wait(10)
-    view, before = canvas.width() * canvas.height(), canvas._backing.repainted
+    view, before = canvas.width() * canvas.height(), canvas.renderer.backing.repainted
     for x in range(20, 60, 4):
         QTest.mouseMove(canvas, blank.pixel(x, 30))
         blank.qtbot.wait(1)
-    assert canvas._backing.repainted == before
+    assert canvas.renderer.backing.repainted == before
     QTest.mousePress(canvas, Qt.MouseButton.LeftButton, pos=blank.pixel(20, 20))
     blank.qtbot.wait(10)
-    before = canvas._backing.repainted
+    before = canvas.renderer.backing.repainted
     for x in (22, 24, 26):
         QTest.mouseMove(canvas, blank.pixel(x, 20))
         blank.qtbot.wait(1)
-    repainted = canvas._backing.repainted - before
+    repainted = canvas.renderer.backing.repainted - before
     assert 0 < repainted < 3 * view / 8 if diameter == 5 else repainted == 0  # the press has covered everything
     QTest.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=blank.pixel(26, 20))
     assert blank.session.mask[20, 24] == 1

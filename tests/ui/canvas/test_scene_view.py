@@ -12,15 +12,16 @@ from PySide6.QtGui import QImage
 from workbench.core.geometry.drawing import Paint, Rect, draw_segment
 from workbench.core.images.display import Display, automatic
 from workbench.inference.io.opencv import cv2
+from workbench.session.session import Session
+from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.layers.image_pyramid import IDS, RANKS, MaskPyramid, halvings
 from workbench.ui.canvas.layers.viewport import Viewport
-from workbench.ui.canvas.scene_view import SceneView
 
 ZOOMS = (0.21, 0.5, 0.7, 1.0, 1.3, 3.7, 4.0)
 RED = {1: "#ff0000", 2: "#00ff00"}
 
 
-def on_screen(view: SceneView) -> np.ndarray:
+def on_screen(view: Canvas) -> np.ndarray:
     """What stands in the window's backing store, uint8 (H, W, 3)."""
     image = view.screen().grabWindow(view.winId()).toImage().convertToFormat(QImage.Format.Format_RGB888)
     pixels = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), image.bytesPerLine())
@@ -29,7 +30,7 @@ def on_screen(view: SceneView) -> np.ndarray:
 
 @pytest.fixture
 def view(qtbot):
-    view = SceneView()
+    view = Canvas(Session())
     qtbot.addWidget(view)
     view.resize(400, 300)
     with qtbot.waitExposed(view):
@@ -49,16 +50,16 @@ def test_partial_repaints_equal_a_full_one(view, qtbot, zoom, dtype):
     """Strokes repaint their rectangles only, a pan scrolls; afterwards not one pixel differs from a fresh window."""
     picture = textured(501, 703, dtype)
     mask = np.zeros(picture.shape, np.uint8)
-    view.show_image(picture)
-    view.show_labels(mask)
-    view.set_colors(RED)
+    view.scene.show_image(picture)
+    view.scene.show_labels(mask)
+    view.scene.set_colors(RED)
     view.set_view(view.view.at_scale(zoom))
     qtbot.wait(10)
     rng = np.random.default_rng(int(zoom * 100))
     for i in range(12):
         start, end = rng.uniform(0, 500, 2), rng.uniform(0, 500, 2)
         rect = draw_segment(mask, tuple(start), tuple(end), float(rng.uniform(0.5, 9)), Paint(1 + i % 2))
-        view.mask_changed(rect)
+        view.scene.mask_changed(rect)
         qtbot.wait(1)
         if i % 4 == 3:
             view.set_view(view.view.moved(int(rng.integers(-40, 40)), int(rng.integers(-40, 40))))
@@ -73,7 +74,7 @@ def test_partial_repaints_equal_a_full_one(view, qtbot, zoom, dtype):
 def test_each_device_pixel_shows_its_own_source_pixel(view, qtbot):
     """Above 100 %: nearest, at whole device pixels, wherever the picture lies."""
     picture = textured(40, 60)
-    view.show_image(picture)
+    view.scene.show_image(picture)
     view.set_view(Viewport(400, 300, 60, 40, scale=3.7, x=31, y=17))
     qtbot.wait(10)
     shown = on_screen(view)[:, :, 0]
@@ -91,18 +92,18 @@ def test_every_single_pixel_is_visible_when_zoomed_out(view, qtbot, scale):
     spots = np.column_stack((rng.integers(0, 3007, 150), rng.integers(0, 2011, 150)))
     spots = np.vstack((spots, [[0, 0], [3006, 2010], [3006, 0], [0, 2010]]))
     mask[spots[:, 1], spots[:, 0]] = 1
-    view.show_image(picture)
-    view.show_labels(mask)
-    view.set_colors(RED)
-    assert view.reading, "the levels of a large mask are made in a thread"
-    qtbot.waitUntil(lambda: not view.reading, timeout=10_000)
+    view.scene.show_image(picture)
+    view.scene.show_labels(mask)
+    view.scene.set_colors(RED)
+    assert view.scene.reading, "the levels of a large mask are made in a thread"
+    qtbot.waitUntil(lambda: not view.scene.reading, timeout=10_000)
     for x, y in spots:
         view.set_view(view.view.at_scale(scale, 0, 0))
         sx, sy = view.view.to_screen(x + 0.5, y + 0.5)
         target = Rect(int(sx) - 3, int(sy) - 3, 7, 7)
         shown = view.view.shown
         part = Rect(target.x - shown.x, target.y - shown.y, 7, 7).clipped(shown.width, shown.height)
-        image = view.labels.image(view.view, Rect(part.x + shown.x, part.y + shown.y, part.width, part.height))
+        image = view.scene.labels.image(view.view, Rect(part.x + shown.x, part.y + shown.y, part.width, part.height))
         assert image is not None, (x, y)
 
 
@@ -111,9 +112,9 @@ def test_fit_shows_the_whole_picture_with_every_defect(view, qtbot):
     places = [(x, y) for x in range(50, 2000, 100) for y in range(50, 1500, 100)]
     for x, y in places:
         mask[y, x] = 1
-    view.show_image(np.full(mask.shape, 128, np.uint8))
-    view.show_labels(mask)
-    view.set_colors(RED)
+    view.scene.show_image(np.full(mask.shape, 128, np.uint8))
+    view.scene.show_labels(mask)
+    view.scene.set_colors(RED)
     view.fit()
     qtbot.wait(10)
     shown = on_screen(view).astype(int)
@@ -156,7 +157,7 @@ def test_a_stroke_costs_what_it_covers_and_not_what_the_picture_measures():
 
 
 def test_zooming_keeps_the_point_under_the_pointer(view):
-    view.show_image(textured(400, 500))
+    view.scene.show_image(textured(400, 500))
     for factor in (1.25, 1.25, 0.8, 3.0, 0.1):
         before = view.view.to_image(123, 77)
         view.set_view(view.view.zoomed(factor, 123, 77))
@@ -168,16 +169,16 @@ def test_zooming_keeps_the_point_under_the_pointer(view):
 def test_sixteen_bit_is_windowed_for_the_eye_only(view, qtbot):
     picture = np.linspace(1000, 3000, 200 * 100).reshape(100, 200).astype(np.uint16)
     copy = picture.copy()
-    view.show_image(picture)
+    view.scene.show_image(picture)
     view.actual_size()
-    view.set_display(Display(1500, 2500, 1.0))
+    view.scene.set_display(Display(1500, 2500, 1.0))
     qtbot.wait(10)
     shown = on_screen(view)[:, :, 0]
     x, y = view.view.x, view.view.y
     assert shown[y, x] == 0 and shown[y + 99, x + 199] == 255
     expected = round((float(picture[50, 100]) - 1500) / 1000 * 255)
     assert abs(int(shown[y + 50, x + 100]) - expected) <= 1
-    view.set_display(Display(1500, 2500, 2.0))
+    view.scene.set_display(Display(1500, 2500, 2.0))
     qtbot.wait(10)
     assert on_screen(view)[y + 30, x + 100, 0] > shown[y + 30, x + 100]
     assert np.array_equal(picture, copy)
@@ -195,7 +196,7 @@ def test_float_pictures_with_holes_are_shown(view):
 def test_color_pictures_keep_their_channels(view, qtbot):
     picture = np.zeros((60, 80, 3), np.uint8)
     picture[:, :, 0], picture[:, :, 2] = 200, 50
-    view.show_image(picture)
+    view.scene.show_image(picture)
     for scale in (2.0, 0.5):
         view.set_view(view.view.at_scale(scale))
         qtbot.wait(10)
@@ -213,15 +214,15 @@ def test_halvings_are_area_averages():
 def test_hidden_overlays_and_hidden_classes_are_not_drawn(view, qtbot):
     mask = np.zeros((100, 100), np.uint8)
     mask[20:40], mask[60:80] = 1, 2
-    view.show_image(np.full((100, 100), 100, np.uint8))
-    view.show_labels(mask)
-    view.set_colors(RED, hidden={2})
+    view.scene.show_image(np.full((100, 100), 100, np.uint8))
+    view.scene.show_labels(mask)
+    view.scene.set_colors(RED, hidden={2})
     view.actual_size()
     qtbot.wait(10)
     x, y = view.view.x + 50, view.view.y
     shown = on_screen(view)
     assert shown[y + 30, x, 0] > shown[y + 30, x, 1] and len(set(shown[y + 70, x])) == 1
-    view.hide_overlays(True)
+    view.scene.hide_overlays(True)
     qtbot.wait(10)
     assert len(set(on_screen(view)[y + 30, x])) == 1
 
@@ -229,9 +230,9 @@ def test_hidden_overlays_and_hidden_classes_are_not_drawn(view, qtbot):
 def test_predictions_are_outlines_until_they_are_filled(view, qtbot):
     mask = np.zeros((100, 100), np.uint8)
     mask[30:70, 30:70] = 2
-    view.show_image(np.full((100, 100), 100, np.uint8))
-    view.set_colors(RED)
-    view.show_predictions(mask)
+    view.scene.show_image(np.full((100, 100), 100, np.uint8))
+    view.scene.set_colors(RED)
+    view.scene.show_predictions(mask)
     view.actual_size()
     qtbot.wait(10)
     x, y = view.view.x, view.view.y
@@ -241,8 +242,8 @@ def test_predictions_are_outlines_until_they_are_filled(view, qtbot):
         return pixel[1] - pixel[0] > 30
 
     assert green(30, 50) and green(50, 69) and not green(50, 50)
-    view.prediction_style.mode = "filled"
-    view.restyle()
+    view.scene.prediction_style.mode = "filled"
+    view.scene.restyle()
     qtbot.wait(10)
     assert green(50, 50)
     assert view.rect().contains(QPoint(x + 50, y + 50))
@@ -258,38 +259,38 @@ def test_a_large_prediction_takes_the_place_of_the_one_before_when_it_is_ready(v
         asked.append((mode, threading.current_thread() is threading.main_thread()))
         return large * 60
 
-    view.show_image(np.full(large.shape, 100, np.uint8))
-    view.set_colors(RED)
+    view.scene.show_image(np.full(large.shape, 100, np.uint8))
+    view.scene.set_colors(RED)
     view.fit()
-    view.show_predictions(small)
-    qtbot.waitUntil(lambda: view.predictions is not None, timeout=5000)
-    before = view.predictions
-    view.show_predictions(large, maps)
-    assert view.predictions is before and view.reading
-    qtbot.waitUntil(lambda: not view.reading, timeout=5000)
-    assert view.predictions.pyramid.mask is large
-    for kept, fresh in zip(view.predictions.pyramid.levels, MaskPyramid(large).levels, strict=True):
+    view.scene.show_predictions(small)
+    qtbot.waitUntil(lambda: view.scene.predictions is not None, timeout=5000)
+    before = view.scene.predictions
+    view.scene.show_predictions(large, maps)
+    assert view.scene.predictions is before and view.scene.reading
+    qtbot.waitUntil(lambda: not view.scene.reading, timeout=5000)
+    assert view.scene.predictions.pyramid.mask is large
+    for kept, fresh in zip(view.scene.predictions.pyramid.levels, MaskPyramid(large).levels, strict=True):
         assert np.array_equal(kept, fresh)
     outlines = view.grab().toImage()
     assert not asked
-    view.prediction_style.mode = "heat"
-    view.restyle()
-    qtbot.waitUntil(lambda: view.predictions.ready, timeout=5000)
+    view.scene.prediction_style.mode = "heat"
+    view.scene.restyle()
+    qtbot.waitUntil(lambda: view.scene.predictions.ready, timeout=5000)
     qtbot.wait(20)
     assert asked == [("heat", False)] and view.grab().toImage() != outlines
-    view.show_predictions(small, maps)
-    view.show_predictions(None)
+    view.scene.show_predictions(small, maps)
+    view.scene.show_predictions(None)
     qtbot.wait(100)
-    assert view.predictions is None and not view.reading  # what was on its way has come for nothing
+    assert view.scene.predictions is None and not view.scene.reading  # what was on its way has come for nothing
 
 
 def test_a_large_picture_is_shown_before_its_halvings_are_there(view, qtbot):
     picture = textured(2000, 2400)
-    view.show_image(picture)
-    assert len(view.image.levels) == 1
+    view.scene.show_image(picture)
+    assert len(view.scene.image.levels) == 1
     view.fit()
     qtbot.wait(5)
-    qtbot.waitUntil(lambda: len(view.image.levels) > 3, timeout=5000)
+    qtbot.waitUntil(lambda: len(view.scene.image.levels) > 3, timeout=5000)
 
 
 def test_what_is_painted_while_the_levels_of_a_large_mask_are_made_is_seen(view, qtbot, monkeypatch):
@@ -302,17 +303,17 @@ def test_what_is_painted_while_the_levels_of_a_large_mask_are_made_is_seen(view,
         painted.append(draw_segment(mask, (1500.5, 1200.5), (1500.5, 1200.5), 0.5, Paint(1)))  # a hand, meanwhile
 
     monkeypatch.setattr(MaskPyramid, "build", slow)
-    view.show_image(np.full(mask.shape, 128, np.uint8))
-    view.show_labels(mask)
-    view.set_colors(RED)
+    view.scene.show_image(np.full(mask.shape, 128, np.uint8))
+    view.scene.show_labels(mask)
+    view.scene.set_colors(RED)
     view.fit()
     view.repaint()
     qtbot.waitUntil(lambda: bool(painted), timeout=10_000)
-    view.mask_changed(painted[0])
-    qtbot.waitUntil(lambda: not view.reading, timeout=10_000)
+    view.scene.mask_changed(painted[0])
+    qtbot.waitUntil(lambda: not view.scene.reading, timeout=10_000)
     qtbot.wait(10)
     shown = on_screen(view).astype(int)
     count, _ = cv2.connectedComponents(((shown[:, :, 0] - shown[:, :, 1]) > 40).astype(np.uint8))
     assert count - 1 == 2
     fresh = MaskPyramid(mask.copy())
-    assert all(np.array_equal(a, b) for a, b in zip(view.labels.pyramid.levels, fresh.levels, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(view.scene.labels.pyramid.levels, fresh.levels, strict=True))

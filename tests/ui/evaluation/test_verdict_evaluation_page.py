@@ -123,8 +123,8 @@ def test_in_the_window_a_picture_shows_where_the_model_looked_and_when_it_is_uns
     window.overlay.text_changed.connect(said.append)
     assert engine.open_project(run.project_root)
     qtbot.waitUntil(lambda: any("Model says: OK" in text for text in said), timeout=15_000)
-    window.canvas.prediction_style.mode = "heat"
-    layer = window.canvas.predictions
+    window.canvas.scene.prediction_style.mode = "heat"
+    layer = window.canvas.scene.predictions
     assert layer is not None and window.overlay.seen.scores.max() == 255 and not window.overlay.seen.mask.any()
     heat = window.overlay.seen.scores
     assert heat[5:11, 30:38].mean() > 1.1 * heat[20:, :20].mean()  # the bright spot spoke for OK

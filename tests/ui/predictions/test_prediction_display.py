@@ -52,7 +52,7 @@ def shown(hand, run, qtbot):
 
 
 def mask_of(hand) -> np.ndarray:
-    return hand.canvas.predictions.pyramid.mask
+    return hand.canvas.scene.predictions.pyramid.mask
 
 
 def test_thresholds_act_at_once_and_for_the_eye_only(shown, run, qtbot):
@@ -104,13 +104,13 @@ def test_the_ways_of_drawing_differ_and_keep_an_opacity_each(shown, qtbot):
     look, layers, canvas = shown.window.layers.look, shown.window.layers, shown.canvas
     pictures = []
     for mode in ("outline", "filled", "heat", "doubt"):
-        assert canvas.prediction_style.mode == mode and MODES[look.modes.currentIndex()] == mode
+        assert canvas.scene.prediction_style.mode == mode and MODES[look.modes.currentIndex()] == mode
         assert shown.window.table[f"look_{mode}"].isChecked()
         pictures.append(canvas.grab().toImage())
         layers.predictions.slider.setValue(35)
         shown.key(Qt.Key.Key_C, SHIFT)
         qtbot.wait(20)
-    assert canvas.prediction_style.mode == "outline" and layers.predictions.slider.value() == 35
+    assert canvas.scene.prediction_style.mode == "outline" and layers.predictions.slider.value() == 35
     assert all(a != b for i, a in enumerate(pictures) for b in pictures[:i])
 
 

@@ -20,8 +20,8 @@ from workbench.core.suggestions.suggestion_files import load_stored
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import ClassSettings, save_settings
 from workbench.inference.predictor import Predictor
-from workbench.ui.canvas.interactions.suggestion_interaction import TAP
-from workbench.ui.canvas.interactions.suggestion_menu import SuggestionMenu
+from workbench.ui.canvas.interactions.context_menu import SuggestionMenu
+from workbench.ui.canvas.interactions.suggestion_interactor import TAP
 
 CTRL, ALT, SHIFT = (
     Qt.KeyboardModifier.ControlModifier,
@@ -221,7 +221,7 @@ def test_alt_and_arrows_lead_from_labels_to_proposals(judge):
     canvas = judge.canvas
 
     def seen() -> tuple[bool, bool]:
-        return canvas.label_style.visible, canvas.suggestions.layer.visible
+        return canvas.scene.label_style.visible, canvas.suggestions.layer.visible
 
     assert seen() == (True, True)
     for key, expected in (
@@ -308,8 +308,8 @@ def test_what_is_drawn_is_the_class_and_only_where_it_is_proposed(judge):
     """The pixels on the screen with and without proposals differ exactly over the proposals."""
     canvas = judge.canvas
     QTest.mouseMove(canvas, QPoint(2, 2))
-    canvas.prediction_style.visible = False
-    canvas.restyle()
+    canvas.scene.prediction_style.visible = False
+    canvas.scene.restyle()
 
     def grab() -> np.ndarray:
         image = canvas.grab().toImage().convertToFormat(image_format())
@@ -440,7 +440,7 @@ def test_from_one_to_the_next_by_keys_alone(judge):
 def test_what_lies_in_the_place_of_the_picture_has_no_proposals(judge):
     """The next picture's preview is shown while this one is still the open one: nothing may be hit through it."""
     judge.over(12, 12)
-    judge.canvas.show_preview(np.full((48, 72), 90, np.uint8), (144, 96))
+    judge.canvas.scene.show_preview(np.full((48, 72), 90, np.uint8), (144, 96))
     judge.key(Qt.Key.Key_Space)
     judge.key(Qt.Key.Key_Delete)
     judge.key(Qt.Key.Key_A, CTRL | SHIFT)

@@ -185,11 +185,11 @@ def test_previews_of_the_open_picture_lie_over_it(hand, old_run, qtbot):
     write_png(old_run.previews / "p.png", mask)
     event = Preview(step=12, picture=key, mask="previews/p.png")
     training._previews.add(event)
-    qtbot.waitUntil(lambda: canvas.predictions is not None, timeout=5000)
-    assert np.array_equal(canvas.predictions.pyramid.mask, mask)
+    qtbot.waitUntil(lambda: canvas.scene.predictions is not None, timeout=5000)
+    assert np.array_equal(canvas.scene.predictions.pyramid.mask, mask)
     assert hand.window.header.model.text() == "Model after step 12"
     hand.open("lot1/new.png")
-    assert canvas.predictions is None and hand.window.header.model.text() == ""
+    assert canvas.scene.predictions is None and hand.window.header.model.text() == ""
     at_rest(hand)
 
 
@@ -199,13 +199,13 @@ def test_results_of_a_model_are_shown_for_the_open_picture_only(hand):
     mask[5:9, 5:9] = 2
     region = Region(2, "pit", 5, 5, 4, 4, 16, None, (6.5, 6.5), 0.9, 0.99)
     predictions.predicted.emit(session.key, Prediction(mask, mask, [region], None, None, 3.0))
-    assert canvas.predictions is not None and hand.window.header.model.text() == "Model: 1 defect"
+    assert canvas.scene.predictions is not None and hand.window.header.model.text() == "Model: 1 defect"
     predictions.predicted.emit("another.png", Prediction(mask, mask, [], None, None, 3.0))
     assert hand.window.header.model.text() == "Model: 1 defect"
     predictions.predicted.emit(session.key, Prediction(None, None, [], "NG", {"NG": 0.97, "OK": 0.03}, 3.0))
-    assert canvas.predictions is None and hand.window.header.model.text() == "Model says: NG 97 %"
+    assert canvas.scene.predictions is None and hand.window.header.model.text() == "Model says: NG 97 %"
     predictions.predicted.emit(session.key, Prediction(mask[:9, :9].copy(), mask, [], None, None, 3.0))
-    assert canvas.predictions is None  # of another size: the picture was exchanged
+    assert canvas.scene.predictions is None  # of another size: the picture was exchanged
 
 
 def test_export_shows_progress_and_says_what_came_out(hand, tmp_path):

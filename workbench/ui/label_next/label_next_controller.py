@@ -72,7 +72,7 @@ class LabelNextController(QObject):
 
     def _show(self) -> None:
         issue, canvas = self.errors.issue, self._canvas
-        if issue is None or issue.kind == "verdict" or canvas.image is None:
+        if issue is None or issue.kind == "verdict" or canvas.scene.image is None:
             self.mark.show(None)
             self.bar.avoid(None)
             return

@@ -245,14 +245,14 @@ class PredictionOverlay(QObject):
             self._thresholds.apply(self._owner, self.seen)
             self.text_changed.emit(self.tr("Prediction (thresholds changed)"))
         else:
-            self._canvas.show_predictions(None if self.seen is None else self.seen.mask, partial(_map, self.seen))
+            self._canvas.scene.show_predictions(None if self.seen is None else self.seen.mask, partial(_map, self.seen))
             if self.seen is not None:
                 self.text_changed.emit(self._text)
         self._announce()
 
     def _applied(self, seen: PredictionMaps, mask: np.ndarray) -> None:
         if seen is self.seen and self.own_thresholds:
-            self._canvas.show_predictions(mask, partial(_map, seen))
+            self._canvas.scene.show_predictions(mask, partial(_map, seen))
 
 
 def _map(seen: PredictionMaps | None, mode: str) -> np.ndarray | None:

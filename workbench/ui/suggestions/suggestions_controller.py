@@ -40,7 +40,7 @@ class SuggestionsController(QObject):
         overlay.changed.connect(self._follow)
         rooms.thresholds.applied.connect(self._follow_thresholds)
         suggestions.changed.connect(self._show)
-        suggestions.refused.connect(canvas.refuse)
+        suggestions.refused.connect(canvas.refused)
         self.hand.accepted.connect(suggestions.accept)
         self.hand.rejected.connect(suggestions.reject)
         self.hand.changed.connect(suggestions.change)
@@ -83,12 +83,12 @@ class SuggestionsController(QObject):
 
     def toward(self, step: int) -> None:
         """Step through: labels only, both, suggestions only. step: -1 toward labels, 1 toward suggestions."""
-        labels = self._canvas.label_style.visible
+        labels = self._canvas.scene.label_style.visible
         if step < 0:
             labels, suggestions = True, not labels and self.visible
         else:
             labels, suggestions = labels and not self.visible, True
-        if labels != self._canvas.label_style.visible:
+        if labels != self._canvas.scene.label_style.visible:
             self._layers.toggle_labels()
         self.hand.switch(suggestions)
 

@@ -143,16 +143,20 @@ def test_a_window_that_goes_to_a_finer_screen_is_drawn_in_its_pixels(view, qtbot
     """At 64 times, one picture pixel is 64 of the screen's, whatever the screen."""
     picture, mask = textured(40, 60), np.zeros((40, 60), np.uint8)
     mask[20, 30] = 1
-    view.show_image(picture)
-    view.show_labels(mask)
-    view.set_colors(RED)
+    view.scene.show_image(picture)
+    view.scene.show_labels(mask)
+    view.scene.set_colors(RED)
     assert (view.view.width, view.view.height) == (400, 300)
     for ratio in (2.0, 1.5, 1.0):
         monkeypatch.setattr(view, "devicePixelRatioF", lambda ratio=ratio: ratio)
         QApplication.sendEvent(view, QEvent(QEvent.Type.DevicePixelRatioChange))
         assert (view.view.width, view.view.height) == (round(400 * ratio), round(300 * ratio))
         view.set_view(view.view.at_scale(64.0).centered(30.5, 20.5))
-        scene = view._backing.drawn(view, ratio).toImage().convertToFormat(QImage.Format.Format_RGB888)
+        scene = (
+            view.renderer.backing.drawn(view.scene, view.view, ratio)
+            .toImage()
+            .convertToFormat(QImage.Format.Format_RGB888)
+        )
         pixels = np.frombuffer(scene.constBits(), np.uint8).reshape(scene.height(), scene.bytesPerLine())
         pixels = pixels[:, : 3 * scene.width()].reshape(scene.height(), scene.width(), 3)
         assert pixels.shape[:2] == (view.view.height, view.view.width)

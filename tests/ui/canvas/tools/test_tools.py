@@ -76,7 +76,7 @@ def choose(hand, tool: str) -> None:
 
 
 def settle(hand) -> None:
-    hand.qtbot.waitUntil(lambda: not hand.canvas.work.busy, timeout=10_000)
+    hand.qtbot.waitUntil(lambda: not hand.canvas.tasks.busy, timeout=10_000)
 
 
 def painted(hand, picture: str = "a.png") -> np.ndarray:
@@ -114,8 +114,8 @@ def test_a_drag_of_the_wand_is_its_tolerance(hand):
     hand.canvas.options.set("tolerance", 10)
     start = hand.pixel(50.5, 50.5)
     QTest.mousePress(hand.canvas, LEFT, pos=start)
-    hand.qtbot.waitUntil(lambda: hand.canvas.current._ghost is not None, timeout=5000)
-    assert np.array_equal(hand.canvas.current._ghost.selection.within(Rect(0, 0, WIDTH, HEIGHT)), DISC)
+    hand.qtbot.waitUntil(lambda: hand.canvas.current._preview is not None, timeout=5000)
+    assert np.array_equal(hand.canvas.current._preview.selection.within(Rect(0, 0, WIDTH, HEIGHT)), DISC)
     QTest.mouseMove(hand.canvas, start + QPoint(110, 0))
     QTest.mouseRelease(hand.canvas, LEFT, pos=start + QPoint(110, 0))
     wide = hand.canvas.options["tolerance"]
@@ -153,13 +153,13 @@ def test_the_threshold_brush_shows_its_tones_before_the_stroke(hand):
     before = hand.canvas.grab().toImage()
     QTest.mouseMove(hand.canvas, hand.pixel(50, 50))
     tool = hand.canvas.current
-    hand.qtbot.waitUntil(lambda: tool._tones is not None and tool._ghost is not None, timeout=5000)
+    hand.qtbot.waitUntil(lambda: tool._tones is not None and tool._preview is not None, timeout=5000)
     assert tool._tones.low <= 60 <= tool._tones.high < 110
     after = hand.canvas.grab().toImage()
     spot = QPoint(30, hand.canvas.height() - 60)
     assert before.pixel(spot) != after.pixel(spot)
     choose(hand, "brush")
-    assert tool._tones is None and tool._ghost is None
+    assert tool._tones is None and tool._preview is None
 
 
 def test_the_box_cut_takes_what_stands_out(hand):
@@ -393,7 +393,7 @@ def test_esc_drops_what_is_being_computed(hand):
     hand.click(50.5, 50.5)
     hand.key(K.Key_Escape)
     hand.qtbot.wait(200)
-    assert not hand.session.mask.any() and not hand.canvas.work.busy
+    assert not hand.session.mask.any() and not hand.canvas.tasks.busy
 
 
 def test_what_was_clicked_is_painted_before_the_next_picture_comes(hand):

@@ -72,7 +72,7 @@ class SuggestionLayer:
                     best, least = one, (away, one.selection.inside.size)
         return best
 
-    def on_resized(self, ratio: float) -> None:
+    def set_ratio(self, ratio: float) -> None:
         """Set the number of device pixels per logical pixel."""
         self._ratio = ratio
         self._forget()

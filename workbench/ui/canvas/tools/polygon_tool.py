@@ -8,7 +8,8 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPolygonF
 
 from workbench.core.geometry.selection import Point
-from workbench.ui.canvas.tools.tool_base import DARK, ENDING, PointerEvent, Tool, bounds, outline
+from workbench.ui.canvas.interactor import PointerEvent
+from workbench.ui.canvas.tools.tool_base import DARK, ENDING, Tool, bounds, outline
 from workbench.ui.canvas.tools.tool_context import ERASING, ToolContext
 
 SNAP = 9.0  # logical pixels in which a corner is caught
@@ -21,12 +22,10 @@ class PolygonTool(Tool):
     Drag a corner to move it, drag a side to add one, Shift-click or Delete to remove the one under the pointer.
     """
 
-    name = "polygon"
     closes = True
-    uses_double = True
 
-    def __init__(self, desk: ToolContext) -> None:
-        super().__init__(desk)
+    def __init__(self, context: ToolContext) -> None:
+        super().__init__(context)
         self.points: list[Point] = []
         self._pointer: Point | None = None
         self._held: int | None = None
@@ -37,37 +36,37 @@ class PolygonTool(Tool):
     def busy(self) -> bool:
         return bool(self.points)
 
-    def press(self, touch: PointerEvent) -> None:
-        if touch.double:
+    def start(self, event: PointerEvent) -> None:
+        if event.double:
             self.close()
             return
         if not self.points:
-            self._id = self.id_for(touch)
-        self._pointer = touch.point
-        near = self._corner(touch.point)
-        side = self._side(touch.point) if near is None else None
-        if near is not None and touch.shift:
+            self._id = self.id_for(event)
+        self._pointer = event.point
+        near = self._corner(event.point)
+        side = self._side(event.point) if near is None else None
+        if near is not None and event.shift:
             self._remove(near)
         elif near is not None:
             self._held, self._closes = near, near == 0 and len(self.points) > 2
         elif side is not None:
-            self.points.insert(side + 1, touch.point)
+            self.points.insert(side + 1, event.point)
             self._held = side + 1
         else:
-            self.points.append(touch.point)
+            self.points.append(event.point)
             self._held = len(self.points) - 1
         self._redraw()
 
-    def move(self, touch: PointerEvent) -> None:
+    def move(self, event: PointerEvent) -> None:
         if self._held is not None and self._held < len(self.points):
-            if self._closes and self.desk.apart(self.points[self._held], touch.point) <= 2:
+            if self._closes and self.view.distance(self.points[self._held], event.point) <= 2:
                 return
             self._closes = False
             self._redraw()
-            self.points[self._held] = touch.point
+            self.points[self._held] = event.point
             self._redraw()
 
-    def release(self, touch: PointerEvent) -> None:
+    def finish(self, event: PointerEvent) -> None:
         self._held = None
         if self._closes:
             self._closes = False
@@ -84,7 +83,7 @@ class PolygonTool(Tool):
     def wants(self, key: int) -> bool:
         return self.busy and key in (*ENDING, Qt.Key.Key_Backspace, Qt.Key.Key_Delete, Qt.Key.Key_Escape)
 
-    def key(self, key: int) -> bool:
+    def handle_key(self, key: int) -> bool:
         if self.wants(key) and key in ENDING:
             self.close()
         elif self.wants(key) and key == Qt.Key.Key_Backspace:
@@ -94,7 +93,7 @@ class PolygonTool(Tool):
             if near is not None:
                 self._remove(near)
         else:
-            return super().key(key)
+            return super().handle_key(key)
         return True
 
     def close(self) -> None:
@@ -102,9 +101,9 @@ class PolygonTool(Tool):
         points, id = self.points, self._id
         self.cancel()
         if len(points) > 2:
-            self.desk.begin("polygon")
-            self.desk.polygon(points, id)
-            self.desk.commit()
+            self.context.begin("polygon")
+            self.context.editor.paint_polygon(points, id)
+            self.context.commit()
 
     def cancel(self) -> None:
         self._redraw()
@@ -118,14 +117,14 @@ class PolygonTool(Tool):
 
     def _corner(self, point: Point) -> int | None:
         """Return the nearest corner within reach of a point."""
-        away = [self.desk.apart(vertex, point) for vertex in self.points]
+        away = [self.view.distance(vertex, point) for vertex in self.points]
         nearest = min(range(len(away)), key=away.__getitem__, default=None)
         return nearest if nearest is not None and away[nearest] <= SNAP else None
 
     def _side(self, point: Point) -> int | None:
         """Return the first corner of the side within reach of a point. The closing side, not drawn yet, is excluded."""
-        here = self.desk.to_widget(point)
-        corners = [self.desk.to_widget(p) for p in self.points]
+        here = self.view.to_widget(point)
+        corners = [self.view.to_widget(p) for p in self.points]
         for i, (a, b) in enumerate(zip(corners, corners[1:])):
             if _away(here, a, b) <= NEAR:
                 return i
@@ -133,25 +132,25 @@ class PolygonTool(Tool):
 
     def _redraw(self) -> None:
         if self.points:
-            self.desk.redraw(self._area())
+            self.redraw(self._area())
 
     def _area(self) -> QRectF:
         spots = [*self.points, *([self._pointer] if self._pointer else [])]
-        return bounds((self.desk.to_widget(p) for p in spots), 8)
+        return bounds((self.view.to_widget(p) for p in spots), 8)
 
     @property
     def color(self) -> QColor:
-        return ERASING if self._id == self.desk.ground else self.desk.color
+        return ERASING if self._id == self.context.background_id else self.context.color
 
     def draw(self, painter: QPainter) -> None:
         if not self.points:
             return
-        corners = [self.desk.to_widget(p) for p in self.points]
+        corners = [self.view.to_widget(p) for p in self.points]
         near = None if self._pointer is None else self._corner(self._pointer)
         side = None if self._pointer is None or near is not None else self._side(self._pointer)
         loose = []
         if self._pointer and self._held is None and near is None and side is None:
-            loose = [self.desk.to_widget(self._pointer)]
+            loose = [self.view.to_widget(self._pointer)]
         outline(painter, QPolygonF(corners + loose), self.color, fill=True)
         painter.setPen(QPen(QColor(0, 0, 0, 190), 1.2))
         for i, corner in enumerate(corners):
@@ -162,7 +161,7 @@ class PolygonTool(Tool):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             for ink, width in ((DARK, 3.0), (ERASING, 1.4)):
                 painter.setPen(QPen(ink, width))
-                painter.drawEllipse(self.desk.to_widget(self._pointer), 4.5, 4.5)
+                painter.drawEllipse(self.view.to_widget(self._pointer), 4.5, 4.5)
 
 
 def _away(here: QPointF, a: QPointF, b: QPointF) -> float:

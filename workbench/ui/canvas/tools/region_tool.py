@@ -22,8 +22,9 @@ from workbench.core.geometry.selection import (
     smooth,
 )
 from workbench.core.project.project import BACKGROUND, MAX_CLASS_ID
+from workbench.ui.canvas.interactor import PointerEvent
 from workbench.ui.canvas.layers.selection_preview import SelectionPreview
-from workbench.ui.canvas.tools.tool_base import PointerEvent, Tool
+from workbench.ui.canvas.tools.tool_base import Tool
 from workbench.ui.canvas.tools.tool_context import ERASING, ToolContext
 
 SEEN = 4 << 20  # pixels: a larger region is searched in a thread
@@ -49,13 +50,11 @@ class SelectedRegion:
 class RegionTool(Tool):
     """Tool whose click chooses the region under the pointer. Each action on the region is one step."""
 
-    name = "region"
     cursor = Qt.CursorShape.ArrowCursor
-    options = ("step", "region")
     needs_class = False
 
-    def __init__(self, desk: ToolContext) -> None:
-        super().__init__(desk)
+    def __init__(self, context: ToolContext) -> None:
+        super().__init__(context)
         self.region: SelectedRegion | None = None
         self._held: Point | None = None
         self._by = (0, 0)
@@ -67,16 +66,16 @@ class RegionTool(Tool):
 
     # --- selection -------------------------------------------------------------------------------
 
-    def press(self, touch: PointerEvent) -> None:
-        self._held, self._by = touch.point, (0, 0)
-        self.choose(touch.point)
-        if touch.erase and self.region is not None:
+    def start(self, event: PointerEvent) -> None:
+        self._held, self._by = event.point, (0, 0)
+        self.choose(event.point)
+        if event.erase and self.region is not None:
             self._held = None
             self.delete()
 
     def choose(self, point: Point) -> bool:
         """Choose the region at a point. Return False if there is none or the search is not finished."""
-        mask, pixel = self.desk.mask, self._near(point)
+        mask, pixel = self.context.mask, self._near(point)
         if mask is None or pixel is None:
             self._set(None)
             return False
@@ -85,20 +84,20 @@ class RegionTool(Tool):
         found = region_at(mask, point, limit=SEEN)
         if found.cut:
             self._set(None)
-            self.desk.work.run(lambda: region_at(mask, point), lambda full: self._chosen(full, id))
+            self.context.tasks.run(lambda: region_at(mask, point), lambda full: self._chosen(full, id))
             return False
         self._chosen(found, id)
         return True
 
     def _near(self, point: Point) -> tuple[int, int] | None:
         """Return the visible painted pixel (column, row) nearest to a point within REACH, since cracks are thin."""
-        mask = self.desk.mask
-        if mask is None or not self.desk.holds(point):
+        mask = self.context.mask
+        if mask is None or not self.context.contains(point):
             return None
-        reach = min(FARTHEST, math.ceil(REACH / self.desk.to_length(1)))
+        reach = min(FARTHEST, math.ceil(REACH / self.view.to_length(1)))
         rect = around([point], reach, mask.shape)
         ids = mask[rect.slices]
-        hidden = [id for id, _, _ in self.desk.classes if self.desk.hidden(id)]
+        hidden = [id for id, _, _ in self.context.classes if self.context.hidden(id)]
         rows, columns = np.nonzero((ids > BACKGROUND) & (ids <= MAX_CLASS_ID) & ~np.isin(ids, hidden))
         away = np.hypot(columns + rect.x + 0.5 - point[0], rows + rect.y + 0.5 - point[1])
         # The pixel under the point has priority.
@@ -109,34 +108,34 @@ class RegionTool(Tool):
 
     def _chosen(self, found: Selection, id: int) -> None:
         if found.cut:
-            self.desk.refuse("too large")
+            self.context.refuse("too large")
         else:
             self._set(SelectedRegion(found, id))
 
     def _set(self, region: SelectedRegion | None) -> None:
         self.region = region
         self._show()
-        self.desk.chosen(region)
+        self.context.choose_region(region)
 
     def _show(self) -> None:
         region = self.region
         moved = None if region is None else _moved(region.selection, self._by)
-        self.show(moved, None if region is None else self.desk.color_of(region.id))
+        self.show(moved, None if region is None else self.context.color_of(region.id))
 
     # --- moving ----------------------------------------------------------------------------------
 
-    def move(self, touch: PointerEvent) -> None:
+    def move(self, event: PointerEvent) -> None:
         if self._held is None or self.region is None:
             return
-        if self._by == (0, 0) and self.desk.apart(self._held, touch.point) < SLACK:
+        if self._by == (0, 0) and self.view.distance(self._held, event.point) < SLACK:
             return
-        by = round(touch.point[0] - self._held[0]), round(touch.point[1] - self._held[1])
+        by = round(event.point[0] - self._held[0]), round(event.point[1] - self._held[1])
         if by != self._by:
             self._by = by
             self._show()
-            self.desk.redraw(SelectionPreview(self.region.selection, ERASING).area(self.desk))
+            self.redraw(SelectionPreview(self.region.selection, ERASING).area(self.context))
 
-    def release(self, touch: PointerEvent) -> None:
+    def finish(self, event: PointerEvent) -> None:
         self._held = None
         by, self._by = self._by, (0, 0)
         if by != (0, 0):
@@ -161,35 +160,35 @@ class RegionTool(Tool):
         self._reshape(lambda selection, step, shape: fill_holes(selection), "fill holes")
 
     def delete(self) -> None:
-        self._replace(EMPTY, self.desk.ground, "delete region")
+        self._replace(EMPTY, self.context.background_id, "delete region")
 
     def reclass(self, id: int) -> None:
         if self.region is not None and id != self.region.id:
             self._replace(self.region.selection, id, "change class")
 
     def _reshape(self, how, what: str) -> None:
-        region, mask = self.region, self.desk.mask
+        region, mask = self.region, self.context.mask
         if region is None or mask is None:
             return
-        shape, step = mask.shape, self.desk.options["step"]
+        shape, step = mask.shape, self.context.options["step"]
         if region.selection.inside.size <= SEEN // 4:
             self._replace(how(region.selection, step, shape), region.id, what)
         else:
-            self.desk.work.run(
+            self.context.tasks.run(
                 lambda: how(region.selection, step, shape),
                 lambda new: self._replace(new, region.id, what) if self.region is region else None,
             )
 
     def _replace(self, new: Selection, id: int, what: str) -> None:
-        region, mask = self.region, self.desk.mask
+        region, mask = self.region, self.context.mask
         if region is None or mask is None:
             return
-        if self.desk.locked(region.id):
-            self.desk.refuse("locked")
+        if self.context.locked(region.id):
+            self.context.refuse("locked")
             self._show()
             return
         self._changing = True
-        self.desk.replace(region.selection, new, id, what)
+        self.context.replace(region.selection, new, id, what)
         self._changing = False
         kept = _inside(new, mask.shape)
         self._set(None if kept.empty else SelectedRegion(kept, id))
@@ -209,7 +208,7 @@ class RegionTool(Tool):
             return self._class_of(key) is not None
         return key in (_K.Key_Escape, *_DELETE, *_GROW, *_SHRINK, *_ARROWS)
 
-    def key(self, key: int) -> bool:
+    def handle_key(self, key: int) -> bool:
         if not self.wants(key):
             return False
         if key in _DELETE:
@@ -228,7 +227,7 @@ class RegionTool(Tool):
 
     def _class_of(self, key: int) -> int | None:
         digit = str(int(key) - int(_K.Key_0))
-        return next((id for id, _, own in self.desk.classes if own == digit), None)
+        return next((id for id, _, own in self.context.classes if own == digit), None)
 
     def cancel(self) -> None:
         self._held, self._by = None, (0, 0)
@@ -238,7 +237,7 @@ class RegionTool(Tool):
     def draw(self, painter: QPainter) -> None:
         region = self.region
         if region is not None and self._by != (0, 0):
-            SelectionPreview(region.selection, ERASING).draw(painter, self.desk)
+            SelectionPreview(region.selection, ERASING).draw(painter, self.context)
         super().draw(painter)
 
 

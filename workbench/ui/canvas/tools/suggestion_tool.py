@@ -7,9 +7,9 @@ from PySide6.QtGui import QColor
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.suggestions.suggestions import in_box
+from workbench.ui.canvas.interactor import PointerEvent
 from workbench.ui.canvas.tools.region_tool import SLACK
 from workbench.ui.canvas.tools.shape_tools import RectangleTool
-from workbench.ui.canvas.tools.tool_base import PointerEvent
 from workbench.ui.canvas.tools.tool_context import ERASING
 
 ACCEPTING = QColor("#6fd08c")
@@ -18,18 +18,16 @@ ACCEPTING = QColor("#6fd08c")
 class SuggestionTool(RectangleTool):
     """Tool that paints accepted suggestions only. Keys 1 to 9 change the class of the suggestion under the pointer."""
 
-    name = "proposals"
     cursor = Qt.CursorShape.ArrowCursor
-    options = ("step",)
     needs_class = False
 
-    def press(self, touch: PointerEvent) -> None:
-        super().press(touch)
-        self._rejects = touch.erase
+    def start(self, event: PointerEvent) -> None:
+        super().start(event)
+        self._rejects = event.erase
 
-    def finish(self, box: Rect) -> None:
-        hand = self.desk.suggestions
-        if self.desk.to_length(max(box.width, box.height) - 1) < SLACK:
+    def apply(self, box: Rect) -> None:
+        hand = self.context.suggestions
+        if self.view.to_length(max(box.width, box.height) - 1) < SLACK:
             one = hand.at((box.x + 0.5, box.y + 0.5))
             found = [one] if one is not None else []
         else:
@@ -37,11 +35,11 @@ class SuggestionTool(RectangleTool):
         if found:
             (hand.rejected if self._rejects else hand.accepted).emit(found)
         else:
-            self.desk.refuse("no proposal")
+            self.context.refuse("no proposal")
 
     def wants(self, key: int) -> bool:
         digit = Qt.Key.Key_1 <= key <= Qt.Key.Key_9
-        return super().wants(key) or bool(digit and self.desk.suggestions.current is not None)
+        return super().wants(key) or bool(digit and self.context.suggestions.current is not None)
 
     @property
     def color(self) -> QColor:

@@ -1,4 +1,4 @@
-"""Threshold brush: a stroke takes only pixels close to the tone first touched and previews them."""
+"""Threshold brush: a stroke takes only pixels close to the tone first evented and previews them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from workbench.core.geometry.selection import (
     select_band,
     tone_band_at,
 )
+from workbench.ui.canvas.interactor import PointerEvent
 from workbench.ui.canvas.tools.brush_tools import Brush
-from workbench.ui.canvas.tools.tool_base import PointerEvent
 from workbench.ui.canvas.tools.tool_context import ToolContext
 
 WIDEST = 600  # pixels: color comparison under a wider brush would delay the stroke
@@ -37,17 +37,14 @@ class ThresholdPreview:
 class ThresholdTool(Brush):
     """Threshold brush of the brush diameter, up to WIDEST."""
 
-    name = "threshold"
-    options = ("size", "band")
-
-    def __init__(self, desk: ToolContext) -> None:
-        super().__init__(desk)
+    def __init__(self, context: ToolContext) -> None:
+        super().__init__(context)
         self._band: ToneBand | None = None
         self._tones: ToneHistogram | None = None
 
     @property
     def radius(self) -> float:
-        return min(self.desk.diameter, WIDEST) / 2
+        return min(self.context.options.diameter, WIDEST) / 2
 
     @property
     def showing(self) -> bool:
@@ -55,28 +52,28 @@ class ThresholdTool(Brush):
 
     # --- strokes ---------------------------------------------------------------------------------
 
-    def press(self, touch_: PointerEvent) -> None:
-        image = self.desk.image
+    def start(self, event: PointerEvent) -> None:
+        image = self.context.image
         if image is None:
             return
-        band = tone_band_at(image, touch_.point, self._tolerance, levels=self.desk.levels)
+        band = tone_band_at(image, event.point, self._tolerance, levels=self.context.levels)
         if band is None:
             return
         self._cancel_preview()
-        self._band, self._id = band, self.id_for(touch_)
-        self._points = [touch_.point]
-        if self.desk.options.on("band_auto"):
-            self.desk.options.set("band", band.tolerance)
-        self.desk.begin("threshold brush")
-        self._dab(touch_.point)
+        self._band, self._id = band, self.id_for(event)
+        self._points = [event.point]
+        if self.context.options.on("band_auto"):
+            self.context.options.set("band", band.tolerance)
+        self.context.begin("threshold brush")
+        self._dab(event.point)
 
-    def move(self, touch_: PointerEvent) -> None:
+    def move(self, event: PointerEvent) -> None:
         if self._points:
-            self._dab(touch_.point)
+            self._dab(event.point)
 
     def _dab(self, point: Point) -> None:
         """Continue the stroke to `point` in pieces: the bounding box of a long oblique segment is mostly empty."""
-        image, band = self.desk.image, self._band
+        image, band = self.context.image, self._band
         if image is None or band is None:
             return
         start = self._points[-1]
@@ -86,13 +83,13 @@ class ThresholdTool(Brush):
                 (start[0] + (point[0] - start[0]) * t, start[1] + (point[1] - start[1]) * t)
                 for t in (i / pieces, (i + 1) / pieces)
             )
-            self.desk.paint(select_band(image, a, b, self.radius, band), self._id)
+            self.context.paint_selection(select_band(image, a, b, self.radius, band), self._id)
         self._points.append(point)
 
-    def release(self, touch_: PointerEvent) -> None:
+    def finish(self, event: PointerEvent) -> None:
         if self._points:
             self._points, self._band = [], None
-            self.desk.commit()
+            self.context.commit()
 
     def cancel(self) -> None:
         super().cancel()
@@ -103,15 +100,15 @@ class ThresholdTool(Brush):
 
     @property
     def _tolerance(self) -> float | None:
-        return None if self.desk.options.on("band_auto") else self.desk.options["band"]
+        return None if self.context.options.on("band_auto") else self.context.options["band"]
 
     def hover(self, point: Point | None) -> None:
         super().hover(point)
-        image = self.desk.image
-        if image is None or point is None or not self.desk.holds(point):
+        image = self.context.image
+        if image is None or point is None or not self.context.contains(point):
             self._cancel_preview()
             return
-        radius, levels, tolerance, drawn = self.radius, self.desk.levels, self._tolerance, self._band
+        radius, levels, tolerance, drawn = self.radius, self.context.levels, self._tolerance, self._band
 
         def look() -> ThresholdPreview | None:
             band = drawn or tone_band_at(image, point, tolerance, levels=levels)
@@ -120,30 +117,30 @@ class ThresholdTool(Brush):
             taken = select_band(image, point, point, radius, band)
             return ThresholdPreview(band, taken, histogram(image, point, point, radius, band))
 
-        self.desk.work.preview(look, self._request_preview)
+        self.context.tasks.preview(look, self._request_preview)
 
     def _request_preview(self, glance: ThresholdPreview | None) -> None:
         self._tones = None if glance is None else glance.tones
         # During a stroke the mask itself shows the taken pixels.
         self.show(None if glance is None or self._points else glance.taken)
-        self.desk.redraw(self._panel())
+        self.redraw(self._panel())
 
     def _cancel_preview(self) -> None:
-        self.desk.work.cancel_preview()
+        self.context.tasks.cancel_preview()
         self.show(None)
         if self._tones is not None:
             self._tones = None
-            self.desk.redraw(self._panel())
+            self.redraw(self._panel())
 
     def _panel(self) -> QRectF:
-        return _PANEL.translated(self.desk.corner)
+        return _PANEL.translated(self.context.corner)
 
     def draw(self, painter: QPainter) -> None:
-        if self._ghost is not None:
-            self._ghost.draw(painter, self.desk)
+        if self._preview is not None:
+            self._preview.draw(painter, self.context)
         super().draw(painter)
         if self._tones is not None:
-            draw_histogram(painter, self._panel(), self._tones, self.desk.color)
+            draw_histogram(painter, self._panel(), self._tones, self.context.color)
 
 
 def draw_histogram(painter: QPainter, area: QRectF, tones: ToneHistogram, color: QColor) -> None:
