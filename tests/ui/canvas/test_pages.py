@@ -53,7 +53,7 @@ def test_pages_are_looked_at_and_the_labels_stay(stack):
     turn(stack, "next_page", 2)
     assert canvas.content.pixels.dtype == np.uint16
     turn(stack, "next_page", 3)
-    assert "another size" in plate(stack).text() and canvas.scene.labels is None
+    assert "different size" in plate(stack).text() and canvas.scene.labels is None
     before = session.mask.copy()
     canvas.choose_tool("brush")
     QTest.mouseClick(canvas, LEFT, pos=QPoint(canvas.width() // 2, canvas.height() // 2))

@@ -129,7 +129,7 @@ def test_two_fingers_move_and_pinch_and_tap(blank):
     gesture(canvas, Qt.NativeGestureType.PanNativeGesture, at, 0.0)
     assert (canvas.view.x - before.x, canvas.view.y - before.y) == (9, -4)
     gesture(canvas, Qt.NativeGestureType.SmartZoomNativeGesture, at, 0.0)
-    assert canvas.fitted
+    assert canvas.view_state.fitted
     gesture(canvas, Qt.NativeGestureType.SmartZoomNativeGesture, at, 0.0)
     assert canvas.view.scale == 1.0 and not blank.session.mask.any()
     fingers(canvas, at, QPoint(0, 0), phase=Qt.ScrollPhase.ScrollEnd)

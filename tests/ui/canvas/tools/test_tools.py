@@ -194,7 +194,7 @@ def test_the_crack_tracer_needs_only_the_ends_and_goes_on(hand):
     choose(hand, "crack")
     hand.click(*_on_line(5))
     QTest.mouseMove(hand.canvas, hand.pixel(*_on_line(60)))
-    hand.qtbot.waitUntil(lambda: len(hand.canvas.current._way) > 40, timeout=10_000)
+    hand.qtbot.waitUntil(lambda: len(hand.canvas.current._path) > 40, timeout=10_000)
     hand.click(*_on_line(60))
     settle(hand)
     half = hand.session.mask > 0

@@ -186,7 +186,7 @@ class SuggestionInteractor(QObject, Interactor):
     def reclass_by_digit(self, key: int, suggestion: Suggestion | None = None) -> bool:
         """Change the class of a suggestion to that of a digit key. Return False if there is no such class."""
         suggestion, id = suggestion or self.current, self._context.class_of_key(key)
-        if suggestion is None or id is None:
+        if suggestion is None or id is None or not self.in_sight:
             return False
         self.reclass(suggestion, id)
         return True

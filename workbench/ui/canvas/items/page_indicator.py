@@ -31,9 +31,9 @@ class PageIndicator(QObject, Interactor):
 
     def text(self) -> str:
         text = self.tr("Page {number} of {count}").format(number=self._pages.number + 1, count=self._pages.count)
-        return (
-            text if self._canvas.content.page_fits else text + self.tr(" (size differs; the labels belong to page 1)")
-        )
+        if not self._canvas.content.page_fits:
+            text = self.tr("{page} (different size, labels belong to page 1)").format(page=text)
+        return text
 
     @property
     def area(self) -> QRect | None:

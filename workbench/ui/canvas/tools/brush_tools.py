@@ -1,4 +1,4 @@
-"""Round brushes measured in image pixels: current class, eraser, "don't care" and explicit background."""
+"""Round brushes measured in image pixels: current class, eraser, ignored areas and explicit background."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from workbench.ui.canvas.interactor import PointerEvent
 from workbench.ui.canvas.tools.tool_base import Tool, bounds, outline, ring
 from workbench.ui.canvas.tools.tool_context import DONT_CARE_COLOR, ERASING, ToolContext
 
-CLOSE = 14.0  # closing distance: a stroke that ends this close to its start is closed, logical pixels
-QUICK = 4 << 20  # pixels: a larger encircled area is filled in a thread
+CLOSING_DISTANCE = 14.0  # closing distance: a stroke that ends this close to its start is closed, logical pixels
+SYNCHRONOUS = 4 << 20  # pixels: a larger encircled area is filled in a thread
 
 
 class Brush(Tool):
     """Brush of the current class. A stroke that returns to its start fills the enclosed area if "encircle" is on."""
 
     cursor = Qt.CursorShape.BlankCursor
-    what = "paint"
+    action = "paint"
 
     def __init__(self, context: ToolContext) -> None:
         super().__init__(context)
@@ -47,21 +47,21 @@ class Brush(Tool):
     def radius(self) -> float:
         return self.context.options.diameter / 2
 
-    def pressed(self, event: PointerEvent) -> float:
+    def pen_radius(self, event: PointerEvent) -> float:
         """Return the brush radius under the present pen pressure. The ring shows the full radius."""
         return max(self.radius * event.pressure, 0.5)
 
     def start(self, event: PointerEvent) -> None:
         self._id, self._length = self.id_for(event), 0.0
         self._points = [event.point]
-        self.context.begin("erase" if self._id == self.context.background_id else self.what)
-        self.context.editor.paint_segment(event.point, event.point, self.pressed(event), self._id)
+        self.context.begin("erase" if self._id == self.context.background_id else self.action)
+        self.context.editor.paint_segment(event.point, event.point, self.pen_radius(event), self._id)
 
     def move(self, event: PointerEvent) -> None:
         if not self._points:
             return
         closing = self._closing
-        self.context.editor.paint_segment(self._points[-1], event.point, self.pressed(event), self._id)
+        self.context.editor.paint_segment(self._points[-1], event.point, self.pen_radius(event), self._id)
         self._length += self.view.distance(self._points[-1], event.point)
         self._points.append(event.point)
         if closing or self._closing:
@@ -72,19 +72,19 @@ class Brush(Tool):
             return
         points, closing, area = self._points, self._closing, self._area()
         self._points = []
-        mask, id, what = self.context.mask, self._id, self.what
+        mask, id, action = self.context.mask, self._id, self.action
         if not closing or mask is None:
             self.context.commit()
             return
         shape = mask.shape
         (left, top), (right, bottom) = ([f(p[i] for p in points) for i in (0, 1)] for f in (min, max))
-        if (right - left) * (bottom - top) <= QUICK:
+        if (right - left) * (bottom - top) <= SYNCHRONOUS:
             self.context.paint_selection(encircle(points, shape), id)
             self.context.commit()
         else:
             self.context.commit()
             self.context.tasks.run(
-                lambda: encircle(points, shape), lambda found: self.context.paint_step(found, id, what)
+                lambda: encircle(points, shape), lambda selection: self.context.paint_step(selection, id, action)
             )
         self.redraw(area)
 
@@ -100,13 +100,13 @@ class Brush(Tool):
         """True if the stroke would be closed if it ended here."""
         if not self.context.options.on("encircle") or len(self._points) < 3:
             return False
-        reach = max(CLOSE, self.view.to_length(self.radius))
+        reach = max(CLOSING_DISTANCE, self.view.to_length(self.radius))
         return self._length > 4 * reach and self.view.distance(self._points[0], self._points[-1]) <= reach
 
     def hover(self, point: Point | None) -> None:
-        for spot in (self._ring, point):
-            if spot is not None:
-                self.redraw(self._ring_area(spot))
+        for center in (self._ring, point):
+            if center is not None:
+                self.redraw(self._ring_area(center))
         self._ring = point
 
     def _ring_area(self, point: Point) -> QRectF:
@@ -130,7 +130,7 @@ class Eraser(Brush):
     """Brush that resets pixels to the unpainted state."""
 
     needs_class = False
-    what = "erase"
+    action = "erase"
 
     @property
     def color(self) -> QColor:

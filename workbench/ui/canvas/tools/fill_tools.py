@@ -11,8 +11,8 @@ from workbench.ui.canvas.interactor import PointerEvent
 from workbench.ui.canvas.tools.tool_base import RegionChooser
 from workbench.ui.canvas.tools.tool_context import ERASING
 
-SEEN = 4 << 20  # pixels: a larger region is searched completely only on the click
-AT_ONCE = 1 << 18  # pixels: a region up to this size is filled synchronously
+PREVIEW_LIMIT = 4 << 20  # pixels: a larger region is searched completely only on a click
+SYNCHRONOUS = 1 << 18  # pixels: a region up to this size is filled synchronously
 
 
 class FillTool(RegionChooser):
@@ -20,26 +20,26 @@ class FillTool(RegionChooser):
 
     def find(self, point: Point) -> Callable[[], Selection]:
         mask = self.context.mask
-        return lambda: EMPTY if mask is None else region_at(mask, point, connectivity=4, limit=SEEN)
+        return lambda: EMPTY if mask is None else region_at(mask, point, connectivity=4, limit=PREVIEW_LIMIT)
 
     def start(self, event: PointerEvent) -> None:
         mask, id = self.context.mask, self.id_for(event)
         self.cancel()
         if mask is None or not self.context.contains(event.point):
             return
-        found = region_at(mask, event.point, connectivity=4, limit=AT_ONCE)
-        if found.cut:
+        region = region_at(mask, event.point, connectivity=4, limit=SYNCHRONOUS)
+        if region.cut:
             self.context.tasks.run(
-                lambda: region_at(mask, event.point, connectivity=4), lambda full: self._lay(full, id)
+                lambda: region_at(mask, event.point, connectivity=4), lambda region: self._paint(region, id)
             )
         else:
-            self._lay(found, id)
+            self._paint(region, id)
 
-    def _lay(self, found: Selection, id: int) -> None:
-        if found.cut:
+    def _paint(self, region: Selection, id: int) -> None:
+        if region.cut:
             self.context.refuse("too large")
         else:
-            self.context.paint_step(found, id, "fill")
+            self.context.paint_step(region, id, "fill")
 
 
 class FillHolesTool(RegionChooser):
@@ -57,7 +57,7 @@ class FillHolesTool(RegionChooser):
         mask = self.context.mask
         if mask is None or self._id_at(point) is None:
             return lambda: EMPTY
-        return lambda: fill_holes(region_at(mask, point, limit=SEEN))
+        return lambda: fill_holes(region_at(mask, point, limit=PREVIEW_LIMIT))
 
     def show(self, selection: Selection | None, color=None) -> None:
         id = None
@@ -72,12 +72,12 @@ class FillHolesTool(RegionChooser):
         if mask is None or id is None:
             self.context.refuse("no region")
             return
-        into = self.context.background_id if event.erase else id
+        target = self.context.background_id if event.erase else id
 
-        def fill(found: Selection) -> None:
-            if found.cut:
+        def fill(region: Selection) -> None:
+            if region.cut:
                 self.context.refuse("too large")
             else:
-                self.context.paint_step(found, into, "fill holes")
+                self.context.paint_step(region, target, "fill holes")
 
         self.context.tasks.run(lambda: fill_holes(region_at(mask, event.point)), fill)

@@ -1,4 +1,4 @@
-"""Smart edge: an outline that snaps to image edges between clicks (intelligent scissors)."""
+"""Magnetic lasso: an outline that snaps to image edges between clicks (intelligent scissors)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SNAP = 9.0  # logical pixels around the first point in which a click closes the 
 class ScissorsTool(Tool):
     """Tool whose clicks set points. Backspace removes the last point; Enter, a double click or the first point closes.
 
-    All paths are searched in one thread, in order. The tool holds the paths found so far.
+    All paths are searched in one thread, in order. The tool holds the paths computed so far.
     """
 
     closes = True
@@ -25,7 +25,7 @@ class ScissorsTool(Tool):
         super().__init__(context)
         self._scissors: IntelligentScissors | None = None
         self._anchors: list[Point] = []
-        self._legs: list[list[Point]] = []
+        self._paths: list[list[Point]] = []
         self._wire: list[Point] = []
         self._id = 0
 
@@ -50,12 +50,12 @@ class ScissorsTool(Tool):
         self._anchors.append(point)
         self.context.tasks.cancel_preview()
         self._set_wire([])
-        self.context.tasks.run(lambda: scissors.anchor(point), lambda leg: self._anchored(scissors, leg))
+        self.context.tasks.run(lambda: scissors.anchor(point), lambda path: self._add_path(scissors, path))
         self._redraw()
 
-    def _anchored(self, scissors: IntelligentScissors, leg: list[Point]) -> None:
+    def _add_path(self, scissors: IntelligentScissors, path: list[Point]) -> None:
         if scissors is self._scissors:
-            self._legs.append(leg)
+            self._paths.append(path)
             self._redraw()
 
     def hover(self, point: Point | None) -> None:
@@ -80,12 +80,12 @@ class ScissorsTool(Tool):
         if self.wants(key) and key in ENDING:
             self.close()
         elif self.wants(key) and key == Qt.Key.Key_Backspace:
-            self._back()
+            self._remove_last()
         else:
             return super().handle_key(key)
         return True
 
-    def _back(self) -> None:
+    def _remove_last(self) -> None:
         scissors = self._scissors
         assert scissors is not None
         if len(self._anchors) == 1:
@@ -95,45 +95,45 @@ class ScissorsTool(Tool):
         self.context.tasks.cancel_preview()
         self._set_wire([])
 
-        def less(_: None) -> None:
+        def remove(_: None) -> None:
             if scissors is self._scissors:
                 self._redraw()
-                self._legs.pop()
+                self._paths.pop()
 
-        self.context.tasks.run(scissors.back, less)
+        self.context.tasks.run(scissors.back, remove)
 
     def close(self) -> None:
         """Paint the enclosed area once the outline has reached its start."""
         scissors, count, id = self._scissors, len(self._anchors), self._id
         self.cancel()
         if scissors is not None and count > 1:
-            self.context.tasks.run(scissors.closed, lambda found: self._lay(found, id))
+            self.context.tasks.run(scissors.closed, lambda selection: self._paint(selection, id))
 
-    def _lay(self, found: Selection, id: int) -> None:
-        if found is EMPTY or found.empty:
+    def _paint(self, selection: Selection, id: int) -> None:
+        if selection is EMPTY or selection.empty:
             self.context.refuse("nothing here")
         else:
-            self.context.paint_step(found, id, "smart edge")
+            self.context.paint_step(selection, id, "smart edge")
 
     def cancel(self) -> None:
         self.context.tasks.cancel_preview()
         self._redraw()
         self._scissors = None
-        self._anchors, self._legs, self._wire = [], [], []
+        self._anchors, self._paths, self._wire = [], [], []
 
     def _redraw(self) -> None:
         if self._anchors:
             self.redraw(self._area())
 
     def _area(self) -> QRectF:
-        points = [*self._anchors, *self._wire, *(point for leg in self._legs for point in leg)]
+        points = [*self._anchors, *self._wire, *(point for path in self._paths for point in path)]
         return bounds((self.view.to_widget(p) for p in points), 8)
 
     def draw(self, painter: QPainter) -> None:
         if not self._anchors:
             return
         color = ERASING if self._id == self.context.background_id else self.context.color
-        path = [point for leg in self._legs for point in leg] + self._wire
+        path = [point for path in self._paths for point in path] + self._wire
         shape = QPolygonF([self.view.to_widget(p) for p in path])
         outline(painter, shape, color, fill=True)
         painter.setPen(QPen(QColor(0, 0, 0, 190), 1.2))

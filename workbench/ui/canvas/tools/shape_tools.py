@@ -1,4 +1,4 @@
-"""Tools that drag an outline: rectangle of whole pixels, inscribed ellipse, lasso, and box cut."""
+"""Tools that drag an outline: rectangle of whole pixels, inscribed ellipse, lasso, and box segmentation."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class EllipseTool(RectangleTool):
         if mask is not None:
             shape = mask.shape
             self.context.tasks.run(
-                lambda: ellipse(box, shape), lambda found: self.context.paint_step(found, id, "ellipse")
+                lambda: ellipse(box, shape), lambda selection: self.context.paint_step(selection, id, "ellipse")
             )
 
     def shape(self) -> QPolygonF:
@@ -110,46 +110,46 @@ class BoxSegmentationTool(RectangleTool):
 
     def __init__(self, context: ToolContext) -> None:
         super().__init__(context)
-        self._cutting: Rect | None = None
+        self._pending: Rect | None = None
 
     @property
     def showing(self) -> bool:
-        return self.busy or self._cutting is not None
+        return self.busy or self._pending is not None
 
     def apply(self, box: Rect) -> None:
         image, id, levels = self.context.image, self._id, self.context.levels
-        self._cutting = box
-        self.redraw(self._waiting())
+        self._pending = box
+        self.redraw(self._pending_area())
 
-        def cut(found: Selection) -> None:
-            self._forget()
-            if found.cut:
+        def paint(selection: Selection) -> None:
+            self._clear_pending()
+            if selection.cut:
                 self.context.refuse("too large")
-            elif found.empty:
+            elif selection.empty:
                 self.context.refuse("nothing in the box")
             else:
-                self.context.paint_step(found, id, "box cut")
+                self.context.paint_step(selection, id, "box cut")
 
-        self.context.tasks.run(lambda: box_cut(image, box, levels=levels), cut)
+        self.context.tasks.run(lambda: box_cut(image, box, levels=levels), paint)
 
     def cancel(self) -> None:
         super().cancel()
-        self._forget()
+        self._clear_pending()
 
-    def _forget(self) -> None:
-        if self._cutting is not None:
-            area = self._waiting()
-            self._cutting = None
+    def _clear_pending(self) -> None:
+        if self._pending is not None:
+            area = self._pending_area()
+            self._pending = None
             self.redraw(area)
 
-    def _waiting(self) -> QRectF:
-        assert self._cutting is not None
-        return box_area(self.view, self._cutting).adjusted(-4, -4, 4, 4)
+    def _pending_area(self) -> QRectF:
+        assert self._pending is not None
+        return box_area(self.view, self._pending).adjusted(-4, -4, 4, 4)
 
     def draw(self, painter: QPainter) -> None:
         super().draw(painter)
-        if self._cutting is not None:
-            outline(painter, QPolygonF(box_area(self.view, self._cutting)), self.color, closed=True)
+        if self._pending is not None:
+            outline(painter, QPolygonF(box_area(self.view, self._pending)), self.color, closed=True)
 
 
 class LassoTool(Tool):
@@ -183,7 +183,7 @@ class LassoTool(Tool):
             points = [*points, event.point] if points[-1] != event.point else points
             shape = mask.shape
             self.context.tasks.run(
-                lambda: encircle(points, shape), lambda found: self.context.paint_step(found, id, "lasso")
+                lambda: encircle(points, shape), lambda selection: self.context.paint_step(selection, id, "lasso")
             )
 
     def cancel(self) -> None:
