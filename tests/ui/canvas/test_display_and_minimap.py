@@ -262,7 +262,7 @@ def test_the_warning_of_a_region_too_small_to_see_does_not_depend_on_the_name_of
     hand.session.editor.paint_segment((60, 30), (62, 30), 1, 2)
     QTest.mouseMove(hand.canvas, hand.pixel(60.5, 31.5))
     QTest.mouseMove(hand.canvas, hand.pixel(60.5, 30.5))
-    hand.qtbot.waitUntil(lambda: "from 40 px²" in status.region.text(), timeout=5000)
+    hand.qtbot.waitUntil(lambda: "40 px²" in status.region.text(), timeout=5000)
 
 
 def test_how_small_a_model_sees():

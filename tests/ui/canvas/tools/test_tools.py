@@ -169,7 +169,7 @@ def test_the_box_cut_takes_what_stands_out(hand):
     assert overlap(painted(hand) > 0, DISC) > 0.75
     hand.drag((3, 3), (12, 12))
     settle(hand)
-    assert any("stands out" in text for text in hand.window.messages.texts)
+    assert any("in this box" in text for text in hand.window.messages.texts)
 
 
 def test_the_smart_edge_follows_the_outline(hand):
@@ -366,7 +366,7 @@ class TestRegion:
         stage.drag((50.5, 50.5), (70.5, 50.5))
         stage.key(K.Key_Delete)
         assert np.array_equal(painted(stage), before)
-        assert any("protected" in text for text in stage.window.messages.texts)
+        assert any("locked" in text for text in stage.window.messages.texts)
 
     def test_kept_classes_are_spared_by_what_arrives(self, stage):
         stage.session.editor.set_keep_other(True)

@@ -99,7 +99,7 @@ class SuggestionInteractor(QObject, Interactor):
 
     def at(self, point: Point) -> Suggestion | None:
         """Return the suggestion at a point of the image, or the nearest within a small radius."""
-        return self.layer.near(point, REACH / self._view.to_length(1))
+        return self.layer.nearest(point, REACH / self._view.to_length(1))
 
     def hover(self, point: Point | None) -> None:
         if self.aimed is None:  # the highlight stays while Space may still be a tap

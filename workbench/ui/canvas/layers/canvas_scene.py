@@ -249,8 +249,8 @@ class CanvasScene(QObject):
         if self.image is None:
             return []
         images: list[QImage | None] = [self.image.image(view, part, self.display)]
-        if self.image.wanted and self._reading is None:
-            QTimer.singleShot(0, self, self._read)  # after all parts of this frame have filled `wanted`
+        if self.image.missing and self._reading is None:
+            QTimer.singleShot(0, self, self._read)  # after all parts of this frame have filled `missing`
         if not self.overlays_hidden:
             if self.heat is not None and self.heat_style.visible:
                 images.append(self.heat.image(view, part, self.heat_style.opacity))
@@ -267,14 +267,14 @@ class CanvasScene(QObject):
         coarse = self.labels is not None and not self.labels.pyramid.ready
         if self._reading is not None or self._next_predictions is not None or coarse:
             return True
-        return self.image is not None and bool(self.image.wanted)
+        return self.image is not None and bool(self.image.missing)
 
     def _read(self) -> None:
         """Decode visible parts of a very large image in a thread; its overview is shown meanwhile."""
         layer = self.image
-        if self._reading is not None or layer is None or not layer.wanted:
+        if self._reading is not None or layer is None or not layer.missing:
             return
-        requests, layer.wanted = layer.wanted, set()
+        requests, layer.missing = layer.missing, set()
         self._reading = layer, requests
 
         def work() -> None:
@@ -289,5 +289,5 @@ class CanvasScene(QObject):
             return
         (layer, requests), self._reading = self._reading, None
         if layer is self.image:
-            layer.has_read(requests)
+            layer.mark_read(requests)
             self.invalidated.emit(None)

@@ -68,7 +68,7 @@ TOOLS: dict[str, ToolSpec] = {
         ToolSpec(
             "background",
             BackgroundBrush,
-            QT_TRANSLATE_NOOP("tools", "&Background brush"),
+            QT_TRANSLATE_NOOP("tools", "Back&ground brush"),
             "Shift+E",
             QT_TRANSLATE_NOOP("tools", "Background brush: mark areas without defects"),
             QT_TRANSLATE_NOOP("tools", "Marks areas without defects"),
