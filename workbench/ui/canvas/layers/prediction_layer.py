@@ -20,9 +20,8 @@ MODES: tuple[Mode, ...] = ("outline", "filled", "heat", "doubt")
 Maps = Callable[[str], "np.ndarray | None"]  # "heat" or "doubt" to uint8 (H, W)
 
 _UNCERTAINTY = "#38d6ff"
-_SYNCHRONOUS = (
-    1 << 19
-)  # pixels: a smaller mask is prepared synchronously; a run in progress sends one every few seconds
+# Pixels: a smaller mask is prepared synchronously; a run in progress sends a mask every few seconds.
+_SYNCHRONOUS = 1 << 19
 
 
 class PredictionStyle:

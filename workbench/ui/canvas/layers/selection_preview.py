@@ -22,7 +22,9 @@ class SelectionPreview:
         self.selection = selection
         tint, line = QColor(color), QColor(color).lighter(115)
         tint.setAlpha(84)
-        self._inks = np.array([_premultiplied(ink) for ink in (QColor(0, 0, 0, 0), tint, line, QColor(0, 0, 0, 190))])
+        self._colors = np.array(
+            [_premultiplied(color) for color in (QColor(0, 0, 0, 0), tint, line, QColor(0, 0, 0, 190))]
+        )
         self._drawn: tuple[Viewport, Rect, np.ndarray] | None = None
 
     def area(self, view: ViewState) -> QRectF:
@@ -51,28 +53,28 @@ class SelectionPreview:
         if not shape.size:
             return np.zeros(shape.shape, np.uint32)
         cross = cv2.getStructuringElement(cv2.MORPH_RECT, (3, 3))
-        wide = cv2.dilate(shape, cross, borderType=cv2.BORDER_CONSTANT, borderValue=0)
-        narrow = cv2.erode(shape, cross, borderType=cv2.BORDER_CONSTANT, borderValue=0)
+        dilated = cv2.dilate(shape, cross, borderType=cv2.BORDER_CONSTANT, borderValue=0)
+        eroded = cv2.erode(shape, cross, borderType=cv2.BORDER_CONSTANT, borderValue=0)
         # 0 outside, 1 inside, 2 the line just inside the outline, 3 the dark line around it.
-        return self._inks[np.where(shape > 0, 2 - narrow, 3 * wide)]
+        return self._colors[np.where(shape > 0, 2 - eroded, 3 * dilated)]
 
 
 def shape_of(selection: Selection, view: Viewport, rect: Rect) -> np.ndarray:
     """Return the device pixels that show selected pixels, bool (rect.height, rect.width). No selected pixel is lost."""
-    here, inside = selection.rect, selection.inside
+    box, inside = selection.rect, selection.inside
     center = 0.5 if view.scale >= 1 else 0.0
     rows, columns = (
         np.floor((np.arange(start, start + length + 1) + center - origin) / view.scale).astype(np.int64) - first
         for start, length, origin, first in (
-            (rect.y, rect.height, view.y, here.y),
-            (rect.x, rect.width, view.x, here.x),
+            (rect.y, rect.height, view.y, box.y),
+            (rect.x, rect.width, view.x, box.x),
         )
     )
-    top, bottom = np.clip(rows[:-1], 0, here.height), np.clip(_after(rows), 0, here.height)
-    left, right = np.clip(columns[:-1], 0, here.width), np.clip(_after(columns), 0, here.width)
+    top, bottom = np.clip(rows[:-1], 0, box.height), np.clip(_after(rows), 0, box.height)
+    left, right = np.clip(columns[:-1], 0, box.width), np.clip(_after(columns), 0, box.width)
     if view.scale >= 1:
         on = (bottom > top)[:, None] & (right > left)[None, :]
-        return on & inside[np.minimum(top, here.height - 1)[:, None], np.minimum(left, here.width - 1)[None, :]]
+        return on & inside[np.minimum(top, box.height - 1)[:, None], np.minimum(left, box.width - 1)[None, :]]
     y0, x0 = int(top[0]) if top.size else 0, int(left[0]) if left.size else 0
     part = inside[y0 : int(bottom[-1]) if bottom.size else 0, x0 : int(right[-1]) if right.size else 0]
     if not part.size:

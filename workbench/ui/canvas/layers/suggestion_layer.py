@@ -88,25 +88,25 @@ class SuggestionLayer:
             self._scale, self._drawn = view.scale, drawn if scale == view.scale else {}
         if not self.visible or not self._suggestions:
             return None
-        here = Rect(part.x - view.x, part.y - view.y, part.width, part.height)
+        box = Rect(part.x - view.x, part.y - view.y, part.width, part.height)
         left, top, right, bottom = self._boxes.T * view.scale
-        hits = (left < here.x + here.width + 1) & (right > here.x - 1)
-        hits &= (top < here.y + here.height + 1) & (bottom > here.y - 1)
+        hits = (left < box.x + box.width + 1) & (right > box.x - 1)
+        hits &= (top < box.y + box.height + 1) & (bottom > box.y - 1)
         numbers = [n for n in np.flatnonzero(hits).tolist() if self._suggestions[n].class_id in self._palettes]
         self._draw([number for number in numbers if number not in self._drawn])
         pixels: np.ndarray | None = None
         for number in numbers:
-            rect, codes = self._drawn.get(number) or self._part(number, here)
-            common = rect.common(here)
+            rect, codes = self._drawn.get(number) or self._part(number, box)
+            common = rect.common(box)
             if not common.empty:
-                pixels = np.zeros((here.height, here.width), np.int32) if pixels is None else pixels
+                pixels = np.zeros((box.height, box.width), np.int32) if pixels is None else pixels
                 part_codes = codes[_within(common, rect)]
                 palette = self._palettes[self._suggestions[number].class_id]
-                cv2.copyTo(cv2.LUT(part_codes, palette), part_codes, pixels[_within(common, here)])
+                cv2.copyTo(cv2.LUT(part_codes, palette), part_codes, pixels[_within(common, box)])
         if pixels is None:
             return None
         kind = QImage.Format.Format_ARGB32_Premultiplied
-        return QImage(pixels.data, here.width, here.height, pixels.strides[0], kind)
+        return QImage(pixels.data, box.width, box.height, pixels.strides[0], kind)
 
     def _clear_cache(self) -> None:
         self._drawn, self._previous = {}, (0.0, {})
@@ -121,16 +121,16 @@ class SuggestionLayer:
             codes = codes_of([self._suggestions[n].selection for n in batch], areas, self._scale, self._ratio)
             self._drawn.update(zip(batch, zip(areas, codes, strict=True), strict=True))
 
-    def _part(self, number: int, here: Rect) -> tuple[Rect, np.ndarray]:
-        """Draw the part of a large region at `here`."""
-        rect = self._device(number).common(here)
+    def _part(self, number: int, box: Rect) -> tuple[Rect, np.ndarray]:
+        """Draw the part of a large region at `box`."""
+        rect = self._device(number).common(box)
         return rect, codes_of([self._suggestions[number].selection], [rect], self._scale, self._ratio)[0]
 
     def _device(self, number: int) -> Rect:
         """Return the bounding rectangle in device pixels from the image corner."""
-        box, scale = self._suggestions[number].selection.rect, self._scale
-        x, y = math.floor(box.x * scale), math.floor(box.y * scale)
-        return Rect(x, y, math.ceil((box.x + box.width) * scale) - x, math.ceil((box.y + box.height) * scale) - y)
+        rect, scale = self._suggestions[number].selection.rect, self._scale
+        x, y = math.floor(rect.x * scale), math.floor(rect.y * scale)
+        return Rect(x, y, math.ceil((rect.x + rect.width) * scale) - x, math.ceil((rect.y + rect.height) * scale) - y)
 
 
 def _palette(color: str) -> np.ndarray:
@@ -209,19 +209,19 @@ class _OutlineLayout:
 
     def draw(self, selection: Selection, rect: Rect, out: np.ndarray) -> None:
         """Write 1 into `out`, zeros of the size of `rect`, where the region is."""
-        here, inside = selection.rect, selection.inside
-        rows = self._rows[rect.y - self._y : rect.y - self._y + rect.height] - here.y
-        columns = self._columns[rect.x - self._x : rect.x - self._x + rect.width] - here.x
+        box, inside = selection.rect, selection.inside
+        rows = self._rows[rect.y - self._y : rect.y - self._y + rect.height] - box.y
+        columns = self._columns[rect.x - self._x : rect.x - self._x + rect.width] - box.x
         if self._scale >= 1:
-            top, bottom = rows.searchsorted((0, here.height))
-            left, right = columns.searchsorted((0, here.width))
+            top, bottom = rows.searchsorted((0, box.height))
+            left, right = columns.searchsorted((0, box.width))
             part = inside.take(rows[top:bottom], axis=0).take(columns[left:right], axis=1)
             out[top:bottom, left:right] = part
         elif inside.size > _SCATTERED:
             out[:] = shape_of(selection, Viewport(1, 1, scale=self._scale), rect)
         else:
-            y = rows.searchsorted(np.arange(here.height), "right") - 1
-            x = columns.searchsorted(np.arange(here.width), "right") - 1
+            y = rows.searchsorted(np.arange(box.height), "right") - 1
+            x = columns.searchsorted(np.arange(box.width), "right") - 1
             cells = y[:, None] * rect.width + x
             flat = np.zeros(rect.width * rect.height, np.uint8)
             flat[cells[inside]] = 1

@@ -148,7 +148,7 @@ def ring(painter: QPainter, center: QPointF, radius: float, color: QColor, *, ma
     """Draw a circle of the given radius, with "+" or "-" in its center if there is room."""
     ratio = painter.device().devicePixelRatioF()
     if radius * ratio > _SPRITE:
-        _draw_great_ring(painter, center, radius, color, mark)
+        _draw_large_ring(painter, center, radius, color, mark)
         return
     # A smooth circle is slow to draw and differs between positions only by a fraction of a pixel, so it is cached.
     steps = _STEPS if radius * ratio < _SMALL else 1
@@ -175,23 +175,23 @@ def _ring_sprite(radius: float, color: str, mark: str, phase: tuple[float, float
 def _draw_ring(painter: QPainter, center: QPointF, radius: float, color: str, mark: str) -> None:
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    for ink, width in _inks(QColor(color)):
-        painter.setPen(QPen(ink, width))
+    for line_color, width in _line_colors(QColor(color)):
+        painter.setPen(QPen(line_color, width))
         painter.drawEllipse(center, max(radius, 1.5), max(radius, 1.5))
         if radius > 9:
             _draw_mark(painter, center, mark)
 
 
-def _draw_great_ring(painter: QPainter, center: QPointF, radius: float, color: QColor, mark: str) -> None:
+def _draw_large_ring(painter: QPainter, center: QPointF, radius: float, color: QColor, mark: str) -> None:
     """Draw the ring with the thinnest lines: Qt draws those directly but fills wider ones in threads and blocks."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     step = 1 / painter.device().devicePixelRatioF()
-    for ink, offset in ((DARK, -step), (DARK, step), (color, 0.0)):
-        painter.setPen(QPen(ink, 0))
+    for line_color, offset in ((DARK, -step), (DARK, step), (color, 0.0)):
+        painter.setPen(QPen(line_color, 0))
         painter.drawEllipse(center, radius + offset, radius + offset)
-    for ink, width in _inks(color):
-        painter.setPen(QPen(ink, width))
+    for line_color, width in _line_colors(color):
+        painter.setPen(QPen(line_color, width))
         _draw_mark(painter, center, mark)
 
 
@@ -202,7 +202,7 @@ def _draw_mark(painter: QPainter, center: QPointF, mark: str) -> None:
         painter.drawLine(center - QPointF(0, 3), center + QPointF(0, 3))
 
 
-def _inks(color: QColor) -> tuple[tuple[QColor, float], ...]:
+def _line_colors(color: QColor) -> tuple[tuple[QColor, float], ...]:
     """Return colors and widths of a light line on a dark one, bottom first."""
     return (DARK, 3.0), (color, 1.4)
 
@@ -217,8 +217,8 @@ def outline(painter: QPainter, shape: QPolygonF, color: QColor, *, fill: bool = 
         painter.setBrush(inside)
         painter.drawPolygon(shape)
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    for ink, width in _inks(color):
-        pen = QPen(ink, width)
+    for line_color, width in _line_colors(color):
+        pen = QPen(line_color, width)
         pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)  # a miter join would reach far beyond the redrawn area
         painter.setPen(pen)
         (painter.drawPolygon if closed else painter.drawPolyline)(shape)

@@ -1,4 +1,4 @@
-"""The sampled view: partial repaints are exact, nothing thin is lost, the cost follows the stroke."""
+"""Scene and renderer of the canvas: partial repaints are exact, thin regions stay visible, costs follow the stroke."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RED = {1: "#ff0000", 2: "#00ff00"}
 
 
 def on_screen(view: Canvas) -> np.ndarray:
-    """What stands in the window's backing store, uint8 (H, W, 3)."""
+    """Pixels on the screen, uint8 (H, W, 3)."""
     image = view.screen().grabWindow(view.winId()).toImage().convertToFormat(QImage.Format.Format_RGB888)
     pixels = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), image.bytesPerLine())
     return pixels[:, : image.width() * 3].reshape(image.height(), image.width(), 3).copy()
@@ -47,10 +47,10 @@ def textured(height: int, width: int, dtype=np.uint8) -> np.ndarray:
 @pytest.mark.parametrize("zoom", ZOOMS)
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
 def test_partial_repaints_equal_a_full_one(view, qtbot, zoom, dtype):
-    """Strokes repaint their rectangles only, a pan scrolls; afterwards not one pixel differs from a fresh window."""
-    picture = textured(501, 703, dtype)
-    mask = np.zeros(picture.shape, np.uint8)
-    view.scene.show_image(picture)
+    """After strokes (partial repaints) and pans (scrolling), no pixel differs from a full repaint."""
+    image = textured(501, 703, dtype)
+    mask = np.zeros(image.shape, np.uint8)
+    view.scene.show_image(image)
     view.scene.show_labels(mask)
     view.scene.set_colors(RED)
     view.set_view(view.view.at_scale(zoom))
@@ -72,27 +72,27 @@ def test_partial_repaints_equal_a_full_one(view, qtbot, zoom, dtype):
 
 
 def test_each_device_pixel_shows_its_own_source_pixel(view, qtbot):
-    """Above 100 %: nearest, at whole device pixels, wherever the picture lies."""
-    picture = textured(40, 60)
-    view.scene.show_image(picture)
+    """Above 100% each device pixel shows its nearest source pixel at any image position."""
+    image = textured(40, 60)
+    view.scene.show_image(image)
     view.set_view(Viewport(400, 300, 60, 40, scale=3.7, x=31, y=17))
     qtbot.wait(10)
     shown = on_screen(view)[:, :, 0]
     for y, x in ((17, 31), (60, 100), (150, 240), (17 + 147, 31 + 221)):
-        source = picture[int((y + 0.5 - 17) / 3.7), int((x + 0.5 - 31) / 3.7)]
+        source = image[int((y + 0.5 - 17) / 3.7), int((x + 0.5 - 31) / 3.7)]
         assert shown[y, x] == source
 
 
 @pytest.mark.parametrize("scale", [0.9, 0.37, 0.11, 0.06])
 def test_every_single_pixel_is_visible_when_zoomed_out(view, qtbot, scale):
-    """One painted pixel among thousands must not vanish: each of 150 is looked up where it has to be."""
-    picture = np.full((2011, 3007), 128, np.uint8)
-    mask = np.zeros(picture.shape, np.uint8)
+    """Each of 150 single painted pixels is visible at its position."""
+    image = np.full((2011, 3007), 128, np.uint8)
+    mask = np.zeros(image.shape, np.uint8)
     rng = np.random.default_rng(1)
     spots = np.column_stack((rng.integers(0, 3007, 150), rng.integers(0, 2011, 150)))
     spots = np.vstack((spots, [[0, 0], [3006, 2010], [3006, 0], [0, 2010]]))
     mask[spots[:, 1], spots[:, 0]] = 1
-    view.scene.show_image(picture)
+    view.scene.show_image(image)
     view.scene.show_labels(mask)
     view.scene.set_colors(RED)
     assert view.scene.reading, "the levels of a large mask are made in a thread"
@@ -107,7 +107,7 @@ def test_every_single_pixel_is_visible_when_zoomed_out(view, qtbot, scale):
         assert image is not None, (x, y)
 
 
-def test_fit_shows_the_whole_picture_with_every_defect(view, qtbot):
+def test_fit_shows_every_defect(view, qtbot):
     mask = np.zeros((1500, 2000), np.uint8)
     places = [(x, y) for x in range(50, 2000, 100) for y in range(50, 1500, 100)]
     for x, y in places:
@@ -123,7 +123,7 @@ def test_fit_shows_the_whole_picture_with_every_defect(view, qtbot):
     assert count - 1 == len(places)
 
 
-def test_dont_care_does_not_hide_a_defect_when_zoomed_out(view, qtbot):
+def test_ignored_pixels_do_not_hide_a_defect_when_zoomed_out(view, qtbot):
     mask = np.full((1024, 1024), 255, np.uint8)
     mask[500:524] = 254
     mask[512, 512] = 1
@@ -133,7 +133,7 @@ def test_dont_care_does_not_hide_a_defect_when_zoomed_out(view, qtbot):
     assert np.array_equal(IDS[RANKS], np.arange(256))
 
 
-def test_a_pyramid_kept_up_to_date_equals_a_new_one():
+def test_updated_pyramid_equals_a_new_one():
     rng = np.random.default_rng(2)
     mask = np.zeros((777, 1033), np.uint8)
     pyramid = MaskPyramid(mask)
@@ -144,7 +144,7 @@ def test_a_pyramid_kept_up_to_date_equals_a_new_one():
         assert np.array_equal(kept, fresh)
 
 
-def test_a_stroke_costs_what_it_covers_and_not_what_the_picture_measures():
+def test_cost_of_a_stroke_does_not_depend_on_the_image_size():
     """Bytes written per stroke grow by the number of levels only."""
     touched = []
     for size in (512, 8192):
@@ -166,37 +166,37 @@ def test_zooming_keeps_the_point_under_the_pointer(view):
         assert isinstance(view.view.x, int) and isinstance(view.view.y, int)
 
 
-def test_sixteen_bit_is_windowed_for_the_eye_only(view, qtbot):
-    picture = np.linspace(1000, 3000, 200 * 100).reshape(100, 200).astype(np.uint16)
-    copy = picture.copy()
-    view.scene.show_image(picture)
+def test_display_window_does_not_change_16_bit_values(view, qtbot):
+    image = np.linspace(1000, 3000, 200 * 100).reshape(100, 200).astype(np.uint16)
+    copy = image.copy()
+    view.scene.show_image(image)
     view.actual_size()
     view.scene.set_display(Display(1500, 2500, 1.0))
     qtbot.wait(10)
     shown = on_screen(view)[:, :, 0]
     x, y = view.view.x, view.view.y
     assert shown[y, x] == 0 and shown[y + 99, x + 199] == 255
-    expected = round((float(picture[50, 100]) - 1500) / 1000 * 255)
+    expected = round((float(image[50, 100]) - 1500) / 1000 * 255)
     assert abs(int(shown[y + 50, x + 100]) - expected) <= 1
     view.scene.set_display(Display(1500, 2500, 2.0))
     qtbot.wait(10)
     assert on_screen(view)[y + 30, x + 100, 0] > shown[y + 30, x + 100]
-    assert np.array_equal(picture, copy)
+    assert np.array_equal(image, copy)
 
 
-def test_float_pictures_with_holes_are_shown(view):
-    picture = np.random.default_rng(0).normal(0, 1e-3, (64, 64)).astype(np.float32)
-    picture[3, 4], picture[5, 6] = np.nan, np.inf
-    display = automatic(picture)
+def test_float_images_with_nan_are_shown(view):
+    image = np.random.default_rng(0).normal(0, 1e-3, (64, 64)).astype(np.float32)
+    image[3, 4], image[5, 6] = np.nan, np.inf
+    display = automatic(image)
     assert -0.01 < display.low < display.high < 0.01
-    assert display.apply(picture).dtype == np.uint8
+    assert display.apply(image).dtype == np.uint8
     assert automatic(np.full((4, 4), np.nan, np.float32)).high > automatic(np.full((4, 4), np.nan, np.float32)).low
 
 
-def test_color_pictures_keep_their_channels(view, qtbot):
-    picture = np.zeros((60, 80, 3), np.uint8)
-    picture[:, :, 0], picture[:, :, 2] = 200, 50
-    view.scene.show_image(picture)
+def test_color_images_keep_their_channels(view, qtbot):
+    image = np.zeros((60, 80, 3), np.uint8)
+    image[:, :, 0], image[:, :, 2] = 200, 50
+    view.scene.show_image(image)
     for scale in (2.0, 0.5):
         view.set_view(view.view.at_scale(scale))
         qtbot.wait(10)
@@ -205,10 +205,10 @@ def test_color_pictures_keep_their_channels(view, qtbot):
 
 
 def test_halvings_are_area_averages():
-    picture = np.arange(301 * 203, dtype=np.uint16).reshape(203, 301)
-    levels = halvings(picture)
+    image = np.arange(301 * 203, dtype=np.uint16).reshape(203, 301)
+    levels = halvings(image)
     assert [level.shape for level in levels[:3]] == [(203, 301), (102, 151), (51, 76)]
-    assert levels[1][10, 20] == round(picture[20:22, 40:42].mean())
+    assert levels[1][10, 20] == round(image[20:22, 40:42].mean())
 
 
 def test_hidden_overlays_and_hidden_classes_are_not_drawn(view, qtbot):
@@ -249,8 +249,8 @@ def test_predictions_are_outlines_until_they_are_filled(view, qtbot):
     assert view.rect().contains(QPoint(x + 50, y + 50))
 
 
-def test_a_large_prediction_takes_the_place_of_the_one_before_when_it_is_ready(view, qtbot):
-    """Levels and maps are made in a thread, and on the screen is what would be if they had been made at once."""
+def test_large_prediction_replaces_the_previous_one_when_ready(view, qtbot):
+    """Levels and maps prepared in a thread equal those prepared synchronously."""
     small, large = np.zeros((1000, 1200), np.uint8), np.zeros((1000, 1200), np.uint8)
     small[10, 10], large[700:703, ::40], large[300:600, 200:900] = 1, 1, 2
     asked = []
@@ -284,16 +284,16 @@ def test_a_large_prediction_takes_the_place_of_the_one_before_when_it_is_ready(v
     assert view.scene.predictions is None and not view.scene.reading  # what was on its way has come for nothing
 
 
-def test_a_large_picture_is_shown_before_its_halvings_are_there(view, qtbot):
-    picture = textured(2000, 2400)
-    view.scene.show_image(picture)
+def test_large_image_is_shown_before_its_halvings_are_computed(view, qtbot):
+    image = textured(2000, 2400)
+    view.scene.show_image(image)
     assert len(view.scene.image.levels) == 1
     view.fit()
     qtbot.wait(5)
     qtbot.waitUntil(lambda: len(view.scene.image.levels) > 3, timeout=5000)
 
 
-def test_what_is_painted_while_the_levels_of_a_large_mask_are_made_is_seen(view, qtbot, monkeypatch):
+def test_stroke_during_level_construction_is_shown(view, qtbot, monkeypatch):
     mask = np.zeros((2100, 2600), np.uint8)
     mask[100:110, 100:110] = 1
     build, painted = MaskPyramid.build, []
