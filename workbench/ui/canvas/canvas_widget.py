@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
-
-from PySide6.QtCore import QEvent, QPointF, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QPainter, QPointingDevice
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
-from workbench.core.geometry.selection import Point
 from workbench.session.session import Session
 from workbench.ui.canvas.canvas_content import CanvasContent
+from workbench.ui.canvas.event_dispatcher import EventDispatcher
 from workbench.ui.canvas.interactions.context_menu import ContextMenu
 from workbench.ui.canvas.interactions.suggestion_interactor import SuggestionInteractor
-from workbench.ui.canvas.interactor import Interactor, PointerEvent
+from workbench.ui.canvas.interactor import Interactor
 from workbench.ui.canvas.items.display_items import ClassPicker, PreviewGuard, WindowLevelDrag
 from workbench.ui.canvas.items.minimap import Minimap
 from workbench.ui.canvas.items.ruler import Ruler
@@ -22,7 +20,7 @@ from workbench.ui.canvas.layers.viewport import Viewport
 from workbench.ui.canvas.navigation import Navigation
 from workbench.ui.canvas.scene_renderer import SceneRenderer
 from workbench.ui.canvas.tools.region_tool import RegionTool
-from workbench.ui.canvas.tools.tool_base import ENDING, Tool
+from workbench.ui.canvas.tools.tool_base import Tool
 from workbench.ui.canvas.tools.tool_context import ToolContext
 from workbench.ui.canvas.tools.tool_options import ToolOptions, next_diameter
 from workbench.ui.canvas.tools.tool_registry import TOOLS
@@ -30,15 +28,9 @@ from workbench.ui.canvas.tools.tool_tasks import ToolTasks
 from workbench.ui.canvas.view_state import ViewState
 from workbench.ui.widgets.editor_keys import TEXTS
 
-_Key, _Modifier = Qt.Key, Qt.KeyboardModifier
-
 
 class Canvas(QWidget):
-    """Widget composed of the view (zoom, pan), the scene (layers), its renderer, and interactors.
-
-    Events are offered to the interactors from the top down. The interactor that handles a press owns the pointer until
-    the button of that press is released; presses of other buttons are ignored meanwhile.
-    """
+    """Widget composed of the view (zoom, pan), the scene (layers), its renderer, interactors and their dispatcher."""
 
     tool_changed = Signal(str)
     brush_changed = Signal(int)  # diameter in image pixels
@@ -81,32 +73,22 @@ class Canvas(QWidget):
         self.minimap = Minimap(self.view_state, self.scene, self.renderer, self)
         self.ruler = Ruler(self.view_state, self.renderer, self)
         self._picker = ClassPicker(session)
-        self._items: tuple[Interactor, ...] = (
-            WindowLevelDrag(self.scene),
-            self.minimap,
-            self.navigation,
-            self.ruler,
-            PreviewGuard(self.scene),
-            self._picker,
-        )
+        guard = PreviewGuard(self.scene)
+        items = WindowLevelDrag(self.scene), self.minimap, self.navigation, self.ruler, guard, self._picker
+        self._items: tuple[Interactor, ...] = items  # topmost first
         region_tool = self._tools["region"]
         assert isinstance(region_tool, RegionTool)
         self._menu = ContextMenu(context, self.suggestions, region_tool, lambda: self.current, self)
-        self._interactors: tuple[Interactor, ...] = ()  # topmost first
-        self._owner: Interactor | None = None  # owner of the pointer
-        self._button = Qt.MouseButton.NoButton  # whose release ends the ownership
-        self._covering: Interactor | None = None  # interactor under the pointer that covers the tool
-        self.pointer: QPointF | None = None
-        self._pressure, self._eraser_end = 1.0, False  # of a pen
+        self._dispatcher = EventDispatcher(self, self.view_state, self.scene, self.current, self.hovered.emit)
         self._arrange()
         self._connect()
         self.content.show()
 
     def _connect(self) -> None:
         self.scene.image_replaced.connect(self.ruler.clear)
-        self.scene.image_replaced.connect(self._update_cursor)
+        self.scene.image_replaced.connect(self._dispatcher.update_cursor)
         self.content.about_to_change.connect(self._cancel_work)
-        self.content.changed.connect(self._hover_again)
+        self.content.changed.connect(self._dispatcher.hover_again)
         self.navigation.drag_started.connect(self.suggestions.cancel)
         self.navigation.pan_key_changed.connect(self._follow_pan_key)
         self.suggestions.held.connect(self._confirm_pan_key)
@@ -148,12 +130,11 @@ class Canvas(QWidget):
     def choose_tool(self, name: str) -> None:
         tool = self.current
         tool.cancel()
-        if self._owner is tool:
-            self._owner = None
+        self._dispatcher.release_tool()
         tool.hover(None)
         self.tool = name
         self._arrange()
-        self._hover_again()
+        self._dispatcher.hover_again()
         self.tool_changed.emit(name)
 
     def add_item(self, item: Interactor) -> None:
@@ -162,8 +143,9 @@ class Canvas(QWidget):
         self._arrange()
 
     def _arrange(self) -> None:
-        self._interactors = (*self._items, self.current, self.suggestions, self._menu)
-        self.renderer.overlays = self._interactors
+        interactors = (*self._items, self.current, self.suggestions, self._menu)
+        self.renderer.overlays = interactors
+        self._dispatcher.arrange(interactors, self.current)
 
     @property
     def diameter(self) -> int:
@@ -171,9 +153,9 @@ class Canvas(QWidget):
         return self.options.diameter
 
     def set_diameter(self, diameter: int) -> None:
-        self._hover(None)  # redraws the area of the old ring
+        self._dispatcher.hover(None)  # redraws the area of the old ring
         self.options.diameter = diameter
-        self._hover_again()
+        self._dispatcher.hover_again()
         self.brush_changed.emit(diameter)
 
     def change_diameter(self, steps: int) -> None:
@@ -181,176 +163,85 @@ class Canvas(QWidget):
 
     def pick(self) -> None:
         """Make the class under the pointer the current one."""
-        if self.pointer is not None:
-            self._picker.pick(self.view_state.image_point(self.pointer))
+        if self._dispatcher.position is not None:
+            self._picker.pick(self.view_state.image_point(self._dispatcher.position))
 
     def _cancel_work(self) -> None:
         """Discard unfinished actions before other content is shown."""
         self.current.cancel()
         self.tasks.cancel()
         self.context.reset()
-        if self._owner is self.current:
-            self._owner = None
-        self._hover(None)
+        self._dispatcher.release_tool()
+        self._dispatcher.hover(None)
 
     def _follow_mask(self) -> None:
         self.current.mask_changed()
 
-    # --- pointer ---------------------------------------------------------------------------------
+    # --- events ----------------------------------------------------------------------------------
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:
+    def mousePressEvent(self, event) -> None:
         self.setFocus(Qt.FocusReason.MouseFocusReason)
-        if self._owner is not None and event.buttons() == event.button():
-            self._release(event)  # the only button that is down: the release of the owner's button was missed
-        if self._owner is not None or self.scene.image is None:
-            return
-        press = self._pointer_event(event)
-        for interactor in self._interactors:
-            if interactor.press(press):
-                if interactor.claims_pointer:
-                    self._owner, self._button = interactor, event.button()
-                    if interactor is not self.current:
-                        self._hover(event.position())
-                return
+        self._dispatcher.press(event)
 
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        self.mousePressEvent(event)
+    mouseDoubleClickEvent = mousePressEvent
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        if self._owner is not None:
-            self._owner.move(self._pointer_event(event))
-            if self._owner is not self.current:
-                return
-        self.pointer = event.position()
-        self._hover(self.pointer)
+    def mouseMoveEvent(self, event) -> None:
+        self._dispatcher.move(event)
 
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        if self._owner is not None and event.button() == self._button:
-            self._release(event)
-
-    def _release(self, event: QMouseEvent) -> None:
-        """End the gesture of the owner of the pointer."""
-        owner, self._owner = self._owner, None
-        if owner is not None:
-            owner.release(self._pointer_event(event))
-        if owner is not self.current:
-            self.pointer = event.position()
-            self._hover(self.pointer)
-
-    def _pointer_event(self, event: QMouseEvent) -> PointerEvent:
-        position, keys = event.position(), event.modifiers()
-        return PointerEvent(
-            point=self.view_state.image_point(position),
-            position=position,
-            global_position=event.globalPosition().toPoint(),
-            button=event.button(),
-            modifiers=keys,
-            double=event.type() == QEvent.Type.MouseButtonDblClick,
-            erase=self._eraser_end or bool(keys & _Modifier.ControlModifier),
-            pressure=self._pressure,
-        )
-
-    def _hover(self, position: QPointF | None) -> None:
-        """Report the pointer position to the interactors.
-
-        The owner of the pointer hides it from those above, a covering interactor and a tool in use from those below.
-        """
-        point: Point | None = None
-        if position is not None and self.scene.image is not None:
-            point = self.view_state.image_point(position)
-        self.hovered.emit(None if point is None else (math.floor(point[0]), math.floor(point[1])))
-        self._covering, reached = None, self._owner is None
-        for interactor in self._interactors:
-            reached = reached or interactor is self._owner
-            interactor.hover(point if reached else None)
-            if point is not None and position is not None and reached:
-                if interactor.covers(position):
-                    self._covering, point = interactor, None
-                elif interactor is self._owner is self.current:
-                    point = None
-        self._update_cursor()
-
-    def _hover_again(self) -> None:
-        self._hover(self.pointer)
-
-    def _update_cursor(self) -> None:
-        shape: Qt.CursorShape | None = None
-        for interactor in (self._owner, self._covering, self.current):
-            shape = interactor.cursor if interactor is not None and shape is None else shape
-        if self.scene.image is None or shape is None:
-            shape = Qt.CursorShape.ArrowCursor
-        if shape != self.cursor().shape():
-            self.setCursor(shape)
+    def mouseReleaseEvent(self, event) -> None:
+        self._dispatcher.release(event)
 
     def wheelEvent(self, event) -> None:
         if self.scene.image is None:
             return
         self.setFocus(Qt.FocusReason.MouseFocusReason)
-        self._hover(None)
+        self._dispatcher.hover(None)
         self.navigation.wheel(event)
-        self._hover(event.position())
+        self._dispatcher.hover(event.position())
         event.accept()
 
     def tabletEvent(self, event) -> None:
-        """Store pressure and end of the pen. Pen movements also arrive as mouse events."""
-        self._eraser_end = event.pointerType() == QPointingDevice.PointerType.Eraser
-        lifted = event.type() == QEvent.Type.TabletRelease
-        self._pressure = 1.0 if lifted or not self.options.on("pressure") else event.pressure()
+        self._dispatcher.store_pen(event, uses_pressure=self.options.on("pressure"))
         self.options.enable_pen()
-        event.ignore()
+        event.ignore()  # Qt sends a mouse event then
 
     def enterEvent(self, event) -> None:
-        self.pointer = event.position()
+        self._dispatcher.position = event.position()
         # Held keys such as Space should work under the pointer, but typing in a text field keeps the focus.
         if not isinstance(self.window().focusWidget(), TEXTS):
             self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def leaveEvent(self, event) -> None:
-        self.pointer = None
-        self._hover(None)
-
-    # --- keys ------------------------------------------------------------------------------------
+        self._dispatcher.position = None
+        self._dispatcher.hover(None)
 
     def keyPressEvent(self, event) -> None:
-        painting = self._owner is self.current
-        for interactor in (self.current,) if painting else self._interactors:
-            if interactor.key(event):
-                if painting and not self.current.busy:
-                    self._owner = None  # the key has ended the gesture
-                return
-        if event.key() == _Key.Key_Tab:
+        if self._dispatcher.key_press(event):
+            return
+        if event.key() == Qt.Key.Key_Tab:
             self.scene.hide_overlays(True)
-        elif event.key() != _Key.Key_Space:
+        elif event.key() != Qt.Key.Key_Space:
             super().keyPressEvent(event)
 
     def keyReleaseEvent(self, event) -> None:
         if event.isAutoRepeat():
             return
-        if event.key() == _Key.Key_Tab:
+        if event.key() == Qt.Key.Key_Tab:
             self.scene.hide_overlays(False)
-        elif not any(interactor.key_release(event) for interactor in self._interactors):
+        elif not self._dispatcher.key_release(event):
             super().keyReleaseEvent(event)
-
-    def _overrides_shortcut(self, key: int, modifiers: Qt.KeyboardModifier) -> bool:
-        """Return True if a key must reach the canvas although it is a shortcut of the window."""
-        if self._owner is self.current:
-            return True  # during a stroke no shortcut may change the image
-        if key in ENDING and self.current.just_closed:
-            return True
-        plain = not modifiers & (_Modifier.ControlModifier | _Modifier.AltModifier)
-        return plain and any(interactor.wants(key) for interactor in self._interactors)
 
     def _follow_pan_key(self, pressed: bool) -> None:
         if pressed:
             self.navigation.show_hand = not self.suggestions.aim()
         else:
             self.suggestions.accept_aimed()
-        self._hover_again()
+        self._dispatcher.hover_again()
 
     def _confirm_pan_key(self) -> None:
         """Show that Space pans, because it is held too long for a tap."""
         self.navigation.show_hand = self.navigation.pan_key
-        self._hover_again()
+        self._dispatcher.hover_again()
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         # Tab hides the overlays here; F6 and Shift+Tab move the focus.
@@ -360,18 +251,18 @@ class Canvas(QWidget):
         self.navigation.reset()
         self.suggestions.cancel()
         self.scene.hide_overlays(False)
-        self._update_cursor()
+        self._dispatcher.update_cursor()
         super().focusOutEvent(event)
 
     # --- size and painting -----------------------------------------------------------------------
 
     def event(self, event: QEvent) -> bool:
         kind = event.type()
-        if kind == QEvent.Type.ShortcutOverride and self._overrides_shortcut(event.key(), event.modifiers()):
+        if kind == QEvent.Type.ShortcutOverride and self._dispatcher.overrides_shortcut(event.key(), event.modifiers()):
             event.accept()
             return True
         if kind == QEvent.Type.NativeGesture and self.scene.image is not None:
-            self._hover(None)
+            self._dispatcher.hover(None)
             return self.navigation.gesture(event) or super().event(event)
         if kind == QEvent.Type.DevicePixelRatioChange:
             self._follow_size()
