@@ -220,9 +220,9 @@ def visible(bench: Bench, size: int, count: int = 200) -> int:
         angle, length = rng.uniform(0, np.pi), rng.uniform(0.005, 0.025) * size
         ends.append((start, start + length * np.array([np.cos(angle), np.sin(angle)])))
         draw_segment(mask, tuple(ends[-1][0]), tuple(ends[-1][1]), 0.5, Paint(1))
-    bench.canvas.show_labels(mask)
+    bench.canvas.scene.show_labels(mask)
     bench.canvas.fit()
-    while bench.canvas.reading:
+    while bench.canvas.scene.reading:
         bench.settle()
     bench.settle()
     shown = screen(bench).astype(int)

@@ -76,7 +76,9 @@ class Bench:
         key = f"{size}.png"
         self.session._current_image._set(key, surface(size), Label(key, mask=mask))
         self.session.image_opened.emit(key)
-        while self.canvas.reading or (self.canvas.image is not None and len(self.canvas.image.levels) == 1):
+        while self.canvas.scene.reading or (
+            self.canvas.scene.image is not None and len(self.canvas.scene.image.levels) == 1
+        ):
             QApplication.processEvents()
         self.canvas.choose_tool("brush")
         self.settle()

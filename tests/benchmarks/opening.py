@@ -42,7 +42,7 @@ class Opening:
         self.until(lambda: bool(self.session.keys))
 
     def _preview(self, _key: str, small: np.ndarray, size: tuple[int, int]) -> None:
-        self.canvas.show_preview(small, size)
+        self.canvas.scene.show_preview(small, size)
         self.previewed = True
 
     @staticmethod
@@ -167,7 +167,7 @@ def huge(folder: Path, side: int) -> None:
         print(f"  somewhere new at {zoom:4}: {np.median(times):6.1f} ms a frame, at most {max(times):.1f}")
     print(f"  memory {memory() - before:.0f} MB more")
     opening.session.open_image("")  # the overview need not be finished
-    opening.canvas.show_image(None)
+    opening.canvas.scene.show_image(None)
     opening.close()
 
 

@@ -57,7 +57,9 @@ def ours(small: Path, large: Path, moves: int) -> dict[str, Any]:
     bench = Bench(large.parent.parent)
     canvas, session = bench.canvas, bench.session
     seen: list[str] = []
-    session.image_previewed.connect(lambda key, picture, size: (canvas.show_preview(picture, size), seen.append(key)))
+    session.image_previewed.connect(
+        lambda key, picture, size: (canvas.scene.show_preview(picture, size), seen.append(key))
+    )
     session.image_opened.connect(seen.append)
 
     def show(path: Path) -> float:
@@ -80,7 +82,7 @@ def ours(small: Path, large: Path, moves: int) -> dict[str, Any]:
     before = resident()
     opened = show(large)
     timed(lambda: None, lambda: session.image is not None and session.key == large.name, app.processEvents)
-    while canvas.reading or len(canvas.image.levels) == 1:
+    while canvas.scene.reading or len(canvas.scene.image.levels) == 1:
         app.processEvents()
     bench.settle()
     found = {"about": "ours", "opened": opened, "added": resident() - before, "moves": {}}

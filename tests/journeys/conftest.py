@@ -52,8 +52,8 @@ class Hand:
 
     def at(self, x: float, y: float) -> QPoint:
         """The widget point whose picture point is (x, y)."""
-        origin = self.canvas.image_point(QPointF(0, 0))
-        right = self.canvas.image_point(QPointF(100, 0))
+        origin = self.canvas.view_state.image_point(QPointF(0, 0))
+        right = self.canvas.view_state.image_point(QPointF(100, 0))
         scale = 100 / (right[0] - origin[0])
         return QPoint(round((x - origin[0]) * scale), round((y - origin[1]) * scale))
 

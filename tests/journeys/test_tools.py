@@ -38,7 +38,7 @@ def stage(hand, shared_data, tmp_path):
 
 
 def settle(hand) -> None:
-    hand.qtbot.waitUntil(lambda: not hand.canvas.work.busy, timeout=20_000)
+    hand.qtbot.waitUntil(lambda: not hand.canvas.tasks.busy, timeout=20_000)
 
 
 def press_at(hand, x: float, y: float) -> None:

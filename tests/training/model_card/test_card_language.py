@@ -7,12 +7,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from workbench.training.export.export_options import ExportOptions
 
 from tests.training.model_card.test_model_card import PARITY, Page, project_of
 from workbench.core.messages import Message, catalog
 from workbench.core.problems import BadSettings
 from workbench.core.resources import LANGUAGES
+from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.predictor import Predictor
 from workbench.training.model_card.card_content import make_card

@@ -1,4 +1,4 @@
-"""Ways to look at a picture: display, overview, ruler, regions, good sample. They never touch the data."""
+"""Display settings, minimap, ruler, region navigation and reference image; none of them changes the data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QInputDialog
 
-from tests.ui.canvas.test_scene_view import RED, on_screen, textured, view  # noqa: F401
+from tests.ui.canvas.test_canvas_scene import RED, on_screen, textured, view  # noqa: F401
 from workbench.core.geometry.drawing import Paint, draw_segment
 from workbench.core.images.display import Display
 from workbench.core.project.project import Project
@@ -30,33 +30,33 @@ from workbench.inference.io.tiff_regions import TiffImage
 RIGHT, LEFT = Qt.MouseButton.RightButton, Qt.MouseButton.LeftButton
 NONE, SHIFT = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier
 
-LOOKS = [
+DISPLAYS = [
     Display(local_contrast=3.0),
     Display(10, 200, 1.7, flat_field=True, invert=True),
     Display(flat_field=True, local_contrast=2.0, palette="turbo", channel="grey"),
 ]
 
 
-@pytest.mark.parametrize("look", LOOKS, ids=["contrast", "flat", "all"])
-@pytest.mark.parametrize("colour", [False, True])
+@pytest.mark.parametrize("look", DISPLAYS, ids=["contrast", "flat", "all"])
+@pytest.mark.parametrize("color", [False, True])
 @pytest.mark.parametrize("zoom", [0.41, 1.0, 2.3])
-def test_what_needs_surroundings_does_not_flicker(view, qtbot, look, colour, zoom):  # noqa: F811
-    """Pans and strokes draw parts only: afterwards not one pixel differs from a whole repaint."""
-    picture = textured(701, 903)
-    picture = np.stack((picture, picture[::-1], picture[:, ::-1]), axis=2) if colour else picture
-    copy = picture.copy()
-    mask = np.zeros(picture.shape[:2], np.uint8)
-    view.show_image(picture)
-    view.show_labels(mask)
-    view.set_colors(RED)
-    view.set_display(look)
+def test_partial_repaints_of_local_displays_equal_a_full_one(view, qtbot, look, color, zoom):  # noqa: F811
+    """After partial repaints by pans and strokes, no pixel differs from a full repaint."""
+    image = textured(701, 903)
+    image = np.stack((image, image[::-1], image[:, ::-1]), axis=2) if color else image
+    copy = image.copy()
+    mask = np.zeros(image.shape[:2], np.uint8)
+    view.scene.show_image(image)
+    view.scene.show_labels(mask)
+    view.scene.set_colors(RED)
+    view.scene.set_display(look)
     view.set_view(view.view.at_scale(zoom).centered(450, 350))
     assert view.minimap.area is None or view.minimap.area.isValid()
     qtbot.wait(10)
     rng = np.random.default_rng(4)
     for _ in range(6):
         start, end = rng.uniform(200, 600, 2), rng.uniform(200, 600, 2)
-        view.mask_changed(draw_segment(mask, tuple(start), tuple(end), 6, Paint(1)))
+        view.scene.mask_changed(draw_segment(mask, tuple(start), tuple(end), 6, Paint(1)))
         qtbot.wait(1)
         view.set_view(view.view.moved(int(rng.integers(-60, 60)), int(rng.integers(-60, 60))))
         qtbot.wait(1)
@@ -65,19 +65,19 @@ def test_what_needs_surroundings_does_not_flicker(view, qtbot, look, colour, zoo
     view.update()
     qtbot.wait(10)
     assert np.array_equal(partial, on_screen(view))
-    assert np.array_equal(picture, copy)
+    assert np.array_equal(image, copy)
 
 
-def test_flat_field_and_local_contrast_do_what_they_say(view, qtbot):  # noqa: F811
-    """A scratch that a lamp drowns is seen again; the two ends become equally bright."""
-    picture = np.tile(np.linspace(40, 200, 400), (300, 1)).astype(np.uint8)
-    picture[100:103, 30:60] -= 6
-    view.show_image(picture)
+def test_flat_field_and_local_contrast(view, qtbot):  # noqa: F811
+    """Local contrast deepens a faint scratch; flat field evens out the brightness of both ends."""
+    image = np.tile(np.linspace(40, 200, 400), (300, 1)).astype(np.uint8)
+    image[100:103, 30:60] -= 6
+    view.scene.show_image(image)
     view.set_view(view.view.at_scale(1.0))
     x, y = view.view.x, view.view.y
 
     def shown(look: Display) -> np.ndarray:
-        view.set_display(look)
+        view.scene.set_display(look)
         qtbot.wait(10)
         return on_screen(view)[y : y + 300, x : x + 400].astype(int)
 
@@ -88,37 +88,37 @@ def test_flat_field_and_local_contrast_do_what_they_say(view, qtbot):  # noqa: F
     assert depth[1] > 2 * depth[0]
     inverted = shown(Display(invert=True))
     assert np.array_equal(inverted, 255 - plain)
-    coloured = shown(Display(palette="turbo"))
-    assert len(np.unique(coloured.reshape(-1, 3), axis=0)) > 100 and (coloured[:, :, 0] != coloured[:, :, 2]).any()
+    colored = shown(Display(palette="turbo"))
+    assert len(np.unique(colored.reshape(-1, 3), axis=0)) > 100 and (colored[:, :, 0] != colored[:, :, 2]).any()
 
 
-def test_one_channel_alone(view, qtbot):  # noqa: F811
-    picture = np.zeros((200, 300, 3), np.uint8)
-    picture[:] = 10, 120, 240
-    view.show_image(picture)
+def test_single_channel_display(view, qtbot):  # noqa: F811
+    image = np.zeros((200, 300, 3), np.uint8)
+    image[:] = 10, 120, 240
+    view.scene.show_image(image)
     for channel, value in (("red", 10), ("green", 120), ("blue", 240), ("grey", 101)):
-        view.set_display(Display(channel=channel))
+        view.scene.set_display(Display(channel=channel))
         qtbot.wait(10)
         assert set(on_screen(view)[150, 200].tolist()) == {value}, channel
 
 
-def test_shift_and_right_drag_change_the_window(hand):
+def test_shift_right_drag_changes_window_and_level(hand):
     hand.open("lot1/new.png")
-    canvas, before = hand.canvas, hand.canvas.display
+    canvas, before = hand.canvas, hand.canvas.scene.display
     start = hand.pixel(48, 40)
     QTest.mousePress(canvas, RIGHT, SHIFT, start)
     QTest.mouseMove(canvas, start + QPoint(80, 0))
-    narrower = canvas.display
+    narrower = canvas.scene.display
     QTest.mouseMove(canvas, start + QPoint(80, 50))
     QTest.mouseRelease(canvas, RIGHT, SHIFT, start + QPoint(80, 50))
     assert narrower.high - narrower.low < 0.8 * (before.high - before.low)
-    assert canvas.display.low > narrower.low and canvas.display.high > narrower.high
+    assert canvas.scene.display.low > narrower.low and canvas.scene.display.high > narrower.high
     assert not hand.session.mask.any() and hand.window.display.low.value() > 0
     hand.window.display.reset.click()
-    assert canvas.display == before
+    assert canvas.scene.display == before
 
 
-def test_the_histogram_is_dragged(hand):
+def test_histogram_drag_sets_the_window(hand):
     hand.open("lot1/new.png")
     panel = hand.window.display.histogram
     middle, width = panel.height() // 2, panel.width()
@@ -129,15 +129,15 @@ def test_the_histogram_is_dragged(hand):
         QTest.mousePress(panel, LEFT, NONE, start)
         QTest.mouseMove(panel, end)
         QTest.mouseRelease(panel, LEFT, NONE, end)
-    display = hand.canvas.display
+    display = hand.canvas.scene.display
     assert display.low == pytest.approx(64, abs=4) and display.high == pytest.approx(128, abs=4)
 
 
-def test_presets_are_kept_with_the_project(hand, monkeypatch):
+def test_presets_are_stored_in_the_project(hand, monkeypatch):
     hand.open("lot1/new.png")
     panel, canvas, project = hand.window.display, hand.canvas, hand.session.project
     look = Display(20, 180, 1.5, local_contrast=2.0, palette="magma")
-    canvas.set_display(look)
+    canvas.scene.set_display(look)
     monkeypatch.setattr(QInputDialog, "getText", lambda *_, **__: ("camera 1 灯", True))
     panel.keep.click()
     kept = json.loads((project.root / "display.json").read_text("utf-8"))
@@ -149,12 +149,12 @@ def test_presets_are_kept_with_the_project(hand, monkeypatch):
     hand.qtbot.waitUntil(lambda: hand.session.image is not None, timeout=10_000)
     panel.presets.setCurrentIndex(0)
     panel.presets.activated.emit(0)
-    assert canvas.display == look and panel.presets.currentText() == "camera 1 灯"
+    assert canvas.scene.display == look and panel.presets.currentText() == "camera 1 灯"
     panel.drop.click()
-    assert panel.presets.count() == 0 and canvas.display == look
+    assert panel.presets.count() == 0 and canvas.scene.display == look
 
 
-def test_a_broken_display_file_is_told_and_not_overwritten(hand):
+def test_broken_display_file_is_reported_and_not_overwritten(hand):
     root = hand.session.project.root
     hand.session.close_project()
     (root / "display.json").write_text('{"format": 1, "presets": {"a": {"gamma": "loud"}}}')
@@ -169,7 +169,7 @@ def test_a_broken_display_file_is_told_and_not_overwritten(hand):
 # --- overview, ruler, regions ---------------------------------------------------------------------
 
 
-def test_the_overview_shows_where_one_is_and_leads_elsewhere(hand):
+def test_minimap_shows_and_moves_the_view(hand):
     hand.open("lot1/new.png")
     canvas = hand.canvas
     canvas.fit()
@@ -189,7 +189,7 @@ def test_the_overview_shows_where_one_is_and_leads_elsewhere(hand):
     assert canvas.minimap.area is None
 
 
-def test_the_ruler_reads_pixels_and_micrometres(hand, monkeypatch):
+def test_ruler_measures_pixels_and_micrometers(hand, monkeypatch):
     hand.open("lot1/new.png")
     ruler = hand.canvas.ruler
     hand.key(Qt.Key.Key_M)
@@ -210,7 +210,7 @@ def test_the_ruler_reads_pixels_and_micrometres(hand, monkeypatch):
     assert hand.session.mask.any()
 
 
-def test_from_region_to_region_at_one_scale(hand):
+def test_region_navigation_keeps_the_scale(hand):
     hand.open("lot1/new.png")
     session, canvas = hand.session, hand.canvas
     for x, y in ((20, 10), (70, 12), (40, 60)):
@@ -233,7 +233,7 @@ def test_from_region_to_region_at_one_scale(hand):
     assert "No region" in hand.window.status.step.text()
 
 
-def test_the_status_line_tells_values_places_and_sizes(hand):
+def test_status_bar_shows_value_position_and_region_size(hand):
     hand.open("lot1/new.png")
     hand.rooms.displays.set_scale(20.0)
     hand.session.editor.paint_segment((30, 30), (30, 30), 0.5, 1)
@@ -253,7 +253,7 @@ def test_the_status_line_tells_values_places_and_sizes(hand):
 
 
 @pytest.mark.parametrize("name", ["20260101-000000-unet", "20260101-000000-unet-2", "renamed"])
-def test_the_warning_of_a_region_too_small_to_see_does_not_depend_on_the_name_of_the_run(hand, name):
+def test_minimum_area_warning_does_not_depend_on_the_run_name(hand, name):
     run = Run(hand.session.project.root / "runs" / name)
     write_json(run.settings_path, TrainingSettings(model="unet", min_area=40).model_dump(mode="json"))
     status = hand.window.status
@@ -262,10 +262,10 @@ def test_the_warning_of_a_region_too_small_to_see_does_not_depend_on_the_name_of
     hand.session.editor.paint_segment((60, 30), (62, 30), 1, 2)
     QTest.mouseMove(hand.canvas, hand.pixel(60.5, 31.5))
     QTest.mouseMove(hand.canvas, hand.pixel(60.5, 30.5))
-    hand.qtbot.waitUntil(lambda: "from 40 px²" in status.region.text(), timeout=5000)
+    hand.qtbot.waitUntil(lambda: "40 px²" in status.region.text(), timeout=5000)
 
 
-def test_how_small_a_model_sees():
+def test_smallest_detectable_area():
     recipe = TrainingSettings(model="unet", scale=0.5, stem=2, min_area=9)
     assert smallest_detectable_area(recipe) == 16
     assert smallest_detectable_area(recipe.model_copy(update={"min_area": 40})) == 40
@@ -274,7 +274,7 @@ def test_how_small_a_model_sees():
 # --- good sample ----------------------------------------------------------------------------------
 
 
-def test_a_good_sample_is_subtracted_on_the_screen(hand):
+def test_difference_from_the_reference_image(hand):
     session, canvas = hand.session, hand.canvas
     rng = np.random.default_rng(1)
     good = rng.integers(90, 120, (160, 200)).astype(np.uint8)
@@ -287,7 +287,7 @@ def test_a_good_sample_is_subtracted_on_the_screen(hand):
     assert hand.rooms.comparison.sample == "good.png"
     hand.open("other.png")
     hand.key(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
-    hand.qtbot.waitUntil(lambda: canvas.heat is not None, timeout=10_000)
+    hand.qtbot.waitUntil(lambda: canvas.scene.heat is not None, timeout=10_000)
     canvas.actual_size()
     hand.qtbot.wait(10)
     x, y = canvas.view.x, canvas.view.y
@@ -296,18 +296,18 @@ def test_a_good_sample_is_subtracted_on_the_screen(hand):
     assert hot.red() - hot.green() > 60 and cold.red() == cold.green() == cold.blue()
     hand.open("lot1/new.png")  # of another size: said once, and nothing is shown
     hand.qtbot.waitUntil(lambda: any("good sample" in text for text in hand.window.messages.texts), timeout=10_000)
-    assert canvas.heat is None
+    assert canvas.scene.heat is None
     hand.open("other.png")
     hand.key(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
     assert not hand.rooms.comparison.on and not hand.window.layers.difference.check.isChecked()
-    assert replace(canvas.display) == Display()
+    assert replace(canvas.scene.display) == Display()
 
 
-# --- how a picture comes --------------------------------------------------------------------------
+# --- how a image comes --------------------------------------------------------------------------
 
 
-def test_a_preview_is_seen_at_once_and_not_painted_on(hand, monkeypatch):
-    """A large JPEG is shown reduced; strokes on it go nowhere; then it stands sharp at the same place."""
+def test_preview_is_shown_and_cannot_be_painted_on(hand, monkeypatch):
+    """A large JPEG is first shown reduced and blocks strokes; the full image replaces it at the same position."""
     monkeypatch.setattr("workbench.core.images.image_files.PREVIEWED", 300_000)
     session, canvas = hand.session, hand.canvas
     hand.open("lot1/new.png")
@@ -317,7 +317,7 @@ def test_a_preview_is_seen_at_once_and_not_painted_on(hand, monkeypatch):
     shown = []
 
     def look() -> None:
-        shown.append((canvas.previewing, canvas.view, canvas.grab().toImage()))
+        shown.append((canvas.scene.previewing, canvas.view, canvas.grab().toImage()))
         for kind, x in (("Press", 300), ("Move", 500), ("Release", 500)):  # sent, as a hand's loop would let it arrive
             at = QPointF(hand.pixel(x, 300))
             kind = getattr(QEvent.Type, {"Move": "MouseMove"}.get(kind, f"MouseButton{kind}"))
@@ -327,7 +327,7 @@ def test_a_preview_is_seen_at_once_and_not_painted_on(hand, monkeypatch):
     hand.open("big.jpg")
     ((previewing, where, early),) = shown
     late = canvas.grab().toImage()
-    assert previewing and not canvas.previewing and canvas.view == where
+    assert previewing and not canvas.scene.previewing and canvas.view == where
     middle = canvas.rect().center()
     assert abs(early.pixelColor(middle).red() - late.pixelColor(middle).red()) < 12
     hand.open("lot1/new.png")
@@ -338,7 +338,7 @@ def test_a_preview_is_seen_at_once_and_not_painted_on(hand, monkeypatch):
     assert session.mask.any()
 
 
-def test_damaged_parts_of_a_very_large_tiff_are_told(hand, monkeypatch):
+def test_damaged_parts_of_a_very_large_tiff_are_reported(hand, monkeypatch):
     monkeypatch.setattr("workbench.core.images.image_files.BY_REGION", 100_000)
     monkeypatch.setattr("workbench.inference.io.tiff_regions._OVERVIEW", 300)
     path = hand.session.project.image_path("torn.tif")
@@ -354,38 +354,38 @@ def test_damaged_parts_of_a_very_large_tiff_are_told(hand, monkeypatch):
     assert hand.session.mask.any()
 
 
-def test_a_very_large_tiff_is_looked_at_by_region(view, qtbot, tmp_path, monkeypatch):  # noqa: F811
-    """Everywhere and at every zoom it shows what the whole picture would, once the overview is made."""
+def test_very_large_tiff_read_by_region_looks_the_same(view, qtbot, tmp_path, monkeypatch):  # noqa: F811
+    """At every position and zoom the screen equals that of the decoded image once the overview is computed."""
     monkeypatch.setattr("workbench.inference.io.tiff_regions._OVERVIEW", 300)
     whole = textured(1003, 1501)
     whole = cv2.GaussianBlur(whole, (0, 0), 3)
     tifffile.imwrite(tmp_path / "a.tif", whole, tile=(128, 128), compression="zlib")
-    picture = TiffImage(tmp_path / "a.tif")
+    image = TiffImage(tmp_path / "a.tif")
 
     def frames(shown) -> list[np.ndarray]:
         found = []
-        view.show_image(shown)
+        view.scene.show_image(shown)
         view.end()  # the overview, and the halvings
         for zoom, x, y in ((2.0, 700, 500), (1.0, 30, 970), (0.4, 800, 400), (0.12, 750, 500)):
             view.set_view(view.view.at_scale(zoom).centered(x, y))
             qtbot.wait(10)
-            qtbot.waitUntil(lambda: not view.reading, timeout=10_000)
+            qtbot.waitUntil(lambda: not view.scene.reading, timeout=10_000)
             qtbot.wait(10)
             found.append(on_screen(view).astype(int))
         return found
 
-    for by_region, at_once in zip(frames(picture), frames(whole), strict=True):
+    for by_region, at_once in zip(frames(image), frames(whole), strict=True):
         assert np.abs(by_region - at_once).mean() < 1.0
-    assert np.array_equal(frames(picture)[1], frames(whole)[1])
-    picture.close()
+    assert np.array_equal(frames(image)[1], frames(whole)[1])
+    image.close()
 
 
-def test_a_new_place_of_a_very_large_tiff_is_decoded_in_a_thread(view, qtbot, tmp_path, monkeypatch):  # noqa: F811
-    """It is shown coarsely at once; nothing is decoded by the thread that draws, and then it is as sharp as ever."""
+def test_very_large_tiff_is_decoded_in_a_thread(view, qtbot, tmp_path, monkeypatch):  # noqa: F811
+    """New parts are shown coarsely first, are decoded outside the GUI thread, and are then shown exactly."""
     monkeypatch.setattr("workbench.inference.io.tiff_regions._OVERVIEW", 300)
     whole = cv2.GaussianBlur(textured(1003, 1501), (0, 0), 6)
     tifffile.imwrite(tmp_path / "a.tif", whole, tile=(64, 64), compression="zlib")
-    picture = TiffImage(tmp_path / "a.tif")
+    image = TiffImage(tmp_path / "a.tif")
     by: list[int] = []
     segment = TiffImage._decoded
 
@@ -393,21 +393,21 @@ def test_a_new_place_of_a_very_large_tiff_is_decoded_in_a_thread(view, qtbot, tm
         by.append(threading.get_ident())
         return segment(self, data, index)
 
-    view.show_image(picture)
+    view.scene.show_image(image)
     view.end()
     monkeypatch.setattr(TiffImage, "_decoded", decoded)
     for zoom, x, y in ((1.0, 900, 300), (3.0, 200, 800), (0.45, 700, 500)):
         view.set_view(view.view.at_scale(zoom).centered(x, y))
         view.repaint()
         coarse = on_screen(view).astype(int)
-        assert view.reading
-        qtbot.waitUntil(lambda: not view.reading, timeout=10_000)
+        assert view.scene.reading
+        qtbot.waitUntil(lambda: not view.scene.reading, timeout=10_000)
         qtbot.wait(10)
         fine = on_screen(view).astype(int)
         assert (coarse != fine).any() and np.abs(coarse - fine).mean() < 12
         view.update()
         qtbot.wait(10)
-        assert np.array_equal(on_screen(view), fine) and not view.reading
+        assert np.array_equal(on_screen(view), fine) and not view.scene.reading
     assert by and threading.get_ident() not in by
-    assert picture.peek(300, 900) == whole[300, 900]
-    picture.close()
+    assert image.peek(300, 900) == whole[300, 900]
+    image.close()

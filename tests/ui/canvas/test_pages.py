@@ -1,4 +1,4 @@
-"""Files of several pages: looked at in the window, labelled on the first."""
+"""Image files with several pages: any page can be shown, the labels belong to the first."""
 
 from __future__ import annotations
 
@@ -34,54 +34,67 @@ def turn(hand, id: str, number: int) -> None:
     hand.qtbot.waitUntil(lambda: hand.rooms.pages.number == number, timeout=10_000)
 
 
-def plate(hand):
-    return next(guest for guest in hand.canvas._guests if type(guest).__name__ == "PageIndicator")
+def page_indicator(hand):
+    return next(guest for guest in hand.canvas._items if type(guest).__name__ == "PageIndicator")
 
 
-def test_pages_are_looked_at_and_the_labels_stay(stack):
+def test_labels_stay_while_pages_are_turned(stack):
     canvas, session = stack.canvas, stack.session
-    assert plate(stack).text() == "Page 1 of 4" and plate(stack).area is not None
+    assert page_indicator(stack).text() == "Page 1 of 4" and page_indicator(stack).area is not None
     stack.drag((20, 20), (30, 20))
     painted, view = session.mask.copy(), canvas.view
     turn(stack, "next_page", 1)
-    assert int(canvas.seen[5, 5]) == 200 and int(session.image[5, 5]) == 40
-    assert canvas.labels is not None and np.array_equal(session.mask, painted) and canvas.view == view
+    assert int(canvas.content.pixels[5, 5]) == 200 and int(session.image[5, 5]) == 40
+    assert canvas.scene.labels is not None and np.array_equal(session.mask, painted) and canvas.view == view
     canvas.choose_tool("wand")
     stack.click(55, 35)
     stack.qtbot.waitUntil(lambda: (session.mask[30:40, 50:60] == 1).all(), timeout=10_000)
     assert (session.mask > 0).sum() == (painted > 0).sum() + 100, "the wand takes what is seen"
     turn(stack, "next_page", 2)
-    assert canvas.seen.dtype == np.uint16
+    assert canvas.content.pixels.dtype == np.uint16
     turn(stack, "next_page", 3)
-    assert "another size" in plate(stack).text() and canvas.labels is None
+    assert "different size" in page_indicator(stack).text() and canvas.scene.labels is None
     before = session.mask.copy()
     canvas.choose_tool("brush")
     QTest.mouseClick(canvas, LEFT, pos=QPoint(canvas.width() // 2, canvas.height() // 2))
     assert np.array_equal(session.mask, before)
     canvas.choose_tool("brush")
     turn(stack, "next_page", 0)
-    assert plate(stack).text() == "Page 1 of 4" and int(canvas.seen[5, 5]) == 40 and canvas.labels is not None
+    assert (
+        page_indicator(stack).text() == "Page 1 of 4"
+        and int(canvas.content.pixels[5, 5]) == 40
+        and canvas.scene.labels is not None
+    )
     stack.drag((20, 60), (30, 60))
     assert session.mask[60, 25] == 1
     turn(stack, "previous_page", 3)
     stack.open("lot1/new.png")
-    assert plate(stack).area is None and stack.rooms.pages.number == 0
+    assert page_indicator(stack).area is None and stack.rooms.pages.number == 0
     stack.qtbot.waitUntil(lambda: not stack.window.table["next_page"].isEnabled(), timeout=5000)
 
 
-def test_the_plate_is_clicked(stack):
+def test_page_indicator_turns_pages(stack):
     canvas = stack.canvas
-    area = plate(stack).area
+    area = page_indicator(stack).area
     QTest.mouseClick(canvas, LEFT, pos=QPoint(area.right() - 8, area.center().y()))
     stack.qtbot.waitUntil(lambda: stack.rooms.pages.number == 1, timeout=10_000)
-    QTest.mouseClick(canvas, LEFT, pos=plate(stack).area.center())
-    area = plate(stack).area
+    QTest.mouseClick(canvas, LEFT, pos=page_indicator(stack).area.center())
+    area = page_indicator(stack).area
     QTest.mouseClick(canvas, LEFT, pos=QPoint(area.left() + 8, area.center().y()))
     stack.qtbot.waitUntil(lambda: stack.rooms.pages.number == 0, timeout=10_000)
     assert not stack.session.mask.any(), "the plate is not painted through"
 
 
-def test_a_page_that_is_cut_off_is_told(stack):
+def test_page_indicator_works_on_a_page_of_another_size(stack):
+    """Such a page cannot be painted on, but the indicator lies above the guard that blocks the tools."""
+    turn(stack, "previous_page", 3)
+    area = page_indicator(stack).area
+    QTest.mouseClick(stack.canvas, LEFT, pos=QPoint(area.left() + 8, area.center().y()))
+    stack.qtbot.waitUntil(lambda: stack.rooms.pages.number == 2, timeout=10_000)
+    assert not stack.session.mask.any()
+
+
+def test_truncated_page_shows_a_message(stack):
     path = stack.session.project.image_path("lot1/stack.tif")
     data = bytearray(path.read_bytes())
     with tifffile.TiffFile(path) as file:

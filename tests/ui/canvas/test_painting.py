@@ -1,4 +1,4 @@
-"""Real mouse events on the real canvas; what arrives in the mask file is compared with arithmetic of its own."""
+"""Mouse events on the canvas; the saved mask is compared with an independent computation."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ NEW = "lot1/new.png"
 WIDTH, HEIGHT = 96, 80
 
 
-def centres() -> tuple[np.ndarray, np.ndarray]:
+def centers() -> tuple[np.ndarray, np.ndarray]:
     return np.meshgrid(np.arange(WIDTH) + 0.5, np.arange(HEIGHT) + 0.5)
 
 
 def brushed(points: list[tuple[float, float]], radius: float) -> np.ndarray:
-    """Pixels whose centre is within the radius of a polyline, and those under its points: by distances, not by rows."""
-    xs, ys = centres()
+    """Pixels whose center is within the radius of a polyline, and those under its points, computed by distances."""
+    xs, ys = centers()
     inside = np.zeros((HEIGHT, WIDTH), bool)
     for (ax, ay), (bx, by) in zip(points, points[1:] or points):
         dx, dy = bx - ax, by - ay
@@ -40,8 +40,8 @@ def brushed(points: list[tuple[float, float]], radius: float) -> np.ndarray:
 
 
 def enclosed(points: list[tuple[float, float]]) -> np.ndarray:
-    """Even-odd rule, pixel by pixel by the sign of crossings; the pixels under the corners too."""
-    xs, ys = centres()
+    """Pixels inside a polygon by the even-odd rule, and the pixels under its corners."""
+    xs, ys = centers()
     inside = np.zeros((HEIGHT, WIDTH), bool)
     for (ax, ay), (bx, by) in zip(points, points[1:] + points[:1]):
         if ay == by:
@@ -55,14 +55,14 @@ def enclosed(points: list[tuple[float, float]]) -> np.ndarray:
 
 @pytest.fixture
 def blank(hand):
-    """The hand on a picture without labels."""
+    """Canvas driver on an image without labels."""
     hand.open(NEW)
     assert not hand.session.mask.any()
     return hand
 
 
 @pytest.mark.parametrize("diameter, zoom", [(1, None), (2, 1.0), (7, 2.5), (15, None), (40, 1.0)])
-def test_a_stroke_is_exactly_what_its_geometry_says(blank, diameter, zoom):
+def test_stroke_equals_its_geometry(blank, diameter, zoom):
     if zoom is not None:
         blank.canvas.set_view(blank.canvas.view.at_scale(zoom))
     blank.canvas.set_diameter(diameter)
@@ -71,13 +71,13 @@ def test_a_stroke_is_exactly_what_its_geometry_says(blank, diameter, zoom):
     assert np.array_equal(blank.saved(), expected)
 
 
-def test_strokes_that_leave_the_picture_are_cut_at_its_border(blank):
+def test_strokes_are_clipped_at_the_image_border(blank):
     blank.canvas.set_diameter(12)
     points = blank.drag((90, 10), (96 + 20, 12), (97, 78))
     assert np.array_equal(blank.saved(), np.where(brushed(points, 6), 1, 0))
 
 
-def test_the_eraser_and_ctrl_take_away(blank):
+def test_eraser_and_ctrl_erase(blank):
     blank.canvas.set_diameter(30)
     whole = brushed(blank.drag((20, 40), (80, 40)), 15)
     blank.canvas.set_diameter(8)
@@ -90,7 +90,7 @@ def test_the_eraser_and_ctrl_take_away(blank):
     assert np.array_equal(blank.saved() > 0, whole)
 
 
-def test_a_polygon_with_a_moved_corner_and_one_taken_back(blank):
+def test_polygon_with_a_moved_and_a_removed_corner(blank):
     blank.key(Qt.Key.Key_P)
     corners = [blank.click(*p) for p in ((20, 20), (70, 18), (75, 60))]
     blank.click(10, 70)
@@ -99,11 +99,11 @@ def test_a_polygon_with_a_moved_corner_and_one_taken_back(blank):
     assert not blank.session.mask.any()
     blank.key(Qt.Key.Key_Return)
     assert np.array_equal(blank.saved() > 0, enclosed([corners[0], moved, corners[2]]))
-    assert blank.session.note.status == "started"  # Enter closed the polygon and did not call the picture done
+    assert blank.session.note.status == "started"  # Enter closed the polygon and did not call the image done
 
 
 @pytest.mark.parametrize("ending", ["double click", "first corner"])
-def test_a_polygon_is_closed_by_the_mouse_too(blank, ending):
+def test_polygon_is_closed_by_the_mouse(blank, ending):
     blank.key(Qt.Key.Key_P)
     corners = [blank.click(*p) for p in ((20, 20), (70, 25), (40, 60))]
     if ending == "first corner":
@@ -113,7 +113,7 @@ def test_a_polygon_is_closed_by_the_mouse_too(blank, ending):
     assert np.array_equal(blank.saved() > 0, enclosed(corners))
 
 
-def test_esc_drops_a_polygon(blank):
+def test_esc_discards_a_polygon(blank):
     blank.key(Qt.Key.Key_P)
     for p in ((20, 20), (70, 25), (40, 60)):
         blank.click(*p)
@@ -122,7 +122,7 @@ def test_esc_drops_a_polygon(blank):
     assert not blank.session.mask.any()
 
 
-def test_a_rectangle_holds_both_its_corner_pixels(blank):
+def test_rectangle_includes_both_corner_pixels(blank):
     blank.key(Qt.Key.Key_R)
     (ax, ay), (bx, by) = blank.drag((60.5, 50.5), (20.5, 30.5))
     expected = np.zeros((HEIGHT, WIDTH), bool)
@@ -133,7 +133,7 @@ def test_a_rectangle_holds_both_its_corner_pixels(blank):
     assert len(single) == 2
 
 
-def test_fill_takes_the_connected_area_only(blank):
+def test_fill_changes_the_connected_area_only(blank):
     blank.canvas.set_diameter(4)
     for x, y in ((20, 20), (50, 50)):
         blank.drag((x, y), (x + 8, y))
@@ -146,7 +146,7 @@ def test_fill_takes_the_connected_area_only(blank):
     assert np.array_equal(blank.saved(), expected)
 
 
-def test_other_classes_are_kept_when_asked(blank):
+def test_keep_other_classes(blank):
     blank.canvas.set_diameter(20)
     first = brushed(blank.drag((20, 40), (50, 40)), 10)
     blank.key(Qt.Key.Key_2)
@@ -155,7 +155,7 @@ def test_other_classes_are_kept_when_asked(blank):
     assert np.array_equal(blank.saved(), np.where(first, 1, np.where(second, 2, 0)))
 
 
-def test_picking_the_class_under_the_pointer(blank):
+def test_pick_chooses_the_class_under_the_pointer(blank):
     blank.canvas.set_diameter(10)
     blank.key(Qt.Key.Key_2)
     blank.drag((20, 20), (40, 20))
@@ -168,7 +168,7 @@ def test_picking_the_class_under_the_pointer(blank):
     assert blank.session.class_id == 2
 
 
-def test_esc_in_the_middle_of_a_stroke_puts_back_what_was_there(blank):
+def test_esc_during_a_stroke_restores_the_mask(blank):
     blank.canvas.set_diameter(10)
     blank.drag((20, 20), (40, 20))
     before = blank.session.mask.copy()
@@ -180,7 +180,7 @@ def test_esc_in_the_middle_of_a_stroke_puts_back_what_was_there(blank):
     assert np.array_equal(blank.session.mask, before)
 
 
-def test_no_shortcut_changes_the_picture_under_a_painting_hand(blank):
+def test_shortcuts_are_blocked_during_a_stroke(blank):
     key = blank.session.key
     QTest.mousePress(blank.canvas, LEFT, pos=blank.pixel(50, 50))
     for shortcut in (Qt.Key.Key_A, Qt.Key.Key_D, Qt.Key.Key_Return):
@@ -192,7 +192,7 @@ def test_no_shortcut_changes_the_picture_under_a_painting_hand(blank):
     assert blank.session.note.status == "started"
 
 
-def test_space_and_the_middle_button_pan_and_paint_nothing(blank):
+def test_space_and_middle_button_pan_without_painting(blank):
     canvas = blank.canvas
     start = canvas.view
     QTest.keyPress(canvas, Qt.Key.Key_Space)
@@ -242,38 +242,38 @@ def test_wheel_and_keys_zoom_and_size_the_brush(blank):
     assert canvas.diameter > size
 
 
-def test_tab_hides_the_overlays_while_it_is_held(blank):
+def test_tab_hides_the_overlays_while_held(blank):
     QTest.keyPress(blank.canvas, Qt.Key.Key_Tab)
-    assert blank.canvas.overlays_hidden and blank.canvas.hasFocus()
+    assert blank.canvas.scene.overlays_hidden and blank.canvas.hasFocus()
     QTest.keyRelease(blank.canvas, Qt.Key.Key_Tab)
-    assert not blank.canvas.overlays_hidden
+    assert not blank.canvas.scene.overlays_hidden
 
 
 @pytest.mark.parametrize("diameter", [5, 4000])
-def test_a_live_stroke_repaints_little(blank, diameter):
-    """Each move has what is new of the stroke drawn anew, and a brush that only hovers nothing at all."""
+def test_stroke_and_hover_repaint_changed_parts_only(blank, diameter):
+    """Each move of a stroke repaints its new part only; a hovering brush repaints nothing of the scene."""
     canvas = blank.canvas
     canvas.set_diameter(diameter)
     QTest.mouseMove(canvas, blank.pixel(20, 20))
     blank.qtbot.wait(10)
-    view, before = canvas.width() * canvas.height(), canvas._backing.repainted
+    view, before = canvas.width() * canvas.height(), canvas.renderer.backing.repainted
     for x in range(20, 60, 4):
         QTest.mouseMove(canvas, blank.pixel(x, 30))
         blank.qtbot.wait(1)
-    assert canvas._backing.repainted == before
+    assert canvas.renderer.backing.repainted == before
     QTest.mousePress(canvas, Qt.MouseButton.LeftButton, pos=blank.pixel(20, 20))
     blank.qtbot.wait(10)
-    before = canvas._backing.repainted
+    before = canvas.renderer.backing.repainted
     for x in (22, 24, 26):
         QTest.mouseMove(canvas, blank.pixel(x, 20))
         blank.qtbot.wait(1)
-    repainted = canvas._backing.repainted - before
+    repainted = canvas.renderer.backing.repainted - before
     assert 0 < repainted < 3 * view / 8 if diameter == 5 else repainted == 0  # the press has covered everything
     QTest.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=blank.pixel(26, 20))
     assert blank.session.mask[20, 24] == 1
 
 
-def test_what_cannot_be_painted_on_says_why(hand):
+def test_refused_strokes_show_a_message(hand):
     messages = hand.window.messages
     hand.session.project.mask_path(NEW).parent.mkdir(parents=True, exist_ok=True)
     hand.session.project.mask_path(NEW).write_bytes(b"not a mask")
@@ -287,7 +287,7 @@ def test_what_cannot_be_painted_on_says_why(hand):
     assert any("bad.png" in text for text in messages.texts)
 
 
-def test_without_a_class_the_brush_asks_for_one(application, qtbot, tmp_path, root):
+def test_brush_without_a_class_shows_a_message(application, qtbot, tmp_path, root):
     session, window = application.rooms.session, application.window
     with qtbot.waitSignal(session.image_opened, timeout=10_000):
         session.create_project(tmp_path / "bare", images=root / "pictures")

@@ -1,4 +1,4 @@
-"""Several buttons at once on the canvas: the first one owns the pointer until it is released."""
+"""Owner of the pointer: the button that started a gesture owns it until it is released."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 
+from workbench.ui.canvas.interactions.context_menu import ContextMenu
+
 B, M = Qt.MouseButton, Qt.KeyboardModifier
 NEW = "lot1/new.png"
 
 
 class Mouse:
-    """A mouse whose events carry the buttons that are down."""
+    """Mouse whose events carry the pressed buttons."""
 
     def __init__(self, hand) -> None:
         self.hand, self.down, self.keys = hand, B.NoButton, M.NoModifier
@@ -47,7 +49,7 @@ def mouse(hand):
 
 
 def paints_without_a_button(mouse) -> bool:
-    """Whether moves paint with no button down, or a stroke does not paint."""
+    """Return whether moves paint without a pressed button, or a stroke does not paint."""
     mask = mouse.hand.session.mask
     before = mask.copy()
     mouse.move(15, 15)
@@ -61,7 +63,7 @@ def paints_without_a_button(mouse) -> bool:
     return bool(loose or not mask.any())
 
 
-def test_a_left_press_while_the_middle_button_pans_begins_no_stroke(mouse):
+def test_left_press_during_a_pan_starts_no_stroke(mouse):
     mouse.move(40, 40)
     mouse.press(B.MiddleButton)
     mouse.press(B.LeftButton)
@@ -74,11 +76,13 @@ def test_a_left_press_while_the_middle_button_pans_begins_no_stroke(mouse):
     assert not mouse.hand.session.mask.any() and not paints_without_a_button(mouse)
 
 
-@pytest.mark.parametrize("first, second", itertools.permutations([B.LeftButton, B.MiddleButton, B.RightButton], 2))
+@pytest.mark.parametrize(
+    "first, second", list(itertools.permutations([B.LeftButton, B.MiddleButton, B.RightButton], 2))
+)
 @pytest.mark.parametrize("modifiers", [M.NoModifier, M.ShiftModifier, M.AltModifier])
 @pytest.mark.parametrize("crossed", [False, True])
-def test_no_order_of_two_buttons_leaves_the_brush_stuck(mouse, first, second, modifiers, crossed, monkeypatch):
-    monkeypatch.setattr(type(mouse.hand.canvas), "_ask", lambda *_: None)  # a menu would wait for an answer
+def test_two_buttons_in_any_order_leave_no_stroke(mouse, first, second, modifiers, crossed, monkeypatch):
+    monkeypatch.setattr(ContextMenu, "press", lambda *_: False)  # a menu would wait for an answer
     mouse.move(40, 40)
     mouse.keys = modifiers
     mouse.press(first)
@@ -88,4 +92,36 @@ def test_no_order_of_two_buttons_leaves_the_brush_stuck(mouse, first, second, mo
     for button in (first, second) if crossed else (second, first):
         mouse.release(button)
     mouse.keys = M.NoModifier
+    assert not paints_without_a_button(mouse)
+
+
+def test_press_after_a_missed_release_ends_the_first_stroke(mouse):
+    """A modal dialog can swallow the release of a button."""
+    session = mouse.hand.session
+    mouse.move(20, 20)
+    mouse.press(B.LeftButton)
+    mouse.move(40, 20)
+    mouse.down = B.NoButton  # the release does not arrive
+    mouse.move(20, 60)
+    mouse.press(B.LeftButton)
+    mouse.move(40, 60)
+    mouse.release(B.LeftButton)
+    assert session.mask[20, 30] and session.mask[60, 30]
+    session.undo()
+    assert session.mask[20, 30] and not session.mask[60, 38], "two strokes are two undo steps"
+    session.undo()
+    assert not session.mask.any() and not paints_without_a_button(mouse)
+
+
+def test_change_of_the_tool_during_a_stroke_ends_its_ownership(mouse):
+    canvas = mouse.hand.canvas
+    mouse.move(20, 20)
+    mouse.press(B.LeftButton)
+    mouse.move(40, 20)
+    canvas.choose_tool("rectangle")
+    assert not mouse.hand.session.mask.any(), "the unfinished stroke is discarded"
+    mouse.move(60, 40)
+    mouse.release(B.LeftButton)
+    assert not mouse.hand.session.mask.any() and not canvas.current.busy
+    canvas.choose_tool("brush")
     assert not paints_without_a_button(mouse)

@@ -137,8 +137,8 @@ def test_window_shows_activation_map_and_unsure_verdict(application, run, qtbot)
     window.overlay.text_changed.connect(texts.append)
     assert session_.open_project(run.project_root)
     qtbot.waitUntil(lambda: any("Prediction: OK" in text for text in texts), timeout=15_000)
-    window.canvas.prediction_style.mode = "heat"
-    layer = window.canvas.predictions
+    window.canvas.scene.prediction_style.mode = "heat"
+    layer = window.canvas.scene.predictions
     assert layer is not None and window.overlay.maps.scores.max() == 255 and not window.overlay.maps.mask.any()
     heat = window.overlay.maps.scores
     assert heat[5:11, 30:38].mean() > 1.1 * heat[20:, :20].mean()  # the bright spot is evidence for OK

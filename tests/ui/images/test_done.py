@@ -25,8 +25,8 @@ class Clock:
 
 @pytest.fixture
 def clock(hand) -> Clock:
-    hand.canvas.shape_end.clock = Clock()
-    return hand.canvas.shape_end.clock
+    hand.canvas.context.shape_end.clock = Clock()
+    return hand.canvas.context.shape_end.clock
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_return_right_after_a_closed_shape_is_not_done(hand, clock, tool, close)
         assert not hand.canvas.current.busy
     hand.key(RETURN)
     assert hand.session.key == FIRST and hand.session.note.status == "started", before
-    hand.canvas.work.finish()
+    hand.canvas.tasks.finish()
     clock.now += 0.4
     hand.key(RETURN)
     assert hand.session.key == FIRST and hand.session.note.status == "started"

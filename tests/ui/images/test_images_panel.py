@@ -133,10 +133,10 @@ def test_classes_are_added_renamed_recoloured_and_hidden(hand):
     hand.qtbot.waitUntil(lambda: session.project.classes[2].name == "Öl, Fleck 油", timeout=5000)
     panel.recolor(3, "#123456")
     assert session.project.classes[2].color == "#123456"
-    assert hand.canvas._colors[3] == "#123456"
+    assert hand.canvas.scene.colors[3] == "#123456"
     rect = panel.view.visualRect(panel._item(1).index())
     QTest.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, pos=eye_of(rect).center())
-    assert session.classes.hidden == {1} and hand.canvas._hidden == {1}
+    assert session.classes.hidden == {1} and hand.canvas.scene.hidden_ids == {1}
     panel._item(2).setText("scratch")  # taken already: refused, and the old name comes back
     assert [panel.model.item(i).text() for i in range(3)] == ["scratch", "pit", "Öl, Fleck 油"]
     assert any("scratch" in text for text in hand.window.messages.texts)
@@ -171,25 +171,25 @@ def test_verdicts_by_button(hand):
 def test_layers_are_shown_hidden_and_faded(hand):
     canvas, layers = hand.canvas, hand.window.layers
     hand.key(Qt.Key.Key_H)
-    assert not canvas.label_style.visible and not layers.labels.check.isChecked()
+    assert not canvas.scene.label_style.visible and not layers.labels.check.isChecked()
     hand.key(Qt.Key.Key_H, Qt.KeyboardModifier.ShiftModifier)
-    assert not canvas.prediction_style.visible
+    assert not canvas.scene.prediction_style.visible
     hand.key(Qt.Key.Key_C, Qt.KeyboardModifier.ShiftModifier)
-    assert canvas.prediction_style.filled and MODES[layers.look.modes.currentIndex()] == "filled"
+    assert canvas.scene.prediction_style.filled and MODES[layers.look.modes.currentIndex()] == "filled"
     layers.labels.slider.setValue(20)
-    assert canvas.label_style.opacity == 0.2
+    assert canvas.scene.label_style.opacity == 0.2
 
 
 def test_display_sliders_never_cross_and_can_be_reset(hand):
     canvas, display = hand.canvas, hand.window.display
     display.high.setValue(400)
-    assert canvas.display.high == pytest.approx(102, abs=1)
+    assert canvas.scene.display.high == pytest.approx(102, abs=1)
     display.low.setValue(900)
-    assert canvas.display.low < canvas.display.high == pytest.approx(102, abs=1)
+    assert canvas.scene.display.low < canvas.scene.display.high == pytest.approx(102, abs=1)
     display.gamma.setValue(750)
-    assert canvas.display.gamma == pytest.approx(2, abs=0.02)
+    assert canvas.scene.display.gamma == pytest.approx(2, abs=0.02)
     display.reset.click()
-    assert (canvas.display.low, canvas.display.high, canvas.display.gamma) == (0, 255, 1)
+    assert (canvas.scene.display.low, canvas.scene.display.high, canvas.scene.display.gamma) == (0, 255, 1)
     assert display.low.value() == 0 and display.high.value() == 1000 and display.gamma.value() == 500
 
 

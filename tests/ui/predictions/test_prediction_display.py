@@ -52,7 +52,7 @@ def shown(hand, run, qtbot):
 
 
 def mask_of(hand) -> np.ndarray:
-    return hand.canvas.predictions.pyramid.mask
+    return hand.canvas.scene.predictions.pyramid.mask
 
 
 def test_thresholds_change_display_only(shown, run, qtbot):
@@ -106,13 +106,13 @@ def test_display_modes_differ_and_have_own_opacity(shown, qtbot):
     display, layers, canvas = shown.window.layers.look, shown.window.layers, shown.canvas
     grabs = []
     for mode in ("outline", "filled", "heat", "doubt"):
-        assert canvas.prediction_style.mode == mode and MODES[display.modes.currentIndex()] == mode
+        assert canvas.scene.prediction_style.mode == mode and MODES[display.modes.currentIndex()] == mode
         assert shown.window.table[f"look_{mode}"].isChecked()
         grabs.append(canvas.grab().toImage())
         layers.predictions.slider.setValue(35)
         shown.key(Qt.Key.Key_C, SHIFT)
         qtbot.wait(20)
-    assert canvas.prediction_style.mode == "outline" and layers.predictions.slider.value() == 35
+    assert canvas.scene.prediction_style.mode == "outline" and layers.predictions.slider.value() == 35
     assert all(a != b for i, a in enumerate(grabs) for b in grabs[:i])
 
 

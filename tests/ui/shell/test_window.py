@@ -46,7 +46,7 @@ def test_the_language_changes_in_the_open_window(opened, qtbot):
     old.table["language_zh_CN"].trigger()
     qtbot.waitUntil(lambda: opened.window is not old, timeout=5000)
     assert opened.window.training.controls.button.text() == "开始训练"
-    assert session.mask is mask and opened.window.canvas.labels is not None
+    assert session.mask is mask and opened.window.canvas.scene.labels is not None
     assert opened.window.images.model.rowCount() == 5
     session.open_image(session.keys[1])
     qtbot.waitUntil(lambda: session.key == session.keys[1], timeout=5000)

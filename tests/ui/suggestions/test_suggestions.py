@@ -20,8 +20,8 @@ from workbench.core.suggestions.suggestion_files import load_stored
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import ClassSettings, save_settings
 from workbench.inference.predictor import Predictor
-from workbench.ui.canvas.interactions.suggestion_interaction import TAP
-from workbench.ui.canvas.interactions.suggestion_menu import SuggestionMenu
+from workbench.ui.canvas.interactions.context_menu import SuggestionMenu
+from workbench.ui.canvas.interactions.suggestion_interactor import TAP
 
 CTRL, ALT, SHIFT = (
     Qt.KeyboardModifier.ControlModifier,
@@ -223,7 +223,7 @@ def test_alt_and_arrows_step_from_labels_to_suggestions(user):
     canvas = user.canvas
 
     def visible() -> tuple[bool, bool]:
-        return canvas.label_style.visible, canvas.suggestions.layer.visible
+        return canvas.scene.label_style.visible, canvas.suggestions.layer.visible
 
     assert visible() == (True, True)
     for key, expected in (
@@ -314,8 +314,8 @@ def test_suggestions_are_drawn_only_on_their_pixels(user):
     """The screen with and without suggestions differs exactly on the pixels of the suggestions."""
     canvas = user.canvas
     QTest.mouseMove(canvas, QPoint(2, 2))
-    canvas.prediction_style.visible = False
-    canvas.restyle()
+    canvas.scene.prediction_style.visible = False
+    canvas.scene.restyle()
 
     def grab() -> np.ndarray:
         image = canvas.grab().toImage().convertToFormat(image_format())
@@ -448,7 +448,7 @@ def test_suggestions_are_visited_by_keyboard(user):
 def test_preview_of_next_image_has_no_suggestions(user):
     """While the preview of the next image covers the current one, suggestions cannot be accepted or rejected."""
     user.over(12, 12)
-    user.canvas.show_preview(np.full((48, 72), 90, np.uint8), (144, 96))
+    user.canvas.scene.show_preview(np.full((48, 72), 90, np.uint8), (144, 96))
     user.key(Qt.Key.Key_Space)
     user.key(Qt.Key.Key_Delete)
     user.key(Qt.Key.Key_A, CTRL | SHIFT)

@@ -186,11 +186,11 @@ def test_preview_of_current_image_is_shown(hand, old_run, qtbot):
     write_png(old_run.previews / "p.png", mask)
     event = Preview(step=12, picture=key, mask="previews/p.png")
     training._previews.add(event)
-    qtbot.waitUntil(lambda: canvas.predictions is not None, timeout=5000)
-    assert np.array_equal(canvas.predictions.pyramid.mask, mask)
+    qtbot.waitUntil(lambda: canvas.scene.predictions is not None, timeout=5000)
+    assert np.array_equal(canvas.scene.predictions.pyramid.mask, mask)
     assert hand.window.header.model.text() == "Prediction after step 12"
     hand.open("lot1/new.png")
-    assert canvas.predictions is None and hand.window.header.model.text() == ""
+    assert canvas.scene.predictions is None and hand.window.header.model.text() == ""
     at_rest(hand)
 
 
@@ -200,15 +200,16 @@ def test_predictions_are_shown_for_current_image_only(hand):
     mask[5:9, 5:9] = 2
     region = Region(2, "pit", 5, 5, 4, 4, 16, None, (6.5, 6.5), 0.9, 0.99)
     predictions.predicted.emit(session.key, Prediction(mask, mask, [region], None, None, 3.0))
-    assert canvas.predictions is not None and hand.window.header.model.text() == "Prediction: 1 defect"
+    assert canvas.scene.predictions is not None and hand.window.header.model.text() == "Prediction: 1 defect"
     predictions.predicted.emit("another.png", Prediction(mask, mask, [], None, None, 3.0))
     assert hand.window.header.model.text() == "Prediction: 1 defect"
     predictions.predicted.emit(session.key, Prediction(None, None, [], "NG", {"NG": 0.97, "OK": 0.03}, 3.0))
     assert (
-        canvas.predictions is None and hand.window.header.model.text() == f"Prediction: NG ({formatting.percent(0.97)})"
+        canvas.scene.predictions is None
+        and hand.window.header.model.text() == f"Prediction: NG ({formatting.percent(0.97)})"
     )
     predictions.predicted.emit(session.key, Prediction(mask[:9, :9].copy(), mask, [], None, None, 3.0))
-    assert canvas.predictions is None  # of another size: the image was replaced
+    assert canvas.scene.predictions is None  # of another size: the image was replaced
 
 
 def test_export_shows_progress_and_result(hand, tmp_path):

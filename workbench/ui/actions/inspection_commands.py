@@ -14,7 +14,7 @@ class InspectionCommands(CommandGroup):
         canvas, walk, display, comparison = parts.canvas, parts.walk, parts.display, parts.comparison
 
         def shown() -> bool:
-            return canvas.image is not None
+            return canvas.scene.image is not None
 
         return [
             Command(
@@ -73,7 +73,7 @@ class InspectionCommands(CommandGroup):
                 display.toggle_invert,
                 "Shift+I",
                 when=shown,
-                on=lambda: canvas.display.invert,
+                on=lambda: canvas.scene.display.invert,
             ),
             Command(
                 "stretch",

@@ -10,7 +10,7 @@ from workbench.ui.predictions.prediction_overlay import PredictionOverlay
 
 class PredictionCommands(CommandGroup):
     def all(self, parts: CommandContext) -> list[Command]:
-        look, overlay, kept, style = parts.layers.look, parts.overlay, parts.kept, parts.canvas.prediction_style
+        look, overlay, kept, style = parts.layers.look, parts.overlay, parts.kept, parts.canvas.scene.prediction_style
         texts = {
             "outline": self.tr("Predictions as &outlines"),
             "filled": self.tr("Predictions as &filled areas"),

@@ -1,4 +1,4 @@
-"""Commands of the tools and of their options."""
+"""Commands of the tools, from the tool registry, and of their options."""
 
 from __future__ import annotations
 
@@ -8,77 +8,26 @@ from workbench.core.project.project import ClassInfo
 from workbench.session.session import Session
 from workbench.ui.actions.command_table import Command, CommandContext, CommandGroup, paintable
 from workbench.ui.canvas.canvas_widget import Canvas
+from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.images.images_panel import ImagesPanel
 
 
 class ToolCommands(CommandGroup):
     def all(self, parts: CommandContext) -> list[Command]:
         canvas, session, editor = parts.canvas, parts.session, parts.session.editor
-        tools = (
-            ("brush", self.tr("&Brush"), "B", self.tr("Brush: paint the current class; Ctrl-drag erases")),
-            ("eraser", self.tr("&Eraser"), "E", self.tr("Eraser: back to unpainted")),
-            (
-                "dont_care",
-                self.tr("&Don't-care brush"),
-                "Shift+B",
-                self.tr("Don't-care brush: paint where nobody can tell; left out of learning"),
-            ),
-            (
-                "background",
-                self.tr("&Background brush"),
-                "Shift+E",
-                self.tr("Background brush: say that the surface is good here"),
-            ),
-            (
-                "threshold",
-                self.tr("&Threshold brush"),
-                "T",
-                self.tr("Threshold brush: drag; takes only tones like the one first touched"),
-            ),
-            ("wand", self.tr("Magic &wand"), "W", self.tr("Magic wand: press on a tone, drag for the tolerance")),
-            (
-                "crack",
-                self.tr("&Crack tracer"),
-                "C",
-                self.tr("Crack tracer: click both ends of a thin line to trace it at its actual width"),
-            ),
-            (
-                "smart_edge",
-                self.tr("&Smart edge"),
-                "S",
-                self.tr("Magnetic lasso: click along the outline, it snaps to edges; Enter closes it"),
-            ),
-            (
-                "box_cut",
-                self.tr("Box c&ut"),
-                "G",
-                self.tr("Box segmentation: drag a box around a defect to segment it"),
-            ),
-            ("polygon", self.tr("&Polygon"), "P", self.tr("Polygon: click the corners, Enter closes, Esc drops")),
-            ("lasso", self.tr("&Lasso"), "O", self.tr("Lasso: drag around it")),
-            ("rectangle", self.tr("Rec&tangle"), "R", self.tr("Rectangle: drag from corner to corner")),
-            ("ellipse", self.tr("&Ellipse"), "Shift+R", self.tr("Ellipse: drag its box; Shift makes a circle")),
-            ("fill", self.tr("&Fill"), "F", self.tr("Fill: give a connected area to the current class")),
-            ("holes", self.tr("Fill &holes"), "Shift+F", self.tr("Fill holes: click a region")),
-            (
-                "region",
-                self.tr("&Region"),
-                "V",
-                self.tr("Region: click one to move, delete, grow or give it to another class"),
-            ),
-        )
         rows = [
             Command(
                 name,
-                text,
+                spec.translated(spec.title),
                 partial(canvas.choose_tool, name),
-                key,
+                spec.keys,
                 name,
                 on=partial(_is_tool, canvas, name),
                 group="tool",
-                tip=tip,
+                tip=spec.translated(spec.tip),
             )
-            for name, text, key, tip in tools
+            for name, spec in TOOLS.items()
+            if spec.title
         ]
         rows += [
             Command("bigger", self.tr("&Larger brush"), partial(canvas.change_diameter, 1), "]", "bigger"),
@@ -106,7 +55,7 @@ class ToolCommands(CommandGroup):
                 partial(_toggle_explicit, session),
                 when=partial(paintable, session),
                 on=partial(_is_explicit, session),
-                tip=self.tr("Learn from the painted parts of this picture only"),
+                tip=self.tr("Train on the painted areas of this image only"),
             ),
         ]
         rows += [

@@ -12,7 +12,7 @@ class ViewCommands(CommandGroup):
         canvas, layers, looks = parts.canvas, parts.layers, parts.appearance
 
         def shown() -> bool:
-            return canvas.image is not None
+            return canvas.scene.image is not None
 
         rows = [
             Command("fit", self.tr("&Fit to window"), canvas.fit, "Ctrl+F", "fit", shown),
@@ -25,7 +25,7 @@ class ViewCommands(CommandGroup):
                 layers.toggle_labels,
                 "H",
                 "layers",
-                on=lambda: canvas.label_style.visible,
+                on=lambda: canvas.scene.label_style.visible,
                 tip=self.tr("Show labels; hold Tab to hide everything for a moment"),
             ),
             Command(
@@ -34,7 +34,7 @@ class ViewCommands(CommandGroup):
                 layers.toggle_predictions,
                 "Shift+H",
                 "predict",
-                on=lambda: canvas.prediction_style.visible,
+                on=lambda: canvas.scene.prediction_style.visible,
             ),
             Command(
                 "panel_pictures",

@@ -23,8 +23,8 @@ from workbench.core.geometry.selection import Measures, measures
 from workbench.session.session import Session
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.tools.region_tool import RegionTool, SelectedRegion
-from workbench.ui.canvas.tools.tool_base import MAX_DIAMETER
-from workbench.ui.canvas.tools.tool_options import LINES, RANGES
+from workbench.ui.canvas.tools.tool_options import LINES, MAX_DIAMETER, RANGES
+from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.text import formatting
 
 _TICKS = 200  # steps of a slider on a logarithmic scale
@@ -51,10 +51,10 @@ class OptionBar(QWidget):
         self.note = _Note()
         self._row.addWidget(self.note, 1)
         canvas.tool_changed.connect(self.refresh)
-        canvas.brush_changed.connect(self._sized)
+        canvas.brush_changed.connect(self._show_diameter)
         canvas.options.changed.connect(self.refresh)
-        canvas.region_chosen.connect(self._chosen)
-        canvas.told.connect(self._told)
+        canvas.region_chosen.connect(self._show_region)
+        canvas.measured.connect(self._show_measurement)
         for signal in (session.note_changed, session.image_opened, session.project_closed):
             signal.connect(self.refresh)
         self.refresh()
@@ -68,16 +68,14 @@ class OptionBar(QWidget):
         self._number("size", self.tr("Size"), (1, MAX_DIAMETER), self.tr(" px"), self._resize)
         self._check("explicit", self.tr("Train on painted areas only"), self._set_explicit)
         self._toggle(
-            "encircle", self.tr("Fill closed strokes"), self.tr("A stroke that comes back to its start is filled")
+            "encircle", self.tr("Fill closed strokes"), self.tr("Fill the area of a stroke that ends at its start")
         )
-        self._toggle(
-            "pressure", self.tr("Pen pressure"), self.tr("The harder the pen is pressed, the wider the stroke")
-        )
-        auto = self.tr("Find it at the click, from how far the touched tone reaches")
+        self._toggle("pressure", self.tr("Pen pressure"), self.tr("Adjust the stroke width to the pen pressure"))
+        auto = self.tr("Determine the value from the image at each click")
         self._value("tolerance", self.tr("Tolerance"), "", "tolerance_auto", auto)
-        self._value("band", self.tr("Band"), "", "band_auto", auto)
+        self._value("band", self.tr("Gray range"), "", "band_auto", auto)
         self._value("smoothing", self.tr("Smooth"), self.tr(" px"))
-        self._toggle("fill_inside", self.tr("Fill holes"), self.tr("Take what lies inside as well"))
+        self._toggle("fill_inside", self.tr("Fill holes"), self.tr("Include enclosed areas"))
         self._choice(
             "line",
             {
@@ -86,7 +84,7 @@ class OptionBar(QWidget):
                 "bright": self.tr("Bright line"),
             },
         )
-        self._value("widest", self.tr("Up to"), self.tr(" px wide"))
+        self._value("widest", self.tr("Max. width"), self.tr(" px"))
         self._value("step", self.tr("Step"), self.tr(" px"))
         for name, text in (
             ("grow", self.tr("Grow")),
@@ -116,7 +114,11 @@ class OptionBar(QWidget):
         for widget in (slider, spin):
             widget.setAccessibleName(text)
         low, high = max(limits[0], 0.25), limits[1]
-        slider.valueChanged.connect(lambda at: change(limits[0] if at == 0 else low * (high / low) ** (at / _TICKS)))
+
+        def slide(tick: int) -> None:
+            change(low * (high / low) ** (tick / _TICKS) if tick else limits[0])
+
+        slider.valueChanged.connect(slide)
         spin.valueChanged.connect(change)
         self._spins[name], self._sliders[name] = spin, slider
         label = QLabel(text)
@@ -124,8 +126,8 @@ class OptionBar(QWidget):
         self._put(name, label, slider, spin)
 
     def _value(self, name: str, text: str, suffix: str, auto: str = "", tip: str = "") -> None:
-        _, least, most = RANGES[name]
-        self._number(name, text, (least, most), suffix, partial(self._set_value, name, auto))
+        _, low, high = RANGES[name]
+        self._number(name, text, (low, high), suffix, partial(self._set_value, name, auto))
         if auto:
             self._toggle(auto, self.tr("Auto"), tip, field=name)
 
@@ -140,7 +142,7 @@ class OptionBar(QWidget):
 
     def _choice(self, name: str, texts: dict[str, str]) -> None:
         self.line = QComboBox()
-        self.line.setAccessibleName(self.tr("Which line"))
+        self.line.setAccessibleName(self.tr("Line type"))
         for line in LINES:
             self.line.addItem(texts[line], line)
         self.line.activated.connect(lambda _: self._canvas.options.set_line(self.line.currentData()))
@@ -162,19 +164,20 @@ class OptionBar(QWidget):
         self._session.editor.set_explicit_background(on)
         self.refresh()
 
-    def _act(self, what: str) -> None:
+    def _act(self, action: str) -> None:
         tool = self._canvas.current
         if isinstance(tool, RegionTool):
-            getattr(tool, what)()
+            getattr(tool, action)()
         self._canvas.setFocus()
 
     # --- updates ---------------------------------------------------------------------------------
 
     def refresh(self, *_: object) -> None:
         options, tool = self._canvas.options, self._canvas.current
+        fields = TOOLS[self._canvas.tool].options
         for name, widgets in self._fields.items():
             for widget in widgets:
-                widget.setVisible(name in tool.options and (name != "pressure" or options.pen))
+                widget.setVisible(name in fields and (name != "pressure" or options.pen))
         for name in RANGES:
             self._show_value(name, options[name])
         self._show_value("size", self._canvas.diameter)
@@ -184,9 +187,9 @@ class OptionBar(QWidget):
         self._checks["explicit"].setEnabled(self._session.mask is not None and self._session.writable)
         self.line.setCurrentIndex(self.line.findData(options.line))
         if not isinstance(tool, RegionTool) or tool.region is None:
-            self._chosen(None)
+            self._show_region(None)
 
-    def _sized(self, diameter: int) -> None:
+    def _show_diameter(self, diameter: int) -> None:
         self._show_value("size", diameter)
 
     def _show_value(self, name: str, value: float) -> None:
@@ -199,53 +202,33 @@ class OptionBar(QWidget):
     def _explicit(self) -> bool:
         return self._session.note is not None and self._session.note.explicit_background
 
-    def _chosen(self, region: SelectedRegion | None) -> None:
+    def _show_region(self, region: SelectedRegion | None) -> None:
         for button in self._fields["region"]:
             button.setEnabled(region is not None)
         if region is None:
-            self.note.say(self._hint())
+            spec = TOOLS[self._canvas.tool]
+            self.note.show_text(spec.translated(spec.hint))
         else:
             self._measure(region)
 
     def _measure(self, region: SelectedRegion) -> None:
         """Show the size of a region at once; compute its length and width in a thread."""
         area = self.tr("{n} px").format(n=formatting.number(np.count_nonzero(region.selection.inside)))
-        self.note.say(area)
+        self.note.show_text(area)
         if region.selection.inside.size <= _MEASURED:
-            self._canvas.work.preview(lambda: measures(region.selection), partial(self._say_measures, region, area))
+            self._canvas.tasks.preview(lambda: measures(region.selection), partial(self._show_measures, region, area))
 
-    def _say_measures(self, region: SelectedRegion, area: str, found: Measures) -> None:
+    def _show_measures(self, region: SelectedRegion, area: str, measured: Measures) -> None:
         tool, project = self._canvas.current, self._session.project
         if project is not None and isinstance(tool, RegionTool) and tool.region is region:
             scale = project.file.um_per_pixel
-            long, wide = (formatting.length(value, scale) for value in (found.feret, found.max_width))
-            self.note.say(self.tr("{area}   {long} × {wide}").format(area=area, long=long, wide=wide))
+            long, wide = (formatting.length(value, scale) for value in (measured.feret, measured.max_width))
+            self.note.show_text(self.tr("{area}   {long} × {wide}").format(area=area, long=long, wide=wide))
 
-    def _told(self, what: str, value: float) -> None:
-        if what == "width":
+    def _show_measurement(self, name: str, value: float) -> None:
+        if name == "width":
             scale = self._session.project.file.um_per_pixel if self._session.project else None
-            self.note.say(self.tr("Traced, {width} wide").format(width=formatting.length(value, scale)))
-
-    def _hint(self) -> str:
-        return {
-            "brush": self.tr("Ctrl erases"),
-            "eraser": self.tr("Removes labels"),
-            "dont_care": self.tr("Left out of learning and scores"),
-            "background": self.tr("Says: good here"),
-            "threshold": self.tr("Drag to paint gray values similar to the start point"),
-            "wand": self.tr("Press; drag right for more, left for less"),
-            "crack": self.tr("Click along the line; Enter ends"),
-            "smart_edge": self.tr("Click around it; Enter closes; Backspace takes back"),
-            "box_cut": self.tr("Drag a box around the defect"),
-            "polygon": self.tr("Click corners; drag moves, a side adds, Shift removes; Enter closes"),
-            "lasso": self.tr("Drag around it"),
-            "rectangle": self.tr("Drag; Shift makes a square"),
-            "ellipse": self.tr("Drag; Shift makes a circle"),
-            "fill": self.tr("Click an area of one class"),
-            "holes": self.tr("Click a region; Ctrl takes it all away"),
-            "region": self.tr("Click a region; drag moves, 1–9 change the class, Del deletes"),
-            "proposals": self.tr("Click or drag a box to accept; Ctrl rejects; 1–9, +, − change the one under it"),
-        }[self._canvas.tool]
+            self.note.show_text(self.tr("Traced, {width} wide").format(width=formatting.length(value, scale)))
 
 
 class _Note(QLabel):
@@ -256,10 +239,10 @@ class _Note(QLabel):
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._whole = ""
+        self._text = ""
 
-    def say(self, text: str) -> None:
-        self._whole = text
+    def show_text(self, text: str) -> None:
+        self._text = text
         self.setToolTip(text)
         self._fit()
 
@@ -268,4 +251,4 @@ class _Note(QLabel):
         self._fit()
 
     def _fit(self) -> None:
-        self.setText(self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width()))
+        self.setText(self.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideRight, self.width()))

@@ -9,19 +9,19 @@ from workbench.session.display_presets import DisplayPresets
 from workbench.ui.canvas.items.ruler import Ruler
 from workbench.ui.text import formatting
 
-_LEAST, _MOST = 1e-4, 1e7
+_MIN, _MAX = 1e-4, 1e7
 
 
-def ask_scale(parent: QWidget, ruler: Ruler, shelf: DisplayPresets) -> None:
+def ask_scale(parent: QWidget, ruler: Ruler, presets: DisplayPresets) -> None:
     """Ask for the project's scale and set it. If the ruler holds a line, its true length in µm is asked for."""
-    title = QCoreApplication.translate("scale", "Scale of the pictures")
-    now = shelf.um_per_pixel or 1.0
+    title = QCoreApplication.translate("scale", "Image scale")
+    scale = presets.um_per_pixel or 1.0
     pixels = ruler.length
     if pixels:
-        says = QCoreApplication.translate("scale", "The measured line is {length} long. Its true length in µm:")
-        text = says.format(length=formatting.length(pixels))
+        text = QCoreApplication.translate("scale", "True length of the measured line ({length}) in µm:")
+        text = text.format(length=formatting.length(pixels))
     else:
-        text = QCoreApplication.translate("scale", "Micrometres a pixel; measure a line of known length first (M):")
-    found, wanted = QInputDialog.getDouble(parent, title, text, now * (pixels or 1.0), _LEAST, _MOST, 4)
-    if wanted:
-        shelf.set_scale(found / (pixels or 1.0))
+        text = QCoreApplication.translate("scale", "µm per pixel. Press M to measure a line of known length first.")
+    value, accepted = QInputDialog.getDouble(parent, title, text, scale * (pixels or 1.0), _MIN, _MAX, 4)
+    if accepted:
+        presets.set_scale(value / (pixels or 1.0))

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractItemView
 from workbench.core.geometry.drawing import Rect
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.session.session import Session
-from workbench.ui.canvas.scene_view import SceneView
+from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.evaluation.central_stack import CentralStack
 from workbench.ui.evaluation.evaluation_page import EvaluationPage
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay
@@ -34,7 +34,7 @@ class EvaluationNavigation(QObject):
         evaluation: RunEvaluation,
         page: EvaluationPage,
         overlay: PredictionOverlay,
-        view: SceneView,
+        view: Canvas,
         training: TrainingPanel,
         images: QAbstractItemView,
     ) -> None:

@@ -74,7 +74,7 @@ class LabelNextController(QObject):
 
     def _show_issue(self) -> None:
         issue, canvas = self.errors.issue, self._canvas
-        if issue is None or issue.kind == "verdict" or canvas.image is None:
+        if issue is None or issue.kind == "verdict" or canvas.scene.image is None:
             self.marker.show(None)
             self.bar.keep_free(None)
             return

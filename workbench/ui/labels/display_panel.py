@@ -28,7 +28,7 @@ from workbench.core.images.display import (
     stretched,
 )
 from workbench.session.display_presets import DisplayPresets
-from workbench.ui.canvas.scene_view import SceneView
+from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.text.formatting import number
 from workbench.ui.widgets.histogram_plot import HistogramPlot
 
@@ -38,7 +38,7 @@ _STEPS = 1000
 class DisplayPanel(QWidget):
     """Panel that follows and changes the view's display."""
 
-    def __init__(self, view: SceneView, shelf: DisplayPresets, parent: QWidget | None = None) -> None:
+    def __init__(self, view: CanvasScene, shelf: DisplayPresets, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._view, self._shelf = view, shelf
         self._range = 0.0, 255.0

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QPushButton, 
 
 from workbench.session.reference_comparison import ReferenceComparison
 from workbench.ui.canvas.layers.canvas_layers import MaskStyle
+from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.canvas.layers.prediction_layer import PredictionStyle
-from workbench.ui.canvas.scene_view import SceneView
 from workbench.ui.predictions.prediction_display import PredictionDisplay
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay
 from workbench.ui.widgets.elided_label import ElidedLabel
@@ -21,7 +21,7 @@ class LayersPanel(QWidget):
 
     def __init__(
         self,
-        view: SceneView,
+        view: CanvasScene,
         comparison: ReferenceComparison,
         overlay: PredictionOverlay,
         parent: QWidget | None = None,
@@ -62,7 +62,7 @@ class LayersPanel(QWidget):
             self.tr("Show differences from the reference image (Ctrl+D)"),
             self.tr("Opacity of the difference"),
             self._view.heat_style,
-            self._view.update,
+            self._apply,
         )
         self.difference.check.toggled.connect(comparison.switch)
         self.reference = ElidedLabel(Qt.TextElideMode.ElideMiddle, tip=False)

@@ -227,14 +227,14 @@ class PredictionOverlay(QObject):
             self._thresholds.apply(self._run_name, self.maps)
             self.text_changed.emit(self.tr("Prediction (thresholds changed)"))
         else:
-            self._canvas.show_predictions(None if self.maps is None else self.maps.mask, partial(_map, self.maps))
+            self._canvas.scene.show_predictions(None if self.maps is None else self.maps.mask, partial(_map, self.maps))
             if self.maps is not None:
                 self.text_changed.emit(self._text)
         self._update_steps()
 
     def _thresholds_applied(self, maps: PredictionMaps, mask: np.ndarray) -> None:
         if maps is self.maps and self.own_thresholds:
-            self._canvas.show_predictions(mask, partial(_map, maps))
+            self._canvas.scene.show_predictions(mask, partial(_map, maps))
 
 
 def _next_keys(images: ImageOrder, key: str | None) -> list[str]:

@@ -57,12 +57,12 @@ class StatusBar(QStatusBar):
         session.index_progress.connect(self._index)
         session.image_opened.connect(self._zoomed)
         canvas.hovered.connect(self._hover)
-        canvas.view_changed.connect(self._zoomed)
+        canvas.view_state.changed.connect(self._zoomed)
         canvas.brush_changed.connect(self._brush_changed)
         canvas.tool_changed.connect(self._brush_changed)
         session.image_opened.connect(self._brush_changed)
         session.project_closed.connect(self._brush_changed)
-        canvas.image_changed.connect(self._image_changed)
+        canvas.scene.image_changed.connect(self._image_changed)
         self._save_state()
         self._index(1, 1)
         self._zoomed()
@@ -105,7 +105,7 @@ class StatusBar(QStatusBar):
             return
         self._due = False
         self._read.start()
-        image, spot = self._canvas.seen, self._spot
+        image, spot = self._canvas.content.pixels, self._spot
         if spot is None or image is None:
             self.spot.setText("")
             return
@@ -124,7 +124,7 @@ class StatusBar(QStatusBar):
         self.spot.setText("   ".join(filter(None, told)))
 
     def _image_changed(self) -> None:
-        damaged = self._canvas.damaged
+        damaged = self._canvas.scene.damaged
         self.step.setText(self.tr("⚠ {n} parts of the file are damaged").format(n=damaged) if damaged else "")
 
     def show_step(self, number: int, count: int) -> None:

@@ -70,7 +70,7 @@ class Window(QMainWindow):
         self.canvas = Canvas(session)
         self.walk = RegionNavigator(self.canvas)
         self.canvas.add_item(PageIndicator(self.canvas, rooms.pages))
-        rooms.pages.turned.connect(self.canvas.show_page)
+        rooms.pages.turned.connect(self.canvas.content.show_page)
         self.images = ImagesPanel(session, style, rooms.guide)
         self.advice = LabelNextController(session, rooms.guide, rooms.errors, self.images, self.canvas, self.messages)
         self.classes = ClassesPanel(session, style)
@@ -79,8 +79,8 @@ class Window(QMainWindow):
         self.overlay = PredictionOverlay(
             session, rooms.training, rooms.predictions, rooms.thresholds, rooms.shelf, self.canvas, self.images.model
         )
-        self.layers = LayersPanel(self.canvas, rooms.comparison, self.overlay)
-        self.display = DisplayPanel(self.canvas, rooms.displays)
+        self.layers = LayersPanel(self.canvas.scene, rooms.comparison, self.overlay)
+        self.display = DisplayPanel(self.canvas.scene, rooms.displays)
         self.training = TrainingPanel(session, rooms.training, rooms.exporter, rooms.story, rooms.shelf, style)
         self.training.controls.add_line(ContinuousSwitch(rooms.kept))
         self.proposing = SuggestionsController(rooms, self.canvas, self.layers, self.overlay, self.messages)
@@ -171,7 +171,7 @@ class Window(QMainWindow):
         self.overlay.text_changed.connect(self.header.show_model_text)
         rooms.kept.changed.connect(self.training.refresh)  # its best model can be exported from then on
         self.canvas.tool_changed.connect(lambda: self.canvas.ruler.switch(False))
-        session.image_previewed.connect(lambda _, small, size: self.canvas.show_preview(small, size))
+        session.image_previewed.connect(lambda _, small, size: self.canvas.scene.show_preview(small, size))
         self.walk.stepped.connect(self.status.show_step)
         self.walk.arrived.connect(self.canvas.suggestions.highlight_at_pointer)
         rooms.displays.scale_changed.connect(lambda: self.canvas.ruler.set_scale(rooms.displays.um_per_pixel))
@@ -197,7 +197,7 @@ class Window(QMainWindow):
             self.canvas.tool_changed,
             rooms.predictions.predicted,
             self.canvas.ruler.switched,
-            self.canvas.display_changed,
+            self.canvas.scene.display_changed,
             rooms.pages.changed,
             rooms.comparison.changed,
             rooms.comparison.switched,
@@ -236,7 +236,7 @@ class Window(QMainWindow):
 
     def _restyle(self) -> None:
         theme = self._style.theme
-        self.canvas.backdrop, self.canvas.frame = theme.color("canvas"), theme.color("border")
+        self.canvas.scene.backdrop, self.canvas.scene.frame = theme.color("canvas"), theme.color("border")
         self.canvas.update()
 
     def _show_keys(self) -> None:
@@ -271,9 +271,9 @@ class Window(QMainWindow):
         settings, memory = self._rooms.settings, QSettings()
         memory.setValue("geometry/window", self.saveGeometry())
         self.workspace.remember(memory)
-        self.canvas.options.remember(memory)
+        self.canvas.options.save(memory)
         settings.brush_radius = self.canvas.diameter / 2
-        settings.overlay_opacity = self.canvas.label_style.opacity
+        settings.overlay_opacity = self.canvas.scene.label_style.opacity
         settings.model, settings.minutes, settings.device = self.training.controls.values()
         settings.save()
         for part in (self.canvas, self.images, self.commands, self.review, self.status):

@@ -41,7 +41,7 @@ class SuggestionsController(QObject):
         overlay.changed.connect(self._prediction_changed)
         services.thresholds.applied.connect(self._thresholds_applied)
         suggestions.changed.connect(self._show)
-        suggestions.refused.connect(canvas.refuse)
+        suggestions.refused.connect(canvas.refused)
         self.interaction.accepted.connect(suggestions.accept)
         self.interaction.rejected.connect(suggestions.reject)
         self.interaction.changed.connect(suggestions.change)
@@ -84,12 +84,12 @@ class SuggestionsController(QObject):
 
     def toward(self, step: int) -> None:
         """Step through: labels only, both, suggestions only. step: -1 toward labels, 1 toward suggestions."""
-        labels = self._canvas.label_style.visible
+        labels = self._canvas.scene.label_style.visible
         if step < 0:
             labels, suggestions = True, not labels and self.visible
         else:
             labels, suggestions = labels and not self.visible, True
-        if labels != self._canvas.label_style.visible:
+        if labels != self._canvas.scene.label_style.visible:
             self._layers.toggle_labels()
         self.interaction.switch(suggestions)
 

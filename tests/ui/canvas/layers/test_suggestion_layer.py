@@ -1,4 +1,4 @@
-"""Many proposals drawn at once: each device pixel against the rule for one, worked out the slow way."""
+"""Suggestion layer: each device pixel is compared with the rule for one region, computed pixel by pixel."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from workbench.ui.canvas.layers.suggestion_layer import codes_of
 
 @pytest.fixture
 def selections() -> list[Selection]:
-    """Small, thin, full of holes, and one so large that its pixels are not laid down one by one."""
+    """Small, thin and perforated regions, and one that is too large for the pixel by pixel drawing."""
     rng = np.random.default_rng(3)
     sizes = [(1, 1), (1, 40), (33, 2), (17, 23), (48, 31), (120, 110)]
     found = [Selection(Rect(5 + 37 * i, 3 + 11 * i, w, h), rng.random((h, w)) < 0.9) for i, (h, w) in enumerate(sizes)]
     return [*found, Selection(Rect(250, 90, 9, 9), np.ones((9, 9), bool))]
 
 
-def whole(selection: Selection, scale: float) -> Rect:
+def device_rect(selection: Selection, scale: float) -> Rect:
     box = selection.rect
     x, y = math.floor(box.x * scale), math.floor(box.y * scale)
     return Rect(x, y, math.ceil((box.x + box.width) * scale) - x, math.ceil((box.y + box.height) * scale) - y)
 
 
-def slowly(selection: Selection, rect: Rect, scale: float, ratio: float) -> np.ndarray:
-    """A pixel shows any of the picture's that lie in it; it is of the outline if one near it shows none."""
+def expected_codes(selection: Selection, rect: Rect, scale: float, ratio: float) -> np.ndarray:
+    """Codes by the rule: a device pixel shows any selected pixel in it and is outline if a neighbor shows none."""
     box, inside, reach = selection.rect, selection.inside, max(2, round(2 * ratio))
 
     def shows(row: int, column: int) -> bool:
@@ -55,19 +55,19 @@ def slowly(selection: Selection, rect: Rect, scale: float, ratio: float) -> np.n
 
 
 @pytest.mark.parametrize(("scale", "ratio"), [(0.13, 1.0), (0.4, 2.0), (0.95, 1.0), (1.0, 1.5), (2.3, 1.0)])
-def test_drawn_together_each_is_as_the_rule_has_it(selections, scale, ratio):
-    rects = [whole(one, scale) for one in selections]
+def test_shared_sheet_equals_the_pixel_rule(selections, scale, ratio):
+    rects = [device_rect(one, scale) for one in selections]
     together = codes_of(selections, rects, scale, ratio)
     assert {*np.unique(np.concatenate([codes.ravel() for codes in together]))} >= {1, 2, 3}
     for one, rect, codes in zip(selections, rects, together, strict=True):
-        assert np.array_equal(codes, slowly(one, rect, scale, ratio))
+        assert np.array_equal(codes, expected_codes(one, rect, scale, ratio))
 
 
 @pytest.mark.parametrize("scale", [0.4, 1.0, 2.3])
-def test_a_part_is_cut_from_the_whole(selections, scale):
-    """Of a large region only what is in sight is drawn."""
+def test_drawn_part_equals_the_part_of_the_whole(selections, scale):
+    """Only the visible part of a large region is drawn."""
     large = selections[-2]
-    rect = whole(large, scale)
+    rect = device_rect(large, scale)
     part = Rect(rect.x + rect.width // 4, rect.y + rect.height // 3, rect.width // 2, rect.height // 2)
     (codes,), (cut,) = codes_of([large], [rect], scale, 1.0), codes_of([large], [part], scale, 1.0)
     top, left = part.y - rect.y, part.x - rect.x

@@ -1,4 +1,4 @@
-"""Hands other than a mouse: pens, two fingers on a touchpad; and screens with more pixels than one to a point."""
+"""Pens, touchpad gestures, and screens with several device pixels per logical pixel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from PySide6.QtGui import QImage, QInputDevice, QNativeGestureEvent, QPointingDe
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from tests.ui.canvas.test_scene_view import RED, textured, view  # noqa: F401
+from tests.ui.canvas.test_canvas_scene import RED, textured, view  # noqa: F401
 
 LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -29,7 +29,7 @@ def blank(hand):
 
 
 def pen(canvas, kind: QEvent.Type, at: QPoint, pressure: float, *, rubber: bool = False) -> None:
-    """What the window system says of a pen, and then what Qt makes of it for those who know only mice."""
+    """Send a tablet event, then the mouse event that Qt derives from an ignored tablet event."""
     tip = QPointingDevice.PointerType.Eraser if rubber else QPointingDevice.PointerType.Pen
     device = QPointingDevice(
         "pen",
@@ -59,7 +59,7 @@ def stroke(hand, x: int, *pressures: float, rubber: bool = False) -> None:
     pen(hand.canvas, QEvent.Type.TabletRelease, points[-1], 0.0, rubber=rubber)
 
 
-def test_a_pen_pressed_harder_paints_wider(blank):
+def test_pen_pressure_sets_the_stroke_width(blank):
     mask = blank.session.mask
     stroke(blank, 40, 0.2, 0.2, 1.0, 1.0, 1.0)
     wide = (mask > 0).sum(axis=1)
@@ -74,7 +74,7 @@ def test_a_pen_pressed_harder_paints_wider(blank):
     assert 18 <= (mask[:, 58:] > 0).sum(axis=1)[30] <= 22, "a mouse knows no pressure"
 
 
-def test_the_other_end_of_the_pen_erases(blank):
+def test_eraser_end_of_the_pen_erases(blank):
     blank.session.mask[:] = 1
     stroke(blank, 40, 1.0, 1.0, rubber=True)
     assert blank.session.mask[20, 40] == 0 and blank.session.mask[70, 80] == 1
@@ -83,7 +83,7 @@ def test_the_other_end_of_the_pen_erases(blank):
     assert blank.session.mask[20, 40] == 1
 
 
-def test_the_bar_offers_pressure_once_a_pen_was_seen(blank):
+def test_pressure_option_appears_after_a_pen_is_used(blank):
     check = blank.window.options._checks["pressure"]
     assert not check.isVisibleTo(blank.window.options) or blank.canvas.options.pen
     stroke(blank, 40, 0.5)
@@ -113,7 +113,7 @@ def gesture(canvas, kind: Qt.NativeGestureType, at: QPoint, value: float) -> Non
     QApplication.sendEvent(canvas, event)
 
 
-def test_two_fingers_move_and_pinch_and_tap(blank):
+def test_two_finger_scroll_pinch_and_tap(blank):
     canvas, at = blank.canvas, QPoint(200, 150)
     canvas.set_view(canvas.view.at_scale(20.0))
     before = canvas.view
@@ -129,7 +129,7 @@ def test_two_fingers_move_and_pinch_and_tap(blank):
     gesture(canvas, Qt.NativeGestureType.PanNativeGesture, at, 0.0)
     assert (canvas.view.x - before.x, canvas.view.y - before.y) == (9, -4)
     gesture(canvas, Qt.NativeGestureType.SmartZoomNativeGesture, at, 0.0)
-    assert canvas.fitted
+    assert canvas.view_state.fitted
     gesture(canvas, Qt.NativeGestureType.SmartZoomNativeGesture, at, 0.0)
     assert canvas.view.scale == 1.0 and not blank.session.mask.any()
     fingers(canvas, at, QPoint(0, 0), phase=Qt.ScrollPhase.ScrollEnd)
@@ -139,20 +139,24 @@ def test_two_fingers_move_and_pinch_and_tap(blank):
 # --- screens --------------------------------------------------------------------------------------
 
 
-def test_a_window_that_goes_to_a_finer_screen_is_drawn_in_its_pixels(view, qtbot, monkeypatch):  # noqa: F811
-    """At 64 times, one picture pixel is 64 of the screen's, whatever the screen."""
-    picture, mask = textured(40, 60), np.zeros((40, 60), np.uint8)
+def test_change_of_the_pixel_ratio_keeps_the_pixels_exact(view, qtbot, monkeypatch):  # noqa: F811
+    """At 6400% an image pixel covers 64 × 64 device pixels at any ratio."""
+    image, mask = textured(40, 60), np.zeros((40, 60), np.uint8)
     mask[20, 30] = 1
-    view.show_image(picture)
-    view.show_labels(mask)
-    view.set_colors(RED)
+    view.scene.show_image(image)
+    view.scene.show_labels(mask)
+    view.scene.set_colors(RED)
     assert (view.view.width, view.view.height) == (400, 300)
     for ratio in (2.0, 1.5, 1.0):
         monkeypatch.setattr(view, "devicePixelRatioF", lambda ratio=ratio: ratio)
         QApplication.sendEvent(view, QEvent(QEvent.Type.DevicePixelRatioChange))
         assert (view.view.width, view.view.height) == (round(400 * ratio), round(300 * ratio))
         view.set_view(view.view.at_scale(64.0).centered(30.5, 20.5))
-        scene = view._backing.drawn(view, ratio).toImage().convertToFormat(QImage.Format.Format_RGB888)
+        scene = (
+            view.renderer.backing.drawn(view.scene, view.view, ratio)
+            .toImage()
+            .convertToFormat(QImage.Format.Format_RGB888)
+        )
         pixels = np.frombuffer(scene.constBits(), np.uint8).reshape(scene.height(), scene.bytesPerLine())
         pixels = pixels[:, : 3 * scene.width()].reshape(scene.height(), scene.width(), 3)
         assert pixels.shape[:2] == (view.view.height, view.view.width)
@@ -160,13 +164,13 @@ def test_a_window_that_goes_to_a_finer_screen_is_drawn_in_its_pixels(view, qtbot
         assert red.sum() == 64 * 64
         x, y = view.view.to_screen(31.0, 20.0)
         block = pixels[int(y) : int(y) + 64, int(x) : int(x) + 64]
-        assert (block == picture[20, 31]).all()
+        assert (block == image[20, 31]).all()
 
 
 @pytest.mark.parametrize("factor", ["1.5", "2"])
-def test_the_canvas_on_a_fine_screen(factor):
-    """A process of its own, as the factor is chosen when Qt starts: exact repaints, exact strokes."""
-    chosen = "(partial_repaints and uint8) or each_device_pixel or stroke_is_exactly"
+def test_canvas_on_a_high_resolution_screen(factor):
+    """Run exactness tests in a child process, because the scale factor is read when Qt starts."""
+    chosen = "(partial_repaints and uint8) or each_device_pixel or stroke_equals"
     done = subprocess.run(
         [
             sys.executable,
@@ -175,7 +179,7 @@ def test_the_canvas_on_a_fine_screen(factor):
             "-q",
             "-p",
             "no:cacheprovider",
-            "tests/ui/canvas/test_scene_view.py",
+            "tests/ui/canvas/test_canvas_scene.py",
             "tests/ui/canvas/test_painting.py",
             "-k",
             chosen,

@@ -8,9 +8,9 @@ from PySide6.QtCore import QObject, Signal
 from workbench.core.geometry.drawing import Rect
 from workbench.core.project.project import MAX_CLASS_ID
 from workbench.inference.io.opencv import cv2
+from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.layers.canvas_layers import MaskLayer
 from workbench.ui.canvas.layers.image_pyramid import RANKS, MaskPyramid
-from workbench.ui.canvas.scene_view import SceneView
 
 _SEARCHED = 4_000_000  # cells: largest level in which regions are searched
 _FIRST_SCALE = 2.0
@@ -22,66 +22,69 @@ class RegionNavigator(QObject):
     stepped = Signal(int, int)
     arrived = Signal(object)  # Rect: bounding rectangle of the region
 
-    def __init__(self, view: SceneView) -> None:
-        super().__init__(view)
-        self._view = view
-        self._at: tuple[int, int] | None = None  # row and column of the present region
-        self._scale, self._made = _FIRST_SCALE, 0.0
-        view.image_changed.connect(self._forget)
+    def __init__(self, canvas: Canvas) -> None:
+        super().__init__(canvas)
+        self._view, self._scene = canvas.view_state, canvas.scene
+        self._position: tuple[int, int] | None = None  # row and column of the present region
+        self._scale = _FIRST_SCALE  # chosen by the user
+        self._own_scale = 0.0  # set by the last step, smaller than `_scale` if the region is large
+        self._scene.image_changed.connect(self._reset)
 
     def possible(self) -> bool:
-        return bool(self._view.labels is not None or self._view.predictions is not None or self._view.suggested.rects)
+        scene = self._scene
+        return bool(scene.labels is not None or scene.predictions is not None or scene.suggested.rects)
 
     def go(self, step: int) -> None:
         """Go to the next (1) or previous (-1) region in reading order, wrapping around."""
-        found = self.regions()
-        if not found:
+        regions = self.regions()
+        if not regions:
             self.stepped.emit(0, 0)
             return
-        places = [(rect.y, rect.x) for rect in found]
-        if self._at is None:
-            number = 0 if step > 0 else len(found) - 1
+        positions = [(rect.y, rect.x) for rect in regions]
+        last = len(regions) - 1
+        if self._position is None:
+            number = 0 if step > 0 else last
         elif step > 0:
-            number = next((i for i, place in enumerate(places) if place > self._at), 0)
+            number = next((i for i, position in enumerate(positions) if position > self._position), 0)
         else:
-            number = next((i for i in range(len(places) - 1, -1, -1) if places[i] < self._at), len(places) - 1)
-        self._at = places[number]
-        self._show(found[number])
-        self.arrived.emit(found[number])
-        self.stepped.emit(number + 1, len(found))
+            number = next((i for i in range(last, -1, -1) if positions[i] < self._position), last)
+        self._position = positions[number]
+        self._show(regions[number])
+        self.arrived.emit(regions[number])
+        self.stepped.emit(number + 1, len(regions))
 
     def regions(self) -> list[Rect]:
         """Return the bounding rectangles of visible labels and predictions; regions closer than a cell count as one.
 
         If no prediction is shown, open suggestions are included.
         """
-        view = self._view
-        layers = [layer for layer in (view.labels, view.predictions) if layer is not None and layer.style.visible]
-        alone = view.predictions is None or not view.predictions.style.visible
-        rects = view.suggested.rects if alone else []
-        return sorted([*self._in(layers), *rects], key=lambda rect: (rect.y, rect.x))
+        scene = self._scene
+        layers = [layer for layer in (scene.labels, scene.predictions) if layer is not None and layer.style.visible]
+        predicted = scene.predictions is not None and scene.predictions.style.visible
+        rects = [] if predicted else scene.suggested.rects
+        return sorted([*self._regions_in(layers), *rects], key=lambda rect: (rect.y, rect.x))
 
-    def _in(self, layers: list[MaskLayer]) -> list[Rect]:
+    def _regions_in(self, layers: list[MaskLayer]) -> list[Rect]:
         if not layers:
             return []
-        view = self._view
         number = _level(layers[0].pyramid)
-        cells = np.bitwise_or.reduce([_painted(layer.pyramid, number, view.hidden_ids) for layer in layers])
+        hidden = self._scene.hidden_ids
+        cells = np.bitwise_or.reduce([_painted(layer.pyramid, number, hidden) for layer in layers])
         count, _, stats, _ = cv2.connectedComponentsWithStats(cells, connectivity=8)
         size = 1 << number
         return [Rect(*(int(value) * size for value in stats[i, :4])) for i in range(1, count)]
 
     def _show(self, rect: Rect) -> None:
-        view = self._view.view
-        if not self._view.fitted and view.scale != self._made:
-            self._scale = view.scale  # the user has zoomed; the new scale is kept
-        fits = 0.8 * min(view.width / rect.width, view.height / rect.height)
-        view = view.at_scale(min(self._scale, fits)).centered(rect.x + rect.width / 2, rect.y + rect.height / 2)
-        self._made = view.scale
-        self._view.set_view(view)
+        view = self._view.viewport
+        if not self._view.fitted and view.scale != self._own_scale:
+            self._scale = view.scale  # the user has zoomed
+        scale = min(self._scale, 0.8 * min(view.width / rect.width, view.height / rect.height))
+        view = view.at_scale(scale).centered(rect.x + rect.width / 2, rect.y + rect.height / 2)
+        self._own_scale = view.scale
+        self._view.set(view)
 
-    def _forget(self) -> None:
-        self._at = None
+    def _reset(self) -> None:
+        self._position = None
 
 
 def _level(pyramid: MaskPyramid) -> int:

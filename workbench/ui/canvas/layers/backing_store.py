@@ -6,25 +6,15 @@ The pixels of a partial repaint equal those of a full repaint.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from PySide6.QtCore import QRect, QSize
-from PySide6.QtGui import QColor, QImage, QPainter, QPixmap, QRegion
+from PySide6.QtGui import QColor, QPainter, QPixmap, QRegion
 
 from workbench.core.geometry.drawing import Rect
+from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.canvas.layers.viewport import Viewport
 
 _JOINED = 16_000  # pixels that cost as much as one more rectangle
-
-
-class CanvasScene(Protocol):
-    """Content to be drawn."""
-
-    view: Viewport
-    backdrop: QColor
-    frame: QColor
-
-    def images(self, view: Viewport, part: Rect) -> list[QImage]: ...
 
 
 class BackingStore:
@@ -46,9 +36,9 @@ class BackingStore:
         self._pixels.scroll(dx, dy, whole)
         self._stale = self._stale.translated(dx, dy).united(QRegion(whole) - QRegion(whole.translated(dx, dy)))
 
-    def drawn(self, scene: CanvasScene, ratio: float) -> QPixmap:
+    def drawn(self, scene: CanvasScene, view: Viewport, ratio: float) -> QPixmap:
         """Return the whole scene in device pixels. ratio: device pixels per logical pixel."""
-        size = QSize(scene.view.width, scene.view.height)
+        size = QSize(view.width, view.height)
         if self._pixels.size() != size:
             self._pixels = QPixmap(size)
             self._stale = QRegion(self._pixels.rect())
@@ -57,7 +47,7 @@ class BackingStore:
             painter = QPainter(self._pixels)
             try:
                 for area in joined(stale):
-                    draw_part(painter, area, scene, round(ratio))
+                    draw_part(painter, area, scene, view, round(ratio))
                     self.repainted += area.width() * area.height()
             finally:
                 painter.end()
@@ -75,13 +65,13 @@ def joined(region: QRegion) -> list[QRect]:
 
 def hardly_more(around: QRect, parts: Sequence[QRect]) -> bool:
     """Return True if drawing `around` costs little more than drawing the parts in it."""
-    least = sum(part.width() * part.height() for part in parts)
-    return around.width() * around.height() <= least + _JOINED * len(parts)
+    covered = sum(part.width() * part.height() for part in parts)
+    return around.width() * around.height() <= covered + _JOINED * len(parts)
 
 
-def draw_part(painter: QPainter, area: QRect, scene: CanvasScene, line: int) -> None:
+def draw_part(painter: QPainter, area: QRect, scene: CanvasScene, view: Viewport, line: int) -> None:
     """Draw `area`, device pixels. line: width of the frame around the image."""
-    shown = scene.view.shown
+    shown = view.shown
     x, y, width, height = area.x(), area.y(), area.width(), area.height()
     part = Rect(x - shown.x, y - shown.y, width, height).clipped(shown.width, shown.height)
     if (part.width, part.height) != (width, height):
@@ -90,7 +80,7 @@ def draw_part(painter: QPainter, area: QRect, scene: CanvasScene, line: int) -> 
         return
     if not part.empty:
         part = Rect(part.x + shown.x, part.y + shown.y, part.width, part.height)
-        for image in scene.images(scene.view, part):
+        for image in scene.images(view, part):
             painter.drawImage(part.x, part.y, image)
     if (part.width, part.height) != (width, height):
         _draw_frame(painter, area, shown, line, scene.frame)

@@ -19,14 +19,14 @@ from workbench.core.images.display import Display, Palette
 from workbench.core.images.tone_mapping import ToneMapper
 from workbench.core.project.project import DONT_CARE, NOT_LABELED
 from workbench.inference.io.opencv import cv2
-from workbench.ui.canvas.layers.image_pyramid import IDS, MaskPyramid, peaks
+from workbench.ui.canvas.layers.image_pyramid import IDS, MaskPyramid, max_halvings
 from workbench.ui.canvas.layers.viewport import Viewport
 
 Request = tuple[int, Rect]  # level number, and the part of the level to be read
 
 
 @dataclass(frozen=True)
-class _Shown:
+class _CachedPart:
     """Cached device rectangle of the drawn image."""
 
     view: Viewport
@@ -35,7 +35,7 @@ class _Shown:
     rect: Rect
     pixels: np.ndarray
 
-    def holds(self, view: Viewport, display: Display, levels: list, rect: Rect) -> bool:
+    def contains(self, view: Viewport, display: Display, levels: list, rect: Rect) -> bool:
         same = self.levels is levels and self.view == view and self.display == display
         return same and self.rect.united(rect) == self.rect
 
@@ -51,10 +51,10 @@ class ImageLayer:
         """levels: the image and its halvings, None for a missing one. shape: shape of level 0 if level 0 is missing."""
         self.levels = levels
         self.shape = shape or self.picture.shape
-        self.wanted: set[Request] = set()  # parts shown coarsely until they are read
+        self.missing: set[Request] = set()  # parts shown coarsely until they are read
         self._read: set[Request] = set()
-        self._developer: ToneMapper | None = None
-        self._last: _Shown | None = None
+        self._tone_mapper: ToneMapper | None = None
+        self._last: _CachedPart | None = None
 
     @property
     def picture(self) -> np.ndarray:
@@ -66,34 +66,34 @@ class ImageLayer:
         number = min(max(0, number), len(self.levels) - 1)
         return next(i for i in range(number, len(self.levels)) if self.levels[i] is not None)
 
-    def developer(self, display: Display) -> ToneMapper:
+    def tone_mapper(self, display: Display) -> ToneMapper:
         """Return the converter of values to screen values under `display`; cached until the display changes."""
-        if self._developer is None or self._developer.display != display:
-            self._developer = ToneMapper(self.picture, display, self.shape)
-        return self._developer
+        if self._tone_mapper is None or self._tone_mapper.display != display:
+            self._tone_mapper = ToneMapper(self.picture, display, self.shape)
+        return self._tone_mapper
 
     def image(self, view: Viewport, rect: Rect, display: Display) -> QImage:
         """Draw `rect`, which lies inside `view.shown`. The last result is cached, since strokes change masks only."""
         last = self._last
-        if last is None or not last.holds(view, display, self.levels, rect):
+        if last is None or not last.contains(view, display, self.levels, rect):
             number = self.nearest_level(view.level - 1)
-            there = self._level_at_hand(number, view, rect)
-            last = _Shown(view, display, self.levels, rect, self._shown(view, rect, display, there))
-            self._last = last if there == number else None
+            available = self._decoded_level(number, view, rect)
+            last = _CachedPart(view, display, self.levels, rect, self._render(view, rect, display, available))
+            self._last = last if available == number else None
         return as_image(last.part(rect), display)
 
     def read(self, request: Request) -> None:
-        """Decode a wanted part; called in a thread."""
+        """Decode a missing part; called in a thread."""
         number, box = request
         self.levels[number][box.slices]
 
-    def has_read(self, choices: Iterable[Request]) -> None:
-        """Remove parts from `wanted` after reading, even if the cache was too small to keep them."""
-        self._read = set(choices)
-        self.wanted -= self._read
+    def mark_read(self, requests: Iterable[Request]) -> None:
+        """Remove parts from `missing` after reading, even if the cache was too small to keep them."""
+        self._read = set(requests)
+        self.missing -= self._read
 
-    def _level_at_hand(self, number: int, view: Viewport, rect: Rect) -> int:
-        """Return `number`, or a coarser level if `rect` is not decoded there; that part is then added to `wanted`."""
+    def _decoded_level(self, number: int, view: Viewport, rect: Rect) -> int:
+        """Return `number`, or a coarser level if `rect` is not decoded there; that part is then added to `missing`."""
         at_hand = getattr(self.levels[number], "at_hand", None)
         if at_hand is None:
             return number
@@ -106,25 +106,25 @@ class ImageLayer:
         request = number, box.clipped(width, height)
         if request in self._read or at_hand(top, left, top + box.height, left + box.width):
             return number
-        self.wanted.add(request)
+        self.missing.add(request)
         coarse = range(number + 1, len(self.levels))
         return next((n for n in coarse if isinstance(self.levels[n], np.ndarray)), number)
 
-    def _shown(self, view: Viewport, rect: Rect, display: Display, number: int) -> np.ndarray:
+    def _render(self, view: Viewport, rect: Rect, display: Display, number: int) -> np.ndarray:
         """Return the screen values, uint8 (h, w) or (h, w, 3)."""
         # The halvings of a large image may not be computed yet.
-        waiting = number < view.level - 1 and self.levels[number].size > 1 << 20
-        exact = number == 0 and (view.scale >= 1 or waiting)
+        pending = number < view.level - 1 and self.levels[number].size > 1 << 20
+        exact = number == 0 and (view.scale >= 1 or pending)
         values = self._nearest(view, rect) if exact else self._linear(view, rect, number)
         rows = columns = np.zeros(0)
         if display.needs_surroundings:
             rows = (np.arange(rect.y, rect.y + rect.height) + (0.5 - view.y)) / view.scale - 0.5
             columns = (np.arange(rect.x, rect.x + rect.width) + (0.5 - view.x)) / view.scale - 0.5
-        return self.developer(display).map_region(values, rows, columns)
+        return self.tone_mapper(display).map_region(values, rows, columns)
 
     def _nearest(self, view: Viewport, rect: Rect) -> np.ndarray:
         rows, columns = _sources(view, rect, view.scale, self.picture.shape)
-        return _take(self.picture, rows, columns)
+        return _sample(self.picture, rows, columns)
 
     def _linear(self, view: Viewport, rect: Rect, number: int) -> np.ndarray:
         level = self.levels[number]
@@ -201,9 +201,9 @@ class MaskLayer:
 
     def image(self, view: Viewport, rect: Rect) -> QImage | None:
         """Draw `rect` in colors with transparency. Return None if it is empty."""
-        reach = self.style.thickness
+        margin = self.style.thickness
         number = min(view.level, self.pyramid.depth) if self.pyramid.ready else 0
-        values = _margined(self.pyramid.level(number), view, rect, view.scale * 2**number, reach)
+        values = _sample_with_margin(self.pyramid.level(number), view, rect, view.scale * 2**number, margin)
         if not cv2.countNonZero(values):
             return None
         if number > 0:
@@ -212,38 +212,38 @@ class MaskLayer:
         # Most tiles hold one id only and need no lookup per pixel.
         for top in range(0, rect.height, _TILE):
             for left in range(0, rect.width, _TILE):
-                tile = values[top : top + _TILE + 2 * reach, left : left + _TILE + 2 * reach]
-                least, most, _, _ = cv2.minMaxLoc(tile)
+                tile = values[top : top + _TILE + 2 * margin, left : left + _TILE + 2 * margin]
+                low, high, _, _ = cv2.minMaxLoc(tile)
                 part = pixels[top : top + _TILE, left : left + _TILE]
-                part[:] = self._fill[int(most)] if least == most else self._colored(tile, reach)
+                part[:] = self._fill[int(high)] if low == high else self._colored(tile, margin)
         kind = QImage.Format.Format_ARGB32_Premultiplied
         return QImage(pixels.data, rect.width, rect.height, pixels.strides[0], kind)
 
-    def _colored(self, values: np.ndarray, reach: int) -> np.ndarray:
-        """Return colors, int32, of ids, uint8. The margin of `reach` cells, used to find neighbors, is cut off."""
-        core = np.ascontiguousarray(values[reach:-reach, reach:-reach])
+    def _colored(self, values: np.ndarray, margin: int) -> np.ndarray:
+        """Return colors, int32, of ids, uint8. `margin`: cells on each side, used to find neighbors and cut off."""
+        core = np.ascontiguousarray(values[margin:-margin, margin:-margin])
         pixels = cv2.LUT(core, self._fill)
-        edge = core ^ values[: -2 * reach, reach:-reach]
-        edge |= core ^ values[2 * reach :, reach:-reach]
-        edge |= core ^ values[reach:-reach, : -2 * reach]
-        edge |= core ^ values[reach:-reach, 2 * reach :]
+        edge = core ^ values[: -2 * margin, margin:-margin]
+        edge |= core ^ values[2 * margin :, margin:-margin]
+        edge |= core ^ values[margin:-margin, : -2 * margin]
+        edge |= core ^ values[margin:-margin, 2 * margin :]
         cv2.copyTo(cv2.LUT(core, self._line), edge, pixels)
         return pixels
 
 
 class HeatLayer:
-    """Difference of each pixel from the good sample: the larger, the more opaque the color."""
+    """Difference of each pixel from the reference image: the larger, the more opaque the color."""
 
     color = "#ff3dd8"  # a color of no surface and no palette class
 
     def __init__(self, heat: np.ndarray) -> None:
-        self.levels = peaks(heat)
+        self.levels = max_halvings(heat)
 
     def image(self, view: Viewport, rect: Rect, opacity: float) -> QImage | None:
         """Draw `rect` in colors with transparency. Return None if nothing differs."""
         number = min(view.level, len(self.levels) - 1)
         rows, columns = _sources(view, rect, view.scale * 2**number, self.levels[number].shape)
-        values = _take(self.levels[number], rows, columns)
+        values = _sample(self.levels[number], rows, columns)
         if not cv2.countNonZero(np.ascontiguousarray(values)):
             return None
         pixels = cv2.LUT(np.ascontiguousarray(values), self.table(opacity))
@@ -262,17 +262,17 @@ def premultiplied(color: str, opacity: float) -> int:
     return (alpha << 24 | red << 16 | green << 8 | blue) - (alpha >> 7 << 32)
 
 
-def _margined(level: np.ndarray, view: Viewport, rect: Rect, cell: float, margin: int) -> np.ndarray:
+def _sample_with_margin(level: np.ndarray, view: Viewport, rect: Rect, cell: float, margin: int) -> np.ndarray:
     """Return the level's values at `rect` plus `margin` device pixels on all sides; 0 outside the image."""
-    wide = Rect(rect.x - margin, rect.y - margin, rect.width + 2 * margin, rect.height + 2 * margin)
+    padded = Rect(rect.x - margin, rect.y - margin, rect.width + 2 * margin, rect.height + 2 * margin)
     shown = view.shown
-    inner = Rect(wide.x - shown.x, wide.y - shown.y, wide.width, wide.height).clipped(shown.width, shown.height)
-    values = np.zeros((wide.height, wide.width), np.uint8)
+    inner = Rect(padded.x - shown.x, padded.y - shown.y, padded.width, padded.height).clipped(shown.width, shown.height)
+    values = np.zeros((padded.height, padded.width), np.uint8)
     if not inner.empty:
         inner = Rect(inner.x + shown.x, inner.y + shown.y, inner.width, inner.height)
         rows, columns = _sources(view, inner, cell, level.shape)
-        y, x = inner.y - wide.y, inner.x - wide.x
-        values[y : y + inner.height, x : x + inner.width] = _take(level, rows, columns)
+        y, x = inner.y - padded.y, inner.x - padded.x
+        values[y : y + inner.height, x : x + inner.width] = _sample(level, rows, columns)
     return values
 
 
@@ -280,11 +280,11 @@ def _sources(view: Viewport, rect: Rect, cell: float, shape: tuple[int, ...]) ->
     """Return source rows and columns of the rows and columns of `rect`. cell: device pixels per source pixel."""
     rows = np.floor((np.arange(rect.y, rect.y + rect.height) + (0.5 - view.y)) / cell).astype(np.intp)
     columns = np.floor((np.arange(rect.x, rect.x + rect.width) + (0.5 - view.x)) / cell).astype(np.intp)
-    return _limited(rows, shape[0] - 1), _limited(columns, shape[1] - 1)
+    return _clip(rows, shape[0] - 1), _clip(columns, shape[1] - 1)
 
 
-def _limited(places: np.ndarray, last: int) -> np.ndarray:
-    return places if places[0] >= 0 and places[-1] <= last else np.clip(places, 0, last)
+def _clip(indices: np.ndarray, last: int) -> np.ndarray:
+    return indices if indices[0] >= 0 and indices[-1] <= last else np.clip(indices, 0, last)
 
 
 def _positions(start: int, count: int, origin: int, cell: float, size: int) -> np.ndarray:
@@ -293,7 +293,7 @@ def _positions(start: int, count: int, origin: int, cell: float, size: int) -> n
     return np.clip(np.round(positions * 32) / 32, 0, size - 1)
 
 
-def _take(level: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+def _sample(level: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     part = level[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     if part.shape[:2] == (len(rows), len(columns)):
         return part  # scale one to one

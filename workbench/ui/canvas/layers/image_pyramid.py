@@ -11,9 +11,9 @@ from workbench.inference.io.tiff_regions import HalvedTiff, TiffImage
 
 _SMALLEST = 128  # no level is halved below this size of its longer side, pixels
 _TILE = 128  # cells: side of the tiles processed together when a mask changes
-_AT_ONCE = 4 << 20  # pixels: the levels of a mask up to this size are made when it is first shown
-_ONE_LOOK = 4096  # cells that cost as much as one more update
-_WARM = 1 << 29  # pixels: up to this mask size the levels allocate their memory pages at once
+_SYNCHRONOUS = 4 << 20  # pixels: the levels of a mask up to this size are made when it is first shown
+_UPDATE_COST = 4096  # cells that cost as much as one more update
+_PREALLOCATED = 1 << 29  # pixels: up to this mask size the levels allocate their memory pages at once
 _BAND = 512  # rows processed together when a mask is first halved
 
 # Rank of each id. If several ids fall into one cell, a painted class wins over "don't care" and that over "not
@@ -33,7 +33,7 @@ def depth(width: int, height: int) -> int:
 
 
 def halvings(image: np.ndarray) -> list[np.ndarray]:
-    """Return `picture`, (H, W) or (H, W, 3), and its area averages, each ceil(half) as large, of the same dtype."""
+    """Return the image, (H, W) or (H, W, 3), and its area averages, each ceil(half) as large, of the same dtype."""
     levels = [image]
     for _ in range(depth(image.shape[1], image.shape[0])):
         above = levels[-1]
@@ -55,7 +55,7 @@ def levels_by_region(image: TiffImage) -> list[np.ndarray | HalvedTiff | TiffIma
     return [*fine, *halvings(image.overview)]
 
 
-def peaks(values: np.ndarray) -> list[np.ndarray]:
+def max_halvings(values: np.ndarray) -> list[np.ndarray]:
     """Return uint8 (H, W) and its halvings, in which every cell keeps its greatest value."""
     levels = [values]
     for _ in range(depth(values.shape[1], values.shape[0])):
@@ -70,8 +70,8 @@ class MaskPyramid:
     `build` in a thread; they should not be accessed before they are `ready`.
     """
 
-    def __init__(self, mask: np.ndarray, *, at_once: int = _AT_ONCE) -> None:
-        """at_once: largest mask, in pixels, whose levels are made in the constructor."""
+    def __init__(self, mask: np.ndarray, *, synchronous: int = _SYNCHRONOUS) -> None:
+        """synchronous: largest mask, in pixels, whose levels are made in the constructor."""
         self._levels = [mask]
         height, width = mask.shape
         for _ in range(depth(width, height)):
@@ -81,14 +81,14 @@ class MaskPyramid:
         self._pending: list[list[Rect]] = [[] for _ in self._levels]
         self.touched = 0  # bytes written so far, for tests of the cost of a stroke
         self.ready = False
-        if mask.size <= at_once:
+        if mask.size <= synchronous:
             self.build()
             self.ready = True
 
     def build(self) -> None:
         """Make all levels. Changes made meanwhile are applied when the levels are ready."""
         for level in self._levels[1:]:
-            if self.mask.size <= _WARM:
+            if self.mask.size <= _PREALLOCATED:
                 level[:] = 0  # allocates the memory pages now; otherwise the first stroke on each page would be delayed
         for top in range(0, self.mask.shape[0], _BAND):
             band = self.mask[top : top + _BAND]
@@ -118,9 +118,9 @@ class MaskPyramid:
         for n in range(1, number + 1):
             pending, self._pending[n] = self._pending[n], []
             for rect in pending:
-                risen = self._raise(n, rect)
+                changed = self._raise(n, rect)
                 if n < self.depth:
-                    _add(self._pending[n + 1], risen)
+                    _add(self._pending[n + 1], changed)
         return self._levels[number]
 
     def update(self, rect: Rect) -> None:
@@ -149,26 +149,26 @@ class MaskPyramid:
         level = self._levels[1]
         for top in range(y, bottom, tile):
             for left in range(x, right, tile):
-                after, low = min(left + tile, right), min(top + tile, bottom)
-                part = self.mask[2 * top : 2 * low, 2 * left : 2 * after]
-                least, most, _, _ = cv2.minMaxLoc(part)
-                if least == most:
-                    level[top:low, left:after] = RANKS[int(most)]
-                elif max(after - left, low - top) > 2 * _TILE:
-                    self._rank(left, top, after, low, _TILE)
-                elif most <= MAX_CLASS_ID:  # ids and ranks have the same order; fewer cells to convert
-                    level[top:low, left:after] = cv2.LUT(_pooled(part), RANKS)
+                right_end, bottom_end = min(left + tile, right), min(top + tile, bottom)
+                part = self.mask[2 * top : 2 * bottom_end, 2 * left : 2 * right_end]
+                low, high, _, _ = cv2.minMaxLoc(part)
+                if low == high:
+                    level[top:bottom_end, left:right_end] = RANKS[int(high)]
+                elif max(right_end - left, bottom_end - top) > 2 * _TILE:
+                    self._rank(left, top, right_end, bottom_end, _TILE)
+                elif high <= MAX_CLASS_ID:  # ids and ranks have the same order; fewer cells to convert
+                    level[top:bottom_end, left:right_end] = cv2.LUT(_pooled(part), RANKS)
                 else:
-                    level[top:low, left:after] = _pooled(cv2.LUT(part, RANKS))
+                    level[top:bottom_end, left:right_end] = _pooled(cv2.LUT(part, RANKS))
 
 
 def _add(pending: list[Rect], rect: Rect) -> None:
     """Add a rectangle. Overlapping or nearby rectangles are merged if one update is cheaper than two."""
     if pending:
         last = pending[-1]
-        both = last.united(rect)
-        if both.width * both.height <= last.width * last.height + rect.width * rect.height + _ONE_LOOK:
-            pending[-1] = both
+        union = last.united(rect)
+        if union.width * union.height <= last.width * last.height + rect.width * rect.height + _UPDATE_COST:
+            pending[-1] = union
             return
     pending.append(rect)
 

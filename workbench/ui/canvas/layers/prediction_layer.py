@@ -20,7 +20,8 @@ MODES: tuple[Mode, ...] = ("outline", "filled", "heat", "doubt")
 Maps = Callable[[str], "np.ndarray | None"]  # "heat" or "doubt" to uint8 (H, W)
 
 _UNCERTAINTY = "#38d6ff"
-_QUICK = 1 << 19  # pixels: a smaller mask is prepared synchronously; a run in progress sends one every few seconds
+# Pixels: a smaller mask is prepared synchronously; a run in progress sends a mask every few seconds.
+_SYNCHRONOUS = 1 << 19
 
 
 class PredictionStyle:
@@ -45,47 +46,47 @@ class PredictionStyle:
 
 
 class PredictionLayer(MaskLayer):
-    """Predicted mask. maps: called for probabilities or doubts only when they are to be shown."""
+    """Predicted mask. maps: called for probabilities or uncertainties only when they are to be shown."""
 
     def __init__(self, mask: np.ndarray, style: PredictionStyle, maps: Maps | None = None) -> None:
-        super().__init__(MaskPyramid(mask, at_once=_QUICK))
+        super().__init__(MaskPyramid(mask, synchronous=_SYNCHRONOUS))
         self.style: PredictionStyle = style  # type: ignore[assignment]
         self._maps = maps
-        self._heats: dict[str, _Map | None] = {}
+        self._map_layers: dict[str, _MapLayer | None] = {}
 
     @property
     def ready(self) -> bool:
         """True if the layer can be drawn in its style without delay."""
-        prepared = self.pyramid.ready and (not self._mapped or self.style.mode in self._heats)
-        return prepared or self.pyramid.mask.size <= _QUICK
+        prepared = self.pyramid.ready and (not self._shows_map or self.style.mode in self._map_layers)
+        return prepared or self.pyramid.mask.size <= _SYNCHRONOUS
 
     def prepare(self) -> None:
         """Do the slow preparation of drawing; called in a worker thread."""
         if not self.pyramid.ready:
             self.pyramid.build()
             self.pyramid.ready = True
-        if self._mapped:
-            self._look(self.style.mode)
+        if self._shows_map:
+            self._compute_map(self.style.mode)
 
     @property
-    def _mapped(self) -> bool:
+    def _shows_map(self) -> bool:
         return self.style.mode not in ("outline", "filled") and self._maps is not None
 
-    def _look(self, mode: Mode) -> None:
-        values = None if mode in self._heats or self._maps is None else self._maps(mode)
-        self._heats.setdefault(mode, None if values is None else _Map(values, mode))
+    def _compute_map(self, mode: Mode) -> None:
+        values = None if mode in self._map_layers or self._maps is None else self._maps(mode)
+        self._map_layers.setdefault(mode, None if values is None else _MapLayer(values, mode))
 
     def image(self, view: Viewport, rect: Rect) -> QImage | None:
-        if not self._mapped:
+        if not self._shows_map:
             return super().image(view, rect)
         if self.ready:
-            self._look(self.style.mode)
-        layer = self._heats.get(self.style.mode)
+            self._compute_map(self.style.mode)
+        layer = self._map_layers.get(self.style.mode)
         return None if layer is None else layer.image(view, rect, self.style.opacity)
 
 
-class _Map(HeatLayer):
-    """Probabilities from dark red over orange to pale yellow; doubts in one bright color outside this ramp."""
+class _MapLayer(HeatLayer):
+    """Probabilities from dark red over orange to pale yellow; uncertainties in one bright color outside this ramp."""
 
     def __init__(self, values: np.ndarray, mode: str) -> None:
         super().__init__(values)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QImage, QPainter
@@ -12,17 +10,9 @@ from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Selection
 from workbench.inference.io.opencv import cv2
 from workbench.ui.canvas.layers.viewport import Viewport
+from workbench.ui.canvas.view_state import ViewState
 
 _MARGIN = 3  # device pixels: largest overhang of the outline
-
-
-class PreviewSurface(Protocol):
-    """Surface on which a ghost is drawn."""
-
-    @property
-    def view(self) -> Viewport: ...
-    @property
-    def ratio(self) -> float: ...
 
 
 class SelectionPreview:
@@ -32,26 +22,27 @@ class SelectionPreview:
         self.selection = selection
         tint, line = QColor(color), QColor(color).lighter(115)
         tint.setAlpha(84)
-        self._inks = np.array([_premultiplied(ink) for ink in (QColor(0, 0, 0, 0), tint, line, QColor(0, 0, 0, 190))])
+        self._colors = np.array(
+            [_premultiplied(color) for color in (QColor(0, 0, 0, 0), tint, line, QColor(0, 0, 0, 190))]
+        )
         self._drawn: tuple[Viewport, Rect, np.ndarray] | None = None
 
-    def area(self, screen: PreviewSurface) -> QRectF:
+    def area(self, view: ViewState) -> QRectF:
         """Return the covered rectangle in logical pixels."""
-        rect = self._device(screen.view)
-        ratio = screen.ratio
+        rect, ratio = self._device(view.viewport), view.ratio
         return QRectF(rect.x / ratio, rect.y / ratio, rect.width / ratio, rect.height / ratio)
 
-    def draw(self, painter: QPainter, screen: PreviewSurface) -> None:
-        view = screen.view
-        if self._drawn is None or self._drawn[0] != view:
-            rect = self._device(view).clipped(view.width, view.height)
-            self._drawn = view, rect, self._pixels(view, rect)
+    def draw(self, painter: QPainter, view: ViewState) -> None:
+        viewport = view.viewport
+        if self._drawn is None or self._drawn[0] != viewport:
+            rect = self._device(viewport).clipped(viewport.width, viewport.height)
+            self._drawn = viewport, rect, self._pixels(viewport, rect)
         _, rect, pixels = self._drawn
         if rect.empty:
             return
         image = QImage(pixels.data, rect.width, rect.height, 4 * rect.width, QImage.Format.Format_ARGB32_Premultiplied)
-        image.setDevicePixelRatio(screen.ratio)
-        painter.drawImage(QPointF(rect.x / screen.ratio, rect.y / screen.ratio), image)
+        image.setDevicePixelRatio(view.ratio)
+        painter.drawImage(QPointF(rect.x / view.ratio, rect.y / view.ratio), image)
 
     def _device(self, view: Viewport) -> Rect:
         return view.screen_rect(self.selection.rect, margin=_MARGIN)
@@ -62,35 +53,35 @@ class SelectionPreview:
         if not shape.size:
             return np.zeros(shape.shape, np.uint32)
         cross = cv2.getStructuringElement(cv2.MORPH_RECT, (3, 3))
-        wide = cv2.dilate(shape, cross, borderType=cv2.BORDER_CONSTANT, borderValue=0)
-        narrow = cv2.erode(shape, cross, borderType=cv2.BORDER_CONSTANT, borderValue=0)
+        dilated = cv2.dilate(shape, cross, borderType=cv2.BORDER_CONSTANT, borderValue=0)
+        eroded = cv2.erode(shape, cross, borderType=cv2.BORDER_CONSTANT, borderValue=0)
         # 0 outside, 1 inside, 2 the line just inside the outline, 3 the dark line around it.
-        return self._inks[np.where(shape > 0, 2 - narrow, 3 * wide)]
+        return self._colors[np.where(shape > 0, 2 - eroded, 3 * dilated)]
 
 
 def shape_of(selection: Selection, view: Viewport, rect: Rect) -> np.ndarray:
     """Return the device pixels that show selected pixels, bool (rect.height, rect.width). No selected pixel is lost."""
-    here, inside = selection.rect, selection.inside
+    box, inside = selection.rect, selection.inside
     center = 0.5 if view.scale >= 1 else 0.0
     rows, columns = (
         np.floor((np.arange(start, start + length + 1) + center - origin) / view.scale).astype(np.int64) - first
         for start, length, origin, first in (
-            (rect.y, rect.height, view.y, here.y),
-            (rect.x, rect.width, view.x, here.x),
+            (rect.y, rect.height, view.y, box.y),
+            (rect.x, rect.width, view.x, box.x),
         )
     )
-    top, bottom = np.clip(rows[:-1], 0, here.height), np.clip(_after(rows), 0, here.height)
-    left, right = np.clip(columns[:-1], 0, here.width), np.clip(_after(columns), 0, here.width)
+    top, bottom = np.clip(rows[:-1], 0, box.height), np.clip(_after(rows), 0, box.height)
+    left, right = np.clip(columns[:-1], 0, box.width), np.clip(_after(columns), 0, box.width)
     if view.scale >= 1:
         on = (bottom > top)[:, None] & (right > left)[None, :]
-        return on & inside[np.minimum(top, here.height - 1)[:, None], np.minimum(left, here.width - 1)[None, :]]
+        return on & inside[np.minimum(top, box.height - 1)[:, None], np.minimum(left, box.width - 1)[None, :]]
     y0, x0 = int(top[0]) if top.size else 0, int(left[0]) if left.size else 0
     part = inside[y0 : int(bottom[-1]) if bottom.size else 0, x0 : int(right[-1]) if right.size else 0]
     if not part.size:
         return np.zeros((rect.height, rect.width), bool)
     # Any selected pixel of a cell counts. Rows are reduced first because they are contiguous, then columns.
-    some = _any(part, top - y0, bottom - y0)
-    return _any(some.T, left - x0, right - x0).T
+    reduced = _any(part, top - y0, bottom - y0)
+    return _any(reduced.T, left - x0, right - x0).T
 
 
 def _after(edges: np.ndarray) -> np.ndarray:
@@ -101,10 +92,10 @@ def _after(edges: np.ndarray) -> np.ndarray:
 def _any(part: np.ndarray, first: np.ndarray, after: np.ndarray) -> np.ndarray:
     """Return for each cell if any of its rows `first`..`after` is set, bool (n, w)."""
     out = np.zeros((len(first), part.shape[1]), bool)
-    real = np.flatnonzero(after > first)
-    if real.size:
+    filled = np.flatnonzero(after > first)
+    if filled.size:
         # reduceat reduces from each start to the next start; cells are adjacent, so this is exactly the cell.
-        out[real] = np.logical_or.reduceat(np.ascontiguousarray(part), first[real], axis=0)
+        out[filled] = np.logical_or.reduceat(np.ascontiguousarray(part), first[filled], axis=0)
     return out
 
 

@@ -20,8 +20,8 @@ from workbench.ui.canvas.layers.selection_preview import shape_of
 from workbench.ui.canvas.layers.viewport import Viewport
 
 _FILL, _GAP = 0.20, 0.75  # opacities
-_WHOLE = 1 << 18  # device pixels: a larger region is drawn in parts on demand
-_TOGETHER = 500  # regions on one sheet
+_CACHED = 1 << 18  # device pixels: a larger region is drawn in parts on demand
+_BATCH = 500  # regions on one sheet
 
 
 class SuggestionLayer:
@@ -30,109 +30,113 @@ class SuggestionLayer:
     def __init__(self) -> None:
         self.visible = True
         self._ratio = 1.0
-        self._every: list[Suggestion] = []
+        self._suggestions: list[Suggestion] = []
         self._boxes = np.zeros((0, 4))  # left, top, right, bottom in image pixels
-        self._inks: dict[int, np.ndarray] = {}  # int32 (256,): nothing, inside, dash, gap
+        self._palettes: dict[int, np.ndarray] = {}  # int32 (256,): nothing, inside, dash, gap
         self._scale = 0.0
         self._drawn: dict[int, tuple[Rect, np.ndarray]] = {}  # codes at this scale by list index
-        self._other: tuple[float, dict[int, tuple[Rect, np.ndarray]]] = 0.0, {}  # codes at the previous scale
+        self._previous: tuple[float, dict[int, tuple[Rect, np.ndarray]]] = 0.0, {}  # codes at the previous scale
 
     @property
     def suggestions(self) -> list[Suggestion]:
-        return self._every
+        return self._suggestions
 
     @property
     def rects(self) -> list[Rect]:
         """Bounding rectangles of the shown suggestions, image pixels."""
-        return [one.selection.rect for one in self._every if self.visible and one.class_id in self._inks]
+        return [
+            suggestion.selection.rect
+            for suggestion in self._suggestions
+            if self.visible and suggestion.class_id in self._palettes
+        ]
 
     def show(self, suggestions: Sequence[Suggestion]) -> None:
-        self._every = list(suggestions)
-        rects = [one.selection.rect for one in self._every]
+        self._suggestions = list(suggestions)
+        rects = [suggestion.selection.rect for suggestion in self._suggestions]
         self._boxes = np.array([[r.x, r.y, r.x + r.width, r.y + r.height] for r in rects], float).reshape(-1, 4)
-        self._forget()
+        self._clear_cache()
 
     def color(self, colors: dict[int, str], hidden: frozenset[int]) -> None:
         """Set class colors, "#rrggbb" by id; suggestions of other classes are not shown."""
-        self._inks = {id: _inks(color) for id, color in colors.items() if id not in hidden}
+        self._palettes = {id: _palette(color) for id, color in colors.items() if id not in hidden}
 
-    def near(self, point: Point, reach: float) -> Suggestion | None:
+    def nearest(self, point: Point, reach: float) -> Suggestion | None:
         """Return the shown suggestion at a point of the image, or the nearest within `reach` image pixels."""
-        if not self.visible or not self._every:
+        if not self.visible or not self._suggestions:
             return None
         x, y = point
         left, top, right, bottom = self._boxes.T
         hits = (left - reach <= x) & (x < right + reach) & (top - reach <= y) & (y < bottom + reach)
-        best, least = None, (math.inf, math.inf)
+        nearest, best = None, (math.inf, math.inf)
         for number in np.flatnonzero(hits).tolist():
-            one = self._every[number]
-            if one.class_id in self._inks:
-                away = _away(one, point, reach)
-                if away <= reach and (away, one.selection.inside.size) < least:
-                    best, least = one, (away, one.selection.inside.size)
-        return best
+            suggestion = self._suggestions[number]
+            if suggestion.class_id in self._palettes:
+                distance = _distance(suggestion, point, reach)
+                if distance <= reach and (distance, suggestion.selection.inside.size) < best:
+                    nearest, best = suggestion, (distance, suggestion.selection.inside.size)
+        return nearest
 
-    def on_resized(self, ratio: float) -> None:
+    def set_ratio(self, ratio: float) -> None:
         """Set the number of device pixels per logical pixel."""
         self._ratio = ratio
-        self._forget()
+        self._clear_cache()
 
     def image(self, view: Viewport, part: Rect) -> QImage | None:
         """Draw `part` in colors with transparency. Return None if it is empty."""
         if view.scale != self._scale:  # the minimap and the view alternate
-            (scale, drawn), self._other = self._other, (self._scale, self._drawn)
+            (scale, drawn), self._previous = self._previous, (self._scale, self._drawn)
             self._scale, self._drawn = view.scale, drawn if scale == view.scale else {}
-        if not self.visible or not self._every:
+        if not self.visible or not self._suggestions:
             return None
-        here = Rect(part.x - view.x, part.y - view.y, part.width, part.height)
+        box = Rect(part.x - view.x, part.y - view.y, part.width, part.height)
         left, top, right, bottom = self._boxes.T * view.scale
-        hits = (left < here.x + here.width + 1) & (right > here.x - 1)
-        hits &= (top < here.y + here.height + 1) & (bottom > here.y - 1)
-        numbers = [n for n in np.flatnonzero(hits).tolist() if self._every[n].class_id in self._inks]
+        hits = (left < box.x + box.width + 1) & (right > box.x - 1)
+        hits &= (top < box.y + box.height + 1) & (bottom > box.y - 1)
+        numbers = [n for n in np.flatnonzero(hits).tolist() if self._suggestions[n].class_id in self._palettes]
         self._draw([number for number in numbers if number not in self._drawn])
         pixels: np.ndarray | None = None
         for number in numbers:
-            rect, codes = self._drawn.get(number) or self._part(number, here)
-            common = rect.common(here)
+            rect, codes = self._drawn.get(number) or self._part(number, box)
+            common = rect.common(box)
             if not common.empty:
-                pixels = np.zeros((here.height, here.width), np.int32) if pixels is None else pixels
-                some = codes[_within(common, rect)]
-                inks = self._inks[self._every[number].class_id]
-                cv2.copyTo(cv2.LUT(some, inks), some, pixels[_within(common, here)])
+                pixels = np.zeros((box.height, box.width), np.int32) if pixels is None else pixels
+                part_codes = codes[_within(common, rect)]
+                palette = self._palettes[self._suggestions[number].class_id]
+                cv2.copyTo(cv2.LUT(part_codes, palette), part_codes, pixels[_within(common, box)])
         if pixels is None:
             return None
         kind = QImage.Format.Format_ARGB32_Premultiplied
-        return QImage(pixels.data, here.width, here.height, pixels.strides[0], kind)
+        return QImage(pixels.data, box.width, box.height, pixels.strides[0], kind)
 
-    def _forget(self) -> None:
-        self._drawn, self._other = {}, (0.0, {})
+    def _clear_cache(self) -> None:
+        self._drawn, self._previous = {}, (0.0, {})
 
     def _draw(self, numbers: list[int]) -> None:
         """Draw all small regions completely in one pass and cache them."""
         rects = {number: self._device(number) for number in numbers}
-        small = [number for number, rect in rects.items() if rect.width * rect.height <= _WHOLE]
-        for first in range(0, len(small), _TOGETHER):
-            some = small[first : first + _TOGETHER]
-            wanted = [rects[number] for number in some]
-            every = codes_of([self._every[n].selection for n in some], wanted, self._scale, self._ratio)
-            self._drawn.update(zip(some, zip(wanted, every, strict=True), strict=True))
+        small = [number for number, rect in rects.items() if rect.width * rect.height <= _CACHED]
+        for first in range(0, len(small), _BATCH):
+            batch = small[first : first + _BATCH]
+            areas = [rects[number] for number in batch]
+            codes = codes_of([self._suggestions[n].selection for n in batch], areas, self._scale, self._ratio)
+            self._drawn.update(zip(batch, zip(areas, codes, strict=True), strict=True))
 
-    def _part(self, number: int, here: Rect) -> tuple[Rect, np.ndarray]:
-        """Draw the part of a large region at `here`."""
-        rect = self._device(number).common(here)
-        return rect, codes_of([self._every[number].selection], [rect], self._scale, self._ratio)[0]
+    def _part(self, number: int, box: Rect) -> tuple[Rect, np.ndarray]:
+        """Draw the part of a large region at `box`."""
+        rect = self._device(number).common(box)
+        return rect, codes_of([self._suggestions[number].selection], [rect], self._scale, self._ratio)[0]
 
     def _device(self, number: int) -> Rect:
         """Return the bounding rectangle in device pixels from the image corner."""
-        box, scale = self._every[number].selection.rect, self._scale
-        x, y = math.floor(box.x * scale), math.floor(box.y * scale)
-        return Rect(x, y, math.ceil((box.x + box.width) * scale) - x, math.ceil((box.y + box.height) * scale) - y)
+        rect, scale = self._suggestions[number].selection.rect, self._scale
+        x, y = math.floor(rect.x * scale), math.floor(rect.y * scale)
+        return Rect(x, y, math.ceil((rect.x + rect.width) * scale) - x, math.ceil((rect.y + rect.height) * scale) - y)
 
 
-def _inks(color: str) -> np.ndarray:
-    inks = np.zeros(256, np.int32)  # length of a table of bytes
-    inks[1:4] = premultiplied(color, _FILL), premultiplied(color, 1.0), premultiplied("#000000", _GAP)
-    return inks
+def _palette(color: str) -> np.ndarray:
+    palette = np.zeros(256, np.int32)  # length of a table of bytes
+    palette[1:4] = premultiplied(color, _FILL), premultiplied(color, 1.0), premultiplied("#000000", _GAP)
+    return palette
 
 
 def _within(part: Rect, rect: Rect) -> tuple[slice, slice]:
@@ -140,9 +144,9 @@ def _within(part: Rect, rect: Rect) -> tuple[slice, slice]:
     return slice(y, y + part.height), slice(x, x + part.width)
 
 
-def _away(one: Suggestion, point: Point, reach: float) -> float:
+def _distance(suggestion: Suggestion, point: Point, reach: float) -> float:
     """Return the distance of a point from a suggestion in image pixels: 0 inside, inf beyond `reach`."""
-    rect, inside = one.selection.rect, one.selection.inside
+    rect, inside = suggestion.selection.rect, suggestion.selection.inside
     x, y = math.floor(point[0]) - rect.x, math.floor(point[1]) - rect.y
     if 0 <= x < rect.width and 0 <= y < rect.height and inside[y, x]:
         return 0.0
@@ -169,33 +173,33 @@ def codes_of(selections: Sequence[Selection], rects: Sequence[Rect], scale: floa
         return []
     thickness = max(2, round(2 * ratio))
     margin = thickness + 1
-    wide = [Rect(r.x - margin, r.y - margin, r.width + 2 * margin, r.height + 2 * margin) for r in rects]
-    places, shape = _packed(wide)
+    padded = [Rect(r.x - margin, r.y - margin, r.width + 2 * margin, r.height + 2 * margin) for r in rects]
+    positions, shape = _packed(padded)
     sheet, stripes = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
-    lay = _OutlineLayout(selections, wide, scale)
+    layout = _OutlineLayout(selections, padded, scale)
     dash = round(3 * _DASH * ratio)
-    lengths = [2 * rect.height + 3 * rect.width for rect in wide]
+    lengths = [2 * rect.height + 3 * rect.width for rect in padded]
     table = (np.arange(max(lengths) + 2 * dash) // dash & 1).astype(np.uint8)
-    for selection, rect, place in zip(selections, wide, places, strict=True):
-        lay.down(selection, rect, sheet[place.slices])
+    for selection, rect, position in zip(selections, padded, positions, strict=True):
+        layout.draw(selection, rect, sheet[position.slices])
         # Oblique stripes, not at 45 degrees: an outline parallel to the stripes would not be dashed. The phase advances
         # by two per row and three per column; each row is a view of one line.
         first = (2 * rect.y + 3 * rect.x) % (2 * dash)
-        stripes[place.slices] = np.ndarray((rect.height, rect.width), np.uint8, table, first, (2, 3))
+        stripes[position.slices] = np.ndarray((rect.height, rect.width), np.uint8, table, first, (2, 3))
     square = np.ones((2 * thickness + 1,) * 2, np.uint8)
     edge = sheet - cv2.erode(sheet, square, borderType=cv2.BORDER_CONSTANT, borderValue=0)
     sheet += edge
     sheet += edge & stripes
-    return [sheet[p.y + margin : p.y + p.height - margin, p.x + margin : p.x + p.width - margin] for p in places]
+    return [sheet[p.y + margin : p.y + p.height - margin, p.x + margin : p.x + p.width - margin] for p in positions]
 
 
 class _OutlineLayout:
     """Mapping of device pixels to image rows and columns, computed once for all regions as in `shape_of`."""
 
-    def __init__(self, selections: Sequence[Selection], wide: Sequence[Rect], scale: float) -> None:
+    def __init__(self, selections: Sequence[Selection], padded: Sequence[Rect], scale: float) -> None:
         self._scale = scale
-        self._x, self._y = min(rect.x for rect in wide), min(rect.y for rect in wide)
-        right, bottom = max(rect.x + rect.width for rect in wide), max(rect.y + rect.height for rect in wide)
+        self._x, self._y = min(rect.x for rect in padded), min(rect.y for rect in padded)
+        right, bottom = max(rect.x + rect.width for rect in padded), max(rect.y + rect.height for rect in padded)
         center = 0.5 if scale >= 1 else 0.0
         # First image row and column shown by each device row and column.
         self._rows, self._columns = (
@@ -203,21 +207,21 @@ class _OutlineLayout:
             for start, end in ((self._y, bottom), (self._x, right))
         )
 
-    def down(self, selection: Selection, rect: Rect, out: np.ndarray) -> None:
+    def draw(self, selection: Selection, rect: Rect, out: np.ndarray) -> None:
         """Write 1 into `out`, zeros of the size of `rect`, where the region is."""
-        here, inside = selection.rect, selection.inside
-        rows = self._rows[rect.y - self._y : rect.y - self._y + rect.height] - here.y
-        columns = self._columns[rect.x - self._x : rect.x - self._x + rect.width] - here.x
+        box, inside = selection.rect, selection.inside
+        rows = self._rows[rect.y - self._y : rect.y - self._y + rect.height] - box.y
+        columns = self._columns[rect.x - self._x : rect.x - self._x + rect.width] - box.x
         if self._scale >= 1:
-            top, bottom = rows.searchsorted((0, here.height))
-            left, right = columns.searchsorted((0, here.width))
+            top, bottom = rows.searchsorted((0, box.height))
+            left, right = columns.searchsorted((0, box.width))
             part = inside.take(rows[top:bottom], axis=0).take(columns[left:right], axis=1)
             out[top:bottom, left:right] = part
         elif inside.size > _SCATTERED:
             out[:] = shape_of(selection, Viewport(1, 1, scale=self._scale), rect)
         else:
-            y = rows.searchsorted(np.arange(here.height), "right") - 1
-            x = columns.searchsorted(np.arange(here.width), "right") - 1
+            y = rows.searchsorted(np.arange(box.height), "right") - 1
+            x = columns.searchsorted(np.arange(box.width), "right") - 1
             cells = y[:, None] * rect.width + x
             flat = np.zeros(rect.width * rect.height, np.uint8)
             flat[cells[inside]] = 1
@@ -225,15 +229,15 @@ class _OutlineLayout:
 
 
 def _packed(rects: Sequence[Rect]) -> tuple[list[Rect], tuple[int, int]]:
-    """Pack the rectangles on one sheet in shelves, highest first. Return places and the sheet's (rows, columns)."""
+    """Pack the rectangles on one sheet in shelves, highest first. Return positions and the sheet's (rows, columns)."""
     width = max(_WIDE, *(rect.width for rect in rects))
-    places: dict[int, Rect] = {}
-    x = y = high = reach = 0
+    positions: dict[int, Rect] = {}
+    x = y = shelf_height = reach = 0
     for number in sorted(range(len(rects)), key=lambda number: -rects[number].height):
         rect = rects[number]
         if x + rect.width > width:
-            x, y, high = 0, y + high, 0
-        places[number] = Rect(x, y, rect.width, rect.height)
-        x, high = x + rect.width, max(high, rect.height)
+            x, y, shelf_height = 0, y + shelf_height, 0
+        positions[number] = Rect(x, y, rect.width, rect.height)
+        x, shelf_height = x + rect.width, max(shelf_height, rect.height)
         reach = max(reach, x)
-    return [places[number] for number in range(len(rects))], (y + high, reach)
+    return [positions[number] for number in range(len(rects))], (y + shelf_height, reach)

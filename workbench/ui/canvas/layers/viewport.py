@@ -70,14 +70,18 @@ class Viewport:
         dx, dy = (width - self.width) // 2, (height - self.height) // 2
         return replace(self, width=width, height=height, x=self.x + dx, y=self.y + dy)
 
+    def translated(self, dx: int, dy: int) -> Viewport:
+        """Return the view shifted by device pixels, without a limit."""
+        return replace(self, x=self.x + dx, y=self.y + dy)
+
     def moved(self, dx: int, dy: int) -> Viewport:
         """Return the view panned by whole device pixels; a part of the image always stays visible."""
-        return replace(self, x=self.x + dx, y=self.y + dy)._in_sight()
+        return self.translated(dx, dy)._limited()
 
     def centered(self, x: float, y: float) -> Viewport:
         """Return the view with an image point at the center of the screen area."""
         x, y = self.width / 2 - x * self.scale, self.height / 2 - y * self.scale
-        return replace(self, x=round(x), y=round(y))._in_sight()
+        return replace(self, x=round(x), y=round(y))._limited()
 
     def zoomed(self, factor: float, x: float, y: float) -> Viewport:
         """Return the view scaled around a screen point, which keeps showing the same image point."""
@@ -85,11 +89,11 @@ class Viewport:
 
     def at_scale(self, scale: float, x: float | None = None, y: float | None = None) -> Viewport:
         x, y = self.width / 2 if x is None else x, self.height / 2 if y is None else y
-        scale = min(max(scale, self.least_scale), MAX_SCALE)
+        scale = min(max(scale, self.min_scale), MAX_SCALE)
         if abs(scale - 1) < 0.02:
             scale = 1.0  # stops at exactly 100 % when passing it
         px, py = self.to_image(x, y)
-        return replace(self, scale=scale, x=round(x - px * scale), y=round(y - py * scale))._in_sight()
+        return replace(self, scale=scale, x=round(x - px * scale), y=round(y - py * scale))._limited()
 
     def fitted(self) -> Viewport:
         """Return the view of the whole image, centered, magnified 16 times at most."""
@@ -107,12 +111,12 @@ class Viewport:
         return max(ratio * margin, 1e-4)
 
     @property
-    def least_scale(self) -> float:
+    def min_scale(self) -> float:
         return min(self.fit_scale / 4, 1.0)
 
-    def _in_sight(self) -> Viewport:
-        keep = 48
+    def _limited(self) -> Viewport:
+        margin = 48  # device pixels of the image that stay visible
         wide, high = self.image_width * self.scale, self.image_height * self.scale
-        x = min(max(self.x, math.ceil(min(keep, wide) - wide)), self.width - math.ceil(min(keep, wide)))
-        y = min(max(self.y, math.ceil(min(keep, high) - high)), self.height - math.ceil(min(keep, high)))
+        x = min(max(self.x, math.ceil(min(margin, wide) - wide)), self.width - math.ceil(min(margin, wide)))
+        y = min(max(self.y, math.ceil(min(margin, high) - high)), self.height - math.ceil(min(margin, high)))
         return replace(self, x=x, y=y)

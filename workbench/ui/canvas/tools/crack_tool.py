@@ -7,27 +7,25 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPainter, QPolygonF
 
 from workbench.core.geometry.selection import Crack, CrackTracer, Point
-from workbench.ui.canvas.tools.tool_base import ENDING, PointerEvent, Tool, bounds, outline, ring
+from workbench.ui.canvas.interactor import PointerEvent
+from workbench.ui.canvas.tools.tool_base import ENDING, Tool, bounds, outline, ring
 from workbench.ui.canvas.tools.tool_context import ERASING, ToolContext
 
-REACH = 3.0  # pixels: search radius for the line around a click, shown by the ring
+REACH = 3.0  # pixels: search radius for the line around a click, path by the ring
 
 
 class CrackTool(Tool):
     """Tool whose clicks each paint the path from the previous click. Enter, Esc or a double click ends the line."""
 
-    name = "crack"
     closes = True
-    options = ("line", "widest")
-    uses_double = True
 
-    def __init__(self, desk: ToolContext) -> None:
-        super().__init__(desk)
+    def __init__(self, context: ToolContext) -> None:
+        super().__init__(context)
         self._tracer: CrackTracer | None = None
         self._start: Point | None = None
         self._pointer: Point | None = None
-        self._way: list[Point] = []
-        self._tracing: list[list[Point]] = []  # paths shown until they are painted
+        self._path: list[Point] = []
+        self._pending: list[list[Point]] = []  # paths drawn until they are painted
         self._id = 0
 
     @property
@@ -36,47 +34,47 @@ class CrackTool(Tool):
 
     @property
     def showing(self) -> bool:
-        return self.busy or bool(self._tracing) or self._pointer is not None
+        return self.busy or bool(self._pending) or self._pointer is not None
 
-    def press(self, touch: PointerEvent) -> None:
-        if touch.double:
+    def start(self, event: PointerEvent) -> None:
+        if event.double:
             self.cancel()
             return
-        image = self.desk.image
-        if image is None or not self.desk.holds(touch.point):
+        image = self.context.image
+        if image is None or not self.context.contains(event.point):
             return
         if self._tracer is not None:
-            self._trace(self._tracer, touch.point)
+            self._trace(self._tracer, event.point)
         else:
-            self._id = self.id_for(touch)
-        self._begin(touch.point)
+            self._id = self.id_for(event)
+        self._begin(event.point)
 
     def _begin(self, point: Point) -> None:
-        options = self.desk.options
+        options = self.context.options
         self._tracer = CrackTracer(
-            self.desk.image, point, polarity=options.line, widest=options["widest"], levels=self.desk.levels
+            self.context.image, point, polarity=options.line, widest=options["widest"], levels=self.context.levels
         )
         self._start = point
-        self._set_way([])
+        self._set_path([])
 
     def _trace(self, tracer: CrackTracer, end: Point) -> None:
         id = self._id
-        shown = self._way or [self._start, end]
-        self._tracing.append(shown)
+        path = self._path or [self._start, end]
+        self._pending.append(path)
 
-        def found(crack: Crack) -> None:
-            if shown in self._tracing:
+        def paint(crack: Crack) -> None:
+            if path in self._pending:
                 self._redraw()
-                self._tracing.remove(shown)
+                self._pending.remove(path)
             if crack.selection.cut:
-                self.desk.refuse("too far")
+                self.context.refuse("too far")
             elif crack.selection.empty:
-                self.desk.refuse("no line")
+                self.context.refuse("no line")
             else:
-                self.desk.lay(crack.selection, id, "crack")
-                self.desk.tell("width", float(np.median(crack.width)))
+                self.context.paint_step(crack.selection, id, "crack")
+                self.context.report("width", float(np.median(crack.width)))
 
-        self.desk.work.run(lambda: tracer.trace(end), found)
+        self.context.tasks.run(lambda: tracer.trace(end), paint)
 
     def hover(self, point: Point | None) -> None:
         self._redraw()
@@ -85,49 +83,49 @@ class CrackTool(Tool):
         tracer = self._tracer
         if tracer is None:
             return
-        if point is None or not self.desk.holds(point):
-            self.desk.work.cancel_preview()
-            self._set_way([])
+        if point is None or not self.context.contains(point):
+            self.context.tasks.cancel_preview()
+            self._set_path([])
         else:
-            self.desk.work.preview(lambda: tracer.path(point, exact=False), self._look)
+            self.context.tasks.preview(lambda: tracer.path(point, exact=False), self._show_path)
 
-    def _look(self, found: tuple[np.ndarray, bool] | None) -> None:
-        way = [] if found is None else [(x + 0.5, y + 0.5) for x, y in found[0].tolist()]
-        self._set_way(way)
+    def _show_path(self, result: tuple[np.ndarray, bool] | None) -> None:
+        path = [] if result is None else [(x + 0.5, y + 0.5) for x, y in result[0].tolist()]
+        self._set_path(path)
 
-    def _set_way(self, way: list[Point]) -> None:
+    def _set_path(self, path: list[Point]) -> None:
         self._redraw()
-        self._way = way
+        self._path = path
         self._redraw()
 
     def wants(self, key: int) -> bool:
         return self.busy and key in (*ENDING, Qt.Key.Key_Escape)
 
-    def key(self, key: int) -> bool:
+    def handle_key(self, key: int) -> bool:
         if not self.wants(key):
             return False
         self.cancel()
         return True
 
     def cancel(self) -> None:
-        self.desk.work.cancel_preview()
+        self.context.tasks.cancel_preview()
         self._redraw()
         self._tracer = self._start = None
-        self._way = []
-        if not self.desk.work.busy:
-            self._tracing = []
+        self._path = []
+        if not self.context.tasks.busy:
+            self._pending = []
 
     def _redraw(self) -> None:
-        points = [p for line in (self._way, *self._tracing) for p in line]
+        points = [p for line in (self._path, *self._pending) for p in line]
         points += [p for p in (self._start, self._pointer) if p is not None]
         if points:
-            self.desk.redraw(bounds((self.desk.to_widget(p) for p in points), self.desk.to_length(REACH) + 6))
+            self.redraw(bounds((self.view.to_widget(p) for p in points), self.view.to_length(REACH) + 6))
 
     def draw(self, painter: QPainter) -> None:
-        color = ERASING if self._id == self.desk.ground else self.desk.color
-        for line in (*self._tracing, self._way):
+        color = ERASING if self._id == self.context.background_id else self.context.color
+        for line in (*self._pending, self._path):
             if line:
-                outline(painter, QPolygonF([self.desk.to_widget(p) for p in line]), color)
-        for spot in (self._start, self._pointer):
-            if spot is not None:
-                ring(painter, self.desk.to_widget(spot), max(4.0, self.desk.to_length(REACH)), color)
+                outline(painter, QPolygonF([self.view.to_widget(p) for p in line]), color)
+        for point in (self._start, self._pointer):
+            if point is not None:
+                ring(painter, self.view.to_widget(point), max(4.0, self.view.to_length(REACH)), color)

@@ -7,77 +7,77 @@ from collections.abc import Callable
 
 from workbench.core.geometry.selection import EMPTY, Point, Selection, fill_holes, region_at
 from workbench.core.project.project import MAX_CLASS_ID
-from workbench.ui.canvas.tools.tool_base import PointerEvent, RegionChooser
+from workbench.ui.canvas.interactor import PointerEvent
+from workbench.ui.canvas.tools.tool_base import RegionChooser
 from workbench.ui.canvas.tools.tool_context import ERASING
 
-SEEN = 4 << 20  # pixels: a larger region is searched completely only on the click
-AT_ONCE = 1 << 18  # pixels: a region up to this size is filled synchronously
+PREVIEW_LIMIT = 4 << 20  # pixels: a larger region is searched completely only on a click
+SYNCHRONOUS = 1 << 18  # pixels: a region up to this size is filled synchronously
 
 
 class FillTool(RegionChooser):
     """Tool that gives the connected area of one id under the pointer to the current class."""
 
-    name = "fill"
-
     def find(self, point: Point) -> Callable[[], Selection]:
-        mask = self.desk.mask
-        return lambda: EMPTY if mask is None else region_at(mask, point, connectivity=4, limit=SEEN)
+        mask = self.context.mask
+        return lambda: EMPTY if mask is None else region_at(mask, point, connectivity=4, limit=PREVIEW_LIMIT)
 
-    def press(self, touch: PointerEvent) -> None:
-        mask, id = self.desk.mask, self.id_for(touch)
+    def start(self, event: PointerEvent) -> None:
+        mask, id = self.context.mask, self.id_for(event)
         self.cancel()
-        if mask is None or not self.desk.holds(touch.point):
+        if mask is None or not self.context.contains(event.point):
             return
-        found = region_at(mask, touch.point, connectivity=4, limit=AT_ONCE)
-        if found.cut:
-            self.desk.work.run(lambda: region_at(mask, touch.point, connectivity=4), lambda full: self._lay(full, id))
+        region = region_at(mask, event.point, connectivity=4, limit=SYNCHRONOUS)
+        if region.cut:
+            self.context.tasks.run(
+                lambda: region_at(mask, event.point, connectivity=4), lambda region: self._paint(region, id)
+            )
         else:
-            self._lay(found, id)
+            self._paint(region, id)
 
-    def _lay(self, found: Selection, id: int) -> None:
-        if found.cut:
-            self.desk.refuse("too large")
+    def _paint(self, region: Selection, id: int) -> None:
+        if region.cut:
+            self.context.refuse("too large")
         else:
-            self.desk.lay(found, id, "fill")
+            self.context.paint_step(region, id, "fill")
 
 
 class FillHolesTool(RegionChooser):
     """Tool that fills the holes of the region under the pointer; Ctrl removes the region including its holes."""
 
-    name = "holes"
     needs_class = False
 
     def _id_at(self, point: Point) -> int | None:
-        mask = self.desk.mask
-        inside = mask is not None and self.desk.holds(point)
+        mask = self.context.mask
+        inside = mask is not None and self.context.contains(point)
         id = int(mask[math.floor(point[1]), math.floor(point[0])]) if inside else 0
-        return id if 0 < id <= MAX_CLASS_ID and not self.desk.hidden(id) else None
+        return id if 0 < id <= MAX_CLASS_ID and not self.context.hidden(id) else None
 
     def find(self, point: Point) -> Callable[[], Selection]:
-        mask = self.desk.mask
+        mask = self.context.mask
         if mask is None or self._id_at(point) is None:
             return lambda: EMPTY
-        return lambda: fill_holes(region_at(mask, point, limit=SEEN))
+        return lambda: fill_holes(region_at(mask, point, limit=PREVIEW_LIMIT))
 
     def show(self, selection: Selection | None, color=None) -> None:
         id = None
-        if selection is not None and not selection.empty and self.desk.mask is not None:
+        if selection is not None and not selection.empty and self.context.mask is not None:
             first = selection.inside[0].argmax()
-            id = int(self.desk.mask[selection.rect.y, selection.rect.x + first])
-        super().show(selection, ERASING if id is None else self.desk.color_of(id))
+            id = int(self.context.mask[selection.rect.y, selection.rect.x + first])
+        super().show(selection, ERASING if id is None else self.context.color_of(id))
 
-    def press(self, touch: PointerEvent) -> None:
-        mask, id = self.desk.mask, self._id_at(touch.point)
+    def start(self, event: PointerEvent) -> None:
+        mask, id = self.context.mask, self._id_at(event.point)
         self.cancel()
         if mask is None or id is None:
-            self.desk.refuse("no region")
+            self.context.refuse("no region")
             return
-        into = self.desk.ground if touch.erase else id
+        target = self.context.background_id if event.erase else id
 
-        def fill(found: Selection) -> None:
-            if found.cut:
-                self.desk.refuse("too large")
+        def fill(region: Selection) -> None:
+            if region.cut:
+                self.context.refuse("too large")
             else:
-                self.desk.lay(found, into, "fill holes")
+                self.context.paint_step(region, target, "fill holes")
 
-        self.desk.work.run(lambda: fill_holes(region_at(mask, touch.point)), fill)
+        self.context.tasks.run(lambda: fill_holes(region_at(mask, event.point)), fill)

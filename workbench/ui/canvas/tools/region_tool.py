@@ -22,14 +22,15 @@ from workbench.core.geometry.selection import (
     smooth,
 )
 from workbench.core.project.project import BACKGROUND, MAX_CLASS_ID
+from workbench.ui.canvas.interactor import PointerEvent
 from workbench.ui.canvas.layers.selection_preview import SelectionPreview
-from workbench.ui.canvas.tools.tool_base import PointerEvent, Tool
+from workbench.ui.canvas.tools.tool_base import Tool
 from workbench.ui.canvas.tools.tool_context import ERASING, ToolContext
 
-SEEN = 4 << 20  # pixels: a larger region is searched in a thread
+SYNCHRONOUS = 4 << 20  # pixels: a larger region is searched in a thread
 REACH = 5.0  # logical pixels: search radius around a click
-FARTHEST = 64  # upper limit of that radius, image pixels
-SLACK = 4.0  # logical pixels of movement before a click becomes a drag
+MAX_REACH = 64  # upper limit of that radius, image pixels
+DRAG_DISTANCE = 4.0  # logical pixels of movement before a click becomes a drag
 
 _K = Qt.Key
 _ARROWS = {_K.Key_Left: (-1, 0), _K.Key_Right: (1, 0), _K.Key_Up: (0, -1), _K.Key_Down: (0, 1)}
@@ -49,16 +50,14 @@ class SelectedRegion:
 class RegionTool(Tool):
     """Tool whose click chooses the region under the pointer. Each action on the region is one step."""
 
-    name = "region"
     cursor = Qt.CursorShape.ArrowCursor
-    options = ("step", "region")
     needs_class = False
 
-    def __init__(self, desk: ToolContext) -> None:
-        super().__init__(desk)
+    def __init__(self, context: ToolContext) -> None:
+        super().__init__(context)
         self.region: SelectedRegion | None = None
-        self._held: Point | None = None
-        self._by = (0, 0)
+        self._pressed: Point | None = None
+        self._offset = (0, 0)
         self._changing = False
 
     @property
@@ -67,80 +66,80 @@ class RegionTool(Tool):
 
     # --- selection -------------------------------------------------------------------------------
 
-    def press(self, touch: PointerEvent) -> None:
-        self._held, self._by = touch.point, (0, 0)
-        self.choose(touch.point)
-        if touch.erase and self.region is not None:
-            self._held = None
+    def start(self, event: PointerEvent) -> None:
+        self._pressed, self._offset = event.point, (0, 0)
+        self.choose(event.point)
+        if event.erase and self.region is not None:
+            self._pressed = None
             self.delete()
 
     def choose(self, point: Point) -> bool:
         """Choose the region at a point. Return False if there is none or the search is not finished."""
-        mask, pixel = self.desk.mask, self._near(point)
+        mask, pixel = self.context.mask, self._nearest_pixel(point)
         if mask is None or pixel is None:
-            self._set(None)
+            self._select(None)
             return False
         id = int(mask[pixel[1], pixel[0]])
         point = pixel[0] + 0.5, pixel[1] + 0.5
-        found = region_at(mask, point, limit=SEEN)
-        if found.cut:
-            self._set(None)
-            self.desk.work.run(lambda: region_at(mask, point), lambda full: self._chosen(full, id))
+        region = region_at(mask, point, limit=SYNCHRONOUS)
+        if region.cut:
+            self._select(None)
+            self.context.tasks.run(lambda: region_at(mask, point), lambda region: self._select_region(region, id))
             return False
-        self._chosen(found, id)
+        self._select_region(region, id)
         return True
 
-    def _near(self, point: Point) -> tuple[int, int] | None:
+    def _nearest_pixel(self, point: Point) -> tuple[int, int] | None:
         """Return the visible painted pixel (column, row) nearest to a point within REACH, since cracks are thin."""
-        mask = self.desk.mask
-        if mask is None or not self.desk.holds(point):
+        mask = self.context.mask
+        if mask is None or not self.context.contains(point):
             return None
-        reach = min(FARTHEST, math.ceil(REACH / self.desk.to_length(1)))
+        reach = min(MAX_REACH, math.ceil(REACH / self.view.to_length(1)))
         rect = around([point], reach, mask.shape)
         ids = mask[rect.slices]
-        hidden = [id for id, _, _ in self.desk.classes if self.desk.hidden(id)]
+        hidden = [id for id, _, _ in self.context.classes if self.context.hidden(id)]
         rows, columns = np.nonzero((ids > BACKGROUND) & (ids <= MAX_CLASS_ID) & ~np.isin(ids, hidden))
-        away = np.hypot(columns + rect.x + 0.5 - point[0], rows + rect.y + 0.5 - point[1])
+        distances = np.hypot(columns + rect.x + 0.5 - point[0], rows + rect.y + 0.5 - point[1])
         # The pixel under the point has priority.
-        if not away.size or away.min() > max(0.75, reach):
+        if not distances.size or distances.min() > max(0.75, reach):
             return None
-        nearest = int(away.argmin())
+        nearest = int(distances.argmin())
         return int(columns[nearest]) + rect.x, int(rows[nearest]) + rect.y
 
-    def _chosen(self, found: Selection, id: int) -> None:
-        if found.cut:
-            self.desk.refuse("too large")
+    def _select_region(self, region: Selection, id: int) -> None:
+        if region.cut:
+            self.context.refuse("too large")
         else:
-            self._set(SelectedRegion(found, id))
+            self._select(SelectedRegion(region, id))
 
-    def _set(self, region: SelectedRegion | None) -> None:
+    def _select(self, region: SelectedRegion | None) -> None:
         self.region = region
         self._show()
-        self.desk.chosen(region)
+        self.context.choose_region(region)
 
     def _show(self) -> None:
         region = self.region
-        moved = None if region is None else _moved(region.selection, self._by)
-        self.show(moved, None if region is None else self.desk.color_of(region.id))
+        moved = None if region is None else _moved(region.selection, self._offset)
+        self.show(moved, None if region is None else self.context.color_of(region.id))
 
     # --- moving ----------------------------------------------------------------------------------
 
-    def move(self, touch: PointerEvent) -> None:
-        if self._held is None or self.region is None:
+    def move(self, event: PointerEvent) -> None:
+        if self._pressed is None or self.region is None:
             return
-        if self._by == (0, 0) and self.desk.apart(self._held, touch.point) < SLACK:
+        if self._offset == (0, 0) and self.view.distance(self._pressed, event.point) < DRAG_DISTANCE:
             return
-        by = round(touch.point[0] - self._held[0]), round(touch.point[1] - self._held[1])
-        if by != self._by:
-            self._by = by
+        offset = round(event.point[0] - self._pressed[0]), round(event.point[1] - self._pressed[1])
+        if offset != self._offset:
+            self._offset = offset
             self._show()
-            self.desk.redraw(SelectionPreview(self.region.selection, ERASING).area(self.desk))
+            self.redraw(SelectionPreview(self.region.selection, ERASING).area(self.view))
 
-    def release(self, touch: PointerEvent) -> None:
-        self._held = None
-        by, self._by = self._by, (0, 0)
-        if by != (0, 0):
-            self.shift(*by)
+    def finish(self, event: PointerEvent) -> None:
+        self._pressed = None
+        offset, self._offset = self._offset, (0, 0)
+        if offset != (0, 0):
+            self.shift(*offset)
 
     def shift(self, dx: int, dy: int) -> None:
         if self.region is not None:
@@ -161,44 +160,44 @@ class RegionTool(Tool):
         self._reshape(lambda selection, step, shape: fill_holes(selection), "fill holes")
 
     def delete(self) -> None:
-        self._replace(EMPTY, self.desk.ground, "delete region")
+        self._replace(EMPTY, self.context.background_id, "delete region")
 
     def reclass(self, id: int) -> None:
         if self.region is not None and id != self.region.id:
             self._replace(self.region.selection, id, "change class")
 
-    def _reshape(self, how, what: str) -> None:
-        region, mask = self.region, self.desk.mask
+    def _reshape(self, reshape, action: str) -> None:
+        region, mask = self.region, self.context.mask
         if region is None or mask is None:
             return
-        shape, step = mask.shape, self.desk.options["step"]
-        if region.selection.inside.size <= SEEN // 4:
-            self._replace(how(region.selection, step, shape), region.id, what)
+        shape, step = mask.shape, self.context.options["step"]
+        if region.selection.inside.size <= SYNCHRONOUS // 4:
+            self._replace(reshape(region.selection, step, shape), region.id, action)
         else:
-            self.desk.work.run(
-                lambda: how(region.selection, step, shape),
-                lambda new: self._replace(new, region.id, what) if self.region is region else None,
+            self.context.tasks.run(
+                lambda: reshape(region.selection, step, shape),
+                lambda new: self._replace(new, region.id, action) if self.region is region else None,
             )
 
-    def _replace(self, new: Selection, id: int, what: str) -> None:
-        region, mask = self.region, self.desk.mask
+    def _replace(self, new: Selection, id: int, action: str) -> None:
+        region, mask = self.region, self.context.mask
         if region is None or mask is None:
             return
-        if self.desk.locked(region.id):
-            self.desk.refuse("locked")
+        if self.context.locked(region.id):
+            self.context.refuse("locked")
             self._show()
             return
         self._changing = True
-        self.desk.replace(region.selection, new, id, what)
+        self.context.replace(region.selection, new, id, action)
         self._changing = False
-        kept = _inside(new, mask.shape)
-        self._set(None if kept.empty else SelectedRegion(kept, id))
+        clipped = _clipped(new, mask.shape)
+        self._select(None if clipped.empty else SelectedRegion(clipped, id))
 
     def mask_changed(self) -> None:
         """Drop the chosen region after a change made elsewhere, such as an undo: it may no longer exist."""
         if not self._changing and self.region is not None:
-            self._held, self._by = None, (0, 0)
-            self._set(None)
+            self._pressed, self._offset = None, (0, 0)
+            self._select(None)
 
     # --- keys ------------------------------------------------------------------------------------
 
@@ -206,10 +205,10 @@ class RegionTool(Tool):
         if self.region is None:
             return False
         if key in _DIGITS:
-            return self._class_of(key) is not None
+            return self.context.class_of_key(key) is not None
         return key in (_K.Key_Escape, *_DELETE, *_GROW, *_SHRINK, *_ARROWS)
 
-    def key(self, key: int) -> bool:
+    def handle_key(self, key: int) -> bool:
         if not self.wants(key):
             return False
         if key in _DELETE:
@@ -221,33 +220,31 @@ class RegionTool(Tool):
         elif key in _ARROWS:
             self.shift(*_ARROWS[key])
         elif key in _DIGITS:
-            self.reclass(self._class_of(key))
+            self.reclass(self.context.class_of_key(key))
         else:
             self.cancel()
         return True
 
-    def _class_of(self, key: int) -> int | None:
-        digit = str(int(key) - int(_K.Key_0))
-        return next((id for id, _, own in self.desk.classes if own == digit), None)
-
     def cancel(self) -> None:
-        self._held, self._by = None, (0, 0)
+        self._pressed, self._offset = None, (0, 0)
         if self.region is not None:
-            self._set(None)
+            self._select(None)
 
     def draw(self, painter: QPainter) -> None:
         region = self.region
-        if region is not None and self._by != (0, 0):
-            SelectionPreview(region.selection, ERASING).draw(painter, self.desk)
+        if region is not None and self._offset != (0, 0):
+            SelectionPreview(region.selection, ERASING).draw(painter, self.view)
         super().draw(painter)
 
 
-def _moved(selection: Selection, by: tuple[int, int]) -> Selection:
+def _moved(selection: Selection, offset: tuple[int, int]) -> Selection:
     rect = selection.rect
-    return Selection(Rect(rect.x + by[0], rect.y + by[1], rect.width, rect.height), selection.inside, selection.cut)
+    return Selection(
+        Rect(rect.x + offset[0], rect.y + offset[1], rect.width, rect.height), selection.inside, selection.cut
+    )
 
 
-def _inside(selection: Selection, shape: tuple[int, ...]) -> Selection:
+def _clipped(selection: Selection, shape: tuple[int, ...]) -> Selection:
     """Return the part of a selection inside the image."""
     rect = selection.rect.clipped(shape[1], shape[0])
     return selection if rect == selection.rect else Selection(rect, selection.within(rect)).trimmed()

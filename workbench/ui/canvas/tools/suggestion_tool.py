@@ -7,41 +7,44 @@ from PySide6.QtGui import QColor
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.suggestions.suggestions import in_box
-from workbench.ui.canvas.tools.region_tool import SLACK
+from workbench.ui.canvas.interactor import PointerEvent
+from workbench.ui.canvas.tools.region_tool import DRAG_DISTANCE
 from workbench.ui.canvas.tools.shape_tools import RectangleTool
-from workbench.ui.canvas.tools.tool_base import PointerEvent
 from workbench.ui.canvas.tools.tool_context import ERASING
 
 ACCEPTING = QColor("#6fd08c")
+_DIGITS = range(Qt.Key.Key_1, Qt.Key.Key_9 + 1)
 
 
 class SuggestionTool(RectangleTool):
     """Tool that paints accepted suggestions only. Keys 1 to 9 change the class of the suggestion under the pointer."""
 
-    name = "proposals"
     cursor = Qt.CursorShape.ArrowCursor
-    options = ("step",)
     needs_class = False
 
-    def press(self, touch: PointerEvent) -> None:
-        super().press(touch)
-        self._rejects = touch.erase
+    def start(self, event: PointerEvent) -> None:
+        super().start(event)
+        self._rejects = event.erase
 
-    def finish(self, box: Rect) -> None:
-        hand = self.desk.suggestions
-        if self.desk.to_length(max(box.width, box.height) - 1) < SLACK:
-            one = hand.at((box.x + 0.5, box.y + 0.5))
-            found = [one] if one is not None else []
+    def apply(self, box: Rect) -> None:
+        suggestions = self.context.suggestions
+        if self.view.to_length(max(box.width, box.height) - 1) < DRAG_DISTANCE:
+            suggestion = suggestions.at((box.x + 0.5, box.y + 0.5))
+            chosen = [suggestion] if suggestion is not None else []
         else:
-            found = in_box(hand.suggestions, box)
-        if found:
-            (hand.rejected if self._rejects else hand.accepted).emit(found)
+            chosen = in_box(suggestions.suggestions, box)
+        if chosen:
+            (suggestions.rejected if self._rejects else suggestions.accepted).emit(chosen)
         else:
-            self.desk.refuse("no proposal")
+            self.context.refuse("no proposal")
 
     def wants(self, key: int) -> bool:
-        digit = Qt.Key.Key_1 <= key <= Qt.Key.Key_9
-        return super().wants(key) or bool(digit and self.desk.suggestions.current is not None)
+        return super().wants(key) or (key in _DIGITS and self.context.suggestions.current is not None)
+
+    def handle_key(self, key: int) -> bool:
+        if key in _DIGITS:
+            return self.context.suggestions.reclass_by_digit(key)
+        return super().handle_key(key)
 
     @property
     def color(self) -> QColor:

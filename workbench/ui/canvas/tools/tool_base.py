@@ -1,105 +1,126 @@
-"""Base of the canvas tools: presses, moves and keys become edits in the session.
-
-Points are image coordinates. An edit with the desk's `ground` as class erases.
-"""
+"""Base of the canvas tools: presses, moves and keys become edits in the session. Points are image coordinates."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen, QPixmap, QPolygonF
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen, QPixmap, QPolygonF
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Point, Selection
+from workbench.ui.canvas.interactor import Interactor, PointerEvent
 from workbench.ui.canvas.layers.selection_preview import SelectionPreview
 from workbench.ui.canvas.tools.tool_context import ToolContext
+from workbench.ui.canvas.view_state import ViewState
 
-MAX_DIAMETER = 4000
 _SMALL, _STEPS = 16, 4  # radius in device pixels below which a circle is placed to a quarter of a pixel
 _SPRITE = 320  # device pixels: a circle of a greater radius is drawn without cache
 DARK = QColor(0, 0, 0, 170)  # beside a light line: visible on any image
 ENDING = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
-@dataclass(frozen=True)
-class PointerEvent:
-    """Pointer event: position; whether it erases, ends a shape, or has Shift pressed.
+class Tool(Interactor):
+    """Tool without effect; subclasses override `start`, `move`, `finish`, `handle_key` and `cancel` as needed."""
 
-    pressure: pen pressure, 0..1; 1 for a mouse and if the brush ignores pressure.
-    """
-
-    point: Point
-    erase: bool = False
-    double: bool = False
-    shift: bool = False
-    pressure: float = 1.0
-
-
-class Tool:
-    """Tool without effect; subclasses override what they need."""
-
-    name = ""
     cursor = Qt.CursorShape.CrossCursor
-    options: tuple[str, ...] = ()  # names of its fields in the option bar
+    bounded = False
     needs_class = True  # False: usable before a class can be painted
-    uses_double = False  # a double click differs from two clicks
     closes = False  # draws a shape that Return, a click or the release of the button closes
 
-    def __init__(self, desk: ToolContext) -> None:
-        self.desk = desk
-        self._ghost: SelectionPreview | None = None
+    def __init__(self, context: ToolContext) -> None:
+        self.context, self.view = context, context.view
+        self._preview: SelectionPreview | None = None
+
+    # --- called by the canvas --------------------------------------------------------------------
+
+    def press(self, event: PointerEvent) -> bool:
+        if event.button != Qt.MouseButton.LeftButton:
+            return False
+        obstacle = self.context.obstacle(needs_class=self.needs_class and not event.erase)
+        if obstacle:
+            self.context.refuse(obstacle)
+            return False
+        self._observe(self.start, event)
+        return True
+
+    def release(self, event: PointerEvent) -> None:
+        self._observe(self.finish, event)
+
+    def key(self, event: QKeyEvent) -> bool:
+        if event.key() == Qt.Key.Key_Escape and self.context.tasks.busy:
+            self.context.tasks.cancel()
+            self.cancel()
+            return True
+        return self._observe(self.handle_key, event.key())
+
+    def _observe(self, handle: Callable[[Any], Any], event: PointerEvent | int) -> Any:
+        """Handle an event, and record the time if it closes the tool's shape."""
+        busy = self.busy
+        result = handle(event)
+        if busy and self.closes and not self.busy:
+            self.context.shape_end.record()
+        return result
 
     @property
-    def busy(self) -> bool:
-        """True while an unfinished action exists that Esc would cancel."""
-        return False
+    def just_closed(self) -> bool:
+        """True if a pressed Return belongs to the shape that was closed last."""
+        return (self.closes and self.context.tasks.busy) or self.context.shape_end.recent
 
     @property
     def showing(self) -> bool:
-        """True while an overlay is drawn that must not be scrolled with the image."""
-        return self.busy or self._ghost is not None
-
-    def press(self, touch: PointerEvent) -> None: ...
-    def move(self, touch: PointerEvent) -> None: ...
-    def hover(self, point: Point | None) -> None: ...
-    def release(self, touch: PointerEvent) -> None: ...
-    def cancel(self) -> None: ...
-    def mask_changed(self) -> None: ...
+        return self.busy or self._preview is not None
 
     def wants(self, key: int) -> bool:
-        """Return True if the key has an effect in this tool now, overriding the window's shortcuts."""
         return key == Qt.Key.Key_Escape and self.busy
 
-    def key(self, key: int) -> bool:
-        """Handle the key. Return False if it has no effect."""
+    def draw(self, painter: QPainter) -> None:
+        if self._preview is not None:
+            self._preview.draw(painter, self.view)
+
+    # --- overridden by subclasses ----------------------------------------------------------------
+
+    def start(self, event: PointerEvent) -> None:
+        """Begin a gesture, or perform the action of a click."""
+
+    def finish(self, event: PointerEvent) -> None:
+        """End the gesture."""
+
+    def handle_key(self, key: int) -> bool:
+        """Handle a key. Return False if it has no effect."""
         if self.wants(key) and key == Qt.Key.Key_Escape:
             self.cancel()
             return True
         return False
 
-    def draw(self, painter: QPainter) -> None:
-        if self._ghost is not None:
-            self._ghost.draw(painter, self.desk)
+    def cancel(self) -> None:
+        """Discard the unfinished action."""
+
+    def mask_changed(self) -> None:
+        """Handle a change of the mask, also one made by this tool."""
 
     # --- used by subclasses ----------------------------------------------------------------------
 
-    def id_for(self, touch: PointerEvent) -> int:
-        return self.desk.ground if touch.erase else self.desk.class_id
+    def id_for(self, event: PointerEvent) -> int:
+        return self.context.background_id if event.erase else self.context.class_id
+
+    def redraw(self, area: QRectF) -> None:
+        """Redraw the overlays in an area in logical pixels."""
+        self.context.renderer.update_overlay(area)
 
     def show(self, selection: Selection | None, color: QColor | None = None) -> None:
         """Preview a selection; None hides the preview."""
-        old = self._ghost
-        self._ghost = (
-            None if selection is None or selection.empty else SelectionPreview(selection, color or self.desk.color)
+        old = self._preview
+        self._preview = (
+            None if selection is None or selection.empty else SelectionPreview(selection, color or self.context.color)
         )
-        for ghost in (old, self._ghost):
-            if ghost is not None:
-                self.desk.redraw(ghost.area(self.desk))
+        for preview in (old, self._preview):
+            if preview is not None:
+                self.redraw(preview.area(self.view))
 
 
 class RegionChooser(Tool, ABC):
@@ -112,14 +133,14 @@ class RegionChooser(Tool, ABC):
         """Return a function, run in a thread, that computes the selection at a point."""
 
     def hover(self, point: Point | None) -> None:
-        if point is None or not self.desk.holds(point):
-            self.desk.work.cancel_preview()
+        if point is None or not self.context.contains(point):
+            self.context.tasks.cancel_preview()
             self.show(None)
         else:
-            self.desk.work.preview(self.find(point), self.show)
+            self.context.tasks.preview(self.find(point), self.show)
 
     def cancel(self) -> None:
-        self.desk.work.cancel_preview()
+        self.context.tasks.cancel_preview()
         self.show(None)
 
 
@@ -127,11 +148,11 @@ def ring(painter: QPainter, center: QPointF, radius: float, color: QColor, *, ma
     """Draw a circle of the given radius, with "+" or "-" in its center if there is room."""
     ratio = painter.device().devicePixelRatioF()
     if radius * ratio > _SPRITE:
-        _draw_great_ring(painter, center, radius, color, mark)
+        _draw_large_ring(painter, center, radius, color, mark)
         return
     # A smooth circle is slow to draw and differs between positions only by a fraction of a pixel, so it is cached.
     steps = _STEPS if radius * ratio < _SMALL else 1
-    x, y = (math.floor(place * ratio * steps + 0.5) / steps for place in (center.x(), center.y()))
+    x, y = (math.floor(value * ratio * steps + 0.5) / steps for value in (center.x(), center.y()))
     phase = x % 1, y % 1
     sprite, reach = _ring_sprite(round(radius * ratio, 3), color.name(), mark, phase, ratio)
     painter.drawPixmap(QPointF((math.floor(x) - reach) / ratio, (math.floor(y) - reach) / ratio), sprite)
@@ -154,23 +175,23 @@ def _ring_sprite(radius: float, color: str, mark: str, phase: tuple[float, float
 def _draw_ring(painter: QPainter, center: QPointF, radius: float, color: str, mark: str) -> None:
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    for ink, width in _inks(QColor(color)):
-        painter.setPen(QPen(ink, width))
+    for line_color, width in _line_colors(QColor(color)):
+        painter.setPen(QPen(line_color, width))
         painter.drawEllipse(center, max(radius, 1.5), max(radius, 1.5))
         if radius > 9:
             _draw_mark(painter, center, mark)
 
 
-def _draw_great_ring(painter: QPainter, center: QPointF, radius: float, color: QColor, mark: str) -> None:
+def _draw_large_ring(painter: QPainter, center: QPointF, radius: float, color: QColor, mark: str) -> None:
     """Draw the ring with the thinnest lines: Qt draws those directly but fills wider ones in threads and blocks."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     step = 1 / painter.device().devicePixelRatioF()
-    for ink, beside in ((DARK, -step), (DARK, step), (color, 0.0)):
-        painter.setPen(QPen(ink, 0))
-        painter.drawEllipse(center, radius + beside, radius + beside)
-    for ink, width in _inks(color):
-        painter.setPen(QPen(ink, width))
+    for line_color, offset in ((DARK, -step), (DARK, step), (color, 0.0)):
+        painter.setPen(QPen(line_color, 0))
+        painter.drawEllipse(center, radius + offset, radius + offset)
+    for line_color, width in _line_colors(color):
+        painter.setPen(QPen(line_color, width))
         _draw_mark(painter, center, mark)
 
 
@@ -181,7 +202,7 @@ def _draw_mark(painter: QPainter, center: QPointF, mark: str) -> None:
         painter.drawLine(center - QPointF(0, 3), center + QPointF(0, 3))
 
 
-def _inks(color: QColor) -> tuple[tuple[QColor, float], ...]:
+def _line_colors(color: QColor) -> tuple[tuple[QColor, float], ...]:
     """Return colors and widths of a light line on a dark one, bottom first."""
     return (DARK, 3.0), (color, 1.4)
 
@@ -196,8 +217,8 @@ def outline(painter: QPainter, shape: QPolygonF, color: QColor, *, fill: bool = 
         painter.setBrush(inside)
         painter.drawPolygon(shape)
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    for ink, width in _inks(color):
-        pen = QPen(ink, width)
+    for line_color, width in _line_colors(color):
+        pen = QPen(line_color, width)
         pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)  # a miter join would reach far beyond the redrawn area
         painter.setPen(pen)
         (painter.drawPolygon if closed else painter.drawPolyline)(shape)
@@ -207,14 +228,6 @@ def bounds(points: Iterable[QPointF], margin: float) -> QRectF:
     return QPolygonF(list(points)).boundingRect().adjusted(-margin, -margin, margin, margin)
 
 
-def box_area(desk: ToolContext, box: Rect) -> QRectF:
+def box_area(view: ViewState, box: Rect) -> QRectF:
     """Return the rectangle of a box of pixels in widget coordinates."""
-    return QRectF(desk.to_widget((box.x, box.y)), desk.to_widget((box.x + box.width, box.y + box.height)))
-
-
-def next_diameter(diameter: int, steps: int) -> int:
-    """Return the brush diameter after some steps of about one sixth, at least one pixel each."""
-    for _ in range(abs(steps)):
-        step = max(1, round(diameter / 6))
-        diameter += step if steps > 0 else -step
-    return min(max(diameter, 1), MAX_DIAMETER)
+    return QRectF(view.to_widget((box.x, box.y)), view.to_widget((box.x + box.width, box.y + box.height)))

@@ -2,74 +2,85 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QPoint, QPointF, QRectF, SignalInstance
 from PySide6.QtGui import QColor
 
-from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import GrayLevels, Point, Selection, levels_of
-from workbench.core.project.project import DONT_CARE
-from workbench.core.suggestions.suggestions import Suggestion
+from workbench.core.project.project import BACKGROUND, DONT_CARE
 from workbench.session.session import Session
-from workbench.ui.canvas.layers.viewport import Viewport
+from workbench.ui.canvas.canvas_content import CanvasContent
+from workbench.ui.canvas.scene_renderer import SceneRenderer
 from workbench.ui.canvas.tools.tool_options import ToolOptions
 from workbench.ui.canvas.tools.tool_tasks import ToolTasks
+from workbench.ui.canvas.view_state import ViewState
+
+if TYPE_CHECKING:
+    from workbench.ui.canvas.interactions.suggestion_interactor import SuggestionInteractor
+    from workbench.ui.canvas.tools.region_tool import SelectedRegion
 
 ERASING = QColor("#ffffff")
 DONT_CARE_COLOR = QColor("#c8c8c8")
+_GRACE = 0.5  # seconds after a shape was closed in which Return belongs to the shape
 
 
-class SuggestionDecider(Protocol):
-    """Suggestion interface of the canvas used by tools."""
+class ShapeEnd:
+    """Time of the last closed shape: Return soon after closing belongs to the shape, not to "label next"."""
 
-    current: Suggestion | None
-    accepted: SignalInstance
-    rejected: SignalInstance
+    def __init__(self) -> None:
+        self.clock: Callable[[], float] = time.monotonic  # returns seconds; can be replaced
+        self._closed_at = -math.inf
 
-    @property
-    def suggestions(self) -> list[Suggestion]: ...
-    def at(self, point: Point) -> Suggestion | None: ...
+    def record(self) -> None:
+        self._closed_at = self.clock()
 
-
-class ToolServices(Protocol):
-    """Part of the canvas used by the desk."""
-
-    diameter: int
-    view: Viewport
+    def reset(self) -> None:
+        self._closed_at = -math.inf
 
     @property
-    def seen(self) -> np.ndarray | None: ...
-    def devicePixelRatioF(self) -> float: ...
-    def update_over(self, rect: Rect) -> None: ...
-    def refuse(self, why: str) -> None: ...
-    def tell(self, what: str, value: float) -> None: ...
-    def chosen(self, region: object) -> None: ...
-    @property
-    def suggestions(self) -> SuggestionDecider: ...
+    def recent(self) -> bool:
+        return self.clock() - self._closed_at < _GRACE
 
 
 class ToolContext:
-    """Access to session and view, shared by all tools of a canvas."""
+    """Access of the tools and of the suggestions to the session and to the parts of the canvas."""
 
-    def __init__(self, canvas: ToolServices, session: Session, work: ToolTasks, options: ToolOptions) -> None:
-        self._canvas, self._session, self._editor = canvas, session, session.editor
-        self.work, self.options = work, options
-        self.refuse, self.tell, self.chosen = canvas.refuse, canvas.tell, canvas.chosen
-        self.suggestions = canvas.suggestions
-        self.segment = self._editor.paint_segment
-        self.polygon = self._editor.paint_polygon
+    suggestions: SuggestionInteractor  # set by the canvas, because it uses this context itself
+
+    def __init__(
+        self,
+        *,
+        session: Session,
+        content: CanvasContent,
+        view: ViewState,
+        renderer: SceneRenderer,
+        options: ToolOptions,
+        tasks: ToolTasks,
+        refuse: Callable[[str], None],
+        report: Callable[[str, float], None],
+        choose_region: Callable[[SelectedRegion | None], None],
+    ) -> None:
+        """refuse: called with the reason nothing was painted. report: with name and value of a measurement."""
+        self._session, self._content = session, content
+        self.editor = session.editor
+        self.view, self.renderer = view, renderer
+        self.options, self.tasks = options, tasks
+        self.refuse, self.report, self.choose_region = refuse, report, choose_region
+        self.shape_end = ShapeEnd()
         self._stroke = False
-        self._later: list[Callable[[], None]] = []
+        self._postponed: list[Callable[[], None]] = []  # steps that wait for the end of the stroke
         self._levels: tuple[np.ndarray, GrayLevels] | None = None
 
     # --- state -----------------------------------------------------------------------------------
 
     @property
     def image(self) -> np.ndarray | None:
-        return self._canvas.seen
+        """Shown pixels, (H, W) or (H, W, 3)."""
+        return self._content.pixels
 
     @property
     def mask(self) -> np.ndarray | None:
@@ -84,24 +95,36 @@ class ToolContext:
             self._levels = image, levels_of(image)
         return self._levels[1]
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Drop cached state when another image is shown."""
         self._levels = None
-        self._later.clear()
+        self._postponed.clear()
         self._stroke = False
+        self.shape_end.reset()
 
-    def holds(self, point: Point) -> bool:
+    def contains(self, point: Point) -> bool:
         """Return True if a point lies in the open image."""
         image = self._session.image
         return image is not None and 0 <= point[0] < image.shape[1] and 0 <= point[1] < image.shape[0]
+
+    def obstacle(self, *, needs_class: bool = False) -> str:
+        """Return the reason the open image cannot be painted on; empty if it can. needs_class: a class is painted."""
+        if self._session.mask is None:
+            return "no mask"
+        if not self._session.writable:
+            return "read-only"
+        return "no class" if needs_class and self._session.class_id == BACKGROUND else ""
+
+    # --- classes ---------------------------------------------------------------------------------
 
     @property
     def class_id(self) -> int:
         return self._session.class_id
 
     @property
-    def ground(self) -> int:
-        return self._editor.background_id
+    def background_id(self) -> int:
+        """Id of unpainted pixels: an edit with this id erases."""
+        return self.editor.background_id
 
     @property
     def color(self) -> QColor:
@@ -124,101 +147,64 @@ class ToolContext:
         project = self._session.project
         return [(info.id, info.name, info.key or "") for info in project.classes] if project else []
 
+    def class_of_key(self, key: int) -> int | None:
+        """Return the id of the class chosen by a digit key, or None."""
+        digit = str(int(key) - ord("0"))
+        return next((id for id, _, own in self.classes if own == digit), None)
+
     def locked(self, id: int) -> bool:
-        return id in self._editor.locked
+        return id in self.editor.locked
 
     def hidden(self, id: int) -> bool:
         return id in self._session.classes.hidden
 
-    @property
-    def diameter(self) -> int:
-        return self._canvas.diameter
-
-    @property
-    def um_per_pixel(self) -> float | None:
-        project = self._session.project
-        return project.file.um_per_pixel if project else None
-
     # --- painting --------------------------------------------------------------------------------
 
-    def begin(self, what: str) -> None:
+    def begin(self, action: str) -> None:
+        """Begin a stroke, which is one undo step. action: its name in the history."""
         self._stroke = True
-        self._editor.begin(what)
+        self.editor.begin(action)
 
     def commit(self) -> None:
-        self._editor.commit()
-        self._ended()
+        self.editor.commit()
+        self._end_stroke()
 
     def cancel(self) -> None:
-        self._editor.cancel()
-        self._ended()
+        self.editor.cancel()
+        self._end_stroke()
 
-    def paint(self, selection: Selection, id: int) -> None:
+    def paint_selection(self, selection: Selection, id: int) -> None:
         """Paint a selection, within the present step or as a step of its own."""
-        self._editor.paint_region(selection.inside, selection.corner, id)
+        self.editor.paint_region(selection.inside, selection.corner, id)
 
-    def lay(self, selection: Selection, id: int, what: str) -> None:
+    def paint_step(self, selection: Selection, id: int, action: str) -> None:
         """Paint a finished selection as one step, after the end of a stroke in progress."""
 
-        def order() -> None:
-            self._editor.begin(what)
-            self.paint(selection, id)
-            self._editor.commit()
+        def paint() -> None:
+            self.editor.begin(action)
+            self.paint_selection(selection, id)
+            self.editor.commit()
 
-        self._soon(order)
+        self._run_or_postpone(paint)
 
-    def replace(self, old: Selection, new: Selection, id: int, what: str) -> None:
+    def replace(self, old: Selection, new: Selection, id: int, action: str) -> None:
         """Replace `old` by `new` with class `id` in one step."""
 
-        def order() -> None:
-            self._editor.begin(what)
-            self._editor.replace_region(old, new, id)
-            self._editor.commit()
+        def replace() -> None:
+            self.editor.begin(action)
+            self.editor.replace_region(old, new, id)
+            self.editor.commit()
 
-        self._soon(order)
+        self._run_or_postpone(replace)
 
-    def _soon(self, order: Callable[[], None]) -> None:
+    def _run_or_postpone(self, step: Callable[[], None]) -> None:
         if self._stroke:
-            self._later.append(order)
+            self._postponed.append(step)
         else:
-            order()
+            step()
 
-    def _ended(self) -> None:
+    def _end_stroke(self) -> None:
         self._stroke = False
-        orders, self._later = self._later, []
-        for order in orders:
-            order()
-
-    # --- geometry --------------------------------------------------------------------------------
-
-    @property
-    def view(self) -> Viewport:
-        return self._canvas.view
-
-    @property
-    def ratio(self) -> float:
-        return self._canvas.devicePixelRatioF()
-
-    def to_widget(self, point: Point) -> QPointF:
-        ratio = self.ratio
-        x, y = self.view.to_screen(*point)
-        return QPointF(x / ratio, y / ratio)
-
-    def to_length(self, length: float) -> float:
-        """Convert a length from image pixels to logical pixels."""
-        return length * self.view.scale / self.ratio
-
-    def apart(self, a: Point, b: Point) -> float:
-        """Return the distance of two points in logical pixels."""
-        return self.to_length(float(np.hypot(a[0] - b[0], a[1] - b[1])))
-
-    def redraw(self, area: QRectF) -> None:
-        ratio = self.ratio
-        corner = QPoint(int(area.x() * ratio) - 2, int(area.y() * ratio) - 2)
-        width, height = int(area.width() * ratio) + 5, int(area.height() * ratio) + 5
-        self._canvas.update_over(Rect(corner.x(), corner.y(), width, height))
-
-    @property
-    def corner(self) -> QPointF:
-        """Lower left corner of the screen area in logical pixels, for drawings that do not follow the pointer."""
-        return QPointF(0, self.view.height / self.ratio)
+        steps, self._postponed = self._postponed, []
+        for step in steps:
+            step()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QSettings, Signal
 
+MAX_DIAMETER = 4000  # image pixels
 LINES = ("auto", "dark", "bright")
 
 # name: (initial value, minimum, maximum)
@@ -24,8 +25,9 @@ class ToolOptions(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._values: dict[str, float] = {name: first for name, (first, _, _) in RANGES.items()}
+        self._values: dict[str, float] = {name: initial for name, (initial, _, _) in RANGES.items()}
         self._switches: dict[str, bool] = dict(SWITCHES)
+        self.diameter = 15  # of the brush, image pixels; changed by the canvas
         self.line = "auto"  # polarity of the lines traced by the crack tracer: LINES
         self.pen = False  # a pen was used; the pressure option is hidden before that
 
@@ -33,8 +35,8 @@ class ToolOptions(QObject):
         return self._values[name]
 
     def set(self, name: str, value: float) -> None:
-        _, least, most = RANGES[name]
-        value = min(max(float(value), least), most)
+        _, low, high = RANGES[name]
+        value = min(max(float(value), low), high)
         if value != self._values[name]:
             self._values[name] = value
             self.changed.emit(name)
@@ -52,26 +54,35 @@ class ToolOptions(QObject):
             self.line = line
             self.changed.emit("line")
 
-    def meet_pen(self) -> None:
+    def enable_pen(self) -> None:
+        """Offer the options of a pen from now on."""
         if not self.pen:
             self.pen = True
             self.changed.emit("pressure")
 
     # --- preferences -----------------------------------------------------------------------------
 
-    def restore(self, memory: QSettings) -> None:
+    def restore(self, settings: QSettings) -> None:
         for name in RANGES:
             try:
-                self.set(name, float(memory.value(f"tools/{name}", self[name])))
+                self.set(name, float(settings.value(f"tools/{name}", self[name])))
             except (TypeError, ValueError):
                 continue  # a damaged preference is ignored
         for name in SWITCHES:
-            self.switch(name, str(memory.value(f"tools/{name}", self.on(name))).lower() in ("true", "1"))
-        self.set_line(str(memory.value("tools/line", self.line)))
+            self.switch(name, str(settings.value(f"tools/{name}", self.on(name))).lower() in ("true", "1"))
+        self.set_line(str(settings.value("tools/line", self.line)))
 
-    def remember(self, memory: QSettings) -> None:
+    def save(self, settings: QSettings) -> None:
         for name in RANGES:
-            memory.setValue(f"tools/{name}", self[name])
+            settings.setValue(f"tools/{name}", self[name])
         for name in SWITCHES:
-            memory.setValue(f"tools/{name}", self.on(name))
-        memory.setValue("tools/line", self.line)
+            settings.setValue(f"tools/{name}", self.on(name))
+        settings.setValue("tools/line", self.line)
+
+
+def next_diameter(diameter: int, steps: int) -> int:
+    """Return the brush diameter after some steps of about one sixth, at least one pixel each."""
+    for _ in range(abs(steps)):
+        step = max(1, round(diameter / 6))
+        diameter += step if steps > 0 else -step
+    return min(max(diameter, 1), MAX_DIAMETER)

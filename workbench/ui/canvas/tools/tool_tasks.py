@@ -10,88 +10,89 @@ from PySide6.QtCore import QObject, Signal
 from workbench.session.task_queue import TaskQueue
 
 Compute = Callable[[], Any]
-Then = Callable[[Any], None]
+Deliver = Callable[[Any], None]
 
 
 class ToolTasks(QObject):
-    """Job queue of the tools: `do` delivers every result, `glance` only the last, later and in the GUI thread."""
+    """Job queue of the tools: `run` delivers every result, `preview` only the newest, both in the GUI thread."""
 
     changed = Signal(bool)  # True when jobs start, False when all are done
-    troubled = Signal(object)  # Exception
+    failed = Signal(object)  # Exception
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._lane = TaskQueue(1, self)  # one thread: the jobs of one gesture are computed in order
-        self._round = 0
+        self._queue = TaskQueue(1, self)  # one thread: the jobs of one gesture are computed in order
+        self._generation = 0  # of the jobs; raised by `cancel`
         self._open = 0
-        self._look = 0
-        self._next: tuple[Compute, Then] | None = None
-        self._glancing = False
+        self._preview_generation = 0
+        self._next: tuple[Compute, Deliver] | None = None
+        self._previewing = False
 
     @property
     def busy(self) -> bool:
         return self._open > 0
 
-    def run(self, compute: Compute, then: Then) -> None:
-        round = self._round
+    def run(self, compute: Compute, deliver: Deliver) -> None:
+        """Compute in a thread, then call `deliver` with the result."""
+        generation = self._generation
         self._open += 1
         self.changed.emit(True)
 
-        def answer(found: Any, error: Exception | None) -> None:
-            if round != self._round:
+        def finish(result: Any, error: Exception | None) -> None:
+            if generation != self._generation:
                 return
             self._open -= 1
             if not self._open:
                 self.changed.emit(False)
             if error is not None:
-                self.troubled.emit(error)
+                self.failed.emit(error)
             else:
-                then(found)
+                deliver(result)
 
         # A job dropped before its start costs nothing.
-        self._lane.submit(lambda: compute() if round == self._round else None, answer, urgent=True)
+        self._queue.submit(lambda: compute() if generation == self._generation else None, finish, urgent=True)
 
     def cancel(self) -> None:
         """Discard all jobs and previews."""
-        self._round += 1
+        self._generation += 1
         self.cancel_preview()
         if self._open:
             self._open = 0
             self.changed.emit(False)
 
-    def preview(self, compute: Compute, then: Then) -> None:
+    def preview(self, compute: Compute, deliver: Deliver) -> None:
         """Compute a preview during a pointer move; skipped if a newer one is requested before its start."""
-        self._next = (compute, then)
-        if not self._glancing:
-            self._go_on()
+        self._next = (compute, deliver)
+        if not self._previewing:
+            self._start_preview()
 
     def cancel_preview(self) -> None:
         """Discard pending previews."""
-        self._look += 1
+        self._preview_generation += 1
         self._next = None
 
-    def _go_on(self) -> None:
-        order, self._next = self._next, None
-        self._glancing = order is not None
-        if order is None:
+    def _start_preview(self) -> None:
+        request, self._next = self._next, None
+        self._previewing = request is not None
+        if request is None:
             return
-        compute, then = order
-        look = self._look
+        compute, deliver = request
+        generation = self._preview_generation
 
-        def answer(found: Any, error: Exception | None) -> None:
+        def finish(result: Any, error: Exception | None) -> None:
             # Errors of previews are ignored; the following click reports them.
-            if look == self._look and error is None:
-                then(found)
-            self._go_on()
+            if generation == self._preview_generation and error is None:
+                deliver(result)
+            self._start_preview()
 
-        self._lane.submit(compute, answer)
+        self._queue.submit(compute, finish)
 
     def finish(self) -> None:
         """Wait for all jobs and deliver their results now."""
         self.cancel_preview()
         if self._open:
-            self._lane.finish()
+            self._queue.finish()
 
-    def end(self) -> None:
+    def close(self) -> None:
         self.cancel()
-        self._lane.cancel_pending()
+        self._queue.cancel_pending()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtGui import QPainter, QPolygonF
 
-from workbench.core.geometry.selection import EMPTY, LIVE, GrayLevels, Point, Selection, magic_wand, suggest_tolerance
-from workbench.ui.canvas.tools.tool_base import PointerEvent, Tool, bounds, outline
+from workbench.core.geometry.selection import EMPTY, LIVE, Point, Selection, magic_wand, suggest_tolerance
+from workbench.ui.canvas.interactor import PointerEvent
+from workbench.ui.canvas.tools.tool_base import Tool, bounds, outline
 from workbench.ui.canvas.tools.tool_context import ERASING, ToolContext
 
 DOUBLING = 90.0  # logical pixels of drag that double the tolerance
@@ -14,103 +17,96 @@ DOUBLING = 90.0  # logical pixels of drag that double the tolerance
 class WandTool(Tool):
     """Magic wand tool. The preview of a drag is limited to a window at the pointer; painting uses the whole area."""
 
-    name = "wand"
-    options = ("tolerance", "smoothing", "fill_inside")
-
-    def __init__(self, desk: ToolContext) -> None:
-        super().__init__(desk)
+    def __init__(self, context: ToolContext) -> None:
+        super().__init__(context)
         self._seed: Point | None = None
-        self._at: Point = (0, 0)
+        self._position: Point = (0, 0)
         self._id = 0
-        self._start = 0.0  # tolerance before the drag; 0: not suggested yet
+        self._base = 0.0  # tolerance before the drag; 0: not suggested yet
         self.tolerance = 0.0
 
     @property
     def busy(self) -> bool:
         return self._seed is not None
 
-    def press(self, touch: PointerEvent) -> None:
-        image = self.desk.image
-        if image is None or not self.desk.holds(touch.point):
+    def start(self, event: PointerEvent) -> None:
+        image = self.context.image
+        if image is None or not self.context.contains(event.point):
             return
-        self._seed = self._at = touch.point
-        self._id = self.id_for(touch)
-        options = self.desk.options
+        self._seed = self._position = event.point
+        self._id = self.id_for(event)
+        options = self.context.options
         if options.on("tolerance_auto"):
             # 32 floods of a small window: a few milliseconds, and the preview needs the result at once.
-            self._start = suggest_tolerance(image, touch.point, levels=self.desk.levels)
+            self._base = suggest_tolerance(image, event.point, levels=self.context.levels)
         else:
-            self._start = options["tolerance"]
-        self._take(self._start)
+            self._base = options["tolerance"]
+        self._set_tolerance(self._base)
 
-    def move(self, touch: PointerEvent) -> None:
+    def move(self, event: PointerEvent) -> None:
         if self._seed is None:
             return
         self._redraw()
-        self._at = touch.point
-        away = self.desk.to_length(touch.point[0] - self._seed[0]) - self.desk.to_length(touch.point[1] - self._seed[1])
-        self._take(self._start * 2 ** (away / DOUBLING))
+        self._position = event.point
+        right, down = event.point[0] - self._seed[0], event.point[1] - self._seed[1]
+        distance = self.view.to_length(right - down)
+        self._set_tolerance(self._base * 2 ** (distance / DOUBLING))
         self._redraw()
 
-    def _take(self, tolerance: float) -> None:
+    def _set_tolerance(self, tolerance: float) -> None:
         self.tolerance = min(max(tolerance, 0.2), 100.0)
-        self.desk.options.set("tolerance", self.tolerance)
-        self.desk.work.preview(self._search(limit=LIVE), self._request_selection)
+        self.context.options.set("tolerance", self.tolerance)
+        self.context.tasks.preview(self._search(limit=LIVE), self._show_selection)
 
-    def _request_selection(self, found: Selection) -> None:
+    def _show_selection(self, selection: Selection) -> None:
         if self.busy:
-            self.show(found, ERASING if self._id == self.desk.ground else None)
+            self.show(selection, ERASING if self._id == self.context.background_id else None)
 
-    def _search(self, **limit: int):
-        image, seed, tolerance, levels = self.desk.image, self._seed, self.tolerance, self.desk.levels
-        smoothing, fill = self.desk.options["smoothing"], self.desk.options.on("fill_inside")
+    def _search(self, **limit: int) -> Callable[[], Selection]:
+        """Return a function, run in a thread, that computes the selection with the present options."""
+        image, seed, tolerance, levels = self.context.image, self._seed, self.tolerance, self.context.levels
+        smoothing, fill = self.context.options["smoothing"], self.context.options.on("fill_inside")
 
         def search() -> Selection:
-            return _search(image, seed, tolerance, levels, smoothing, fill, **limit)
+            if image is None:
+                return EMPTY
+            return magic_wand(image, seed, tolerance, smoothing=smoothing, fill=fill, levels=levels, **limit)
 
         return search
 
-    def release(self, touch: PointerEvent) -> None:
+    def finish(self, event: PointerEvent) -> None:
         if self._seed is None:
             return
         id, search = self._id, self._search()
         # The preview stays until the whole area is painted.
-        self._drop()
-        self.desk.work.run(search, lambda found: self._found(found, id))
+        self._end_drag()
+        self.context.tasks.run(search, lambda selection: self._paint(selection, id))
 
-    def _found(self, found: Selection, id: int) -> None:
+    def _paint(self, selection: Selection, id: int) -> None:
         if not self.busy:
             self.show(None)
-        if found.cut:
-            self.desk.refuse("too large")
-        elif found.empty:
-            self.desk.refuse("nothing here")
+        if selection.cut:
+            self.context.refuse("too large")
+        elif selection.empty:
+            self.context.refuse("nothing here")
         else:
-            self.desk.lay(found, id, "wand")
+            self.context.paint_step(selection, id, "wand")
 
     def cancel(self) -> None:
-        self._drop()
+        self._end_drag()
         self.show(None)
 
-    def _drop(self) -> None:
-        self.desk.work.cancel_preview()
+    def _end_drag(self) -> None:
+        self.context.tasks.cancel_preview()
         if self._seed is not None:
             self._redraw()
             self._seed = None
 
     def _redraw(self) -> None:
         if self._seed is not None:
-            self.desk.redraw(bounds((self.desk.to_widget(p) for p in (self._seed, self._at)), 6))
+            self.redraw(bounds((self.view.to_widget(p) for p in (self._seed, self._position)), 6))
 
     def draw(self, painter: QPainter) -> None:
         super().draw(painter)
-        if self._seed is not None and self._at != self._seed:
-            outline(painter, QPolygonF([self.desk.to_widget(self._seed), self.desk.to_widget(self._at)]), ERASING)
-
-
-def _search(
-    image, seed: Point, tolerance: float, levels: GrayLevels, smoothing: float, fill: bool, **limit: int
-) -> Selection:
-    if image is None:
-        return EMPTY
-    return magic_wand(image, seed, tolerance, smoothing=smoothing, fill=fill, levels=levels, **limit)
+        if self._seed is not None and self._position != self._seed:
+            outline(painter, QPolygonF([self.view.to_widget(self._seed), self.view.to_widget(self._position)]), ERASING)

@@ -1,4 +1,4 @@
-"""The sampled view: partial repaints are exact, nothing thin is lost, the cost follows the stroke."""
+"""Scene and renderer of the canvas: partial repaints are exact, thin regions stay visible, costs follow the stroke."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from PySide6.QtGui import QImage
 from workbench.core.geometry.drawing import Paint, Rect, draw_segment
 from workbench.core.images.display import Display, automatic
 from workbench.inference.io.opencv import cv2
+from workbench.session.session import Session
+from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.layers.image_pyramid import IDS, RANKS, MaskPyramid, halvings
 from workbench.ui.canvas.layers.viewport import Viewport
-from workbench.ui.canvas.scene_view import SceneView
 
 ZOOMS = (0.21, 0.5, 0.7, 1.0, 1.3, 3.7, 4.0)
 RED = {1: "#ff0000", 2: "#00ff00"}
 
 
-def on_screen(view: SceneView) -> np.ndarray:
-    """What stands in the window's backing store, uint8 (H, W, 3)."""
+def on_screen(view: Canvas) -> np.ndarray:
+    """Pixels on the screen, uint8 (H, W, 3)."""
     image = view.screen().grabWindow(view.winId()).toImage().convertToFormat(QImage.Format.Format_RGB888)
     pixels = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), image.bytesPerLine())
     return pixels[:, : image.width() * 3].reshape(image.height(), image.width(), 3).copy()
@@ -29,7 +30,7 @@ def on_screen(view: SceneView) -> np.ndarray:
 
 @pytest.fixture
 def view(qtbot):
-    view = SceneView()
+    view = Canvas(Session())
     qtbot.addWidget(view)
     view.resize(400, 300)
     with qtbot.waitExposed(view):
@@ -46,19 +47,19 @@ def textured(height: int, width: int, dtype=np.uint8) -> np.ndarray:
 @pytest.mark.parametrize("zoom", ZOOMS)
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
 def test_partial_repaints_equal_a_full_one(view, qtbot, zoom, dtype):
-    """Strokes repaint their rectangles only, a pan scrolls; afterwards not one pixel differs from a fresh window."""
-    picture = textured(501, 703, dtype)
-    mask = np.zeros(picture.shape, np.uint8)
-    view.show_image(picture)
-    view.show_labels(mask)
-    view.set_colors(RED)
+    """After strokes (partial repaints) and pans (scrolling), no pixel differs from a full repaint."""
+    image = textured(501, 703, dtype)
+    mask = np.zeros(image.shape, np.uint8)
+    view.scene.show_image(image)
+    view.scene.show_labels(mask)
+    view.scene.set_colors(RED)
     view.set_view(view.view.at_scale(zoom))
     qtbot.wait(10)
     rng = np.random.default_rng(int(zoom * 100))
     for i in range(12):
         start, end = rng.uniform(0, 500, 2), rng.uniform(0, 500, 2)
         rect = draw_segment(mask, tuple(start), tuple(end), float(rng.uniform(0.5, 9)), Paint(1 + i % 2))
-        view.mask_changed(rect)
+        view.scene.mask_changed(rect)
         qtbot.wait(1)
         if i % 4 == 3:
             view.set_view(view.view.moved(int(rng.integers(-40, 40)), int(rng.integers(-40, 40))))
@@ -71,49 +72,49 @@ def test_partial_repaints_equal_a_full_one(view, qtbot, zoom, dtype):
 
 
 def test_each_device_pixel_shows_its_own_source_pixel(view, qtbot):
-    """Above 100 %: nearest, at whole device pixels, wherever the picture lies."""
-    picture = textured(40, 60)
-    view.show_image(picture)
+    """Above 100% each device pixel shows its nearest source pixel at any image position."""
+    image = textured(40, 60)
+    view.scene.show_image(image)
     view.set_view(Viewport(400, 300, 60, 40, scale=3.7, x=31, y=17))
     qtbot.wait(10)
     shown = on_screen(view)[:, :, 0]
     for y, x in ((17, 31), (60, 100), (150, 240), (17 + 147, 31 + 221)):
-        source = picture[int((y + 0.5 - 17) / 3.7), int((x + 0.5 - 31) / 3.7)]
+        source = image[int((y + 0.5 - 17) / 3.7), int((x + 0.5 - 31) / 3.7)]
         assert shown[y, x] == source
 
 
 @pytest.mark.parametrize("scale", [0.9, 0.37, 0.11, 0.06])
 def test_every_single_pixel_is_visible_when_zoomed_out(view, qtbot, scale):
-    """One painted pixel among thousands must not vanish: each of 150 is looked up where it has to be."""
-    picture = np.full((2011, 3007), 128, np.uint8)
-    mask = np.zeros(picture.shape, np.uint8)
+    """Each of 150 single painted pixels is visible at its position."""
+    image = np.full((2011, 3007), 128, np.uint8)
+    mask = np.zeros(image.shape, np.uint8)
     rng = np.random.default_rng(1)
     spots = np.column_stack((rng.integers(0, 3007, 150), rng.integers(0, 2011, 150)))
     spots = np.vstack((spots, [[0, 0], [3006, 2010], [3006, 0], [0, 2010]]))
     mask[spots[:, 1], spots[:, 0]] = 1
-    view.show_image(picture)
-    view.show_labels(mask)
-    view.set_colors(RED)
-    assert view.reading, "the levels of a large mask are made in a thread"
-    qtbot.waitUntil(lambda: not view.reading, timeout=10_000)
+    view.scene.show_image(image)
+    view.scene.show_labels(mask)
+    view.scene.set_colors(RED)
+    assert view.scene.reading, "the levels of a large mask are made in a thread"
+    qtbot.waitUntil(lambda: not view.scene.reading, timeout=10_000)
     for x, y in spots:
         view.set_view(view.view.at_scale(scale, 0, 0))
         sx, sy = view.view.to_screen(x + 0.5, y + 0.5)
         target = Rect(int(sx) - 3, int(sy) - 3, 7, 7)
         shown = view.view.shown
         part = Rect(target.x - shown.x, target.y - shown.y, 7, 7).clipped(shown.width, shown.height)
-        image = view.labels.image(view.view, Rect(part.x + shown.x, part.y + shown.y, part.width, part.height))
+        image = view.scene.labels.image(view.view, Rect(part.x + shown.x, part.y + shown.y, part.width, part.height))
         assert image is not None, (x, y)
 
 
-def test_fit_shows_the_whole_picture_with_every_defect(view, qtbot):
+def test_fit_shows_every_defect(view, qtbot):
     mask = np.zeros((1500, 2000), np.uint8)
     places = [(x, y) for x in range(50, 2000, 100) for y in range(50, 1500, 100)]
     for x, y in places:
         mask[y, x] = 1
-    view.show_image(np.full(mask.shape, 128, np.uint8))
-    view.show_labels(mask)
-    view.set_colors(RED)
+    view.scene.show_image(np.full(mask.shape, 128, np.uint8))
+    view.scene.show_labels(mask)
+    view.scene.set_colors(RED)
     view.fit()
     qtbot.wait(10)
     shown = on_screen(view).astype(int)
@@ -122,7 +123,7 @@ def test_fit_shows_the_whole_picture_with_every_defect(view, qtbot):
     assert count - 1 == len(places)
 
 
-def test_dont_care_does_not_hide_a_defect_when_zoomed_out(view, qtbot):
+def test_ignored_pixels_do_not_hide_a_defect_when_zoomed_out(view, qtbot):
     mask = np.full((1024, 1024), 255, np.uint8)
     mask[500:524] = 254
     mask[512, 512] = 1
@@ -132,7 +133,7 @@ def test_dont_care_does_not_hide_a_defect_when_zoomed_out(view, qtbot):
     assert np.array_equal(IDS[RANKS], np.arange(256))
 
 
-def test_a_pyramid_kept_up_to_date_equals_a_new_one():
+def test_updated_pyramid_equals_a_new_one():
     rng = np.random.default_rng(2)
     mask = np.zeros((777, 1033), np.uint8)
     pyramid = MaskPyramid(mask)
@@ -143,7 +144,7 @@ def test_a_pyramid_kept_up_to_date_equals_a_new_one():
         assert np.array_equal(kept, fresh)
 
 
-def test_a_stroke_costs_what_it_covers_and_not_what_the_picture_measures():
+def test_cost_of_a_stroke_does_not_depend_on_the_image_size():
     """Bytes written per stroke grow by the number of levels only."""
     touched = []
     for size in (512, 8192):
@@ -156,7 +157,7 @@ def test_a_stroke_costs_what_it_covers_and_not_what_the_picture_measures():
 
 
 def test_zooming_keeps_the_point_under_the_pointer(view):
-    view.show_image(textured(400, 500))
+    view.scene.show_image(textured(400, 500))
     for factor in (1.25, 1.25, 0.8, 3.0, 0.1):
         before = view.view.to_image(123, 77)
         view.set_view(view.view.zoomed(factor, 123, 77))
@@ -165,37 +166,37 @@ def test_zooming_keeps_the_point_under_the_pointer(view):
         assert isinstance(view.view.x, int) and isinstance(view.view.y, int)
 
 
-def test_sixteen_bit_is_windowed_for_the_eye_only(view, qtbot):
-    picture = np.linspace(1000, 3000, 200 * 100).reshape(100, 200).astype(np.uint16)
-    copy = picture.copy()
-    view.show_image(picture)
+def test_display_window_does_not_change_16_bit_values(view, qtbot):
+    image = np.linspace(1000, 3000, 200 * 100).reshape(100, 200).astype(np.uint16)
+    copy = image.copy()
+    view.scene.show_image(image)
     view.actual_size()
-    view.set_display(Display(1500, 2500, 1.0))
+    view.scene.set_display(Display(1500, 2500, 1.0))
     qtbot.wait(10)
     shown = on_screen(view)[:, :, 0]
     x, y = view.view.x, view.view.y
     assert shown[y, x] == 0 and shown[y + 99, x + 199] == 255
-    expected = round((float(picture[50, 100]) - 1500) / 1000 * 255)
+    expected = round((float(image[50, 100]) - 1500) / 1000 * 255)
     assert abs(int(shown[y + 50, x + 100]) - expected) <= 1
-    view.set_display(Display(1500, 2500, 2.0))
+    view.scene.set_display(Display(1500, 2500, 2.0))
     qtbot.wait(10)
     assert on_screen(view)[y + 30, x + 100, 0] > shown[y + 30, x + 100]
-    assert np.array_equal(picture, copy)
+    assert np.array_equal(image, copy)
 
 
-def test_float_pictures_with_holes_are_shown(view):
-    picture = np.random.default_rng(0).normal(0, 1e-3, (64, 64)).astype(np.float32)
-    picture[3, 4], picture[5, 6] = np.nan, np.inf
-    display = automatic(picture)
+def test_float_images_with_nan_are_shown(view):
+    image = np.random.default_rng(0).normal(0, 1e-3, (64, 64)).astype(np.float32)
+    image[3, 4], image[5, 6] = np.nan, np.inf
+    display = automatic(image)
     assert -0.01 < display.low < display.high < 0.01
-    assert display.apply(picture).dtype == np.uint8
+    assert display.apply(image).dtype == np.uint8
     assert automatic(np.full((4, 4), np.nan, np.float32)).high > automatic(np.full((4, 4), np.nan, np.float32)).low
 
 
-def test_color_pictures_keep_their_channels(view, qtbot):
-    picture = np.zeros((60, 80, 3), np.uint8)
-    picture[:, :, 0], picture[:, :, 2] = 200, 50
-    view.show_image(picture)
+def test_color_images_keep_their_channels(view, qtbot):
+    image = np.zeros((60, 80, 3), np.uint8)
+    image[:, :, 0], image[:, :, 2] = 200, 50
+    view.scene.show_image(image)
     for scale in (2.0, 0.5):
         view.set_view(view.view.at_scale(scale))
         qtbot.wait(10)
@@ -204,24 +205,24 @@ def test_color_pictures_keep_their_channels(view, qtbot):
 
 
 def test_halvings_are_area_averages():
-    picture = np.arange(301 * 203, dtype=np.uint16).reshape(203, 301)
-    levels = halvings(picture)
+    image = np.arange(301 * 203, dtype=np.uint16).reshape(203, 301)
+    levels = halvings(image)
     assert [level.shape for level in levels[:3]] == [(203, 301), (102, 151), (51, 76)]
-    assert levels[1][10, 20] == round(picture[20:22, 40:42].mean())
+    assert levels[1][10, 20] == round(image[20:22, 40:42].mean())
 
 
 def test_hidden_overlays_and_hidden_classes_are_not_drawn(view, qtbot):
     mask = np.zeros((100, 100), np.uint8)
     mask[20:40], mask[60:80] = 1, 2
-    view.show_image(np.full((100, 100), 100, np.uint8))
-    view.show_labels(mask)
-    view.set_colors(RED, hidden={2})
+    view.scene.show_image(np.full((100, 100), 100, np.uint8))
+    view.scene.show_labels(mask)
+    view.scene.set_colors(RED, hidden={2})
     view.actual_size()
     qtbot.wait(10)
     x, y = view.view.x + 50, view.view.y
     shown = on_screen(view)
     assert shown[y + 30, x, 0] > shown[y + 30, x, 1] and len(set(shown[y + 70, x])) == 1
-    view.hide_overlays(True)
+    view.scene.hide_overlays(True)
     qtbot.wait(10)
     assert len(set(on_screen(view)[y + 30, x])) == 1
 
@@ -229,9 +230,9 @@ def test_hidden_overlays_and_hidden_classes_are_not_drawn(view, qtbot):
 def test_predictions_are_outlines_until_they_are_filled(view, qtbot):
     mask = np.zeros((100, 100), np.uint8)
     mask[30:70, 30:70] = 2
-    view.show_image(np.full((100, 100), 100, np.uint8))
-    view.set_colors(RED)
-    view.show_predictions(mask)
+    view.scene.show_image(np.full((100, 100), 100, np.uint8))
+    view.scene.set_colors(RED)
+    view.scene.show_predictions(mask)
     view.actual_size()
     qtbot.wait(10)
     x, y = view.view.x, view.view.y
@@ -241,15 +242,15 @@ def test_predictions_are_outlines_until_they_are_filled(view, qtbot):
         return pixel[1] - pixel[0] > 30
 
     assert green(30, 50) and green(50, 69) and not green(50, 50)
-    view.prediction_style.mode = "filled"
-    view.restyle()
+    view.scene.prediction_style.mode = "filled"
+    view.scene.restyle()
     qtbot.wait(10)
     assert green(50, 50)
     assert view.rect().contains(QPoint(x + 50, y + 50))
 
 
-def test_a_large_prediction_takes_the_place_of_the_one_before_when_it_is_ready(view, qtbot):
-    """Levels and maps are made in a thread, and on the screen is what would be if they had been made at once."""
+def test_large_prediction_replaces_the_previous_one_when_ready(view, qtbot):
+    """Levels and maps prepared in a thread equal those prepared synchronously."""
     small, large = np.zeros((1000, 1200), np.uint8), np.zeros((1000, 1200), np.uint8)
     small[10, 10], large[700:703, ::40], large[300:600, 200:900] = 1, 1, 2
     asked = []
@@ -258,41 +259,41 @@ def test_a_large_prediction_takes_the_place_of_the_one_before_when_it_is_ready(v
         asked.append((mode, threading.current_thread() is threading.main_thread()))
         return large * 60
 
-    view.show_image(np.full(large.shape, 100, np.uint8))
-    view.set_colors(RED)
+    view.scene.show_image(np.full(large.shape, 100, np.uint8))
+    view.scene.set_colors(RED)
     view.fit()
-    view.show_predictions(small)
-    qtbot.waitUntil(lambda: view.predictions is not None, timeout=5000)
-    before = view.predictions
-    view.show_predictions(large, maps)
-    assert view.predictions is before and view.reading
-    qtbot.waitUntil(lambda: not view.reading, timeout=5000)
-    assert view.predictions.pyramid.mask is large
-    for kept, fresh in zip(view.predictions.pyramid.levels, MaskPyramid(large).levels, strict=True):
+    view.scene.show_predictions(small)
+    qtbot.waitUntil(lambda: view.scene.predictions is not None, timeout=5000)
+    before = view.scene.predictions
+    view.scene.show_predictions(large, maps)
+    assert view.scene.predictions is before and view.scene.reading
+    qtbot.waitUntil(lambda: not view.scene.reading, timeout=5000)
+    assert view.scene.predictions.pyramid.mask is large
+    for kept, fresh in zip(view.scene.predictions.pyramid.levels, MaskPyramid(large).levels, strict=True):
         assert np.array_equal(kept, fresh)
     outlines = view.grab().toImage()
     assert not asked
-    view.prediction_style.mode = "heat"
-    view.restyle()
-    qtbot.waitUntil(lambda: view.predictions.ready, timeout=5000)
+    view.scene.prediction_style.mode = "heat"
+    view.scene.restyle()
+    qtbot.waitUntil(lambda: view.scene.predictions.ready, timeout=5000)
     qtbot.wait(20)
     assert asked == [("heat", False)] and view.grab().toImage() != outlines
-    view.show_predictions(small, maps)
-    view.show_predictions(None)
+    view.scene.show_predictions(small, maps)
+    view.scene.show_predictions(None)
     qtbot.wait(100)
-    assert view.predictions is None and not view.reading  # what was on its way has come for nothing
+    assert view.scene.predictions is None and not view.scene.reading  # what was on its way has come for nothing
 
 
-def test_a_large_picture_is_shown_before_its_halvings_are_there(view, qtbot):
-    picture = textured(2000, 2400)
-    view.show_image(picture)
-    assert len(view.image.levels) == 1
+def test_large_image_is_shown_before_its_halvings_are_computed(view, qtbot):
+    image = textured(2000, 2400)
+    view.scene.show_image(image)
+    assert len(view.scene.image.levels) == 1
     view.fit()
     qtbot.wait(5)
-    qtbot.waitUntil(lambda: len(view.image.levels) > 3, timeout=5000)
+    qtbot.waitUntil(lambda: len(view.scene.image.levels) > 3, timeout=5000)
 
 
-def test_what_is_painted_while_the_levels_of_a_large_mask_are_made_is_seen(view, qtbot, monkeypatch):
+def test_stroke_during_level_construction_is_shown(view, qtbot, monkeypatch):
     mask = np.zeros((2100, 2600), np.uint8)
     mask[100:110, 100:110] = 1
     build, painted = MaskPyramid.build, []
@@ -302,17 +303,17 @@ def test_what_is_painted_while_the_levels_of_a_large_mask_are_made_is_seen(view,
         painted.append(draw_segment(mask, (1500.5, 1200.5), (1500.5, 1200.5), 0.5, Paint(1)))  # a hand, meanwhile
 
     monkeypatch.setattr(MaskPyramid, "build", slow)
-    view.show_image(np.full(mask.shape, 128, np.uint8))
-    view.show_labels(mask)
-    view.set_colors(RED)
+    view.scene.show_image(np.full(mask.shape, 128, np.uint8))
+    view.scene.show_labels(mask)
+    view.scene.set_colors(RED)
     view.fit()
     view.repaint()
     qtbot.waitUntil(lambda: bool(painted), timeout=10_000)
-    view.mask_changed(painted[0])
-    qtbot.waitUntil(lambda: not view.reading, timeout=10_000)
+    view.scene.mask_changed(painted[0])
+    qtbot.waitUntil(lambda: not view.scene.reading, timeout=10_000)
     qtbot.wait(10)
     shown = on_screen(view).astype(int)
     count, _ = cv2.connectedComponents(((shown[:, :, 0] - shown[:, :, 1]) > 40).astype(np.uint8))
     assert count - 1 == 2
     fresh = MaskPyramid(mask.copy())
-    assert all(np.array_equal(a, b) for a, b in zip(view.labels.pyramid.levels, fresh.levels, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(view.scene.labels.pyramid.levels, fresh.levels, strict=True))

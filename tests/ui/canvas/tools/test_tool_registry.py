@@ -1,0 +1,37 @@
+"""Tool registry: each row has a tool, an icon, texts and a command with its key."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QKeySequence
+
+from workbench.core import resources
+from workbench.ui.canvas.tools.tool_base import Tool
+from workbench.ui.canvas.tools.tool_registry import TOOLS
+from workbench.ui.text.formatting import plain
+
+
+def test_rows_are_complete():
+    icons = {path.stem for path in resources.path("icons").glob("*.svg")}
+    for name, spec in TOOLS.items():
+        assert spec.name == name and issubclass(spec.tool, Tool) and spec.hint
+        assert name in icons
+        assert bool(spec.title) == bool(spec.keys) == bool(spec.tip)
+    assert len({spec.tool for spec in TOOLS.values()}) == len(TOOLS)
+
+
+def test_each_tool_has_a_command_from_its_row(hand):
+    table = hand.window.table
+    for name, spec in TOOLS.items():
+        command = table.rows[name]
+        command.call()
+        assert hand.canvas.tool == name and type(hand.canvas.current) is spec.tool
+        if spec.title:
+            assert plain(table[name].text()) == plain(spec.title) and spec.tip in table[name].toolTip()
+            assert table[name].shortcut() == QKeySequence(spec.keys)
+    hand.canvas.choose_tool("brush")
+
+
+def test_option_fields_exist(hand):
+    fields = set(hand.window.options._fields)
+    used = {option for spec in TOOLS.values() for option in spec.options}
+    assert used == fields

@@ -1,0 +1,293 @@
+"""Scene of the canvas: image, predictions and labels as layers, and their display settings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import partial
+
+import numpy as np
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtGui import QColor, QImage
+
+from workbench.core.geometry.drawing import Rect
+from workbench.core.images.display import Display, automatic, full_range
+from workbench.inference.io.tiff_regions import TiffImage
+from workbench.session.task_queue import TaskQueue
+from workbench.ui.canvas.layers.canvas_layers import HeatLayer, ImageLayer, MaskLayer, MaskStyle, Request
+from workbench.ui.canvas.layers.image_pyramid import MaskPyramid, halvings, levels_by_region
+from workbench.ui.canvas.layers.prediction_layer import Maps, PredictionLayer, PredictionStyle
+from workbench.ui.canvas.layers.suggestion_layer import SuggestionLayer
+from workbench.ui.canvas.layers.viewport import Viewport
+from workbench.ui.canvas.view_state import ViewState
+
+_SYNCHRONOUS = 3_000_000  # pixels: halvings of a smaller image are made synchronously, else in a thread
+_REBUILT = 16 << 20  # pixels: after a larger change the levels of the label are rebuilt in a thread
+
+
+class CanvasScene(QObject):
+    """Layers of the canvas. The first preparation of large layers runs in threads."""
+
+    invalidated = Signal(object)  # Rect of device pixels to be redrawn, or None for everything
+    content_changed = Signal()  # image, labels, predictions or their style: the minimap is redrawn
+    display_changed = Signal()
+    image_replaced = Signal()
+    image_changed = Signal()  # the image was replaced, or damaged parts of it were found
+
+    def __init__(self, view: ViewState, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._view = view
+        self.backdrop, self.frame = QColor("#141517"), QColor("#3a3f45")
+        self.display = Display()
+        self.image: ImageLayer | None = None
+        self.labels: MaskLayer | None = None
+        self.predictions: PredictionLayer | None = None
+        self._next_predictions: PredictionLayer | None = None  # replaces `predictions` when it is ready
+        self.heat: HeatLayer | None = None
+        self.suggested = SuggestionLayer()
+        self.overlays_hidden = False  # while a key is held
+        self.label_style = MaskStyle()
+        self.prediction_style = PredictionStyle()
+        self.heat_style = MaskStyle(visible=False, opacity=0.8)
+        self.colors: dict[int, str] = {}  # "#rrggbb" by class id
+        self.hidden_ids: frozenset[int] = frozenset()  # classes that are not shown
+        self.previewing = False  # a reduced image is shown; its labels are not loaded yet
+        self._jobs = TaskQueue(1, self)
+        self._reads = TaskQueue(1, self)  # reads the visible parts, independent of the overview
+        self._reading: tuple[ImageLayer, set[Request]] | None = None
+
+    def close(self) -> None:
+        """Wait for the threads."""
+        self._jobs.finish()
+        self._reads.finish()
+
+    # --- image -----------------------------------------------------------------------------------
+
+    def show_image(self, image: np.ndarray | None, *, keep_display: bool = False) -> None:
+        """Show another image, (H, W) or (H, W, 3). An image of the same size keeps zoom and position."""
+        self._clear_overlays()
+        self.previewing = False
+        if image is None:
+            self.image = None
+            self._view.clear_image()
+            self._notify_replaced()
+            return
+        height, width = image.shape[:2]
+        dtype_changed = self.image is None or self.image.picture.dtype != image.dtype
+        if isinstance(image, TiffImage):
+            self.image = ImageLayer(levels_by_region(image))
+            if image.overview_step > 1:
+                self._jobs.submit(partial(self._refined, image), self._set_levels)
+        elif height * width <= _SYNCHRONOUS:
+            self.image = ImageLayer(halvings(image))
+        else:
+            self.image = ImageLayer([image])
+            self._jobs.submit(lambda: halvings(image), self._set_levels)
+        if dtype_changed or not keep_display:
+            self.set_display(automatic(image))
+        self._view.set_image_size(width, height)
+        self._notify_replaced()
+
+    def show_preview(self, small: np.ndarray, size: tuple[int, int]) -> None:
+        """Show a reduced image of `size` (width, height) until the full one is loaded; painting is blocked."""
+        self._clear_overlays()
+        self.previewing = True
+        step = round(math.log2(max(1.0, max(size) / max(small.shape[:2]))))
+        self.image = ImageLayer([*[None] * step, *halvings(small)], (size[1], size[0], *small.shape[2:]))
+        self._view.set_image_size(*size)
+        self._notify_replaced()
+
+    def _clear_overlays(self) -> None:
+        self.labels = self.predictions = self._next_predictions = self.heat = None
+
+    def _notify_replaced(self) -> None:
+        self.image_replaced.emit()
+        self._notify_content()
+        self.image_changed.emit()
+
+    def _refined(self, image: TiffImage) -> list[np.ndarray | None] | None:
+        """Compute the exact overview, in a thread, unless another image is shown meanwhile."""
+        done = image.refine(lambda: self.image is None or self.image.picture is not image)
+        return levels_by_region(image) if done else None
+
+    def _set_levels(self, levels: list[np.ndarray] | None, error: Exception | None) -> None:
+        if levels is not None and self.image is not None and self.image.picture is levels[0]:
+            self.image.levels = levels
+            self._notify_content()
+            if self.damaged:
+                self.image_changed.emit()
+
+    @property
+    def damaged(self) -> int:
+        """Number of unreadable parts of the image file detected so far; they are shown blank."""
+        return len(getattr(self.image.picture, "damaged", ())) if self.image is not None else 0
+
+    @property
+    def value_span(self) -> float:
+        """Distance between the smallest and the greatest possible value of the image."""
+        low, high = full_range(self.image.picture) if self.image is not None else (0.0, 255.0)
+        return high - low
+
+    # --- labels, predictions, difference ---------------------------------------------------------
+
+    def show_labels(self, mask: np.ndarray | None) -> None:
+        """Show a mask, uint8 (H, W), which is shared: call `mask_changed` when its pixels change."""
+        self.labels = None
+        if mask is not None:
+            self.labels = MaskLayer(MaskPyramid(mask))
+            self.labels.style = self.label_style
+            self.labels.color(self.colors, self.hidden_ids)
+            self._build_levels(self.labels)
+        self._notify_content()
+
+    def _build_levels(self, layer: MaskLayer) -> None:
+        """Build the levels of a large mask in a thread; it is shown coarsely until then."""
+        if layer.pyramid.ready:
+            return
+
+        def finish(_: object, error: Exception | None) -> None:
+            layer.pyramid.ready = error is None
+            if layer is self.labels:
+                self._notify_content()
+
+        self._reads.submit(layer.pyramid.build, finish)
+
+    def mask_changed(self, rect: Rect) -> None:
+        """Redraw the labels inside `rect`, image pixels."""
+        if self.labels is None:
+            return
+        if rect.width * rect.height > _REBUILT:
+            self.show_labels(self.labels.pyramid.mask)
+        else:
+            self.labels.pyramid.update(rect)
+            self.invalidated.emit(self._view.viewport.screen_rect(rect, margin=self.label_style.thickness))
+
+    def show_predictions(self, mask: np.ndarray | None, maps: Maps | None = None) -> None:
+        """Show a predicted mask. maps: returns probabilities or uncertainties, uint8 (H, W), on demand, in any thread.
+
+        A large mask replaces the previous one after a thread has prepared it.
+        """
+        self._next_predictions = None if mask is None else PredictionLayer(mask, self.prediction_style, maps)
+        if self._next_predictions is None or self._next_predictions.ready:
+            self._replace_predictions()
+        else:
+            self._prepare(self._next_predictions)
+
+    def _replace_predictions(self) -> None:
+        self.predictions, self._next_predictions = self._next_predictions, None
+        if self.predictions is not None:
+            self.predictions.color(self.colors, self.hidden_ids)
+        self._notify_content()
+
+    def _prepare(self, layer: PredictionLayer) -> None:
+        def finish(_: object, error: Exception | None) -> None:
+            if error is None and not layer.ready and layer in (self._next_predictions, self.predictions):
+                self._prepare(layer)  # the style has changed meanwhile
+            elif layer is self._next_predictions:
+                self._replace_predictions()
+            elif layer is self.predictions:
+                self._notify_content()
+
+        self._reads.submit(layer.prepare, finish)
+
+    def show_difference(self, heat: np.ndarray | None) -> None:
+        """Show the difference of each pixel from the reference image, uint8 (H, W)."""
+        fits = heat is not None and self.image is not None and heat.shape == self.image.shape[:2]
+        self.heat = HeatLayer(heat) if fits else None
+        self.invalidated.emit(None)
+
+    @property
+    def overlays(self) -> tuple[MaskLayer | None, PredictionLayer | None, HeatLayer | None]:
+        """Labels, predictions (prepared ones if they will replace the shown ones) and difference of the image."""
+        return self.labels, self._next_predictions or self.predictions, self.heat
+
+    @overlays.setter
+    def overlays(self, layers: tuple[MaskLayer | None, PredictionLayer | None, HeatLayer | None]) -> None:
+        self.labels, self.predictions, self.heat = layers
+        self.restyle()
+
+    # --- style -----------------------------------------------------------------------------------
+
+    def set_colors(self, colors: dict[int, str], hidden: Iterable[int] = ()) -> None:
+        """Set class colors, "#rrggbb" by id, and the hidden classes."""
+        self.colors, self.hidden_ids = dict(colors), frozenset(hidden)
+        self.restyle()
+
+    def restyle(self) -> None:
+        """Apply changes of `label_style`, `prediction_style` and `heat_style`."""
+        for layer in (self.labels, self.predictions):
+            if layer is not None:
+                layer.color(self.colors, self.hidden_ids)
+        if self.predictions is not None and not self.predictions.ready:
+            self._prepare(self.predictions)
+        self.suggested.color(self.colors, self.hidden_ids)
+        self._notify_content()
+
+    def set_display(self, display: Display) -> None:
+        self.display = display
+        self._notify_content()
+        self.display_changed.emit()
+
+    def hide_overlays(self, hidden: bool) -> None:
+        if hidden != self.overlays_hidden:
+            self.overlays_hidden = hidden
+            self.invalidated.emit(None)
+
+    def set_ratio(self, ratio: float) -> None:
+        """Set the number of device pixels per logical pixel."""
+        self.suggested.set_ratio(ratio)
+        self.label_style.thickness, self.prediction_style.thickness = max(1, round(ratio)), max(2, round(2 * ratio))
+
+    def _notify_content(self) -> None:
+        self.content_changed.emit()
+        self.invalidated.emit(None)
+
+    # --- drawing ---------------------------------------------------------------------------------
+
+    def images(self, view: Viewport, part: Rect) -> list[QImage]:
+        """Return the layers of `part` of `view`, bottom first; one image pixel per device pixel."""
+        if self.image is None:
+            return []
+        images: list[QImage | None] = [self.image.image(view, part, self.display)]
+        if self.image.missing and self._reading is None:
+            QTimer.singleShot(0, self, self._read)  # after all parts of this frame have filled `missing`
+        if not self.overlays_hidden:
+            if self.heat is not None and self.heat_style.visible:
+                images.append(self.heat.image(view, part, self.heat_style.opacity))
+            for layer in (self.labels, self.predictions):
+                if layer is not None and layer.style.visible:
+                    images.append(layer.image(view, part))
+            if not self.previewing:
+                images.append(self.suggested.image(view, part))
+        return [image for image in images if image is not None]
+
+    @property
+    def reading(self) -> bool:
+        """True while a visible part is shown coarsely because it is still read or loaded."""
+        coarse = self.labels is not None and not self.labels.pyramid.ready
+        if self._reading is not None or self._next_predictions is not None or coarse:
+            return True
+        return self.image is not None and bool(self.image.missing)
+
+    def _read(self) -> None:
+        """Decode visible parts of a very large image in a thread; its overview is shown meanwhile."""
+        layer = self.image
+        if self._reading is not None or layer is None or not layer.missing:
+            return
+        requests, layer.missing = layer.missing, set()
+        self._reading = layer, requests
+
+        def work() -> None:
+            for request in requests:
+                if self.image is layer:
+                    layer.read(request)
+
+        self._reads.submit(work, self._finish_reading)
+
+    def _finish_reading(self, _: object, error: Exception | None) -> None:
+        if self._reading is None:
+            return
+        (layer, requests), self._reading = self._reading, None
+        if layer is self.image:
+            layer.mark_read(requests)
+            self.invalidated.emit(None)

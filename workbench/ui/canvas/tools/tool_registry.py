@@ -1,0 +1,189 @@
+"""The only list of tools. A new tool is one file in this package and one row here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
+
+from workbench.ui.canvas.tools.brush_tools import BackgroundBrush, Brush, Eraser, IgnoreBrush
+from workbench.ui.canvas.tools.crack_tool import CrackTool
+from workbench.ui.canvas.tools.fill_tools import FillHolesTool, FillTool
+from workbench.ui.canvas.tools.polygon_tool import PolygonTool
+from workbench.ui.canvas.tools.region_tool import RegionTool
+from workbench.ui.canvas.tools.scissors_tool import ScissorsTool
+from workbench.ui.canvas.tools.shape_tools import BoxSegmentationTool, EllipseTool, LassoTool, RectangleTool
+from workbench.ui.canvas.tools.suggestion_tool import SuggestionTool
+from workbench.ui.canvas.tools.threshold_tool import ThresholdTool
+from workbench.ui.canvas.tools.tool_base import Tool
+from workbench.ui.canvas.tools.wand_tool import WandTool
+
+
+@dataclass(frozen=True)
+class ToolSpec:
+    """Row of the tool table. `name`: id of the tool, its command and its icon. Texts are not translated yet."""
+
+    name: str
+    tool: type[Tool]
+    title: str  # in the menu; empty: the command is defined elsewhere
+    keys: str  # default shortcut
+    tip: str  # tooltip of the command
+    hint: str  # short usage note in the option bar
+    options: tuple[str, ...] = ()  # fields shown in the option bar
+
+    def translated(self, text: str) -> str:
+        return QCoreApplication.translate("tools", text) if text else ""
+
+
+TOOLS: dict[str, ToolSpec] = {
+    spec.name: spec
+    for spec in (
+        ToolSpec(
+            "brush",
+            Brush,
+            QT_TRANSLATE_NOOP("tools", "&Brush"),
+            "B",
+            QT_TRANSLATE_NOOP("tools", "Brush: paint the current class; Ctrl-drag erases"),
+            QT_TRANSLATE_NOOP("tools", "Ctrl erases"),
+            ("size", "encircle", "pressure"),
+        ),
+        ToolSpec(
+            "eraser",
+            Eraser,
+            QT_TRANSLATE_NOOP("tools", "&Eraser"),
+            "E",
+            QT_TRANSLATE_NOOP("tools", "Eraser: remove labels"),
+            QT_TRANSLATE_NOOP("tools", "Removes labels"),
+            ("size", "encircle", "pressure"),
+        ),
+        ToolSpec(
+            "dont_care",
+            IgnoreBrush,
+            QT_TRANSLATE_NOOP("tools", "&Ignore brush"),
+            "Shift+B",
+            QT_TRANSLATE_NOOP("tools", "Ignore brush: paint areas that cannot be judged"),
+            QT_TRANSLATE_NOOP("tools", "Excluded from training and metrics"),
+            ("size", "encircle", "pressure"),
+        ),
+        ToolSpec(
+            "background",
+            BackgroundBrush,
+            QT_TRANSLATE_NOOP("tools", "Back&ground brush"),
+            "Shift+E",
+            QT_TRANSLATE_NOOP("tools", "Background brush: mark areas without defects"),
+            QT_TRANSLATE_NOOP("tools", "Marks areas without defects"),
+            ("explicit", "size", "encircle", "pressure"),
+        ),
+        ToolSpec(
+            "threshold",
+            ThresholdTool,
+            QT_TRANSLATE_NOOP("tools", "&Threshold brush"),
+            "T",
+            QT_TRANSLATE_NOOP("tools", "Threshold brush: paint only gray values similar to the start point"),
+            QT_TRANSLATE_NOOP("tools", "Drag to paint gray values similar to the start point"),
+            ("size", "band"),
+        ),
+        ToolSpec(
+            "wand",
+            WandTool,
+            QT_TRANSLATE_NOOP("tools", "Magic &wand"),
+            "W",
+            QT_TRANSLATE_NOOP("tools", "Magic wand: press to select similar gray values, drag to set the tolerance"),
+            QT_TRANSLATE_NOOP("tools", "Press on an area; drag right to include more, left to include less"),
+            ("tolerance", "smoothing", "fill_inside"),
+        ),
+        ToolSpec(
+            "crack",
+            CrackTool,
+            QT_TRANSLATE_NOOP("tools", "&Crack tracer"),
+            "C",
+            QT_TRANSLATE_NOOP("tools", "Crack tracer: click both ends of a thin line to trace it at its actual width"),
+            QT_TRANSLATE_NOOP("tools", "Click along the line; Enter ends"),
+            ("line", "widest"),
+        ),
+        ToolSpec(
+            "smart_edge",
+            ScissorsTool,
+            QT_TRANSLATE_NOOP("tools", "&Magnetic lasso"),
+            "S",
+            QT_TRANSLATE_NOOP("tools", "Magnetic lasso: click along the outline, it snaps to edges; Enter closes it"),
+            QT_TRANSLATE_NOOP("tools", "Click along the outline; Enter closes it; Backspace removes the last point"),
+        ),
+        ToolSpec(
+            "box_cut",
+            BoxSegmentationTool,
+            QT_TRANSLATE_NOOP("tools", "Box se&gmentation"),
+            "G",
+            QT_TRANSLATE_NOOP("tools", "Box segmentation: drag a box around a defect to segment it"),
+            QT_TRANSLATE_NOOP("tools", "Drag a box around the defect"),
+        ),
+        ToolSpec(
+            "polygon",
+            PolygonTool,
+            QT_TRANSLATE_NOOP("tools", "&Polygon"),
+            "P",
+            QT_TRANSLATE_NOOP("tools", "Polygon: click the corners; Enter closes it, Esc discards it"),
+            QT_TRANSLATE_NOOP("tools", "Click adds corners, drag moves them, Shift-click removes them; Enter closes"),
+        ),
+        ToolSpec(
+            "lasso",
+            LassoTool,
+            QT_TRANSLATE_NOOP("tools", "&Lasso"),
+            "O",
+            QT_TRANSLATE_NOOP("tools", "Lasso: drag around an area"),
+            QT_TRANSLATE_NOOP("tools", "Drag around an area"),
+        ),
+        ToolSpec(
+            "rectangle",
+            RectangleTool,
+            QT_TRANSLATE_NOOP("tools", "Rec&tangle"),
+            "R",
+            QT_TRANSLATE_NOOP("tools", "Rectangle: drag from corner to corner"),
+            QT_TRANSLATE_NOOP("tools", "Drag from corner to corner; Shift makes a square"),
+        ),
+        ToolSpec(
+            "ellipse",
+            EllipseTool,
+            QT_TRANSLATE_NOOP("tools", "&Ellipse"),
+            "Shift+R",
+            QT_TRANSLATE_NOOP("tools", "Ellipse: drag its bounding box; Shift makes a circle"),
+            QT_TRANSLATE_NOOP("tools", "Drag the bounding box; Shift makes a circle"),
+        ),
+        ToolSpec(
+            "fill",
+            FillTool,
+            QT_TRANSLATE_NOOP("tools", "&Fill"),
+            "F",
+            QT_TRANSLATE_NOOP("tools", "Fill: assign a connected area to the current class"),
+            QT_TRANSLATE_NOOP("tools", "Click an area of one class"),
+        ),
+        ToolSpec(
+            "holes",
+            FillHolesTool,
+            QT_TRANSLATE_NOOP("tools", "Fill &holes"),
+            "Shift+F",
+            QT_TRANSLATE_NOOP("tools", "Fill holes: click a region"),
+            QT_TRANSLATE_NOOP("tools", "Click a region; Ctrl removes the region with its holes"),
+        ),
+        ToolSpec(
+            "region",
+            RegionTool,
+            QT_TRANSLATE_NOOP("tools", "&Region"),
+            "V",
+            QT_TRANSLATE_NOOP("tools", "Region: click a region to move, resize, delete or reclassify it"),
+            QT_TRANSLATE_NOOP("tools", "Click a region; drag to move it; 1–9 change the class; Del deletes it"),
+            ("step", "region"),
+        ),
+        ToolSpec(
+            "proposals",
+            SuggestionTool,
+            "",
+            "",
+            "",
+            QT_TRANSLATE_NOOP(
+                "tools", "Click or drag a box to accept; Ctrl rejects; 1–9, + and − change the suggestion"
+            ),
+            ("step",),
+        ),
+    )
+}
