@@ -16,6 +16,7 @@ from workbench.ui.canvas.items.display_items import ClassPicker, PreviewGuard, W
 from workbench.ui.canvas.items.minimap import Minimap
 from workbench.ui.canvas.items.ruler import Ruler
 from workbench.ui.canvas.layers.canvas_scene import CanvasScene
+from workbench.ui.canvas.layers.view_state import ViewState
 from workbench.ui.canvas.layers.viewport import Viewport
 from workbench.ui.canvas.navigation import Navigation
 from workbench.ui.canvas.scene_renderer import SceneRenderer
@@ -25,7 +26,6 @@ from workbench.ui.canvas.tools.tool_context import ToolContext
 from workbench.ui.canvas.tools.tool_options import ToolOptions, next_diameter
 from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.canvas.tools.tool_tasks import ToolTasks
-from workbench.ui.canvas.view_state import ViewState
 from workbench.ui.widgets.editor_keys import TEXTS
 
 

@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QWidget
 from workbench.core.geometry.selection import Point
 from workbench.ui.canvas.interactor import Interactor, PointerEvent
 from workbench.ui.canvas.layers.canvas_scene import CanvasScene
+from workbench.ui.canvas.layers.view_state import ViewState
 from workbench.ui.canvas.tools.tool_base import ENDING, Tool
-from workbench.ui.canvas.view_state import ViewState
 
 _Modifier = Qt.KeyboardModifier
 

@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject, QPointF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QNativeGestureEvent, QWheelEvent
 
 from workbench.ui.canvas.interactor import Interactor, PointerEvent
+from workbench.ui.canvas.layers.view_state import ViewState
 from workbench.ui.canvas.tools.tool_options import MAX_DIAMETER, ToolOptions, next_diameter
-from workbench.ui.canvas.view_state import ViewState
 
 STEP = 1.25  # zoom factor of one wheel notch
 _PER_STEP = 60  # logical pixels of a two-finger scroll with Ctrl that equal one notch

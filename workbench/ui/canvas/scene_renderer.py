@@ -13,8 +13,8 @@ from workbench.core.geometry.drawing import Rect
 from workbench.ui.canvas.interactor import Interactor
 from workbench.ui.canvas.layers.backing_store import BackingStore, hardly_more
 from workbench.ui.canvas.layers.canvas_scene import CanvasScene
+from workbench.ui.canvas.layers.view_state import ViewState
 from workbench.ui.canvas.layers.viewport import Viewport
-from workbench.ui.canvas.view_state import ViewState
 
 
 class SceneRenderer:

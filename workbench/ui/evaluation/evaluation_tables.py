@@ -54,6 +54,7 @@ class ClassTable(QTableWidget):
         self, figures: EvaluationSummary, classes: dict[int, tuple[str, str]], um_per_pixel: float | None
     ) -> None:
         self.setRowCount(0)
+        self.clearSpans()
         for row in figures.classes:
             name, color = classes[row.class_id]
             false = "" if row.false is None else formatting.number(row.false.count)
@@ -65,6 +66,7 @@ class ClassTable(QTableWidget):
         if not figures.sizes and figures.found.total:
             text = self.tr("Too few defects to group by size")
             self._add_texts([text, "", "", "", "", ""])
+            self.setSpan(self.rowCount() - 1, 0, 1, self.columnCount())
 
     def _add_row(self, name: str, detected: Proportion, *rest: str, color: str = "") -> None:
         known = detected.interval is not None

@@ -68,8 +68,11 @@ class Window(QMainWindow):
         session = rooms.session
         self.messages = MessageBar(style)
         self.canvas = Canvas(session)
-        self.walk = RegionNavigator(self.canvas)
-        self.canvas.add_item(PageIndicator(self.canvas, rooms.pages))
+        view, scene = self.canvas.view_state, self.canvas.scene
+        self.walk = RegionNavigator(view, scene, self.canvas)
+        self.canvas.add_item(
+            PageIndicator(rooms.pages, self.canvas.content, view, scene, self.canvas.renderer, self.canvas)
+        )
         rooms.pages.turned.connect(self.canvas.content.show_page)
         self.images = ImagesPanel(session, style, rooms.guide)
         self.advice = LabelNextController(session, rooms.guide, rooms.errors, self.images, self.canvas, self.messages)

@@ -8,9 +8,10 @@ from PySide6.QtCore import QObject, Signal
 from workbench.core.geometry.drawing import Rect
 from workbench.core.project.project import MAX_CLASS_ID
 from workbench.inference.io.opencv import cv2
-from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.layers.canvas_layers import MaskLayer
+from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.canvas.layers.image_pyramid import RANKS, MaskPyramid
+from workbench.ui.canvas.layers.view_state import ViewState
 
 _SEARCHED = 4_000_000  # cells: largest level in which regions are searched
 _FIRST_SCALE = 2.0
@@ -22,9 +23,9 @@ class RegionNavigator(QObject):
     stepped = Signal(int, int)
     arrived = Signal(object)  # Rect: bounding rectangle of the region
 
-    def __init__(self, canvas: Canvas) -> None:
-        super().__init__(canvas)
-        self._view, self._scene = canvas.view_state, canvas.scene
+    def __init__(self, view: ViewState, scene: CanvasScene, parent: QObject) -> None:
+        super().__init__(parent)
+        self._view, self._scene = view, scene
         self._position: tuple[int, int] | None = None  # row and column of the present region
         self._scale = _FIRST_SCALE  # chosen by the user
         self._own_scale = 0.0  # set by the last step, smaller than `_scale` if the region is large

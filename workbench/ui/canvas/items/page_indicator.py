@@ -6,8 +6,11 @@ from PySide6.QtCore import QObject, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
 from workbench.session.image_pages import ImagePages
-from workbench.ui.canvas.canvas_widget import Canvas
+from workbench.ui.canvas.canvas_content import CanvasContent
 from workbench.ui.canvas.interactor import Interactor, PointerEvent
+from workbench.ui.canvas.layers.canvas_scene import CanvasScene
+from workbench.ui.canvas.layers.view_state import ViewState
+from workbench.ui.canvas.scene_renderer import SceneRenderer
 
 _HEIGHT, _END, _MARGIN = 26, 28, 10
 _DARK, _LIGHT = QColor(18, 20, 22, 215), QColor(231, 233, 235)
@@ -18,29 +21,38 @@ class PageIndicator(QObject, Interactor):
 
     cursor = Qt.CursorShape.ArrowCursor
 
-    def __init__(self, canvas: Canvas, pages: ImagePages) -> None:
-        super().__init__(canvas)
-        self._canvas, self._pages = canvas, pages
+    def __init__(
+        self,
+        pages: ImagePages,
+        content: CanvasContent,
+        view: ViewState,
+        scene: CanvasScene,
+        renderer: SceneRenderer,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._pages, self._content = pages, content
+        self._view, self._scene, self._renderer = view, scene, renderer
         self._shown: QRect | None = None
         pages.changed.connect(self.refresh)
 
     def refresh(self) -> None:
         old, self._shown = self._shown, self.area
         for area in (old, self._shown):
-            self._canvas.renderer.update_overlay(area)
+            self._renderer.update_overlay(area)
 
     def text(self) -> str:
         text = self.tr("Page {number} of {count}").format(number=self._pages.number + 1, count=self._pages.count)
-        if not self._canvas.content.page_fits:
+        if not self._content.page_fits:
             text = self.tr("{page} (different size, labels belong to page 1)").format(page=text)
         return text
 
     @property
     def area(self) -> QRect | None:
-        if not self._pages.possible() or self._canvas.scene.image is None:
+        if not self._pages.possible() or self._scene.image is None:
             return None
-        width = self._canvas.fontMetrics().horizontalAdvance(self.text()) + 2 * _END + 12
-        return QRect((self._canvas.width() - width) // 2, _MARGIN, width, _HEIGHT)
+        width = self._renderer.font_metrics.horizontalAdvance(self.text()) + 2 * _END + 12
+        return QRect((round(self._view.width) - width) // 2, _MARGIN, width, _HEIGHT)
 
     def covers(self, position: QPointF) -> bool:
         area = self.area

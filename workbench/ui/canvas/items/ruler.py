@@ -9,8 +9,8 @@ from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen
 
 from workbench.core.geometry.selection import Point
 from workbench.ui.canvas.interactor import Interactor, PointerEvent
+from workbench.ui.canvas.layers.view_state import ViewState
 from workbench.ui.canvas.scene_renderer import SceneRenderer
-from workbench.ui.canvas.view_state import ViewState
 from workbench.ui.text import formatting
 
 _TICK = 6.0  # logical pixels on each side of the line's ends

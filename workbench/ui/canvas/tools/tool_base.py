@@ -15,8 +15,8 @@ from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Point, Selection
 from workbench.ui.canvas.interactor import Interactor, PointerEvent
 from workbench.ui.canvas.layers.selection_preview import SelectionPreview
+from workbench.ui.canvas.layers.view_state import ViewState
 from workbench.ui.canvas.tools.tool_context import ToolContext
-from workbench.ui.canvas.view_state import ViewState
 
 _SMALL, _STEPS = 16, 4  # radius in device pixels below which a circle is placed to a quarter of a pixel
 _SPRITE = 320  # device pixels: a circle of a greater radius is drawn without cache

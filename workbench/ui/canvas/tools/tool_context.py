@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from PySide6.QtGui import QColor
@@ -14,14 +14,10 @@ from workbench.core.geometry.selection import GrayLevels, Point, Selection, leve
 from workbench.core.project.project import BACKGROUND, DONT_CARE
 from workbench.session.session import Session
 from workbench.ui.canvas.canvas_content import CanvasContent
+from workbench.ui.canvas.layers.view_state import ViewState
 from workbench.ui.canvas.scene_renderer import SceneRenderer
 from workbench.ui.canvas.tools.tool_options import ToolOptions
 from workbench.ui.canvas.tools.tool_tasks import ToolTasks
-from workbench.ui.canvas.view_state import ViewState
-
-if TYPE_CHECKING:
-    from workbench.ui.canvas.interactions.suggestion_interactor import SuggestionInteractor
-    from workbench.ui.canvas.tools.region_tool import SelectedRegion
 
 ERASING = QColor("#ffffff")
 DONT_CARE_COLOR = QColor("#c8c8c8")
@@ -49,7 +45,7 @@ class ShapeEnd:
 class ToolContext:
     """Access of the tools and of the suggestions to the session and to the parts of the canvas."""
 
-    suggestions: SuggestionInteractor  # set by the canvas, because it uses this context itself
+    suggestions: Any  # SuggestionInteractor, which uses this context itself; set by the canvas
 
     def __init__(
         self,
@@ -62,7 +58,7 @@ class ToolContext:
         tasks: ToolTasks,
         refuse: Callable[[str], None],
         report: Callable[[str, float], None],
-        choose_region: Callable[[SelectedRegion | None], None],
+        choose_region: Callable[[object], None],
     ) -> None:
         """refuse: called with the reason nothing was painted. report: with name and value of a measurement."""
         self._session, self._content = session, content
