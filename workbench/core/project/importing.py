@@ -10,7 +10,7 @@ import glob
 import hashlib
 import os
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -18,9 +18,11 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from workbench.core import problems
-from workbench.core.images.image_files import image_size
+from workbench.core.geometry.drawing import Rect
+from workbench.core.geometry.selection.box_cut import box_cut
+from workbench.core.images.image_files import image_size, read_displayed
 from workbench.core.project import annotation
-from workbench.core.project.formats import FORMATS, recognise
+from workbench.core.project.formats import FORMATS, recognized
 from workbench.core.project.formats.base import (
     FAULTS,
     FileTree,
@@ -54,6 +56,8 @@ class ImportReport:
     added_verdicts: list[str] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)  # patterns that exclude masks from the images
     notes: list[str] = field(default_factory=list)
+    boxes: int = 0  # boxes that became regions
+    found: dict[str, int] = field(default_factory=dict)  # recognized formats and the number of their labels
 
 
 def import_labels(
@@ -65,6 +69,7 @@ def import_labels(
     threshold: int | None = None,
     copy: bool = True,
     overwrite: bool = False,
+    boxes: str = "box",
     progress: Callable[[int, int], None] | None = None,
 ) -> ImportReport:
     """Import the labels below `path` (or of one label file), and the images that they belong to.
@@ -75,20 +80,29 @@ def import_labels(
     project.need_write("an import")
     remove_leftovers(project)
     tree = _tree(project, Path(path))
-    chosen = recognise(tree) if format == "auto" else FORMATS.get(format)
-    if chosen is None and format != "auto":
+    found = recognized(tree)
+    if format != "auto" and format not in FORMATS:
         raise problems.UnknownFormat(name=format, known=", ".join(["auto", *FORMATS]))
-    if chosen is None:
-        raise problems.NothingToImport(path=str(path), format=" or ".join(FORMATS))
-    batch = chosen.find(tree, ImportOptions(class_name, threshold), {info.id: info.name for info in project.classes})
+    if format == "auto" and not found:
+        raise problems.NothingToImport(path=str(path), why=_contents(tree))
+    chosen = found[0][0] if format == "auto" else FORMATS[format]
+    known = {info.id: info.name for info in project.classes}
+    batch = chosen.find(tree, ImportOptions(class_name, threshold, boxes), known)
     if not batch.entries and not batch.skipped:
-        raise problems.NothingToImport(path=str(path), format=chosen.name)
+        raise problems.NothingToImport(path=str(path), why=_contents(tree))
     if not copy:
         project.add_source(tree.root)
     report = ImportReport(chosen.name, skipped=list(batch.skipped), notes=list(batch.notes))
-    _Import(project, batch, report, overwrite).run(progress)
+    report.found = {format.name: count for format, count in found}
+    _Import(project, batch, report, overwrite, boxes).run(progress)
     report.ignored = _hide_masks(project, batch.mask_files)
     return report
+
+
+def _contents(tree: FileTree) -> str:
+    """Return the kinds of files in a tree as a part of a sentence: "48 .jpg, 3 .xml"."""
+    counts = Counter(suffix_of(name) or "without suffix" for name in tree.files)
+    return "it contains " + (", ".join(f"{n} {suffix}" for suffix, n in counts.most_common(5)) or "no files")
 
 
 def _tree(project: Project, path: Path) -> FileTree:
@@ -102,8 +116,10 @@ def _tree(project: Project, path: Path) -> FileTree:
 class _Import:
     """State of a running import: the project's images, and the labels imported so far."""
 
-    def __init__(self, project: Project, batch: ImportedLabels, report: ImportReport, overwrite: bool) -> None:
-        self.project, self.batch, self.report, self.overwrite = project, batch, report, overwrite
+    def __init__(
+        self, project: Project, batch: ImportedLabels, report: ImportReport, overwrite: bool, boxes: str
+    ) -> None:
+        self.project, self.batch, self.report, self.overwrite, self.boxes = project, batch, report, overwrite, boxes
         self.act = f"import {report.format}"
         masks = {_real(path) for path in batch.mask_files}
         self.by_file: dict[str, str] = {}
@@ -158,6 +174,8 @@ class _Import:
             if self.done[key] != digest:
                 raise UnreadableLabel(f"the picture {key} has another label in this import already")
             return
+        if label.boxes:
+            self._draw_boxes(key, label)
         if label.mask is not None:
             mask = label.mask if not label.names else self._project_ids(label)[label.mask]
             annotation.save_mask(self.project, key, mask)
@@ -166,12 +184,24 @@ class _Import:
             if label.verdict not in self.project.file.verdicts:
                 self.project.add_verdict(label.verdict)
                 self.report.added_verdicts.append(label.verdict)
-        note.status = "done"
+        if entry.split is not None and note.pin is None:
+            note.pin = entry.split
+        note.status = "started" if label.boxes else "done"  # regions made of boxes are to be checked
         note.add(self.act)
         annotation.save_note(self.project, key, note)
         self.done[key] = digest
         self.report.labelled += 1
         self.report.notes += [f"{entry.label.name}: {said}" for said in label.notes]
+
+    def _draw_boxes(self, key: str, label: ImportedLabel) -> None:
+        """Paint the boxes of a label into its mask, below its other regions."""
+        assert label.mask is not None
+        image = read_displayed(self.project.image_path(key)) if self.boxes == "cut" else None
+        for id, rect in label.boxes:
+            region = box_region(rect, self.boxes, image)
+            part = label.mask[rect.slices]
+            part[region & (part == 0)] = id
+        self.report.boxes += len(label.boxes)
 
     def _key(self, entry: ImportedEntry) -> str:
         """Return the project's key of the entry's image, and add the image if it is new. Raises Unreadable."""
@@ -242,6 +272,29 @@ class _Import:
                 self.report.added_classes.append(info.name)
             table[id] = known[name]
         return table
+
+
+def box_region(rect: Rect, shape: str, image: np.ndarray | None) -> np.ndarray:
+    """Return the pixels of a box, bool (rect.height, rect.width), for the shape "box", "ellipse" or "cut".
+
+    image: (H, W) or (H, W, 3), for "cut" only, which falls back to the ellipse if nothing stands out in the box.
+    """
+    if shape == "box":
+        return np.ones((rect.height, rect.width), bool)
+    if shape == "cut" and image is not None:
+        found = box_cut(image, rect)
+        inside = rect.common(found.rect)
+        if not inside.empty and found.inside.any():
+            region = np.zeros((rect.height, rect.width), bool)
+            y, x = inside.y - rect.y, inside.x - rect.x
+            top, left = inside.y - found.rect.y, inside.x - found.rect.x
+            region[y : y + inside.height, x : x + inside.width] = found.inside[
+                top : top + inside.height, left : left + inside.width
+            ]
+            return region
+    y, x = np.ogrid[: rect.height, : rect.width]
+    dy, dx = (y + 0.5) / rect.height * 2 - 1, (x + 0.5) / rect.width * 2 - 1
+    return dx * dx + dy * dy <= 1
 
 
 def _check_length(key: str) -> None:

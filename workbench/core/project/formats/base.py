@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
+from workbench.core.geometry.drawing import Rect
 from workbench.core.problems import Problem
 from workbench.core.project.folder_walk import walk
 from workbench.core.project.project import Project
@@ -52,20 +53,29 @@ def reason(error: BaseException) -> str:
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """Import options chosen by the user. threshold: gray values from this one on are the defect."""
+    """Import options chosen by the user.
+
+    class_name: name of all regions. threshold: gray values from this one on are the defect. boxes: regions made of
+    boxes: "box" (all pixels), "ellipse" (inscribed) or "cut" (pixels that stand out inside the box).
+    """
 
     class_name: str | None = None
     threshold: int | None = None
+    boxes: str = "box"
 
 
 @dataclass
 class ImportedLabel:
-    """Label of one image. mask: uint8 (H, W) of the ids in `names`, with 0, 254 and 255 as in a project; or None."""
+    """Label of one image. mask: uint8 (H, W) of the ids in `names`, with 0, 254 and 255 as in a project; or None.
+
+    boxes: (id in `names`, pixels) of boxes that are not in the mask.
+    """
 
     mask: np.ndarray | None = None
     names: dict[int, str] = field(default_factory=dict)
     verdict: str | None = None
     notes: list[str] = field(default_factory=list)  # parts that could not be imported, English sentences
+    boxes: list[tuple[int, Rect]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -75,7 +85,8 @@ class ImportedEntry:
     label: file of the label. picture: file of the image, or None if it must be one of the project's. key: path of the
     image below `pictures/`. aliases: other spellings of the key, without a suffix, used to search the project's images.
     read: function from (width, height) of the image to its label, raises Unreadable. embedded: returns the bytes of the
-    image if the label file contains them. missing: reason why `picture` is None.
+    image if the label file contains them. missing: reason why `image` is None.
+    split: "train", "val" or "test", if the label assigns the image to one.
     """
 
     label: Path
@@ -84,7 +95,8 @@ class ImportedEntry:
     read: Callable[[int, int], ImportedLabel]
     aliases: tuple[str, ...] = ()
     embedded: Callable[[], bytes] | None = None
-    missing: str = "its picture was found neither beside it nor in the project"
+    missing: str = "its image was found neither beside it nor in the project"
+    split: str | None = None
 
 
 @dataclass
