@@ -45,10 +45,10 @@ FORMATS: dict[str, Format] = {
     for format in (
         Format("labelme", labelme.recognition_score, labelme.find, labelme.write),
         Format("png", png_masks.recognition_score, png_masks.find, png_masks.write),
-        Format("coco", coco.recognition_score, coco.find),
+        Format("coco", coco.recognition_score, coco.find, coco.write),
         Format("cvat", xml_labels.cvat_score, xml_labels.find_cvat),
         Format("voc", xml_labels.voc_score, xml_labels.find_voc),
-        Format("yolo", yolo.recognition_score, yolo.find),
+        Format("yolo", yolo.recognition_score, yolo.find, yolo.write),
         Format("via", via.recognition_score, via.find),
         Format("createml", createml.recognition_score, createml.find),
         Format("eiseg", eiseg.recognition_score, eiseg.find),

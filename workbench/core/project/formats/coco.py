@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel
 from workbench.core.project.formats.json_labels import json_files, load
+from workbench.core.project.formats.label_export import labeled_images, lost_sentences, regions
 from workbench.core.project.formats.shape_labels import Shape, ShapedImage, find_shapes, pairs, split_of
+from workbench.core.project.project import Project
+from workbench.core.project.storage import write_json
 
 _MOST_PIXELS = 1 << 30  # of a decoded run-length mask
 
@@ -106,3 +110,63 @@ def _uncompressed(text: str) -> list[int]:
             value += counts[-2]
         counts.append(value)
     return counts
+
+
+# --- writing ----------------------------------------------------------------------------------------
+
+
+def write(project: Project, out: Path, keys: list[str]) -> list[str]:
+    """Write annotations/instances_SPLIT.json: one annotation with run lengths per connected region.
+
+    SPLIT is train, val or test for images assigned to a split, otherwise default. Run lengths keep holes and single
+    pixels. Return sentences about content that COCO cannot hold.
+    """
+    lost: Counter[str] = Counter()
+    ids = [info.id for info in project.classes]
+    numbers = {id: number for number, id in enumerate(ids, 1)}
+    categories = [{"id": numbers[info.id], "name": info.name, "supercategory": ""} for info in project.classes]
+    files: dict[str, dict[str, list[Any]]] = defaultdict(lambda: {"images": [], "annotations": []})
+    for image in labeled_images(project, keys, lost):
+        content = files[image.split or "default"]
+        number = len(content["images"]) + 1
+        lost["verdicts"] += image.verdict is not None
+        content["images"].append(
+            {"id": number, "file_name": image.key.lstrip("@"), "width": image.width, "height": image.height}
+        )
+        for region in regions(image.mask, ids) if image.mask is not None else ():
+            rect = region.rect
+            whole = np.zeros((image.height, image.width), bool)
+            whole[rect.slices] = region.inside
+            content["annotations"].append(
+                {
+                    "id": len(content["annotations"]) + 1,
+                    "image_id": number,
+                    "category_id": numbers[region.class_id],
+                    "segmentation": encode_rle(whole),
+                    "area": int(region.inside.sum()),
+                    "bbox": [rect.x, rect.y, rect.width, rect.height],
+                    "iscrowd": 0,
+                }
+            )
+    for split, content in files.items():
+        write_json(out / "annotations" / f"instances_{split}.json", {"info": {}, "categories": categories, **content})
+    return lost_sentences(lost, "COCO")
+
+
+def encode_rle(mask: np.ndarray) -> dict[str, Any]:
+    """Return COCO's compressed run lengths of a mask, bool (H, W): {"size": [H, W], "counts": text}."""
+    flat = np.asarray(mask, bool).ravel(order="F")
+    borders = np.flatnonzero(flat[1:] != flat[:-1]) + 1
+    counts = np.diff([0, *borders, len(flat)]).tolist()
+    if flat[0]:
+        counts.insert(0, 0)
+    text: list[str] = []
+    for index, count in enumerate(counts):
+        value = count - counts[index - 2] if index > 2 else count
+        more = True
+        while more:
+            bits = value & 0x1F
+            value >>= 5
+            more = value != (-1 if bits & 0x10 else 0)
+            text.append(chr(bits + (0x20 if more else 0) + 48))
+    return {"size": [int(side) for side in mask.shape], "counts": "".join(text)}

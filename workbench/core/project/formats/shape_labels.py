@@ -271,7 +271,7 @@ def draw_shape(mask: np.ndarray, shape: Shape, paint: Paint) -> None:
     elif shape.kind == "ellipse":
         (x, y), (rx, ry) = points
         turns = np.linspace(0, 2 * math.pi, 4 * max(8, math.ceil(max(rx, ry))), endpoint=False)
-        draw_polygon(mask, np.stack((x + rx * np.cos(turns), y + ry * np.sin(turns)), axis=1), paint)  # type: ignore[arg-type]
+        draw_polygon(mask, np.stack((x + rx * np.cos(turns), y + ry * np.sin(turns)), axis=1), paint, vertices=False)  # type: ignore[arg-type]
     elif shape.kind == "line":
         for start, end in zip(points, points[1:] or points):
             draw_segment(mask, start, end, LINE_RADIUS, paint)
@@ -282,12 +282,12 @@ def draw_shape(mask: np.ndarray, shape: Shape, paint: Paint) -> None:
         if len(points) < 3:
             raise ValueError("a polygon needs three points")
         if not shape.holes:
-            draw_polygon(mask, points, paint)
+            draw_polygon(mask, points, paint, vertices=False)
         else:
             filled = np.zeros(mask.shape, np.uint8)
-            draw_polygon(filled, points, Paint(1))
+            draw_polygon(filled, points, Paint(1), vertices=False)
             for hole in shape.holes:
-                draw_polygon(filled, checked(hole), Paint(0))
+                draw_polygon(filled, checked(hole), Paint(0), vertices=False)
             draw_region(mask, filled.astype(bool), (0, 0), paint)
     else:
         raise ValueError(f"unknown kind {shape.kind}")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import yaml
 
 from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel, without_suffix
+from workbench.core.project.formats.label_export import labeled_images, lost_sentences, outlines, regions
 from workbench.core.project.formats.shape_labels import Shape, ShapedImage, find_shapes, split_of
+from workbench.core.project.project import Project
+from workbench.core.project.storage import write_text
 from workbench.inference.io.json_io import JsonError, read_file
 
 _LINE = re.compile(r"\d+( +-?\d*\.?\d+(e-?\d+)?){4,}\s*", re.I)
@@ -117,3 +121,34 @@ def _listed_names(tree: FileTree) -> dict[int, str]:
                 if lines:
                     return dict(enumerate(lines))
     return {}
+
+
+# --- writing ----------------------------------------------------------------------------------------
+
+
+def write(project: Project, out: Path, keys: list[str]) -> list[str]:
+    """Write labels/[SPLIT/]<image>.txt with one polygon per connected region, and data.yaml.
+
+    Polygons follow the pixel edges. Return sentences about content that YOLO files cannot hold.
+    """
+    lost: Counter[str] = Counter()
+    ids = [info.id for info in project.classes]
+    splits: set[str] = set()
+    for image in labeled_images(project, keys, lost):
+        lost["verdicts"] += image.verdict is not None
+        if image.mask is None:
+            continue
+        lines = []
+        for region in regions(image.mask, ids):
+            polygons, holes = outlines(region)
+            lost["holes of regions"] += len(holes)
+            for polygon in polygons:
+                numbers = (polygon / (image.width, image.height)).ravel()
+                lines.append(" ".join([str(ids.index(region.class_id)), *(f"{value:.7g}" for value in numbers)]))
+        splits.add(image.split)
+        write_text(out / "labels" / PurePosixPath(image.split, f"{image.name}.txt"), "".join(f"{x}\n" for x in lines))
+    names = {number: info.name for number, info in enumerate(project.classes)}
+    content: dict[str, object] = {split: f"images/{split}" for split in ("train", "val", "test") if split in splits}
+    text = yaml.safe_dump({"path": ".", **content, "names": names}, allow_unicode=True, sort_keys=False)
+    write_text(out / "data.yaml", text)
+    return lost_sentences(lost, "YOLO")
