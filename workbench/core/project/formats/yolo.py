@@ -32,17 +32,24 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
 
 
 def _label_files(tree: FileTree) -> list[str]:
-    """Return text files that may be labels: numbers only, or empty beside an image of the same name."""
+    """Return text files with object lines, and empty ones beside an image, in a folder "labels" or beside labels."""
     stems = {PurePosixPath(name).stem.casefold() for name in tree.images}
-    files = []
+    files: dict[str, bool] = {}  # name: has objects
     for name in tree.ending(".txt"):
         path = PurePosixPath(name)
-        if path.name.casefold() in _NAME_FILES or path.stem.casefold() in _LISTS:
-            continue
-        lines = _lines(tree, name)
-        if lines is not None and (lines or path.stem.casefold() in stems):
-            files.append(name)
-    return files
+        if path.name.casefold() not in _NAME_FILES and path.stem.casefold() not in _LISTS:
+            lines = _lines(tree, name)
+            if lines is not None:
+                files[name] = bool(lines)
+    folders = {PurePosixPath(name).parent for name, filled in files.items() if filled}
+    return [
+        name
+        for name, filled in files.items()
+        if filled
+        or PurePosixPath(name).stem.casefold() in stems
+        or PurePosixPath(name).parent in folders
+        or "labels" in PurePosixPath(name.casefold()).parts[:-1]
+    ]
 
 
 def _lines(tree: FileTree, name: str) -> list[str] | None:
