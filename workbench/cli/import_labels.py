@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.verb_runner import Console
+from workbench.core import problems
 from workbench.core.project import importing
+from workbench.core.project.box_regions import BOX_SHAPES
 from workbench.core.project.formats import FORMATS
 from workbench.core.project.project import Project
 
@@ -24,6 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--threshold", type=_threshold, metavar="N", help="grey mask values from N on are the defect (128)"
+    )
+    parser.add_argument(
+        "--boxes",
+        choices=BOX_SHAPES,
+        default="box",
+        help="make regions of bounding boxes: all pixels (box), the inscribed ellipse, or the pixels that stand out "
+        "inside the box (cut). Images with such regions are not marked as done",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace labels that are there already")
     parser.add_argument(
@@ -48,14 +57,20 @@ def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
             threshold=options.threshold,
             copy=options.copy,
             overwrite=options.overwrite,
+            boxes=options.boxes,
             progress=move,
         )
         classes = [info.name for info in project.classes]
         for notice in project.json.take_notices():
             talk.note(str(notice))
     _print_report(report, talk)
+    if not report.labelled and not report.kept:
+        why = "; ".join(f"{Path(path).name}: {why}" for path, why in report.skipped[:3]) or "no label was found"
+        raise problems.NothingToImport(path=str(options.path), why=why)
     return {
         "format": report.format,
+        "found": report.found,
+        "boxes": report.boxes,
         "pictures": report.pictures,
         "labelled": report.labelled,
         "copied": report.copied,
@@ -72,6 +87,10 @@ def _print_report(report: importing.ImportReport, talk: Console) -> None:
     talk.line(
         f"Imported as {report.format}: {report.pictures} pictures ({report.copied} copied), {report.labelled} labelled."
     )
+    if len(report.found) > 1:
+        talk.line("Formats found: " + ", ".join(f"{name} ({count})" for name, count in report.found.items()) + ".")
+    if report.boxes:
+        talk.line(f"{report.boxes} regions come from bounding boxes. Check their images, which are not marked as done.")
     if report.added_classes:
         talk.line(f"New classes: {', '.join(report.added_classes)}.")
     if report.added_verdicts:

@@ -18,10 +18,10 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from workbench.core import problems
-from workbench.core.geometry.drawing import Rect
-from workbench.core.geometry.selection.box_cut import box_cut
 from workbench.core.images.image_files import image_size, read_displayed
 from workbench.core.project import annotation
+from workbench.core.project.archives import unpacked
+from workbench.core.project.box_regions import box_region
 from workbench.core.project.formats import FORMATS, recognized
 from workbench.core.project.formats.base import (
     FAULTS,
@@ -57,6 +57,7 @@ class ImportReport:
     ignored: list[str] = field(default_factory=list)  # patterns that exclude masks from the images
     notes: list[str] = field(default_factory=list)
     boxes: int = 0  # boxes that became regions
+    kept: int = 0  # images whose existing label was kept
     found: dict[str, int] = field(default_factory=dict)  # recognized formats and the number of their labels
 
 
@@ -79,7 +80,24 @@ def import_labels(
     """
     project.need_write("an import")
     remove_leftovers(project)
-    tree = _tree(project, Path(path))
+    with unpacked(project, Path(path)) as folder:
+        return _import(
+            project, folder, path, format, ImportOptions(class_name, threshold, boxes), copy, overwrite, progress
+        )
+
+
+def _import(
+    project: Project,
+    folder: Path,
+    path: Path | str,
+    format: str,
+    options: ImportOptions,
+    copy: bool,
+    overwrite: bool,
+    progress: Callable[[int, int], None] | None,
+) -> ImportReport:
+    """Import `folder`, which holds the labels of `path` (the unpacked archive)."""
+    tree = _tree(project, folder)
     found = recognized(tree)
     if format != "auto" and format not in FORMATS:
         raise problems.UnknownFormat(name=format, known=", ".join(["auto", *FORMATS]))
@@ -87,14 +105,14 @@ def import_labels(
         raise problems.NothingToImport(path=str(path), why=_contents(tree))
     chosen = found[0][0] if format == "auto" else FORMATS[format]
     known = {info.id: info.name for info in project.classes}
-    batch = chosen.find(tree, ImportOptions(class_name, threshold, boxes), known)
+    batch = chosen.find(tree, options, known)
     if not batch.entries and not batch.skipped:
         raise problems.NothingToImport(path=str(path), why=_contents(tree))
-    if not copy:
+    if not copy and folder == Path(path):
         project.add_source(tree.root)
     report = ImportReport(chosen.name, skipped=list(batch.skipped), notes=list(batch.notes))
     report.found = {format.name: count for format, count in found}
-    _Import(project, batch, report, overwrite, boxes).run(progress)
+    _Import(project, batch, report, overwrite, options.boxes).run(progress)
     report.ignored = _hide_masks(project, batch.mask_files)
     return report
 
@@ -145,6 +163,7 @@ class _Import:
                 raise
             except (*FAULTS, problems.Problem) as error:
                 self.report.skipped.append((str(entry.label), reason(error)))
+                self.report.kept += str(error) == _BEFORE
             if progress is not None:
                 progress(number, total)
         for number, (path, key) in enumerate(self.batch.unlabeled, len(self.batch.entries) + 1):
@@ -272,29 +291,6 @@ class _Import:
                 self.report.added_classes.append(info.name)
             table[id] = known[name]
         return table
-
-
-def box_region(rect: Rect, shape: str, image: np.ndarray | None) -> np.ndarray:
-    """Return the pixels of a box, bool (rect.height, rect.width), for the shape "box", "ellipse" or "cut".
-
-    image: (H, W) or (H, W, 3), for "cut" only, which falls back to the ellipse if nothing stands out in the box.
-    """
-    if shape == "box":
-        return np.ones((rect.height, rect.width), bool)
-    if shape == "cut" and image is not None:
-        found = box_cut(image, rect)
-        inside = rect.common(found.rect)
-        if not inside.empty and found.inside.any():
-            region = np.zeros((rect.height, rect.width), bool)
-            y, x = inside.y - rect.y, inside.x - rect.x
-            top, left = inside.y - found.rect.y, inside.x - found.rect.x
-            region[y : y + inside.height, x : x + inside.width] = found.inside[
-                top : top + inside.height, left : left + inside.width
-            ]
-            return region
-    y, x = np.ogrid[: rect.height, : rect.width]
-    dy, dx = (y + 0.5) / rect.height * 2 - 1, (x + 0.5) / rect.width * 2 - 1
-    return dx * dx + dy * dy <= 1
 
 
 def _check_length(key: str) -> None:

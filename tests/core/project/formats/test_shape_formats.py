@@ -9,6 +9,8 @@ from __future__ import annotations
 import base64
 import io
 import json
+import stat
+import zipfile
 import zlib
 
 import numpy as np
@@ -361,6 +363,63 @@ def test_brush_masks_of_label_studio():
         decode_brush(pack_brush(pixels)[:40], 23, 31)
     with pytest.raises(UnreadableLabel):
         decode_brush(pack_brush(pixels), 23, 30)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "gb18030"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("table.csv", "filename,label\npart 1.png,划痕\n"),
+        ("table.csv", "part 1.png;划痕\n"),
+        ("table.tsv", "path\tother\tclass\nimages/part 1.png\t3\t划痕\n"),
+        ("_classes.csv", "filename, 划痕, OK\npart 1.png,1,0\n"),
+        ("list.txt", "images\\part1.png 划痕\n"),
+    ],
+)
+def test_tables_of_verdicts(project, folder, name, text, encoding):
+    if name == "list.txt":
+        (folder / "images" / "part 1.png").rename(folder / "images" / "part1.png")
+    (folder / name).write_text(text, encoding)
+    report = import_labels(project, folder)
+    assert (report.format, report.labelled, report.added_verdicts) == ("verdicts", 1, ["划痕"])
+
+
+def test_label_numbers_are_named_by_a_list(project, folder):
+    (folder / "train.csv").write_text("images/part 1.png,1\n")
+    (folder / "labels.txt").write_text("OK\nscratch\n")
+    report = import_labels(project, folder)
+    assert report.added_verdicts == ["scratch"] and annotation.load_note(project, project.images()[0]).pin == "train"
+
+
+def test_image_with_several_labels_gets_no_verdict(project, folder):
+    (folder / "_classes.csv").write_text("filename,scratch,dent\npart 1.png,1,1\n")
+    report = import_labels(project, folder)
+    assert report.labelled == 0 and "several labels" in report.skipped[0][1]
+
+
+def test_zip_archives_are_imported_without_leaving_the_folder(project, folder, tmp_path):
+    coco(folder)
+    archive = tmp_path / "export.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        for path in folder.rglob("*"):
+            if path.is_file():
+                file.write(path, path.relative_to(folder))
+        file.writestr("../../outside.png", b"x")
+        file.writestr("/absolute.png", b"x")
+        link = zipfile.ZipInfo("link.png")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        file.writestr(link, "/etc/passwd")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    report = import_labels(project, archive)
+    assert (report.format, report.pictures, report.labelled) == ("coco", 1, 1) and report.skipped == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    assert [path for path in (project.root / ".cache").iterdir() if path.name.startswith("import-")] == []
+
+
+def test_damaged_zip_is_refused(project, tmp_path):
+    (tmp_path / "cut.zip").write_bytes(b"PK\x03\x04 and nothing more")
+    with pytest.raises(problems.NothingToImport):
+        import_labels(project, tmp_path / "cut.zip")
 
 
 # Counts taken from the files by hand: folder, format, images, labeled images, boxes, classes.

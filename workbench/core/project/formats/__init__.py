@@ -16,6 +16,7 @@ from workbench.core.project.formats import (
     labelme,
     png_masks,
     supervisely,
+    verdict_table,
     via,
     xml_labels,
     yolo,
@@ -55,6 +56,7 @@ FORMATS: dict[str, Format] = {
         Format("datumaro", datumaro.recognition_score, datumaro.find),
         Format("labelstudio", label_studio.recognition_score, label_studio.find),
         Format("supervisely", supervisely.recognition_score, supervisely.find),
+        Format("verdicts", verdict_table.recognition_score, verdict_table.find),
         Format("folders", class_folders.recognition_score, class_folders.find, own_files=False),
     )
 }

@@ -141,6 +141,19 @@ class FileTree:
         return [name for name in self.files if suffix_of(name) in IMAGE_SUFFIXES]
 
 
+def decode_text(data: bytes) -> str:
+    """Return the text of a label file in UTF-8, UTF-16 with a byte order mark, or GB18030. Raises ValueError."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("gb18030")  # includes GBK and GB2312
+        if "\0" in text:
+            raise ValueError("it is not a text file") from None
+        return text
+
+
 def suffix_of(relative: str) -> str:
     return PurePosixPath(relative).suffix.lower()
 

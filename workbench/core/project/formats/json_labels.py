@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from workbench.core.project.formats.base import FileTree, UnreadableLabel
+from workbench.core.project.formats.base import FileTree, UnreadableLabel, decode_text
 from workbench.inference.io.json_io import JsonError, parse_json, read_file
 
 LARGEST = 1 << 30  # bytes of a label file
@@ -26,6 +26,11 @@ def json_files(tree: FileTree, *keys: bytes) -> Iterator[tuple[str, bytes]]:
 def load(path: Path) -> Any:
     """Return the content of a label file. Raises UnreadableLabel."""
     try:
-        return parse_json(read_file(path, limit=LARGEST))
-    except (FileNotFoundError, JsonError) as error:
+        data = read_file(path, limit=LARGEST)
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            data = decode_text(data).encode()
+        return parse_json(data)
+    except (FileNotFoundError, ValueError) as error:
         raise UnreadableLabel(str(error)) from None

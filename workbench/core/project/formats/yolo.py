@@ -9,7 +9,14 @@ from pathlib import Path, PurePosixPath
 
 import yaml
 
-from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel, without_suffix
+from workbench.core.project.formats.base import (
+    FileTree,
+    ImportedLabels,
+    ImportOptions,
+    UnreadableLabel,
+    decode_text,
+    without_suffix,
+)
 from workbench.core.project.formats.label_export import labeled_images, lost_sentences, outlines, regions
 from workbench.core.project.formats.shape_labels import Shape, ShapedImage, find_shapes, split_of
 from workbench.core.project.project import Project
@@ -105,8 +112,8 @@ def _image_name(label: str) -> str:
 def _yaml_names(tree: FileTree) -> dict[int, str]:
     for name in tree.ending(".yaml", ".yml"):
         try:
-            content = yaml.safe_load(read_file(tree.path(name), limit=1 << 20))
-        except (FileNotFoundError, JsonError, yaml.YAMLError, RecursionError):
+            content = yaml.safe_load(decode_text(read_file(tree.path(name), limit=1 << 20)))
+        except (FileNotFoundError, ValueError, yaml.YAMLError, RecursionError):
             continue
         names = content.get("names") if isinstance(content, dict) else None
         if isinstance(names, list):
@@ -121,8 +128,8 @@ def _listed_names(tree: FileTree) -> dict[int, str]:
         for name in tree.files:
             if PurePosixPath(name).name.casefold() == wanted:
                 try:
-                    text = read_file(tree.path(name), limit=1 << 20).decode("utf-8-sig")
-                except (FileNotFoundError, JsonError, UnicodeDecodeError):
+                    text = decode_text(read_file(tree.path(name), limit=1 << 20))
+                except (FileNotFoundError, JsonError, ValueError):
                     continue
                 lines = [line.strip() for line in text.splitlines() if line.strip()]
                 if lines:
