@@ -159,6 +159,7 @@ IMPORTED_AS = {
     "nvidia-ml-py": "pynvml",
     "paddlepaddle": "paddle",
     "scikit-learn": "sklearn",
+    "pyyaml": "yaml",
     "python-multipart": "python_multipart",
 }
 # Dependencies that no module imports by name: the file and the line that need them.
@@ -176,6 +177,9 @@ NEEDED_BY = {
 }
 
 
+BY_NAME = ("importlib.import_module", "pytest.importorskip")
+
+
 def imported_names() -> set[str]:
     """Return the top-level names that the sources, tests, benchmarks and packaging scripts import."""
     names: set[str] = set()
@@ -185,7 +189,10 @@ def imported_names() -> set[str]:
                 names |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 names.add(node.module.split(".")[0])
-            elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("importlib.import_module", "importorskip"):
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) in (
+                "importlib.import_module",
+                "pytest.importorskip",
+            ):
                 names |= {str(a.value).split(".")[0] for a in node.args[:1] if isinstance(a, ast.Constant)}
     return names
 

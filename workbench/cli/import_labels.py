@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.verb_runner import Console
+from workbench.core import problems
 from workbench.core.project import importing
+from workbench.core.project.box_regions import BOX_SHAPES
 from workbench.core.project.formats import FORMATS
 from workbench.core.project.project import Project
 
@@ -24,6 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--threshold", type=_threshold, metavar="N", help="gray value from which a mask pixel is a defect (128)"
+    )
+    parser.add_argument(
+        "--boxes",
+        choices=BOX_SHAPES,
+        default="box",
+        help="make regions of bounding boxes: all pixels (box), the inscribed ellipse, or the pixels that stand out "
+        "inside the box (cut). Images with such regions are not marked as done",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace existing labels")
     parser.add_argument(
@@ -48,14 +57,20 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
             threshold=options.threshold,
             copy=options.copy,
             overwrite=options.overwrite,
+            boxes=options.boxes,
             progress=move,
         )
         classes = [info.name for info in project.classes]
         for notice in project.json.take_notices():
             console.note(str(notice))
     _print_report(report, console)
+    if not report.labelled and not report.kept:
+        why = "; ".join(f"{Path(path).name}: {why}" for path, why in report.skipped[:3]) or "no label was found"
+        raise problems.NothingToImport(path=str(options.path), why=why)
     return {
         "format": report.format,
+        "found": report.found,
+        "boxes": report.boxes,
         "pictures": report.pictures,
         "labelled": report.labelled,
         "copied": report.copied,
@@ -72,6 +87,12 @@ def _print_report(report: importing.ImportReport, console: Console) -> None:
     console.line(
         f"Imported as {report.format}: {report.pictures} images ({report.copied} copied), {report.labelled} labeled."
     )
+    if len(report.found) > 1:
+        console.line("Formats found: " + ", ".join(f"{name} ({count})" for name, count in report.found.items()) + ".")
+    if report.boxes:
+        console.line(
+            f"{report.boxes} regions come from bounding boxes. Check their images, which are not marked as done."
+        )
     if report.added_classes:
         console.line(f"New classes: {', '.join(report.added_classes)}.")
     if report.added_verdicts:

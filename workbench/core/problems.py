@@ -211,7 +211,7 @@ class NoImages(Problem):
 
 
 class NothingToImport(Problem):
-    says = "Nothing in {path} could be imported as {format}."
+    says = "No labels in {path} could be imported: {why}."
     advice = "Check the folder and the format."
 
 

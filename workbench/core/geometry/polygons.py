@@ -9,12 +9,14 @@ import numpy as np
 from workbench.core.geometry.drawing import NOTHING, Paint, Point, Rect, Runs
 
 
-def draw_polygon(mask: np.ndarray, points: Sequence[Point], paint: Paint) -> Rect:
-    """Fill a polygon in `mask` (H, W) by the even-odd rule; the pixels under its corners are always included.
+def draw_polygon(mask: np.ndarray, points: Sequence[Point], paint: Paint, *, vertices: bool = True) -> Rect:
+    """Fill a polygon in `mask` (H, W) by the even-odd rule. Return the bounding rectangle of the filled pixels.
 
-    Return the bounding rectangle of these pixels.
+    vertices: include the pixels under the corners; otherwise only if the polygon contains no pixel center.
     """
-    runs = polygon_runs(points, mask.shape)
+    runs = polygon_runs(points, mask.shape, vertices=vertices)
+    if not len(runs.rows) and not vertices:
+        runs = polygon_runs(points, mask.shape)
     runs.draw(mask, paint)
     return runs.rect
 
@@ -29,12 +31,14 @@ def polygon_rect(points: Sequence[Point], shape: tuple[int, ...]) -> Rect:
     return Rect(int(x), int(y), int(right - x) + 1, int(bottom - y) + 1).clipped(shape[1], shape[0])
 
 
-def polygon_runs(points: Sequence[Point], shape: tuple[int, ...]) -> Runs:
-    """Return the pixels whose centers are inside the polygon of `points` (even-odd rule) and those under its corners.
+def polygon_runs(points: Sequence[Point], shape: tuple[int, ...], *, vertices: bool = True) -> Runs:
+    """Return the pixels whose centers are inside the polygon of `points` (even-odd rule).
+
+    vertices: include the pixels under the corners.
 
     Time and memory grow with the number of rows that its sides cross, not with its area.
     """
-    return _polygon_runs(np.asarray(points, np.float64).reshape(-1, 2), polygon_rect(points, shape))
+    return _polygon_runs(np.asarray(points, np.float64).reshape(-1, 2), polygon_rect(points, shape), vertices)
 
 
 def polygon_inside(corners: np.ndarray, rect: Rect) -> np.ndarray:
@@ -42,7 +46,7 @@ def polygon_inside(corners: np.ndarray, rect: Rect) -> np.ndarray:
     return _polygon_runs(corners, rect).inside(rect)
 
 
-def _polygon_runs(corners: np.ndarray, rect: Rect) -> Runs:
+def _polygon_runs(corners: np.ndarray, rect: Rect, vertices: bool = True) -> Runs:
     if rect.empty or not len(corners):
         return Runs(*np.zeros((3, 0), np.int64))
     following = np.roll(corners, -1, axis=0)
@@ -60,7 +64,7 @@ def _polygon_runs(corners: np.ndarray, rect: Rect) -> Runs:
     crossings = np.sort(row * (rect.width + 1) + np.searchsorted(columns, cuts, side="left"))
     rows, begin = np.divmod(crossings[::2], rect.width + 1)
     end = crossings[1::2] % (rect.width + 1)
-    at = np.floor(corners).astype(np.int64) - (rect.x, rect.y)
+    at = np.floor(corners[: len(corners) if vertices else 0]).astype(np.int64) - (rect.x, rect.y)
     at = at[(at >= 0).all(axis=1) & (at[:, 0] < rect.width) & (at[:, 1] < rect.height)]
     rows, begin = np.concatenate((rows, at[:, 1])), np.concatenate((begin, at[:, 0]))
     end = np.concatenate((end, at[:, 0] + 1))

@@ -10,7 +10,7 @@ import glob
 import hashlib
 import os
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -18,10 +18,12 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from workbench.core import problems
-from workbench.core.images.image_files import image_size
+from workbench.core.images.image_files import image_size, read_displayed
 from workbench.core.messages import Message
 from workbench.core.project import annotation
-from workbench.core.project.formats import FORMATS, recognise
+from workbench.core.project.archives import unpacked
+from workbench.core.project.box_regions import box_region
+from workbench.core.project.formats import FORMATS, recognized
 from workbench.core.project.formats.base import (
     FAULTS,
     FileTree,
@@ -39,7 +41,7 @@ from workbench.core.project.project import DONT_CARE, Project
 from workbench.inference.io.image_io import ReadError, decode_image
 
 LONGEST_NAME = 248  # bytes, so that ".NAME.part" and NAME.json have at most 255
-_BEFORE = "it is already labelled (say to overwrite, to replace the label)"
+_BEFORE = Message("import.already_labeled")
 
 
 @dataclass
@@ -55,6 +57,9 @@ class ImportReport:
     added_verdicts: list[str] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)  # patterns that exclude masks from the images
     notes: list[str] = field(default_factory=list)
+    boxes: int = 0  # boxes that became regions
+    kept: int = 0  # images whose existing label was kept
+    found: dict[str, int] = field(default_factory=dict)  # recognized formats and the number of their labels
 
 
 def import_labels(
@@ -66,6 +71,7 @@ def import_labels(
     threshold: int | None = None,
     copy: bool = True,
     overwrite: bool = False,
+    boxes: str = "box",
     progress: Callable[[int, int], None] | None = None,
 ) -> ImportReport:
     """Import the labels below `path` (or of one label file), and the images that they belong to.
@@ -75,21 +81,48 @@ def import_labels(
     """
     project.need_write(Message("what.import"))
     remove_leftovers(project)
-    tree = _tree(project, Path(path))
-    chosen = recognise(tree) if format == "auto" else FORMATS.get(format)
-    if chosen is None and format != "auto":
+    with unpacked(project, Path(path)) as folder:
+        return _import(
+            project, folder, path, format, ImportOptions(class_name, threshold, boxes), copy, overwrite, progress
+        )
+
+
+def _import(
+    project: Project,
+    folder: Path,
+    path: Path | str,
+    format: str,
+    options: ImportOptions,
+    copy: bool,
+    overwrite: bool,
+    progress: Callable[[int, int], None] | None,
+) -> ImportReport:
+    """Import `folder`, which holds the labels of `path` (the unpacked archive)."""
+    tree = _tree(project, folder)
+    found = recognized(tree)
+    if format != "auto" and format not in FORMATS:
         raise problems.UnknownFormat(name=format, known=", ".join(["auto", *FORMATS]))
-    if chosen is None:
-        raise problems.NothingToImport(path=str(path), format=" or ".join(FORMATS))
-    batch = chosen.find(tree, ImportOptions(class_name, threshold), {info.id: info.name for info in project.classes})
+    if format == "auto" and not found:
+        raise problems.NothingToImport(path=str(path), why=_contents(tree))
+    chosen = found[0][0] if format == "auto" else FORMATS[format]
+    known = {info.id: info.name for info in project.classes}
+    batch = chosen.find(tree, options, known)
     if not batch.entries and not batch.skipped:
-        raise problems.NothingToImport(path=str(path), format=chosen.name)
-    if not copy:
+        raise problems.NothingToImport(path=str(path), why=_contents(tree))
+    if not copy and folder == Path(path):
         project.add_source(tree.root)
     report = ImportReport(chosen.name, skipped=list(batch.skipped), notes=list(batch.notes))
-    _Import(project, batch, report, overwrite).run(progress)
+    report.found = {format.name: count for format, count in found}
+    _Import(project, batch, report, overwrite, options.boxes).run(progress)
     report.ignored = _hide_masks(project, batch.mask_files)
     return report
+
+
+def _contents(tree: FileTree) -> str:
+    """Return the kinds of files in a tree as a part of a sentence: "48 .jpg, 3 .xml"."""
+    counts = Counter(suffix_of(name) or "?" for name in tree.files)
+    kinds = ", ".join(f"{count} {suffix}" for suffix, count in counts.most_common(5))
+    return Message("import.contents", names=kinds) if kinds else Message("import.no_files")
 
 
 def _tree(project: Project, path: Path) -> FileTree:
@@ -103,8 +136,10 @@ def _tree(project: Project, path: Path) -> FileTree:
 class _Import:
     """State of a running import: the project's images, and the labels imported so far."""
 
-    def __init__(self, project: Project, batch: ImportedLabels, report: ImportReport, overwrite: bool) -> None:
-        self.project, self.batch, self.report, self.overwrite = project, batch, report, overwrite
+    def __init__(
+        self, project: Project, batch: ImportedLabels, report: ImportReport, overwrite: bool, boxes: str
+    ) -> None:
+        self.project, self.batch, self.report, self.overwrite, self.boxes = project, batch, report, overwrite, boxes
         self.act = f"import {report.format}"
         masks = {_real(path) for path in batch.mask_files}
         self.by_file: dict[str, str] = {}
@@ -130,6 +165,7 @@ class _Import:
                 raise
             except (*FAULTS, problems.Problem) as error:
                 self.report.skipped.append((str(entry.label), reason(error)))
+                self.report.kept += str(error) == _BEFORE
             if progress is not None:
                 progress(number, total)
         for number, (path, key) in enumerate(self.batch.unlabeled, len(self.batch.entries) + 1):
@@ -159,6 +195,8 @@ class _Import:
             if self.done[key] != digest:
                 raise UnreadableLabel(Message("import.second_label", key=key))
             return
+        if label.boxes:
+            self._draw_boxes(key, label)
         if label.mask is not None:
             mask = label.mask if not label.names else self._project_ids(label)[label.mask]
             annotation.save_mask(self.project, key, mask)
@@ -167,12 +205,24 @@ class _Import:
             if label.verdict not in self.project.file.verdicts:
                 self.project.add_verdict(label.verdict)
                 self.report.added_verdicts.append(label.verdict)
-        note.status = "done"
+        if entry.split is not None and note.pin is None:
+            note.pin = entry.split
+        note.status = "started" if label.boxes else "done"  # regions made of boxes are to be checked
         note.add(self.act)
         annotation.save_note(self.project, key, note)
         self.done[key] = digest
         self.report.labelled += 1
         self.report.notes += [f"{entry.label.name}: {said}" for said in label.notes]
+
+    def _draw_boxes(self, key: str, label: ImportedLabel) -> None:
+        """Paint the boxes of a label into its mask, below its other regions."""
+        assert label.mask is not None
+        image = read_displayed(self.project.image_path(key)) if self.boxes == "cut" else None
+        for id, rect in label.boxes:
+            region = box_region(rect, self.boxes, image)
+            part = label.mask[rect.slices]
+            part[region & (part == 0)] = id
+        self.report.boxes += len(label.boxes)
 
     def _key(self, entry: ImportedEntry) -> str:
         """Return the project's key of the entry's image, and add the image if it is new. Raises Unreadable."""

@@ -6,7 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.core.project.formats import class_folders, labelme, png_masks
+from workbench.core.project.formats import (
+    class_folders,
+    coco,
+    createml,
+    datumaro,
+    eiseg,
+    label_studio,
+    labelme,
+    png_masks,
+    supervisely,
+    verdict_table,
+    via,
+    xml_labels,
+    yolo,
+)
 from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions
 from workbench.core.project.project import Project
 
@@ -32,18 +46,29 @@ FORMATS: dict[str, Format] = {
     for format in (
         Format("labelme", labelme.recognition_score, labelme.find, labelme.write),
         Format("png", png_masks.recognition_score, png_masks.find, png_masks.write),
+        Format("coco", coco.recognition_score, coco.find, coco.write),
+        Format("cvat", xml_labels.cvat_score, xml_labels.find_cvat),
+        Format("voc", xml_labels.voc_score, xml_labels.find_voc),
+        Format("yolo", yolo.recognition_score, yolo.find, yolo.write),
+        Format("via", via.recognition_score, via.find),
+        Format("createml", createml.recognition_score, createml.find),
+        Format("eiseg", eiseg.recognition_score, eiseg.find),
+        Format("datumaro", datumaro.recognition_score, datumaro.find),
+        Format("labelstudio", label_studio.recognition_score, label_studio.find),
+        Format("supervisely", supervisely.recognition_score, supervisely.find),
+        Format("verdicts", verdict_table.recognition_score, verdict_table.find),
         Format("folders", class_folders.recognition_score, class_folders.find, own_files=False),
     )
 }
 
 
-def recognise(tree: FileTree) -> Format | None:
-    """Return the format that fits most of a tree; label files take precedence over folder names. None if none fits."""
-    weights = {format.name: format.weigh(tree) for format in FORMATS.values()}
-    for own in (True, False):
-        found = [f for f in FORMATS.values() if f.own_files is own and weights[f.name]]
-        if found:
-            return max(found, key=lambda format: weights[format.name])
-        if own and png_masks.holds_masks(tree):
-            return FORMATS["png"]
-    return None
+def recognized(tree: FileTree) -> list[tuple[Format, int]]:
+    """Return the formats found in a tree with their number of labels, best first.
+
+    Label files take precedence over folder names. PNG masks are listed without a count if they are only likely.
+    """
+    counts = [(format, format.weigh(tree)) for format in FORMATS.values()]
+    found = sorted((c for c in counts if c[1]), key=lambda c: (not c[0].own_files, -c[1]))
+    if not any(format.own_files for format, _ in found) and png_masks.holds_masks(tree):
+        found.insert(0, (FORMATS["png"], 0))
+    return found

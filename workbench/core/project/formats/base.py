@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
+from workbench.core.geometry.drawing import Rect
 from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.project.folder_walk import walk
@@ -53,20 +54,29 @@ def reason(error: BaseException) -> str:
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """Import options chosen by the user. threshold: gray values from this one on are the defect."""
+    """Import options chosen by the user.
+
+    class_name: name of all regions. threshold: gray values from this one on are the defect. boxes: regions made of
+    boxes: "box" (all pixels), "ellipse" (inscribed) or "cut" (pixels that stand out inside the box).
+    """
 
     class_name: str | None = None
     threshold: int | None = None
+    boxes: str = "box"
 
 
 @dataclass
 class ImportedLabel:
-    """Label of one image. mask: uint8 (H, W) of the ids in `names`, with 0, 254 and 255 as in a project; or None."""
+    """Label of one image. mask: uint8 (H, W) of the ids in `names`, with 0, 254 and 255 as in a project; or None.
+
+    boxes: (id in `names`, pixels) of boxes that are not in the mask.
+    """
 
     mask: np.ndarray | None = None
     names: dict[int, str] = field(default_factory=dict)
     verdict: str | None = None
     notes: list[str] = field(default_factory=list)  # parts that could not be imported, English sentences
+    boxes: list[tuple[int, Rect]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -76,7 +86,8 @@ class ImportedEntry:
     label: file of the label. picture: file of the image, or None if it must be one of the project's. key: path of the
     image below `pictures/`. aliases: other spellings of the key, without a suffix, used to search the project's images.
     read: function from (width, height) of the image to its label, raises Unreadable. embedded: returns the bytes of the
-    image if the label file contains them. missing: reason why `picture` is None.
+    image if the label file contains them. missing: reason why `image` is None.
+    split: "train", "val" or "test", if the label assigns the image to one.
     """
 
     label: Path
@@ -85,7 +96,8 @@ class ImportedEntry:
     read: Callable[[int, int], ImportedLabel]
     aliases: tuple[str, ...] = ()
     embedded: Callable[[], bytes] | None = None
-    missing: str = "its picture was found neither beside it nor in the project"
+    missing: str = "its image was found neither beside it nor in the project"
+    split: str | None = None
 
 
 @dataclass
@@ -128,6 +140,19 @@ class FileTree:
     @property
     def images(self) -> list[str]:
         return [name for name in self.files if suffix_of(name) in IMAGE_SUFFIXES]
+
+
+def decode_text(data: bytes) -> str:
+    """Return the text of a label file in UTF-8, UTF-16 with a byte order mark, or GB18030. Raises ValueError."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("gb18030")  # includes GBK and GB2312
+        if "\0" in text:
+            raise ValueError("it is not a text file") from None
+        return text
 
 
 def suffix_of(relative: str) -> str:

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from workbench.core.project.formats.base import FileTree
+from workbench.core.project.formats.base import FileTree, decode_text
+from workbench.inference.io.json_io import JsonError, read_file
 
 LIST_FILES = ("labelmap.txt", "labels.txt", "class_names.txt", "classes.txt", "label.txt", "label_names.txt")
 BACKGROUND_NAMES = frozenset(("background", "_background_", "__background__", "bg"))
@@ -53,8 +54,8 @@ def parse_list(path: Path) -> LabelList | None:
     A list without background starts at 1; labelme's `__ignore__` has the value -1.
     """
     try:
-        lines = [line.strip() for line in path.read_text("utf-8-sig").splitlines()]
-    except (OSError, ValueError):
+        lines = [line.strip() for line in decode_text(read_file(path, limit=1 << 20)).splitlines()]
+    except (FileNotFoundError, JsonError, ValueError):
         return None
     lines = [line for line in lines if line and not line.startswith("#")]
     if not lines or len(lines) > 256:

@@ -1,0 +1,173 @@
+"""COCO JSON: images, annotations with polygons, run lengths or boxes, and categories in one file per data split."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.core.messages import Message
+from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel
+from workbench.core.project.formats.json_labels import json_files, load
+from workbench.core.project.formats.label_export import labeled_images, lost_sentences, regions
+from workbench.core.project.formats.shape_labels import Shape, ShapedImage, find_shapes, pairs, split_of
+from workbench.core.project.project import Project
+from workbench.core.project.storage import write_json
+
+_MOST_PIXELS = 1 << 30  # of a decoded run-length mask
+
+
+def recognition_score(tree: FileTree) -> int:
+    return sum(data.count(b'"image_id"') or 1 for _, data in json_files(tree, b'"images"', b'"annotations"'))
+
+
+def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
+    """Return the labels found. `known` is not used, since categories have names."""
+    files = [name for name, _ in json_files(tree, b'"images"', b'"annotations"')]
+    return find_shapes(tree, files, _parse, options)
+
+
+def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
+    content = load(tree.path(name))
+    images, annotations = content.get("images"), content.get("annotations")
+    if not isinstance(images, list) or not isinstance(annotations, list):
+        raise UnreadableLabel(Message("import.no_coco"))
+    categories = {one["id"]: str(one["name"]) for one in content.get("categories") or []}
+    split = split_of(name)
+    shaped = {image["id"]: _image(image, split) for image in images}
+    for entry in annotations:
+        image = shaped.get(entry.get("image_id"))
+        if image is None:
+            continue
+        category = entry.get("category_id")
+        label = categories.get(category, f"class_{category}")
+        image.shapes += _shapes(entry, label, image)
+        if entry.get("iscrowd"):
+            image.lost["crowd flags"] += 1
+        if entry.get("keypoints"):
+            image.lost["key point sets"] += 1
+    yield from shaped.values()
+
+
+def _image(image: dict[str, Any], split: str | None) -> ShapedImage:
+    width, height = image.get("width"), image.get("height")
+    size = (width, height) if isinstance(width, int) and isinstance(height, int) and width > 0 < height else None
+    return ShapedImage(str(image["file_name"]), size, split=split, lost=Counter())
+
+
+def _shapes(entry: dict[str, Any], label: str, image: ShapedImage) -> Iterator[Shape]:
+    segmentation = entry.get("segmentation")
+    if isinstance(segmentation, dict):
+        yield Shape(label, "bitmap", [(0, 0)], bitmap=partial(decode_rle, segmentation))
+    elif isinstance(segmentation, list) and segmentation:
+        for polygon in segmentation:
+            points = list(pairs(polygon))
+            if len(points) >= 3:
+                yield Shape(label, "polygon", points)
+            else:
+                image.lost["polygons with fewer than three points"] += 1
+    elif entry.get("bbox"):
+        x, y, width, height = (float(value) for value in entry["bbox"])
+        yield Shape(label, "box", [(x, y), (x + width, y + height)])
+
+
+def decode_rle(rle: dict[str, Any]) -> np.ndarray:
+    """Return the mask, bool (H, W), of COCO run lengths: {"size": [H, W], "counts": list or compressed string}.
+
+    Runs alternate between background and object, column by column. Raises UnreadableLabel if they do not fill the
+    image exactly. Source: Lin et al., Microsoft COCO (2014), maskApi.c.
+    """
+    height, width = (int(value) for value in rle["size"])
+    counts = rle["counts"]
+    if isinstance(counts, str):
+        counts = _uncompressed(counts)
+    runs = np.asarray(counts, np.int64)
+    if not 0 < height * width <= _MOST_PIXELS or runs.ndim != 1 or (runs < 0).any() or runs.sum() != height * width:
+        raise UnreadableLabel(Message("import.run_lengths"))
+    values = np.arange(len(runs)) % 2 == 1
+    return np.repeat(values, runs).reshape(width, height).T
+
+
+def _uncompressed(text: str) -> list[int]:
+    """Return the run lengths of COCO's compressed string: 5 bits per character, differences to the run before last."""
+    counts: list[int] = []
+    position = 0
+    while position < len(text):
+        value, shift, more = 0, 0, True
+        while more:
+            if position >= len(text) or shift > 60:
+                raise UnreadableLabel(Message("import.run_lengths"))
+            bits = ord(text[position]) - 48
+            value |= (bits & 0x1F) << shift
+            more = bool(bits & 0x20)
+            position, shift = position + 1, shift + 5
+            if not more and bits & 0x10:
+                value |= -1 << shift
+        if len(counts) > 2:
+            value += counts[-2]
+        counts.append(value)
+    return counts
+
+
+# --- writing ----------------------------------------------------------------------------------------
+
+
+def write(project: Project, out: Path, keys: list[str]) -> list[str]:
+    """Write annotations/instances_SPLIT.json: one annotation with run lengths per connected region.
+
+    SPLIT is train, val or test for images assigned to a split, otherwise default. Run lengths keep holes and single
+    pixels. Return sentences about content that COCO cannot hold.
+    """
+    lost: Counter[str] = Counter()
+    ids = [info.id for info in project.classes]
+    numbers = {id: number for number, id in enumerate(ids, 1)}
+    categories = [{"id": numbers[info.id], "name": info.name, "supercategory": ""} for info in project.classes]
+    files: dict[str, dict[str, list[Any]]] = defaultdict(lambda: {"images": [], "annotations": []})
+    for image in labeled_images(project, keys, lost):
+        content = files[image.split or "default"]
+        number = len(content["images"]) + 1
+        lost["verdicts"] += image.verdict is not None
+        content["images"].append(
+            {"id": number, "file_name": image.key.lstrip("@"), "width": image.width, "height": image.height}
+        )
+        for region in regions(image.mask, ids) if image.mask is not None else ():
+            rect = region.rect
+            whole = np.zeros((image.height, image.width), bool)
+            whole[rect.slices] = region.inside
+            content["annotations"].append(
+                {
+                    "id": len(content["annotations"]) + 1,
+                    "image_id": number,
+                    "category_id": numbers[region.class_id],
+                    "segmentation": encode_rle(whole),
+                    "area": int(region.inside.sum()),
+                    "bbox": [rect.x, rect.y, rect.width, rect.height],
+                    "iscrowd": 0,
+                }
+            )
+    for split, content in files.items():
+        write_json(out / "annotations" / f"instances_{split}.json", {"info": {}, "categories": categories, **content})
+    return lost_sentences(lost, "COCO")
+
+
+def encode_rle(mask: np.ndarray) -> dict[str, Any]:
+    """Return COCO's compressed run lengths of a mask, bool (H, W): {"size": [H, W], "counts": text}."""
+    flat = np.asarray(mask, bool).ravel(order="F")
+    borders = np.flatnonzero(flat[1:] != flat[:-1]) + 1
+    counts = np.diff([0, *borders, len(flat)]).tolist()
+    if flat[0]:
+        counts.insert(0, 0)
+    text: list[str] = []
+    for index, count in enumerate(counts):
+        value = count - counts[index - 2] if index > 2 else count
+        more = True
+        while more:
+            bits = value & 0x1F
+            value >>= 5
+            more = value != (-1 if bits & 0x10 else 0)
+            text.append(chr(bits + (0x20 if more else 0) + 48))
+    return {"size": [int(side) for side in mask.shape], "counts": "".join(text)}

@@ -1,0 +1,173 @@
+"""XML label files: Pascal VOC boxes, LabelMe (web) polygons, and CVAT for images and video."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+from xml.etree.ElementTree import Element, ParseError
+
+import numpy as np
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import fromstring
+
+from workbench.core.messages import Message
+from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel
+from workbench.core.project.formats.shape_labels import Shape, ShapedImage, find_shapes, split_of
+from workbench.inference.io.json_io import JsonError, read_file
+
+_LARGEST = 256 << 20  # bytes of an XML file
+_CVAT_KINDS = {"polygon": "polygon", "polyline": "line", "points": "point", "mask": "bitmap"}
+
+
+def voc_score(tree: FileTree) -> int:
+    return len(_files(tree, b"<annotation", b"<object", without=b"<annotations"))
+
+
+def find_voc(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
+    """Return the labels of Pascal VOC and LabelMe (web) files: one file per image, boxes or polygons."""
+    files = _files(tree, b"<annotation", b"<filename", without=b"<annotations")
+    return find_shapes(tree, files, _parse_voc, options)
+
+
+def cvat_score(tree: FileTree) -> int:
+    files = _files(tree, b"<annotations", b"<image ") + _files(tree, b"<annotations", b"<track ")
+    return sum(max(1, read_file(tree.path(name), limit=_LARGEST).count(b"<image ")) for name in files)
+
+
+def find_cvat(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
+    """Return the labels of "CVAT for images" and "CVAT for video" files: one file with all images or frames."""
+    files = _files(tree, b"<annotations", b"<image ") + _files(tree, b"<annotations", b"<track ")
+    return find_shapes(tree, list(dict.fromkeys(files)), _parse_cvat, options)
+
+
+def _files(tree: FileTree, *marks: bytes, without: bytes | None = None) -> list[str]:
+    files = []
+    for name in tree.ending(".xml"):
+        try:
+            data = read_file(tree.path(name), limit=_LARGEST)
+        except (FileNotFoundError, JsonError):
+            continue
+        if all(mark in data for mark in marks) and (without is None or without not in data):
+            files.append(name)
+    return files
+
+
+def _root(tree: FileTree, name: str) -> Element:
+    """Return the root element. Entities are not expanded. Raises UnreadableLabel."""
+    try:
+        return fromstring(read_file(tree.path(name), limit=_LARGEST))
+    except (FileNotFoundError, JsonError, ParseError, DefusedXmlException) as error:
+        raise UnreadableLabel(Message("import.no_xml", why=str(error))) from None
+
+
+def _size(width: str | None, height: str | None) -> tuple[int, int] | None:
+    try:
+        size = int(float(width or 0)), int(float(height or 0))
+    except ValueError:
+        return None
+    return size if min(size) > 0 else None
+
+
+def _parse_voc(tree: FileTree, name: str) -> Iterator[ShapedImage]:
+    root = _root(tree, name)
+    filename = (root.findtext("filename") or "").strip() or name
+    size = root.find("size")
+    if size is None:
+        size = root.find("imagesize")
+    stored = (
+        None
+        if size is None
+        else _size(size.findtext("width") or size.findtext("ncols"), size.findtext("height") or size.findtext("nrows"))
+    )
+    shaped = ShapedImage(filename, stored, split=split_of(name), lost=Counter())
+    for entry in root.findall("object"):
+        if (entry.findtext("deleted") or "0").strip() == "1":
+            continue
+        label = (entry.findtext("name") or "").strip()
+        polygon, box = entry.find("polygon"), entry.find("bndbox")
+        if polygon is not None:
+            shaped.shapes.append(Shape(label, "polygon", _polygon(polygon)))
+        elif box is not None:
+            x0, y0, x1, y1 = (float(box.findtext(key) or "nan") for key in ("xmin", "ymin", "xmax", "ymax"))
+            shaped.shapes.append(Shape(label, "box", [(x0, y0), (x1, y1)]))
+        else:
+            shaped.lost["objects without a shape"] += 1
+        if (entry.findtext("difficult") or "0").strip() == "1":
+            shaped.lost["flags “difficult”"] += 1
+    yield shaped
+
+
+def _polygon(polygon: Element) -> list[tuple[float, float]]:
+    """Return the points of LabelMe's <pt><x/><y/></pt> or of numbered tags <x1/><y1/>."""
+    points = [(float(p.findtext("x") or "nan"), float(p.findtext("y") or "nan")) for p in polygon.findall("pt")]
+    if points:
+        return points
+    number = 1
+    while (x := polygon.findtext(f"x{number}")) is not None:
+        points.append((float(x), float(polygon.findtext(f"y{number}") or "nan")))
+        number += 1
+    return points
+
+
+def _parse_cvat(tree: FileTree, name: str) -> Iterator[ShapedImage]:
+    root = _root(tree, name)
+    for image in root.findall("image"):
+        shaped = ShapedImage(image.get("name") or "", _size(image.get("width"), image.get("height")), lost=Counter())
+        shaped.split = {"train": "train", "validation": "val", "val": "val", "test": "test"}.get(
+            (image.get("subset") or "").casefold()
+        ) or split_of(name)
+        tags = [tag.get("label") or "" for tag in image.findall("tag")]
+        shaped.verdict = tags[0] if len(tags) == 1 else None
+        if len(tags) > 1:
+            shaped.lost["image tags"] += len(tags)
+        for entry in sorted(image, key=lambda one: int(one.get("z_order") or 0)):
+            _add_cvat(entry, shaped, entry.get("label") or "")
+        yield shaped
+    frames: dict[int, ShapedImage] = defaultdict(lambda: ShapedImage("", lost=Counter()))
+    original = root.find("meta/task/original_size")
+    if original is None:
+        original = root.find("meta/original_size")
+    size = None if original is None else _size(original.findtext("width"), original.findtext("height"))
+    for track in root.findall("track"):
+        for entry in track:
+            if entry.get("outside") != "1" and (entry.get("frame") or "").isdecimal():
+                number = int(entry.get("frame") or 0)
+                frames[number].name, frames[number].size = f"frame_{number:06d}", size
+                _add_cvat(entry, frames[number], track.get("label") or "")
+    yield from (frames[number] for number in sorted(frames))
+
+
+def _add_cvat(entry: Element, shaped: ShapedImage, label: str) -> None:
+    kind, bitmap = entry.tag, None
+    if kind == "box":
+        points = [_numbers(entry, "xtl", "ytl"), _numbers(entry, "xbr", "ybr")]
+    elif kind in ("polygon", "polyline", "points"):
+        pairs = (entry.get("points") or "").split(";")
+        points = [tuple(float(value) for value in pair.split(",")) for pair in pairs if pair.strip()]
+    elif kind == "ellipse":
+        points = [_numbers(entry, "cx", "cy"), _numbers(entry, "rx", "ry")]
+    elif kind == "mask":
+        width, height = (int(value) for value in _numbers(entry, "width", "height"))
+        points = [_numbers(entry, "left", "top")]
+        bitmap = partial(_cvat_mask, entry.get("rle") or "", height, width)
+    else:
+        if kind in ("skeleton", "cuboid"):
+            shaped.lost[f"shapes of the kind {kind}"] += 1
+        return
+    shaped.shapes.append(Shape(label, _CVAT_KINDS.get(kind, kind), points, bitmap=bitmap))
+    if entry.find("attribute") is not None:
+        shaped.lost["shapes' attributes"] += 1
+
+
+def _numbers(entry: Element, *keys: str) -> tuple[float, ...]:
+    return tuple(float(entry.get(key) or "nan") for key in keys)
+
+
+def _cvat_mask(rle: str, height: int, width: int) -> np.ndarray:
+    """Return a mask, bool (height, width), of CVAT's run lengths: row by row, background first."""
+    runs: Any = np.array([int(value) for value in rle.split(",") if value.strip()], np.int64)
+    if not 0 < height * width <= 1 << 30 or (runs < 0).any() or runs.sum() != height * width:
+        raise UnreadableLabel(Message("import.run_lengths"))
+    return np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(height, width)
