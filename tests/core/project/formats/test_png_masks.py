@@ -294,7 +294,7 @@ def test_labels_that_are_there_stay_unless_asked(empty, tmp_path):
     own = box(1, at=(0, 0, 4, 4))
     annotation.save_mask(empty, "a.jpg", own)
     report = import_labels(empty, tmp_path / "in")
-    assert report.labelled == 0 and "already labelled" in report.skipped[0][1]
+    assert report.labelled == 0 and "already has a label" in report.skipped[0][1]
     assert np.array_equal(masks_of(empty)["a.jpg"], own)
     assert import_labels(empty, tmp_path / "in", overwrite=True).labelled == 1
     assert np.array_equal(masks_of(empty)["a.jpg"], box(1)) and len(empty.images()) == 1
@@ -396,7 +396,7 @@ def test_an_import_killed_between_mask_and_note_is_completed_by_the_next(cut_off
     note = annotation.load_note(project, KEY)
     assert note.status == "done" and [act.what for act in note.history] == ["import png"]
     again = import_labels(project, folder)
-    assert again.labelled == 0 and "already labelled" in again.skipped[0][1]
+    assert again.labelled == 0 and "already has a label" in again.skipped[0][1]
 
 
 @pytest.mark.parametrize("changed", ["mask", "status", "verdict", "history"])
@@ -414,5 +414,5 @@ def test_what_a_person_did_since_is_not_replaced_by_a_repeated_import(cut_off, c
         annotation.save_note(project, KEY, note)
     before = annotation.load_note(project, KEY)
     report = import_labels(project, folder)
-    assert report.labelled == 0 and "already labelled" in report.skipped[0][1]
+    assert report.labelled == 0 and "already has a label" in report.skipped[0][1]
     assert annotation.load_note(project, KEY) == before
