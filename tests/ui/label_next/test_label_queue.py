@@ -102,7 +102,7 @@ def test_without_a_model_the_button_leads_to_the_order_of_kinds(opened, qtbot):
     panel = opened.window.images
     panel.choice.lead.click()
     ended(opened, qtbot)
-    assert panel.model.keys == ["lot1/new.png"] and "no model yet" in panel.head.text.text()
+    assert panel.model.keys == ["lot1/new.png"] and "No model yet" in panel.head.text.text()
     assert not panel.head.errors.isEnabled()
 
 
