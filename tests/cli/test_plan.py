@@ -49,7 +49,7 @@ def test_the_plan_is_the_recipe_of_a_run_and_leaves_nothing_behind(labelled, cap
 @pytest.mark.parametrize(
     ("wish", "why"),
     [
-        ("batch=x", "a whole number"),
+        ("batch=x", "must be an integer"),
         ("batch=0", "at least 1"),
         ("batch=2000", "at most 1024"),
         ("rate=fast", "must be a number"),
@@ -59,7 +59,7 @@ def test_the_plan_is_the_recipe_of_a_run_and_leaves_nothing_behind(labelled, cap
         ("augment=none", "must be a list"),
         ("local_contrast=maybe", "true or false"),
         ("size=3", "no such setting"),
-        ('widths=[1,"a"]', "a whole number"),
+        ('widths=[1,"a"]', "must be an integer"),
         ("profile=3", "true or false"),
         ("weights=7", "must be text"),
     ],

@@ -93,7 +93,7 @@ def test_the_report_tells_every_format_and_what_fewer_bits_cost(qtbot):
     for words in (
         "All results equal",
         "12.3 ms",
-        "99.950 % equal",
+        "99.950% equal",
         "Dice 0.881 → 0.874",
         "found 12 → 11 of 13",
         "False alarms per image 0.50 → 0.25",
