@@ -101,7 +101,7 @@ def test_label_errors_are_listed_without_confirmed_ones(filled, run, capsys):
 def test_problems_are_reported(project, capsys, tmp_path):
     assert ask(capsys, tmp_path / "none")[0] == 1
     status, said = ask(capsys, project.root)
-    assert status == 1 and "no pictures" in said["error"]
+    assert status == 1 and "no images" in said["error"]
     fill_project(project, 2)
     status, said = ask(capsys, project.root, "--errors")
     assert status == 1 and "Train a model first" in said["error"]
@@ -115,4 +115,4 @@ def test_text_output(filled, run, capsys):
     assert main(["queue", str(filled.root)]) == 0
     assert "Perhaps" in (out := capsys.readouterr().out) or "Unsure" in out or "Probably" in out
     assert main(["queue", str(filled.root), "--errors"]) == 0
-    assert "label says good at" in capsys.readouterr().out
+    assert "labeled as good at" in capsys.readouterr().out

@@ -249,7 +249,7 @@ def test_without_a_model_the_queue_covers_the_kinds():
             candidates.append(Candidate(f"{kind} {n}", feature / np.linalg.norm(feature)))
     entries = rank(candidates, NOTHING, 3)
     assert [entry.key[0] for entry in entries] == ["0", "1", "2"]
-    assert str(entries[0].whys[0]) == "Stands for about 60 pictures like it"
+    assert str(entries[0].whys[0]) == "Representative of about 60 similar images"
     known = LabeledImage(kinds[:1])
     entries = rank(candidates, known, 2)
     assert [entry.key[0] for entry in entries] == ["1", "2"]

@@ -188,7 +188,7 @@ def test_what_cannot_be_pruned_says_why_before_a_run_is_made(labelled):
         (asked(), "--from RUN"),
         (asked(start_from=rest.name), "only a UNet can be pruned"),
         (asked(start_from=plain.name, widths=[4, 8, 16]), "changed manually"),
-        (asked(start_from=plain.name, stem=4), "stem must stay 2"),
+        (asked(start_from=plain.name, stem=4), "stem must be 2"),
         (asked(start_from=plain.name, encoder="resnet18"), "plain encoder"),
     ]:
         with pytest.raises(problems.BadSettings, match=words):
