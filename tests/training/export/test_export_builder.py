@@ -90,7 +90,7 @@ def test_existing_folder_is_not_overwritten(trained, child, tmp_path):
 
 def test_run_without_weights_and_unknown_format_are_reported(labelled, child, tmp_path):
     run = make_run(labelled, widths=[4, 8])
-    for choices, problem in (((), "RunUnusable"), (("--formats", "tflite"), "BadRecipe")):
+    for choices, problem in (((), "RunUnusable"), (("--formats", "tflite"), "BadSettings")):
         one = child("export", run.root, "--out", tmp_path / "out", *choices)
         assert one.end() == 1 and one.last.problem == problem
     assert "tflite" in one.last.why and not list(tmp_path.glob("*out*"))
