@@ -100,6 +100,15 @@ def test_the_other_list_can_be_asked_for_while_it_looks(guide, opened, qtbot):
     assert guide.mode == "errors" and set(guide.keys) == set(opened.keys[1:3]) | {opened.key} - {opened.keys[0]}
 
 
+def test_the_list_waits_for_the_list_of_runs(guide, opened, run, qtbot):
+    qtbot.waitUntil(lambda: guide.possible("errors"), timeout=5000)
+    guide.training.ended.emit(Finished(why="done"))  # the runs are read again
+    guide.activate("next")
+    assert not guide.running and guide.found is None
+    qtbot.waitUntil(lambda: not guide.running and guide.found is not None, timeout=20_000)
+    assert guide.found.model == run.name
+
+
 def test_a_training_that_ends_has_it_look_again(guide, opened, run, qtbot):
     lead(guide, qtbot, "next")
     found = guide.found

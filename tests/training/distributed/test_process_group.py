@@ -201,7 +201,7 @@ def peer(monkeypatch):
         with paddle.no_grad():
             paddle.assign(tensor + paddle.to_tensor(sent.pop(0)).astype(tensor.dtype), tensor)
 
-    monkeypatch.setattr(ProcessGroup, "_introduce", lambda self: [])
+    monkeypatch.setattr(ProcessGroup, "_exchange_ids", lambda self: [])
     monkeypatch.setattr(distributed, "all_reduce", all_reduce)
     return sent
 
@@ -392,12 +392,13 @@ def test_each_process_uses_its_assigned_gpu(cards, monkeypatch):
 
 
 def test_broken_group_names_the_cause(tmp_path, monkeypatch):
-    monkeypatch.setattr(ProcessGroup, "_introduce", lambda self: [(1, 0), (2**22 + 1, process_group._host()), (3, 0)])
+    processes = [(1, 0), (2**22 + 1, process_group._host()), (3, 0)]
+    monkeypatch.setattr(ProcessGroup, "_exchange_ids", lambda self: processes)
     group = ProcessGroup(0, 3, tmp_path)
     assert "process 2 of 3 is gone" in str(group._lost("reset by peer"))
     (tmp_path / "rank-2.jsonl").write_text('{"kind": "failed", "time": 1.0, "why": "The disk is full."}\n')
-    monkeypatch.setattr(ProcessGroup, "_introduce", lambda self: [(1, 0), (2, 0), (3, 0)])
+    monkeypatch.setattr(ProcessGroup, "_exchange_ids", lambda self: [(1, 0), (2, 0), (3, 0)])
     assert "process 3 of 3 failed: The disk is full" in str(ProcessGroup(0, 3, tmp_path)._lost("reset by peer"))
-    monkeypatch.setattr(process_group, "_PATIENCE", 0.0)
+    monkeypatch.setattr(process_group, "_LOSS_TIMEOUT", 0.0)
     (tmp_path / "rank-2.jsonl").unlink()
     assert "reset by peer" in str(ProcessGroup(0, 3, tmp_path)._lost("reset by peer"))

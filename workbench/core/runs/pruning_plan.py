@@ -32,7 +32,7 @@ _SAME = ("channels", "stem", "local_contrast")  # changing one of these makes th
 def smaller(asked: TrainingSettings, earlier: TrainingSettings | None) -> TrainingSettings:
     """Return `asked` with the widths of `earlier` reduced by the share `prune` and the settings that must not change.
 
-    Raises BadRecipe if nothing can be pruned.
+    Raises BadSettings if nothing can be pruned.
     """
     why = _obstacle(asked, earlier)
     if why or earlier is None:

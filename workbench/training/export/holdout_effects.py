@@ -93,7 +93,8 @@ def move_thresholds(
     """Return settings at an operating point: one of POINTS, or a probability for every class ("0.35").
 
     For verdicts a probability is the minimum at which a verdict is given. "more" and "fewer" are the thresholds of the
-    best F with a missed pixel weighted 2 or 0.5, never on the wrong side of the validated thresholds. Raise BadRecipe.
+    best F with a missed pixel weighted 2 or 0.5, never on the wrong side of the validated thresholds.
+    Raise BadSettings.
     """
     if point == "balanced":
         return settings
