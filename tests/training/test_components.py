@@ -36,7 +36,7 @@ from workbench.training.threshold_search import (
     most_areas,
 )
 from workbench.training.unet import UNet, multiple_of
-from workbench.training.validation import _plan_end
+from workbench.training.validation import _reserve_time
 from workbench.training.weights import warm_start
 
 GPU = Device("gpu:0", "a card", (8, 0))
@@ -126,7 +126,7 @@ def test_the_last_look_at_all_held_out_pictures_is_kept_back(device, share):
         best=types.SimpleNamespace(writing_seconds=1.0),
     )
     found = Evaluation({}, None, settings=None, keys=["0.png", "1.png"], seconds=5.0)
-    _plan_end(stage, found)
+    _reserve_time(stage, found)
     assert stage.course.reserve == stage.budget.reserve == pytest.approx(1 + share * 15)
 
 
@@ -182,8 +182,8 @@ def test_least_area_does_not_drop_defects_of_a_known_size():
         known[10 * number : 10 * number + 7, 10:17] = 3  # others are of 49 pixels
     most = most_areas(labeled_areas([known, truth], (3, 4)))
     assert most == {3: 24}
-    assert sweep.best(most=most) == [4], "specks go, what could be a small defect stays"
-    assert sweep.best(least=50, most=most) == [50], "a person's word counts for more"
+    assert sweep.best(max_areas=most) == [4], "specks go, what could be a small defect stays"
+    assert sweep.best(min_area=50, max_areas=most) == [50], "a person's word counts for more"
 
 
 def test_with_nothing_held_out_the_least_area_follows_the_labels(project):
@@ -219,7 +219,7 @@ def test_least_area_weighs_false_specks_against_defects():
     mask[80:83, 80:83] = 3  # a false speck of nine pixels
     sweep = AreaSweep((3, 4))
     sweep.add(truth, mask)
-    assert sweep.best() == [16, 0] and sweep.best(least=25) == [25, 25]
+    assert sweep.best() == [16, 0] and sweep.best(min_area=25) == [25, 25]
     mask[10:20, 15] = mask[15, 16:20] = 0  # one is found in pieces of 50, 20 and 16 pixels
     broken = AreaSweep((3,))
     broken.add(truth, mask)
@@ -228,7 +228,7 @@ def test_least_area_weighs_false_specks_against_defects():
     mask[40:43, 10:13] = 3  # a defect found with nine pixels only is worth one speck
     careful = AreaSweep((3,))
     careful.add(truth, mask)
-    assert careful.best(least=2) == [2]
+    assert careful.best(min_area=2) == [2]
     mask[60:100:4, 0:100:4] = mask[60:100:4, 1:100:4] = 3  # but not two hundred
     flooded = AreaSweep((3,))
     flooded.add(truth, mask)

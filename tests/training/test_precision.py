@@ -260,7 +260,7 @@ def test_a_card_on_which_nothing_fits_or_nothing_stays_finite_is_a_sentence(on_c
     with pytest.raises(WorkerFailed, match="smaller network"):
         on_card.train()
     on_card.fits, on_card.scale = 4, 2.0**100
-    monkeypatch.setattr(training_loop, "_MOST_SKIPPED", 3)
+    monkeypatch.setattr(training_loop, "_MAX_SKIPPED", 3)
     with pytest.raises(WorkerFailed, match="ran away 4 times"):
         on_card.train()
 

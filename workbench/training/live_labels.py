@@ -21,7 +21,7 @@ from workbench.core.runs.events import LabelsAdded, Trouble
 from workbench.training.distributed.process_group import Command
 from workbench.training.training_context import TrainingContext
 
-_REST = 1.5  # seconds without change after which a label counts as finished
+_REST_SECONDS = 1.5  # seconds without change after which a label counts as finished
 
 Change = Literal["new", "corrected", "gone"]
 
@@ -33,82 +33,82 @@ class _Rejected(Exception):
 class LiveLabels:
     """Intake of changed labels; call `poll` between steps. fresh: labels that have entered since it was reset to 0."""
 
-    def __init__(self, stage: TrainingContext) -> None:
-        self.stage = stage
+    def __init__(self, context: TrainingContext) -> None:
+        self.stage = context
         self.fresh = 0
         self._due: dict[str, float] = {}
-        self._looked = 0.0  # time of the last scan for changes without an order
+        self._last_scan = 0.0  # time of the last scan for changes without an order
 
     def poll(self) -> bool:
         """Take in changed labels that have rested. Return True if one entered."""
-        now, before = time.monotonic(), self.fresh
+        now, previous = time.monotonic(), self.fresh
         for key in self.stage.orders.take_changed():
-            self._due[key] = now + _REST
+            self._due[key] = now + _REST_SECONDS
         for key in [key for key, due in self._due.items() if due <= now]:
-            if self._unfinished(key):
-                self._due[key] = now + _REST
+            if self._is_unfinished(key):
+                self._due[key] = now + _REST_SECONDS
             else:
                 del self._due[key]
                 self.add_label(key)
-        return self.fresh > before
+        return self.fresh > previous
 
     def scan_project(self) -> None:
         """Find labels changed without an order: before this session began, or by another program."""
         folder, suffix = ("masks", ".png") if self.stage.recipe.model == "unet" else ("notes", ".json")
         root = self.stage.project.root / folder
-        now, made = time.time(), self.stage.run.settings_path.stat().st_mtime
+        now, created = time.time(), self.stage.run.settings_path.stat().st_mtime
         for path in sorted(root.rglob(f"*{suffix}")):
             with contextlib.suppress(OSError):
-                if path.stat().st_mtime > max(self._looked, made):
+                if path.stat().st_mtime > max(self._last_scan, created):
                     key = path.relative_to(root).as_posix().removesuffix(suffix)
                     self._due.setdefault(key, time.monotonic())
-        self._looked = now
+        self._last_scan = now
 
     def add_label(self, key: str) -> None:
         """Add the current label of this image to the training data, if it is eligible."""
-        stage = self.stage
-        step = stage.course.step
+        context = self.stage
+        step = context.course.step
         try:
-            found = self._decide(key)
+            change = self._decide(key)
         except _Rejected as why:
-            stage.report(LabelsAdded(step=step, picture=key, how="left out", why=str(why)))
+            context.report(LabelsAdded(step=step, picture=key, how="left out", why=str(why)))
             return
         except (Problem, OSError) as problem:
-            stage.report(Trouble(what=str(problem), done="What was known of it before is used on.", picture=key))
+            context.report(Trouble(what=str(problem), done="What was known of it before is used on.", picture=key))
             return
-        if found is None:
+        if change is None:
             return
-        item, how = found
-        stage.dataset.joined.append(Entry(step=step, item=item, ready=how != "gone"))
+        item, how = change
+        context.dataset.joined.append(Entry(step=step, item=item, ready=how != "gone"))
         try:
             self._record()
         except Problem as problem:  # a label that is not recorded is not used for training
-            stage.dataset.joined.pop()
-            stage.report(Trouble(what=str(problem), done="The label is not learned from.", picture=key))
+            context.dataset.joined.pop()
+            context.report(Trouble(what=str(problem), done="The label is not learned from.", picture=key))
             return
-        stage.ranks.send_command(Command.RELABEL, item=len(stage.dataset.joined) - 1)
-        renew(stage, key)
+        context.ranks.send_command(Command.RELABEL, item=len(context.dataset.joined) - 1)
+        renew(context, key)
         self.fresh += 1
-        stage.report(LabelsAdded(step=step, picture=key, how=how))
+        context.report(LabelsAdded(step=step, picture=key, how=how))
 
     def catch_up(self) -> None:
         """After resuming from a checkpoint, apply labels that were changed after it, in their present state."""
-        stage, step = self.stage, self.stage.course.step
-        late = [entry for entry in stage.dataset.joined if entry.step > step]
-        for entry in late:
+        context, step = self.stage, self.stage.course.step
+        later_entries = [entry for entry in context.dataset.joined if entry.step > step]
+        for entry in later_entries:
             entry.step = step
-        if late:
+        if later_entries:
             with contextlib.suppress(Problem):  # reported anyway
                 self._record()
-        count = len(stage.dataset.joined)
-        for item in stage.dataset.of("train"):
+        count = len(context.dataset.joined)
+        for item in context.dataset.of("train"):
             if self._hash(item.key) != item.mask_hash:
                 self.add_label(item.key)
-        touched = {entry.item.key for entry in [*late, *stage.dataset.joined[count:]]}
-        if touched:
-            what = f"Labels were changed since step {step}, from which this run goes on: {len(touched)} of them."
+        changed_keys = {entry.item.key for entry in [*later_entries, *context.dataset.joined[count:]]}
+        if changed_keys:
+            what = f"Labels were changed since step {step}, from which this run goes on: {len(changed_keys)} of them."
             done = "It learns from them as they are now; steps that were lost are not repeated exactly."
-            stage.report(Trouble(what=what, done=done))
+            context.report(Trouble(what=what, done=done))
 
     def _record(self) -> None:
         """Write the data set. Raise CannotWrite."""
@@ -122,7 +122,7 @@ class LiveLabels:
         known = self._known(key)
         if known is not None and known.split != "train":
             raise _Rejected("Validation image: the run uses the label it had at the start.")
-        drawn = key in {item.key for item in dataset.of("train")}
+        in_training = key in {item.key for item in dataset.of("train")}
         note = load_note(project, key)
         try:
             item = to_learn_from(project, key, note, dataset.model)
@@ -130,14 +130,14 @@ class LiveLabels:
             project.file = Project.open(project.root, write=False).file  # a class was added since
             item = to_learn_from(project, key, note, dataset.model)
         if item is None:
-            return (known, "gone") if known is not None and drawn and self._spare(key) else None
+            return (known, "gone") if known is not None and in_training and self._is_dispensable(key) else None
         if dataset.model == "resnet" and item.verdict not in dataset.verdicts:
             raise _Rejected("Its verdict is not one of those that this run learns.")
         self._drop_unknown_classes(item)
         if known is not None:
-            same = (known.mask_hash, known.verdict) == (item.mask_hash, item.verdict)
+            unchanged = (known.mask_hash, known.verdict) == (item.mask_hash, item.verdict)
             item.group = known.group
-            return None if same and drawn else (item, "corrected")
+            return None if unchanged and in_training else (item, "corrected")
         held_out = dataset.of("val", "test")
         item.group = group_of_added(project, held_out, item, note)
         if note.pin in ("val", "test"):
@@ -152,7 +152,7 @@ class LiveLabels:
         items = [*dataset.items, *(entry.item for entry in dataset.joined)]
         return next((item for item in reversed(items) if item.key == key), None)
 
-    def _unfinished(self, key: str) -> bool:
+    def _is_unfinished(self, key: str) -> bool:
         """Return True for a new image that is open: its unpainted defects would be learned as background."""
         if self.stage.recipe.model != "unet" or key != self.stage.orders.watched or self._known(key) is not None:
             return False
@@ -165,12 +165,12 @@ class LiveLabels:
     def _drop_unknown_classes(self, item: Item) -> None:
         """Drop classes added since the run began: its network has no channel for them."""
         known = {info.id for info in self.stage.dataset.classes}
-        kept = [(id, pixels) for id, pixels in zip(item.classes, item.pixels) if id in known]
-        if item.classes and not kept:
+        remaining = [(id, pixels) for id, pixels in zip(item.classes, item.pixels) if id in known]
+        if item.classes and not remaining:
             raise _Rejected("This class was added after the run started. It is used from the next run on.")
-        item.classes, item.pixels = [id for id, _ in kept], [pixels for _, pixels in kept]
+        item.classes, item.pixels = [id for id, _ in remaining], [pixels for _, pixels in remaining]
 
-    def _spare(self, key: str) -> bool:
+    def _is_dispensable(self, key: str) -> bool:
         """Return True if the run can continue without this image."""
         others = [item for item in self.stage.dataset.of("train") if item.key != key]
         if self.stage.recipe.model == "resnet":
@@ -186,8 +186,8 @@ class LiveLabels:
             return "gone"
 
 
-def renew(stage: TrainingContext, key: str) -> None:
+def renew(context: TrainingContext, key: str) -> None:
     """Reload an image so that samples match the data set."""
-    stage.sampler.renew(key)
-    stage.judge.renew()
-    stage.loader.restart()
+    context.sampler.renew(key)
+    context.judge.renew()
+    context.loader.restart()

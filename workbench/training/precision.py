@@ -21,7 +21,7 @@ from workbench.training.device import Device
 from workbench.training.optimizers import clip_gradients
 
 _DTYPES = {"fp16": "float16", "bf16": "bfloat16"}
-_LEAST_CAPABILITY = {"fp16": (7, 0), "bf16": (8, 0)}
+_MIN_CAPABILITY = {"fp16": (7, 0), "bf16": (8, 0)}
 
 
 @dataclass(frozen=True)
@@ -32,23 +32,25 @@ class PrecisionChoice:
     reason: str
 
 
-def choose(asked: str, device: Device) -> PrecisionChoice:
+def choose(request: str, device: Device) -> PrecisionChoice:
     """Return the number type for a requested precision on this device. Raise BadRecipe if it is not supported."""
     if not device.is_gpu:
         reason = "A processor trains in 32 bits: Paddle has no mixed precision there."
-        return PrecisionChoice("fp32", reason if asked in ("auto", "fp32") else f"{reason} {asked} was asked for.")
-    if asked == "fp32":
+        return PrecisionChoice("fp32", reason if request in ("auto", "fp32") else f"{reason} {request} was asked for.")
+    if request == "fp32":
         return PrecisionChoice("fp32", "Chosen by hand.")
-    if asked == "auto":
-        if device.capability >= _LEAST_CAPABILITY["fp16"]:
+    if request == "auto":
+        if device.capability >= _MIN_CAPABILITY["fp16"]:
             return PrecisionChoice("fp16", "This card multiplies 16-bit numbers several times faster.")
         return PrecisionChoice("fp32", "This card is too old to gain from 16-bit numbers.")
-    least = _LEAST_CAPABILITY[asked]
-    if device.capability < least:
-        have = ".".join(map(str, device.capability))
-        need = ".".join(map(str, least))
-        raise BadSettings(key="precision", value=asked, why=f"it needs compute capability {need}; this card has {have}")
-    return PrecisionChoice(asked, "Chosen by hand.")
+    required = _MIN_CAPABILITY[request]
+    if device.capability < required:
+        available = ".".join(map(str, device.capability))
+        needed = ".".join(map(str, required))
+        raise BadSettings(
+            key="precision", value=request, why=f"it needs compute capability {needed}; this card has {available}"
+        )
+    return PrecisionChoice(request, "Chosen by hand.")
 
 
 class Scaler(paddle.amp.GradScaler):
@@ -64,7 +66,7 @@ class Scaler(paddle.amp.GradScaler):
     @property
     def skipped(self) -> bool:
         """True if the last step was skipped because a gradient overflowed."""
-        return _truth(self._cache_found_inf) if self._enable else False
+        return _to_bool(self._cache_found_inf) if self._enable else False
 
     def scale(self, var: paddle.Tensor) -> paddle.Tensor:
         # Paddle would disable the scaler if the last `auto_cast` had named another type, or if there was none yet.
@@ -78,7 +80,7 @@ class Scaler(paddle.amp.GradScaler):
     def _update(self) -> None:
         if not self._enable:
             return
-        if _truth(self._cache_found_inf):
+        if _to_bool(self._cache_found_inf):
             self._incr_count = 0
             self._decr_count += 1
             if self._decr_count >= self._decr_every_n_nan_or_inf:
@@ -150,5 +152,5 @@ class Precision:
             self.scaler.load_state_dict({**state, "scale": np.asarray(state["scale"], np.float32)})
 
 
-def _truth(found: Any) -> bool:
-    return bool(found.item()) if isinstance(found, paddle.Tensor) else bool(found)
+def _to_bool(value: Any) -> bool:
+    return bool(value.item()) if isinstance(value, paddle.Tensor) else bool(value)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from workbench.core.runs.events import Progress
 from workbench.training.reporter import Reporter
 
-_EVERY = 0.5  # seconds between two reports of one stage
+_INTERVAL = 0.5  # seconds between two reports of one stage
 
 
 class ExportCancelled(Exception):
@@ -23,7 +23,7 @@ class ProgressStages:
     ) -> None:
         self._plan, self._report, self._cancelled = plan, report, cancelled
         self._stage = -1
-        self._told = 0.0
+        self._last_report = 0.0
 
     def begin(self, what: str) -> None:
         """Begin a stage; those between the last one and this one are skipped. Raise Cancelled."""
@@ -33,7 +33,7 @@ class ProgressStages:
 
     def share(self, done: float) -> None:
         """Report the done share of the stage, 0..1. Raise Cancelled."""
-        if time.monotonic() - self._told > _EVERY:
+        if time.monotonic() - self._last_report > _INTERVAL:
             self._send(min(1.0, done))
         else:
             self.check()
@@ -48,8 +48,8 @@ class ProgressStages:
 
     def _send(self, done: float) -> None:
         self.check()
-        self._told = time.monotonic()
+        self._last_report = time.monotonic()
         what, seconds = self._plan[self._stage]
-        before = sum(seconds for _, seconds in self._plan[: self._stage])
-        whole = sum(seconds for _, seconds in self._plan)
-        self._report(Progress(what=what, done=round(10 * (before + done * seconds)), total=max(1, round(10 * whole))))
+        elapsed = sum(seconds for _, seconds in self._plan[: self._stage])
+        total = sum(seconds for _, seconds in self._plan)
+        self._report(Progress(what=what, done=round(10 * (elapsed + done * seconds)), total=max(1, round(10 * total))))

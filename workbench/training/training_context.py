@@ -83,10 +83,10 @@ class TrainingContext:
     @property
     def progress(self) -> float:
         """Share of the current round that is done, 0..1; the first round is the planned training."""
-        course, elapsed = self.course, self.clock.elapsed
-        if course.round:
-            return self.budget.progress_of_round(course.step - course.round_step, elapsed - course.round_time)
-        return self.budget.progress(course.step, elapsed)
+        state, elapsed = self.course, self.clock.elapsed
+        if state.round:
+            return self.budget.progress_of_round(state.step - state.round_step, elapsed - state.round_time)
+        return self.budget.progress(state.step, elapsed)
 
     @property
     def validations(self) -> int:
@@ -143,11 +143,11 @@ class TrainingContext:
         No random state is needed: samples are a pure function of seed and step, and no layer draws random numbers.
         """
         tensors, state = checkpoint.load_last(self.run)
-        where = str(self.run.last)
+        folder = str(self.run.last)
         try:
             self.learner.load_optimizer(tensors["optimiser"])
-            load_weights(self.learner.net, tensors["weights"], where)
-            load_weights(self.learner.mean, tensors["average"], where)
+            load_weights(self.learner.net, tensors["weights"], folder)
+            load_weights(self.learner.mean, tensors["average"], folder)
             self.learner.updates, self.learner.parts = int(state["updates"]), int(state["parts"])
             self.learner.precision.load(state["scaler"])
             self.course = to_dataclass(TrainingProgress, {**state["course"], "step": state["step"]})
@@ -175,18 +175,18 @@ class TrainingContext:
 
 
 def prepare(
-    run: Run, report: Reporter, orders: ControlChannel, clock: Clock, *, resume: bool = False
+    run: Run, report: Reporter, control: ControlChannel, clock: Clock, *, resume: bool = False
 ) -> TrainingContext:
     """Prepare all components of a training. Raise a Problem if the run cannot begin.
 
     resume: weights come from `last/`, so no initial ones are loaded.
     """
-    recipe, dataset = run.settings(), run.dataset()
+    training_settings, dataset = run.settings(), run.dataset()
     project = Project.open(run.project_root, write=False)
-    place = device.choose(recipe.device)
-    choice = precision.choose(recipe.precision, place)
+    training_device = device.choose(training_settings.device)
+    choice = precision.choose(training_settings.precision, training_device)
     settings = networks.settings(
-        recipe,
+        training_settings,
         dataset,
         name=project.file.name,
         run=run.name,
@@ -194,60 +194,74 @@ def prepare(
         files={"onnx": "network.onnx"},
     )
     cache = ImageCache(project, dataset, settings)
-    sampler = PatchSampler(recipe, dataset, settings, cache)
-    np.random.seed(recipe.seed)
-    paddle.seed(recipe.seed)
-    net, mean = networks.build(recipe, dataset), networks.build(recipe, dataset)
-    group = process_group.join(run.ranks, recipe.batch)
-    workers = 1 if place.is_gpu else min(max(1, recipe.workers // group.here), len(group.places(recipe.batch)))
-    copies = [networks.build(recipe, dataset) for _ in range(workers - 1)]
-    if recipe.model == "unet":
+    sampler = PatchSampler(training_settings, dataset, settings, cache)
+    np.random.seed(training_settings.seed)
+    paddle.seed(training_settings.seed)
+    net, mean = networks.build(training_settings, dataset), networks.build(training_settings, dataset)
+    group = process_group.join(run.ranks, training_settings.batch)
+    workers = (
+        1
+        if training_device.is_gpu
+        else min(max(1, training_settings.workers // group.here), len(group.places(training_settings.batch)))
+    )
+    copies = [networks.build(training_settings, dataset) for _ in range(workers - 1)]
+    if training_settings.model == "unet":
         net.set_prior(sampler.class_shares())
         loss = partial(
-            segmentation_loss, dice_weight=recipe.dice_weight, cross_entropy_weight=recipe.cross_entropy_weight
+            segmentation_loss,
+            dice_weight=training_settings.dice_weight,
+            cross_entropy_weight=training_settings.cross_entropy_weight,
         )
     else:
-        loss = partial(verdict_loss, label_smoothing=recipe.label_smoothing)
-    if recipe.weights and not resume:
-        origin = begin_with(recipe, net, report, cancelled=lambda: orders.stop)
+        loss = partial(verdict_loss, label_smoothing=training_settings.label_smoothing)
+    if training_settings.weights and not resume:
+        origin = begin_with(training_settings, net, report, cancelled=lambda: control.stop)
         if group.is_leader:
             write_json(run.root / "weights.json", origin)  # the file itself may be deleted later
-    if recipe.start_from and not resume:
-        start_from(project, recipe, dataset, net, report)
+    if training_settings.start_from and not resume:
+        start_from(project, training_settings, dataset, net, report)
     net = group.normalize_together(net)
-    optimizer = make_optimizer(net, recipe.optimizer, weight_decay=recipe.weight_decay, masters=choice.name != "fp32")
+    optimizer = make_optimizer(
+        net, training_settings.optimizer, weight_decay=training_settings.weight_decay, masters=choice.name != "fp32"
+    )
     learner = Learner(
         net,
         mean,
         loss,
-        precision.Precision(choice, recipe.amp_level),
+        precision.Precision(choice, training_settings.amp_level),
         optimizer,
-        grad_clip=recipe.grad_clip,
-        average=recipe.average,
+        grad_clip=training_settings.grad_clip,
+        average=training_settings.average,
         copies=copies,
     )
     learner.ranks = group
-    threads = recipe.threads or min(4, max(1, cores() // group.here))
-    steps = None if recipe.epochs is None else recipe.epochs * _steps_per_epoch(sampler)
-    seconds = None if steps is not None else (recipe.minutes or 5.0) * 60
+    threads = training_settings.threads or min(4, max(1, cores() // group.here))
+    steps = None if training_settings.epochs is None else training_settings.epochs * _steps_per_epoch(sampler)
+    seconds = None if steps is not None else (training_settings.minutes or 5.0) * 60
     return TrainingContext(
         run=run,
-        recipe=recipe,
+        recipe=training_settings,
         dataset=dataset,
         project=project,
-        device=place,
+        device=training_device,
         settings=settings,
         learner=learner,
         sampler=sampler,
-        loader=PatchLoader(sampler, batch=recipe.batch, threads=threads, places=group.places(recipe.batch)),
-        judge=Evaluator(
-            project, dataset, least_area=recipe.min_area, threads=workers, truth=FrozenLabels(run, project, dataset)
+        loader=PatchLoader(
+            sampler, batch=training_settings.batch, threads=threads, places=group.places(training_settings.batch)
         ),
-        best=BestCheckpoint(run, recipe, settings, report),
+        judge=Evaluator(
+            project,
+            dataset,
+            least_area=training_settings.min_area,
+            threads=workers,
+            truth=FrozenLabels(run, project, dataset),
+        ),
+        best=BestCheckpoint(run, training_settings, settings, report),
         budget=Budget(steps, seconds),
         clock=clock,
         report=report,
-        orders=orders,
+        orders=control,
         ranks=group,
     )
 

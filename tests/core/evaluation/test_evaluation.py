@@ -59,7 +59,7 @@ points = some.builds(
 def test_what_is_kept_counts_as_the_whole_picture_does(seed, point, small):
     truth, scores = scene(seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept, "_WHOLE", 1 << 30 if small else 0)
+        patch.setattr(kept, "_MAX_UNCUT_PIXELS", 1 << 30 if small else 0)
         found = collect_prediction("a", truth, cut(scores), (1, 4))
     told = evaluate_prediction(found, point.on(MODEL)).facts
     whole = count_image("a", truth, apply_thresholds(scores, point.on(MODEL))[0], (1, 4))

@@ -238,7 +238,7 @@ def test_a_follower_does_what_it_is_told(labelled, monkeypatch):
     split = follower.learner.split
     monkeypatch.setattr(follower.learner, "split", lambda batch: (parts.append(batch), split(batch)))
     session = training_loop.TrainingLoop(follower)
-    training_loop.run_worker(follower, make_room=session.reduce_memory)
+    training_loop.run_worker(follower, reduce_memory=session.reduce_memory)
     leader.learner.parts = 2
     for step in (0, 1):
         leader.learner.step(*leader.loader.take(step), 1e-3)
@@ -251,7 +251,7 @@ def test_a_follower_does_what_it_is_told(labelled, monkeypatch):
 
 def test_one_that_hears_nothing_any_more_leaves_by_itself(monkeypatch):
     left = []
-    monkeypatch.setattr(control_channel, "_LAST_CALL", 0.0)
+    monkeypatch.setattr(control_channel, "_EXIT_SECONDS", 0.0)
     monkeypatch.setattr(control_channel.os, "read", lambda pipe, most: b"")
     monkeypatch.setattr(control_channel.os, "_exit", left.append)
     ControlChannel(None)._read_pipe()

@@ -350,7 +350,7 @@ def test_a_fetch_that_fails_says_why_and_where_to_put_the_file(server, way, monk
     elif way == "offline":
         monkeypatch.setattr(encoder_weights, "URL", "http://127.0.0.1:9/resnet{depth}.pdparams")
     elif way == "large":
-        monkeypatch.setattr(encoder_weights, "_MOST_BYTES", 1000)
+        monkeypatch.setattr(encoder_weights, "_MAX_BYTES", 1000)
     with pytest.raises(NoDownload) as caught:
         encoder_weights.published(18, lambda event: None, cancelled=lambda: way == "stopped")
     kept = encoder_weights.kept_at(18)

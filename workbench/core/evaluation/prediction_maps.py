@@ -33,8 +33,8 @@ class PredictionMaps:
     @property
     def class_scores(self) -> np.ndarray | None:
         """255 * class probability, uint8 (n, H, W); for a single class equal to `scores`. None if not kept."""
-        one = self.settings is not None and len(self.settings.classes) == 1
-        return self.scores[None] if one and self.planes is None else self.planes
+        single_class = self.settings is not None and len(self.settings.classes) == 1
+        return self.scores[None] if single_class and self.planes is None else self.planes
 
     @property
     def adjustable(self) -> bool:
@@ -72,13 +72,13 @@ class PredictionMaps:
                 rest -= plane
                 np.maximum(second, np.minimum(first, plane), out=second)
                 np.maximum(first, plane, out=first)
-            ground = np.clip(rest, 0, 255).astype(np.uint8)
-            np.maximum(second, np.minimum(first, ground), out=second)
-            np.maximum(first, ground, out=first)
+            background = np.clip(rest, 0, 255).astype(np.uint8)
+            np.maximum(second, np.minimum(first, background), out=second)
+            np.maximum(first, background, out=first)
             margin = first.astype(np.int16) - second
-        found = (255 - np.minimum(margin, 255)).astype(np.uint8)
-        found[self.mask == NOT_LABELED] = 0
-        return found
+        result = (255 - np.minimum(margin, 255)).astype(np.uint8)
+        result[self.mask == NOT_LABELED] = 0
+        return result
 
     @property
     def nbytes(self) -> int:

@@ -51,15 +51,15 @@ def read_displayed(path: Path) -> np.ndarray | TiffImage:
 
     Raises PictureBroken.
     """
-    found = _by_region(path)
-    return read(path) if found is None else found
+    image = _by_region(path)
+    return read(path) if image is None else image
 
 
 def read_displayed_page(path: Path, number: int) -> np.ndarray | TiffImage:
     """Return page `number`, counted from 0, of a file of several pages for a viewer. Raises PictureBroken."""
     try:
-        found = _by_region(path, number)
-        return read_page(path, number) if found is None else found
+        image = _by_region(path, number)
+        return read_page(path, number) if image is None else image
     except ReadError as error:
         raise ImageBroken(path=str(path), why=error.why) from error
 
@@ -72,8 +72,8 @@ def preview(path: Path) -> tuple[np.ndarray, tuple[int, int]] | None:
         return None
     if header.kind != "jpeg" or header.width * header.height < PREVIEWED:
         return None
-    small = read_reduced(path, gray=header.channels == 1)
-    return None if small is None else (small, header.shown)
+    reduced = read_reduced(path, gray=header.channels == 1)
+    return None if reduced is None else (reduced, header.shown)
 
 
 def page_count(path: Path) -> int:

@@ -87,13 +87,13 @@ class Note(BaseModel):
     def add(self, what: str, detail: str = "") -> None:
         """Append to the history; a repetition of the last entry replaces that entry."""
         now = time.strftime("%Y-%m-%dT%H:%M:%S")
-        who = _who()
-        act = HistoryEntry(when=now, who=who, what=what, detail=detail)
+        who = _user_name()
+        entry = HistoryEntry(when=now, who=who, what=what, detail=detail)
         last = self.history[-1] if self.history else None
         if last is not None and (last.what, last.who, last.detail) == (what, who, detail):
-            self.history[-1] = act
+            self.history[-1] = entry
         else:
-            self.history.append(act)
+            self.history.append(entry)
         del self.history[:-200]
 
     def content(self) -> dict[str, Any]:
@@ -112,14 +112,14 @@ def load_note(project: Project, key: str) -> Note:
         raise problems.NoteBroken(path=str(path), why=error.strerror or str(error)) from error
     try:
         note = Note.model_validate_json(data)
-        found, broken = note.format, None
+        stored_format, invalid = note.format, None
     except ValueError as error:  # JSON errors, encoding errors and pydantic's ValidationError
-        found, broken = _format_of(data), error
-    if found > NOTE_FORMAT:
-        why = f"it was written by a newer workbench (format {found})"
-        raise problems.NoteTooNew(path=str(path), why=why, found=found, known=NOTE_FORMAT) from broken
-    if broken is not None:
-        raise problems.NoteBroken(path=str(path), why=str(broken).splitlines()[0]) from broken
+        stored_format, invalid = _format_of(data), error
+    if stored_format > NOTE_FORMAT:
+        why = f"it was written by a newer workbench (format {stored_format})"
+        raise problems.NoteTooNew(path=str(path), why=why, found=stored_format, known=NOTE_FORMAT) from invalid
+    if invalid is not None:
+        raise problems.NoteBroken(path=str(path), why=str(invalid).splitlines()[0]) from invalid
     return note
 
 
@@ -129,8 +129,8 @@ def _format_of(data: bytes) -> int:
         content = json.loads(data)
     except (ValueError, RecursionError):
         return 0
-    found = content.get("format") if isinstance(content, dict) else None
-    return found if isinstance(found, int) else 0
+    stored_format = content.get("format") if isinstance(content, dict) else None
+    return stored_format if isinstance(stored_format, int) else 0
 
 
 def save_note(project: Project, key: str, note: Note) -> None:
@@ -150,9 +150,9 @@ def load_mask(project: Project, key: str, size: tuple[int, int] | None = None) -
     except FileNotFoundError:
         return None
     known = {BACKGROUND, DONT_CARE, NOT_LABELED} | {c.id for c in project.classes}
-    strangers = sorted(set(ids_in(mask)) - known)
-    if strangers:
-        raise problems.MaskUnknownClass(path=str(path), ids=", ".join(map(str, strangers)))
+    unknown_ids = sorted(set(ids_in(mask)) - known)
+    if unknown_ids:
+        raise problems.MaskUnknownClass(path=str(path), ids=", ".join(map(str, unknown_ids)))
     return mask
 
 
@@ -219,9 +219,9 @@ def encode_mask(mask: np.ndarray, classes: list[ClassInfo]) -> bytes:
     """Encode class ids, uint8 (H, W), as an 8-bit palette PNG with the colors of the classes as palette."""
     image = Image.fromarray(np.ascontiguousarray(mask))
     image.putpalette(palette_bytes(classes))
-    out = io.BytesIO()
-    image.save(out, "PNG", compress_level=1)
-    return out.getvalue()
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", compress_level=1)
+    return buffer.getvalue()
 
 
 def ids_in(mask: np.ndarray) -> list[int]:
@@ -255,7 +255,7 @@ def trained_ids(mask: np.ndarray) -> np.ndarray:
     return mask <= MAX_CLASS_ID
 
 
-def _who() -> str:
+def _user_name() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):

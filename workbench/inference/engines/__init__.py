@@ -34,8 +34,8 @@ def load_engine(name: str, folder: Path | str, settings: ModelSettings, threads:
     if name not in KINDS:
         raise EngineError(f"There is no engine {name!r}; there are {', '.join(KINDS)}.")
     if name not in settings.files:
-        offered = ", ".join(settings.files) or "none"
-        raise EngineError(f"This model has no network for the engine {name!r} (it has: {offered}).")
+        available_engines = ", ".join(settings.files) or "none"
+        raise EngineError(f"This model has no network for the engine {name!r} (it has: {available_engines}).")
     path = Path(folder) / settings.files[name]
     if not path.is_file():
         raise EngineError(f"The network {path} is missing.")
@@ -46,13 +46,13 @@ def load_engine(name: str, folder: Path | str, settings: ModelSettings, threads:
     if threads is not None:
         tuning = replace(tuning, threads=threads)
     try:
-        return _make(name, path, settings, tuning)
+        return _create(name, path, settings, tuning)
     except Exception as error:  # the libraries raise various exceptions for a damaged file
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise EngineError(f"The network {path} cannot be loaded by {KINDS[name].module}: {lines[0]}") from error
 
 
-def _make(name: str, path: Path, settings: ModelSettings, tuning: EngineOptions) -> Engine:
+def _create(name: str, path: Path, settings: ModelSettings, tuning: EngineOptions) -> Engine:
     if name in ("onnx", "int8"):
         from .onnx_engine import OnnxEngine
 

@@ -54,8 +54,8 @@ def unavailable_reason(name: str) -> str:
     kind = KINDS[name]
     if find_spec(kind.module) is None:
         return f"The engine {name!r} needs {kind.module}, which is not installed: {pip(name)}"
-    special = _OBSTACLES.get(name)
-    return special() if special else ""
+    check = _CHECKS.get(name)
+    return check() if check else ""
 
 
 def cannot_make(name: str) -> str:
@@ -80,4 +80,4 @@ def _bf16() -> str:
     return "This CPU has no native bf16 support, so bf16 would not be faster."
 
 
-_OBSTACLES: dict[str, Callable[[], str]] = {"tensorrt": _tensorrt, "bf16": _bf16}
+_CHECKS: dict[str, Callable[[], str]] = {"tensorrt": _tensorrt, "bf16": _bf16}

@@ -17,7 +17,7 @@ _PNG_END = b"IEND\xaeB`\x82"
 _BLOCK = 1 << 16  # size of a block in bytes
 
 _PHOTOMETRIC, _ORIENTATION, _PLANAR, _EXTRA_SAMPLES = 262, 274, 284, 338
-_WANTED = (_PHOTOMETRIC, _ORIENTATION, _PLANAR, _EXTRA_SAMPLES)
+_TAGS = (_PHOTOMETRIC, _ORIENTATION, _PLANAR, _EXTRA_SAMPLES)
 _SHORT = 3
 
 
@@ -57,14 +57,14 @@ def describe(view: Any) -> HeaderFacts:
     """Return the properties of an image file. view: memoryview, or an `opening.FileView` of a file not read whole."""
     kind = kind_of(view)
     try:
-        found = _READERS[kind](view) if kind in _READERS else HeaderFacts(kind)
+        properties = _READERS[kind](view) if kind in _READERS else HeaderFacts(kind)
     except (struct.error, OverflowError):
-        found = HeaderFacts(kind)
-    claim = declared_size(view)
-    if claim is None:
-        return found
-    size = {"width": claim.width, "height": claim.height, "channels": claim.channels}
-    return replace(found, **size, depth=claim.depth, values=claim.values)
+        properties = HeaderFacts(kind)
+    declared = declared_size(view)
+    if declared is None:
+        return properties
+    size = {"width": declared.width, "height": declared.height, "channels": declared.channels}
+    return replace(properties, **size, depth=declared.depth, values=declared.values)
 
 
 def inspect(data: np.ndarray) -> tuple[HeaderFacts, np.ndarray]:
@@ -74,8 +74,8 @@ def inspect(data: np.ndarray) -> tuple[HeaderFacts, np.ndarray]:
     alpha), because OpenCV applies them only for some depths and layouts; the caller applies them instead.
     """
     view = memoryview(data)
-    found = describe(view)
-    return found, _neutral(data) if found.kind == "tiff" else data
+    properties = describe(view)
+    return properties, _neutralize(data) if properties.kind == "tiff" else data
 
 
 def _bmp(view: Any) -> HeaderFacts:
@@ -84,14 +84,14 @@ def _bmp(view: Any) -> HeaderFacts:
 
 
 def _jpeg(view: Any) -> HeaderFacts:
-    orientation, ends = 1, bytes(view[len(view) - 2 :]) == b"\xff\xd9"
+    orientation, complete = 1, bytes(view[len(view) - 2 :]) == b"\xff\xd9"
     position = 2
     while True:
         marker, position = jpeg_marker(view, position)
         if marker == 0:
             break
         if marker == 0xD9:
-            ends = True
+            complete = True
             break
         if marker == 0x01 or 0xD0 <= marker <= 0xD8:
             continue
@@ -102,10 +102,10 @@ def _jpeg(view: Any) -> HeaderFacts:
             orientation = _exif_orientation(bytes(view[position + 8 : position + length]))
         position += length
         if marker == 0xDA:  # start of scan: entropy-coded data up to the next marker
-            if ends:
+            if complete:
                 break
-            position = _behind_scan(view, position)
-    return HeaderFacts("jpeg", orientation, "" if ends else "the end of the JPEG data is missing")
+            position = _scan_end(view, position)
+    return HeaderFacts("jpeg", orientation, "" if complete else "the end of the JPEG data is missing")
 
 
 def lengthen_scans(data: np.ndarray, extra: np.ndarray) -> np.ndarray:
@@ -119,22 +119,22 @@ def lengthen_scans(data: np.ndarray, extra: np.ndarray) -> np.ndarray:
             continue
         position += unpack(">H", view, position)[0]
         if marker == 0xDA:
-            position = _behind_scan(view, position)
+            position = _scan_end(view, position)
             parts += [data[done:position], extra]
             done = position
 
 
-def _behind_scan(view: Any, position: int) -> int:
+def _scan_end(view: Any, position: int) -> int:
     while position < len(view):
-        found = _JPEG_MARKER.search(bytes(view[position : position + _BLOCK]))
-        if found is not None:
-            return position + found.start()
+        match = _JPEG_MARKER.search(bytes(view[position : position + _BLOCK]))
+        if match is not None:
+            return position + match.start()
         position += _BLOCK - 1  # a marker may span two blocks
     return len(view)
 
 
 def _png(view: Any) -> HeaderFacts:
-    orientation, ends = 1, False
+    orientation, complete = 1, False
     position = len(PNG_SIGNATURE)
     while position + 12 <= len(view):
         length = unpack(">I", view, position)[0]
@@ -144,14 +144,14 @@ def _png(view: Any) -> HeaderFacts:
         if kind == b"IDAT":
             tail = bytes(view[max(position, len(view) - _BLOCK) :])
             if tail.endswith(_PNG_END) and b"eXIf" not in tail:  # most files: the remaining chunks need not be parsed
-                ends = True
+                complete = True
                 break
         if kind == b"IEND":
-            ends = True
+            complete = True
             break
         position += 12 + length
     gray_alpha = len(view) > 25 and view[25] == 4  # color type in IHDR
-    return HeaderFacts("png", orientation, "" if ends else "the end of the PNG data is missing", gray_alpha)
+    return HeaderFacts("png", orientation, "" if complete else "the end of the PNG data is missing", gray_alpha)
 
 
 def _webp(view: Any) -> HeaderFacts:
@@ -172,11 +172,11 @@ def _tiff(view: Any) -> HeaderFacts:
         (tags.get(tag, ((), 0))[0] or (0,))[0] for tag in (_ORIENTATION, _PHOTOMETRIC, _PLANAR)
     )
     inverted = photometric == 0 and bool(tags.get(_PHOTOMETRIC, ((), 0))[0])
-    kept = orientation if 2 <= orientation <= 8 else 1
-    return HeaderFacts("tiff", kept, inverted=inverted, planes_apart=planar == 2)
+    valid_orientation = orientation if 2 <= orientation <= 8 else 1
+    return HeaderFacts("tiff", valid_orientation, inverted=inverted, planes_apart=planar == 2)
 
 
-def _neutral(data: np.ndarray) -> np.ndarray:
+def _neutralize(data: np.ndarray) -> np.ndarray:
     """Return the bytes of a TIFF without the tags that the caller applies itself."""
     copy: np.ndarray | None = None
     order, tags = _first_directory(memoryview(data))
@@ -204,16 +204,16 @@ def _exif_orientation(exif: bytes) -> int:
 
 
 def _first_directory(view: Any) -> tuple[str, dict[int, tuple[tuple[int, ...], int]]]:
-    """Return byte order ("<" or ">") and, for each tag of `_WANTED`, its 16-bit values and their position."""
-    found: dict[int, tuple[tuple[int, ...], int]] = {}
+    """Return byte order ("<" or ">") and, for each tag of `_TAGS`, its 16-bit values and their position."""
+    tags: dict[int, tuple[tuple[int, ...], int]] = {}
     order = "<"
     try:
-        for order, tag, kind, count, at, room in tiff_directory(view):
-            if tag in _WANTED and kind == _SHORT and count * 2 <= room:
-                found[tag] = unpack(f"{order}{count}H", view, at), at
+        for order, tag, kind, count, position, value_size in tiff_directory(view):
+            if tag in _TAGS and kind == _SHORT and count * 2 <= value_size:
+                tags[tag] = unpack(f"{order}{count}H", view, position), position
     except (struct.error, OverflowError):
         pass  # the decoder reports the fault of such a file
-    return order, found
+    return order, tags
 
 
 _READERS = {"bmp": _bmp, "jpeg": _jpeg, "png": _png, "tiff": _tiff, "webp": _webp}

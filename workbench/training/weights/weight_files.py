@@ -47,8 +47,8 @@ def parse_weights(data: bytes, path: str) -> Arrays:
             why = "it is a file of PyTorch's own kind; save the weights as .safetensors and take that"
             raise WeightsUnusable(path=path, why=why)
         arrays = _parse_pickle(data) if data[:1] in (b"\x80", b"(", b"}") else decode_safetensors(data)
-    except _UnsafeWeights as refused:
-        raise WeightsUnusable(path=path, why=str(refused)) from refused
+    except _UnsafeWeights as unsafe:
+        raise WeightsUnusable(path=path, why=str(unsafe)) from unsafe
     except SafetensorError as error:
         raise WeightsUnusable(path=path, why=f"it is neither a safetensors nor a pdparams file ({error})") from error
     except MemoryError as error:
@@ -110,12 +110,12 @@ class _Array:
 
     def numbers(self) -> np.ndarray:
         """Return a copy in native byte order."""
-        _, shape, kind, by_columns, raw = self.state
+        _, shape, kind, fortran_order, raw = self.state
         if isinstance(raw, str):
             raw = raw.encode("latin1")  # written by Python 2
         if not isinstance(kind, _Type) or not isinstance(raw, (bytes, bytearray)):
             raise _UnsafeWeights(_NOT_NUMBERS)
-        array = np.frombuffer(raw, kind.type).reshape(tuple(shape), order="F" if by_columns else "C")
+        array = np.frombuffer(raw, kind.type).reshape(tuple(shape), order="F" if fortran_order else "C")
         return np.ascontiguousarray(array, kind.type.newbyteorder("=")).reshape(tuple(shape))
 
 
@@ -136,13 +136,13 @@ def _bytes(raw: Any = b"") -> bytes:
 
 
 @dataclass(frozen=True)
-class _Known:
+class _AllowedCall:
     """Function that a file may name and call."""
 
     call: Callable[..., Any]
 
 
-_KNOWN: dict[tuple[str, str], Callable[..., Any]] = {
+_ALLOWED: dict[tuple[str, str], Callable[..., Any]] = {
     ("numpy", "ndarray"): _Array,
     ("numpy", "dtype"): _Type,
     ("_codecs", "encode"): _encode,
@@ -153,10 +153,10 @@ _KNOWN: dict[tuple[str, str], Callable[..., Any]] = {
 }
 
 
-def _find(module: Any, name: Any) -> _Known:
-    if (module, name) not in _KNOWN:
+def _find(module: Any, name: Any) -> _AllowedCall:
+    if (module, name) not in _ALLOWED:
         raise _UnsafeWeights(f"it wants to run {module}.{name}, which weights never need; nothing was run")
-    return _Known(_KNOWN[module, name])
+    return _AllowedCall(_ALLOWED[module, name])
 
 
 _VALUES = frozenset(
@@ -174,10 +174,10 @@ def _run(data: bytes) -> Any:
     memory: dict[int, Any] = {}
 
     def since_mark() -> list[Any]:
-        place = len(stack) - 1 - stack[::-1].index(_MARK)
-        taken = stack[place + 1 :]
-        del stack[place:]
-        return taken
+        mark = len(stack) - 1 - stack[::-1].index(_MARK)
+        items = stack[mark + 1 :]
+        del stack[mark:]
+        return items
 
     for code, value, _ in pickletools.genops(data):
         order = code.name
@@ -202,18 +202,18 @@ def _run(data: bytes) -> Any:
         elif order in ("BINGET", "LONG_BINGET"):
             stack.append(memory[value])
         else:
-            _act(order, value, stack, since_mark)
+            _execute(order, value, stack, since_mark)
     return stack.pop()
 
 
-def _act(order: str, value: Any, stack: list[Any], since_mark: Callable[[], list[Any]]) -> None:
+def _execute(order: str, value: Any, stack: list[Any], since_mark: Callable[[], list[Any]]) -> None:
     """Execute an opcode that looks up a name, calls it, or modifies an object."""
     if order == "GLOBAL":
         stack.append(_find(*value.split(" ", 1)))
     elif order == "STACK_GLOBAL":
         name, module = stack.pop(), stack.pop()
         stack.append(_find(module, name))
-    elif order == "REDUCE" and isinstance(stack[-2], _Known) and isinstance(stack[-1], tuple):
+    elif order == "REDUCE" and isinstance(stack[-2], _AllowedCall) and isinstance(stack[-1], tuple):
         arguments = stack.pop()
         stack.append(stack.pop().call(*arguments))
     elif order == "BUILD" and isinstance(stack[-2], (_Type, _Array)):

@@ -40,10 +40,10 @@ FORMATS: dict[str, Format] = {
 def recognise(tree: FileTree) -> Format | None:
     """Return the format that fits most of a tree; label files take precedence over folder names. None if none fits."""
     weights = {format.name: format.weigh(tree) for format in FORMATS.values()}
-    for own in (True, False):
-        found = [f for f in FORMATS.values() if f.own_files is own and weights[f.name]]
-        if found:
-            return max(found, key=lambda format: weights[format.name])
-        if own and png_masks.holds_masks(tree):
+    for own_files in (True, False):
+        candidates = [f for f in FORMATS.values() if f.own_files is own_files and weights[f.name]]
+        if candidates:
+            return max(candidates, key=lambda format: weights[format.name])
+        if own_files and png_masks.holds_masks(tree):
             return FORMATS["png"]
     return None

@@ -106,8 +106,8 @@ def _from_color(values: np.ndarray) -> RawMask:
 
 def codes_of(values: np.ndarray) -> np.ndarray:
     """Return colors (H, W, 3) as numbers 0xRRGGBB, int32 (H, W)."""
-    wide = values.astype(np.int32)
-    return (wide[:, :, 0] << 16) | (wide[:, :, 1] << 8) | wide[:, :, 2]
+    channels = values.astype(np.int32)
+    return (channels[:, :, 0] << 16) | (channels[:, :, 1] << 8) | channels[:, :, 2]
 
 
 @dataclass
@@ -123,8 +123,8 @@ class ValueStatistics:
         if raw.kind == "grey":
             values = raw.values
             if values.size and values.dtype.itemsize > 2:
-                top = int(values.max())
-                self.too_large = max(self.too_large, top if top > 65535 else 0)
+                largest = int(values.max())
+                self.too_large = max(self.too_large, largest if largest > 65535 else 0)
                 values = np.minimum(values, 65535)
             self.gray += _counts(values, 65536)
         elif raw.kind == "palette":
@@ -138,11 +138,11 @@ def _counts(values: np.ndarray, bins: int) -> np.ndarray:
 
     Counts groups of rows, because NumPy converts the values to eight bytes each.
     """
-    found = np.zeros(bins, np.int64)
+    counts = np.zeros(bins, np.int64)
     rows = max(1, (1 << 20) // max(1, values.shape[1]))
     for top in range(0, values.shape[0], rows):
-        found += np.bincount(values[top : top + rows].ravel(), minlength=bins)
-    return found
+        counts += np.bincount(values[top : top + rows].ravel(), minlength=bins)
+    return counts
 
 
 def collect_values(masks: Iterable[tuple[Path, tuple[int, int] | None]]) -> ValueStatistics:
@@ -150,13 +150,13 @@ def collect_values(masks: Iterable[tuple[Path, tuple[int, int] | None]]) -> Valu
 
     Unreadable files are skipped here and reported when they are imported.
     """
-    found = ValueStatistics()
+    statistics = ValueStatistics()
     for path, size in masks:
         try:
-            found.add(read_raw(path, size))
+            statistics.add(read_raw(path, size))
         except UnreadableLabel:
             continue
-    return found
+    return statistics
 
 
 @dataclass(frozen=True)
@@ -195,24 +195,24 @@ class ValueMeaning:
             return _one_class(raw.values > 0, name)
         if self.asked and self.top < self.threshold and raw.values.any():
             raise UnreadableLabel(f"no mask reaches the threshold {self.threshold}, the largest value is {self.top}")
-        if not self.asked and _looks_like_a_image(raw.values):
+        if not self.asked and _looks_like_an_image(raw.values):
             raise UnreadableLabel("it holds many grey values, like a picture; if it is a mask, give a threshold")
         return _one_class(raw.values >= self.threshold, name)
 
     def _ids(self, raw: RawMask) -> tuple[np.ndarray, dict[int, str]]:
         used = np.unique(raw.values).tolist()
         ids = [id for id in used if 0 < id <= MAX_CLASS_ID]
-        wild = [id for id in used if id > NOT_LABELED]
+        out_of_range = [id for id in used if id > NOT_LABELED]
         if raw.kind == "grey" and len(ids) > MANY_COLORS and _is_grainy(raw.values):
             raise UnreadableLabel("it holds many grey values, like a picture")
-        if wild:
+        if out_of_range:
             raise UnreadableLabel(
-                f"it holds values up to {wild[-1]}, but ids end at {MAX_CLASS_ID}; if every value is one defect, "
+                f"it holds values up to {out_of_range[-1]}, but ids end at {MAX_CLASS_ID}; if every value is one defect, "
                 "import with a class name"
             )
         names = self._names(ids)
         mask = raw.values.astype(np.uint8)
-        if not self._own(raw):
+        if not self._is_own_palette(raw):
             mask[mask == NOT_LABELED] = DONT_CARE  # 255 means "void" in masks of other tools
         if self.listed is not None:
             for value in self.listed.ignored:
@@ -222,18 +222,18 @@ class ValueMeaning:
     def _names(self, ids: list[int]) -> dict[int, str]:
         if self.listed is not None:
             source = self.listed.names
-            whose = self.listed.file + " does not name"
+            problem = self.listed.file + " does not name"
         elif self.known:
-            source, whose = self.known, "this project does not know"
+            source, problem = self.known, "this project does not know"
         else:
             return {id: f"class_{id}" for id in ids}
-        strangers = [id for id in ids if id not in source]
-        if strangers:
-            raise UnreadableLabel(f"it uses the class ids {', '.join(map(str, strangers))}, which {whose}")
+        unknown_ids = [id for id in ids if id not in source]
+        if unknown_ids:
+            raise UnreadableLabel(f"it uses the class ids {', '.join(map(str, unknown_ids))}, which {problem}")
         return {id: source[id] for id in ids}
 
     @staticmethod
-    def _own(raw: RawMask) -> bool:
+    def _is_own_palette(raw: RawMask) -> bool:
         return raw.palette is not None and len(raw.palette) == 256 and tuple(raw.palette[255]) == OWN_NOT_LABELED
 
     def _color(self, raw: RawMask, single_name: str) -> tuple[np.ndarray, dict[int, str]]:
@@ -253,7 +253,7 @@ class ValueMeaning:
                 table[_split(code)] = position
                 names[position] = f"#{code:06x}"
         mask = np.zeros(codes.shape, np.uint8)
-        taken: dict[int, str] = {}
+        used_names: dict[int, str] = {}
         for code in used:
             id = table.get(_split(code))
             if id is None:
@@ -262,27 +262,34 @@ class ValueMeaning:
                 )
             mask[codes == code] = DONT_CARE if id == NOT_LABELED else id
             if 0 < id <= MAX_CLASS_ID:
-                taken[id] = names.get(id, f"class_{id}")
-        return mask, taken
+                used_names[id] = names.get(id, f"class_{id}")
+        return mask, used_names
 
 
 def decide(
-    found: ValueStatistics, listed: LabelList | None, known: dict[int, str], threshold: int | None, single: bool
+    statistics: ValueStatistics, listed: LabelList | None, known: dict[int, str], threshold: int | None, single: bool
 ) -> ValueMeaning:
     """Return the meaning of a set.
 
     single: the user named one class for all. known: id -> name of the project's classes.
     """
-    values = np.flatnonzero(found.gray)
-    top = max(int(values[-1]) if values.size else 0, found.too_large)
-    high = 32768 if top > 255 else 128
-    kind: Literal["one class", "ids"] = "one class"
-    if threshold is None and not _one_class_values(found.gray, listed, known):
-        kind = "ids"
-    shades = sorted(code for code in found.colors if code)
-    colors = tuple(shades) if len(found.colors) <= MANY_COLORS else ()
+    values = np.flatnonzero(statistics.gray)
+    largest = max(int(values[-1]) if values.size else 0, statistics.too_large)
+    default_threshold = 32768 if largest > 255 else 128
+    gray: Literal["one class", "ids"] = "one class"
+    if threshold is None and not _one_class_values(statistics.gray, listed, known):
+        gray = "ids"
+    shades = sorted(code for code in statistics.colors if code)
+    colors = tuple(shades) if len(statistics.colors) <= MANY_COLORS else ()
     return ValueMeaning(
-        kind, high if threshold is None else threshold, listed, known, colors, single, threshold is not None, top
+        gray,
+        default_threshold if threshold is None else threshold,
+        listed,
+        known,
+        colors,
+        single,
+        threshold is not None,
+        largest,
     )
 
 
@@ -294,31 +301,31 @@ def _one_class_values(counts: np.ndarray, listed: LabelList | None, known: dict[
         return True
     named = set(listed.names) if listed is not None and listed.names else set()
     if values.size == 1:
-        only = int(values[0])
-        if only in named:
+        value = int(values[0])
+        if value in named:
             return False
-        return only == 1 or only >= 128
+        return value == 1 or value >= 128
     ids = values[values < DONT_CARE]
     if named and set(ids.tolist()) <= named:
         return False
     if known and ids.size and set(ids.tolist()) <= known.keys():
         return False
-    full = 65535 if values[-1] > 255 else 255
-    bright = counts[full // 2 :].sum()
-    between = counts[1 : full // 2].sum()
-    if values[-1] < full * 0.9:
+    white = 65535 if values[-1] > 255 else 255
+    bright = counts[white // 2 :].sum()
+    dark = counts[1 : white // 2].sum()
+    if values[-1] < white * 0.9:
         # without white, few low numbers are ids, regardless of their counts
         return False
     if values.size <= 8 and ids.size and values[-1] in (254, 255) and ids[-1] <= 63:
-        return bool(bright > between)  # 255 is the void border of ids, or the defect with a few gray edges
-    return bool(bright > between)
+        return bool(bright > dark)  # 255 is the void border of ids, or the defect with a few gray edges
+    return bool(bright > dark)
 
 
-def _looks_like_a_image(values: np.ndarray) -> bool:
+def _looks_like_an_image(values: np.ndarray) -> bool:
     """Return True for a photograph: many pixels between black and white, which a black and white mask has few of."""
-    full = 65535 if values.dtype.itemsize > 1 and values.size and values.max() > 255 else 255
-    between = np.count_nonzero((values > full * 0.1) & (values < full * 0.9))
-    return between > 0.25 * values.size or _is_grainy(values)
+    white = 65535 if values.dtype.itemsize > 1 and values.size and values.max() > 255 else 255
+    gray_pixels = np.count_nonzero((values > white * 0.1) & (values < white * 0.9))
+    return gray_pixels > 0.25 * values.size or _is_grainy(values)
 
 
 def _is_grainy(values: np.ndarray) -> bool:
@@ -326,9 +333,9 @@ def _is_grainy(values: np.ndarray) -> bool:
     return values.shape[1] > 1 and float((values[:, 1:] == values[:, :-1]).mean()) < 0.6
 
 
-def _one_class(where: np.ndarray, name: str) -> tuple[np.ndarray, dict[int, str]]:
-    mask = where.astype(np.uint8)
-    return mask, {1: name} if where.any() else {}
+def _one_class(region: np.ndarray, name: str) -> tuple[np.ndarray, dict[int, str]]:
+    mask = region.astype(np.uint8)
+    return mask, {1: name} if region.any() else {}
 
 
 def _split(code: int) -> Color:
