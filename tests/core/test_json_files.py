@@ -91,7 +91,7 @@ def test_a_format_that_is_no_number_is_refused(tmp_path, found):
 @pytest.mark.parametrize("content", [b"[" * 100_000, b"[]", b'{"format": 2}', b'{"format": "9"}', b"\xff", b"1" * 500])
 def test_every_reader_of_a_project_names_the_file_that_is_broken(labelled, content):
     run = create_run(labelled, request("unet", epochs=1))
-    key = labelled.pictures()[0]
+    key = labelled.images()[0]
     readers = {
         labelled.root / "display.json": lambda: display_file.load_displays(labelled),
         labelled.root / "training.json": lambda: settings_overrides.load_overrides(labelled),

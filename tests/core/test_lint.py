@@ -32,9 +32,9 @@ def test_the_sample_is_sound(tmp_path):
 
 
 def test_broken_files_are_named_and_left_alone(labelled):
-    keys = labelled.pictures()
-    data = labelled.picture_path(keys[0]).read_bytes()
-    labelled.picture_path(keys[0]).write_bytes(data[: len(data) // 2])
+    keys = labelled.images()
+    data = labelled.image_path(keys[0]).read_bytes()
+    labelled.image_path(keys[0]).write_bytes(data[: len(data) // 2])
     labelled.mask_path(keys[1]).write_bytes(b"\x89PNG\r\n\x1a\nno")
     labelled.note_path(keys[2]).write_text("{", "utf-8")
     annotation.save_mask(labelled, keys[3], np.ones((7, 9), np.uint8))
@@ -52,7 +52,7 @@ def test_broken_files_are_named_and_left_alone(labelled):
 
 
 def test_slips_of_the_hand(labelled):
-    keys = labelled.pictures()
+    keys = labelled.images()
     mask = annotation.load_mask(labelled, keys[0])
     mask[0, 0] = 1
     annotation.save_mask(labelled, keys[0], mask)
@@ -69,23 +69,23 @@ def test_slips_of_the_hand(labelled):
 
 
 def test_labels_without_pictures(labelled):
-    key = labelled.pictures()[0]
-    labelled.picture_path(key).rename(labelled.picture_path(key).with_name("renamed.png"))
+    key = labelled.images()[0]
+    labelled.image_path(key).rename(labelled.image_path(key).with_name("renamed.png"))
     assert {("stray_mask", f"masks/{key}.png"), ("stray_note", f"notes/{key}.json")} <= kinds(labelled)
 
 
 def test_copies_and_lookalikes_across_the_split(labelled):
     project = labelled
     project.file.grouping = Grouping(rule="each")
-    keys = project.pictures()
+    keys = project.images()
     for key, pin in zip(keys, ("train", "val")):
         note = annotation.load_note(project, key)
         note.pin = pin
         annotation.save_note(project, key, note)
-    write_png(project.picture_path(keys[0]), grey(1))
-    write_png(project.picture_path(keys[1]), np.clip(grey(1).astype(int) + 9, 0, 255).astype(np.uint8))
+    write_png(project.image_path(keys[0]), grey(1))
+    write_png(project.image_path(keys[1]), np.clip(grey(1).astype(int) + 9, 0, 255).astype(np.uint8))
     assert ("leak", keys[1]) in kinds(project)
-    project.picture_path(keys[1]).write_bytes(project.picture_path(keys[0]).read_bytes())
+    project.image_path(keys[1]).write_bytes(project.image_path(keys[0]).read_bytes())
     finding = next(f for f in check(project) if f.kind == "duplicate")
     assert finding.key == keys[1] and keys[0] in finding.detail
     assert "other side" in finding.detail and "differently" in finding.detail
@@ -93,9 +93,9 @@ def test_copies_and_lookalikes_across_the_split(labelled):
 
 def test_pictures_alike_on_one_side_are_no_leak(labelled):
     project = labelled
-    keys = project.pictures()
-    write_png(project.picture_path(keys[1]), np.clip(grey(1).astype(int) + 9, 0, 255).astype(np.uint8))
-    write_png(project.picture_path(keys[0]), grey(1))  # the automatic grouping puts both on one side
+    keys = project.images()
+    write_png(project.image_path(keys[1]), np.clip(grey(1).astype(int) + 9, 0, 255).astype(np.uint8))
+    write_png(project.image_path(keys[0]), grey(1))  # the automatic grouping puts both on one side
     assert not [f for f in check(project) if f.kind == "leak"]
 
 
@@ -113,7 +113,7 @@ def test_real_tiles_that_claim_a_defect_but_show_none(project, shared_data, tmp_
             (tmp_path / "in").mkdir(exist_ok=True)
             (tmp_path / "in" / (stem + suffix)).write_bytes((uneven / (stem + suffix)).read_bytes())
     import_labels(project, tmp_path / "in")
-    for key in project.pictures():
+    for key in project.images():
         note = annotation.load_note(project, key)
         note.verdict = "uneven"
         annotation.save_note(project, key, note)

@@ -289,9 +289,9 @@ def test_a_real_picture_of_many_megapixels_stays_within_bounds(tmp_path):
     code = """
 import resource, sys
 from workbench.inference.predictor import Predictor
-from workbench.inference.io.image_io import read_picture
+from workbench.inference.io.image_io import read_image
 predictor = Predictor.open(sys.argv[1], threads=1)
-picture = read_picture(sys.argv[1] + "/strip.png")
+picture = read_image(sys.argv[1] + "/strip.png")
 predictor.predict(picture[:300])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 result = predictor.predict(picture)

@@ -102,7 +102,7 @@ def test_what_may_not_be_learned_is_left_out_and_said(labelled, child):
     twin = held_out.replace(".png", "b.png")  # the same number, and it looks the same
     one = child("train", run.root)
     one.next(Step)
-    write_png(labelled.picture_path(twin), read_image(labelled.picture_path(held_out)))
+    write_png(labelled.image_path(twin), read_image(labelled.image_path(held_out)))
     annotation.save_mask(labelled, twin, annotation.load_mask(labelled, held_out))
     annotation.save_note(labelled, twin, Note(status="done"))
     label(labelled, "pinned.png", pin="val")

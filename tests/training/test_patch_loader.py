@@ -56,7 +56,7 @@ def test_what_is_not_labelled_and_what_lies_outside_is_ignored(project):
         picture = np.full((40, 50), 100 + number, np.uint8)
         mask = np.zeros((40, 50), np.uint8)
         mask[10:20, 10:20], mask[:, 30:40], mask[:, 40:] = 1, 254, 255
-        write_png(project.picture_path(f"{number}.png"), picture)
+        write_png(project.image_path(f"{number}.png"), picture)
         annotation.save_mask(project, f"{number}.png", mask)
     sampler = sampler_of(project, augment=[], batch=2)
     for place in range(2):
@@ -101,7 +101,7 @@ def test_hairlines_survive_shrinking_and_specks_are_drawn_like_stains():
 def test_a_broken_picture_is_passed_over_the_same_way_every_time(labelled):
     sampler = sampler_of(labelled)
     victim = sampler.items[0].key
-    labelled.picture_path(victim).write_bytes(b"no picture")
+    labelled.image_path(victim).write_bytes(b"no picture")
     samples = [sampler.sample(step, place) for step in range(6) for place in range(4)]
     assert list(sampler.cache.broken) == [victim]
     again = [sampler.sample(step, place) for step in range(6) for place in range(4)]  # now known to be broken
@@ -111,7 +111,7 @@ def test_a_broken_picture_is_passed_over_the_same_way_every_time(labelled):
 def test_all_pictures_broken_is_a_sentence(labelled):
     sampler = sampler_of(labelled)
     for item in sampler.items:
-        labelled.picture_path(item.key).unlink()
+        labelled.image_path(item.key).unlink()
     with pytest.raises(problems.NoLabels):
         sampler.sample(0, 0)
 

@@ -220,7 +220,7 @@ def test_a_training_on_a_card_overflows_runs_out_of_memory_and_comes_to_its_end(
     kept = state_of(on_card.run)
     assert kept["scaler"]["scale"] == [scales[-1]] and kept["parts"] == 2
     recipe = on_card.run.recipe().model_copy(update={"epochs": 2})
-    on_card.run.recipe_path.write_text(recipe.model_dump_json())
+    on_card.run.settings_path.write_text(recipe.model_dump_json())
     events = on_card.train(resume=True)
     steps = [event for event in events if isinstance(event, Step)]
     assert steps[0].step - begun.steps_planned in (0, 1) and steps[0].loss_scale in (scales[-1], scales[-1] / 2)
@@ -231,7 +231,7 @@ def test_a_training_on_a_card_overflows_runs_out_of_memory_and_comes_to_its_end(
 def test_where_not_one_patch_fits_it_learns_from_smaller_ones_and_so_does_who_resumes_it(on_card):
     on_card.scale, on_card.side = 1.0, 64
     recipe = on_card.run.recipe().model_copy(update={"patch": 128})
-    on_card.run.recipe_path.write_text(recipe.model_dump_json())
+    on_card.run.settings_path.write_text(recipe.model_dump_json())
     events = on_card.train()
     troubles = [event for event in events if isinstance(event, Trouble) and "memory" in event.what]
     done = [re.search(r"\d+ (parts|pixels)", event.done)[0] for event in troubles]
@@ -240,7 +240,7 @@ def test_where_not_one_patch_fits_it_learns_from_smaller_ones_and_so_does_who_re
     assert isinstance(ended, Finished) and ended.result["steps"] == begun.steps_planned and ended.result["usable"]
     assert state_of(on_card.run)["course"]["halvings"] == 1 and state_of(on_card.run)["parts"] == 2
     longer = recipe.model_copy(update={"epochs": 2})
-    on_card.run.recipe_path.write_text(longer.model_dump_json())
+    on_card.run.settings_path.write_text(longer.model_dump_json())
     events = on_card.train(resume=True)
     assert not [event for event in events if isinstance(event, Trouble) and "memory" in event.what]
     assert events[-1].result["steps"] == 2 * begun.steps_planned
@@ -249,7 +249,7 @@ def test_where_not_one_patch_fits_it_learns_from_smaller_ones_and_so_does_who_re
 def test_where_the_network_takes_no_smaller_patch_it_ends_in_a_sentence(on_card):
     on_card.fits = 0
     recipe = on_card.run.recipe().model_copy(update={"patch": 64, "stem": 4, "widths": [4] * 5})
-    on_card.run.recipe_path.write_text(recipe.model_dump_json())
+    on_card.run.settings_path.write_text(recipe.model_dump_json())
     with pytest.raises(WorkerFailed, match="smaller network"):
         on_card.train()
 

@@ -27,7 +27,7 @@ def test_what_was_written_is_what_is_seen(labelled, side, count):
         labelled.add_class("dent")
     picture, mask = scratched(np.random.default_rng(4), side, side - 20, defects=5)
     mask[: side // 2] = 0  # its labels are in the lower half: that is where it looks
-    write_png(labelled.picture_path("大.png"), picture)
+    write_png(labelled.image_path("大.png"), picture)
     annotation.save_mask(labelled, "大.png", mask)
     run = make_run(labelled)
     settings = grey_settings(classes=CLASSES[:count], thresholds=(0.6, 0.4)[:count], min_area=(3, 0)[:count], scale=1.0)

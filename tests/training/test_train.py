@@ -226,11 +226,11 @@ def test_a_profile_tells_where_the_time_of_a_step_goes(labelled, child):
 
 
 def test_a_picture_that_breaks_is_named_and_left_out(labelled, child):
-    early = labelled.pictures()[-1]
+    early = labelled.images()[-1]
     labelled.note_path(early).write_text("{")
     run = make_run(labelled)
     train, val = (run.dataset().of(split)[0].key for split in ("train", "val"))
-    labelled.picture_path(train).write_bytes(b"\x89PNG\r\n\x1a\nbroken")
+    labelled.image_path(train).write_bytes(b"\x89PNG\r\n\x1a\nbroken")
     labelled.mask_path(val).unlink()
     one = child("train", run.root)
     assert one.end() == 0, one.stderr[-2000:]

@@ -163,7 +163,7 @@ def test_the_smallest_defect_is_seen_in_a_small_mask():
 
 
 def test_the_index_keeps_scores_order_and_regions(labelled):
-    keys = labelled.pictures()
+    keys = labelled.images()
     index = ImageIndex(labelled)
     rows = {row.key: row for row in index.refresh(keys)}
     index.set_scores({keys[0]: 0.75})

@@ -248,7 +248,7 @@ def test_without_a_model_the_queue_covers_the_kinds():
             candidates.append(Candidate(f"{kind} {n}", feature / np.linalg.norm(feature)))
     entries = rank(candidates, NOTHING, 3)
     assert [entry.key[0] for entry in entries] == ["0", "1", "2"]
-    assert str(entries[0].whys[0]) == "Stands for about 60 pictures like it"
+    assert str(entries[0].whys[0]) == "Representative of about 60 similar images"
     known = LabeledImage(kinds[:1])
     entries = rank(candidates, known, 2)
     assert [entry.key[0] for entry in entries] == ["1", "2"]
@@ -332,7 +332,7 @@ def model(tmp_path):
 def survey(project, model, **options):
     surveyor = ImageScanner(project, model)
     try:
-        return surveyor.scan(project.pictures(), **options)
+        return surveyor.scan(project.images(), **options)
     finally:
         surveyor.close()
 
@@ -349,7 +349,7 @@ def test_a_survey_is_bounded_goes_on_and_remembers(project, model):
     for key in keys:
         assert again.looks[key].sight == second.looks[key].sight
         assert np.allclose(again.looks[key].feature, second.looks[key].feature, atol=1e-3)
-    write_png(project.picture_path(keys[2]), scratched(np.random.default_rng(9))[0])
+    write_png(project.image_path(keys[2]), scratched(np.random.default_rng(9))[0])
     assert set(keys) - set(survey(project, model, most=0).looks) == {keys[2]}  # it was exchanged
     write_onnx(model / "network.onnx", GREY_WEIGHTS * 2, GREY_BIAS)
     assert not survey(project, model, most=0).looks  # another model
@@ -358,7 +358,7 @@ def test_a_survey_is_bounded_goes_on_and_remembers(project, model):
 
 def test_a_survey_can_be_cancelled_and_passes_over_what_is_broken(project, model):
     keys = fill_project(project, 6)
-    project.picture_path(keys[1]).write_bytes(b"?")
+    project.image_path(keys[1]).write_bytes(b"?")
     found = survey(project, model)
     assert found.whole and found.skipped == 1 and keys[1] not in found.looks
     (project.root / ".cache" / "looks.sqlite").write_bytes(b"no database")
@@ -372,13 +372,13 @@ def test_a_large_picture_is_looked_at_in_parts(project, model, monkeypatch):
 
     picture = np.full((100, 230), 128, np.uint8)
     picture[10:20, 10:20] = picture[60:70, 200:215] = 10
-    write_png(project.picture_path("large.png"), picture)
+    write_png(project.image_path("large.png"), picture)
     whole = survey(project, model).looks["large.png"].sight
     monkeypatch.setattr(module, "PART", 96)
     (project.root / ".cache" / "looks.sqlite").unlink()
     inparts = survey(project, model).looks["large.png"].sight
     assert {(each.rect, each.class_id) for each in inparts.seen} == {(each.rect, each.class_id) for each in whole.seen}
-    assert len(whole.seen) == 2 and read(project.picture_path("large.png")).shape == (100, 230)
+    assert len(whole.seen) == 2 and read(project.image_path("large.png")).shape == (100, 230)
 
 
 def test_a_survey_begins_evenly_spread():

@@ -99,7 +99,7 @@ def test_a_broken_note_is_refused_and_kept(project, text):
 
 @pytest.mark.parametrize("more", [{}, {"status": "of another kind"}, {"history": 7}])
 def test_a_note_of_a_newer_format_is_refused_by_every_reader_and_kept(labelled, tmp_path, more):
-    key = labelled.pictures()[0]
+    key = labelled.images()[0]
     path = labelled.note_path(key)
     path.write_text(json.dumps({"format": 2, "verdict": "OK", "future": {"a": 1}, **more}))
     data, mask = path.read_bytes(), labelled.mask_path(key).read_bytes()
@@ -110,7 +110,7 @@ def test_a_note_of_a_newer_format_is_refused_by_every_reader_and_kept(labelled, 
     for model in ("unet", "resnet"):
         assert [(one.key, "newer" in one.why) for one in collect(labelled, model).skipped] == [(key, True)]
     folder = tmp_path / "in"
-    labelme.write(labelled, folder, [key for key in labelled.pictures()[1:3]])
+    labelme.write(labelled, folder, [key for key in labelled.images()[1:3]])
     label = next(folder.rglob("*.json"))
     content = json.loads(label.read_text())
     content["imagePath"] = key

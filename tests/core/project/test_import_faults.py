@@ -81,7 +81,7 @@ def test_a_picture_outside_of_the_imported_folder_is_not_read(project, folder, p
     (folder / "a.png").unlink()
     write(folder, "a", imagePath=str(folder.parent / "secret.png") if path == "ABSOLUTE" else path)
     report = import_labels(project, folder, format="labelme")
-    assert report.labelled == 1 and project.pictures() == ["good.png"]
+    assert report.labelled == 1 and project.images() == ["good.png"]
     assert "lies outside of the imported folder" in report.skipped[0][1]
     (folder.parent.parent / "secret.png").unlink()
 

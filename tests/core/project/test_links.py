@@ -57,7 +57,7 @@ WRITES = {
     "runs": lambda p: create_run(p, request("unet", epochs=1)),
     "journal/class-change": lambda p: class_merge.write_plan(p, ClassMergePlan(removed=[1], into=0, before=p.classes)),
     "journal": lambda p: Journal(p.root / "journal").append(Patch(KEY, "paint", b"", b"", b"", None, 0.0), (96, 80)),
-    "pictures/lot0": lambda p: p.copy_picture(p.root / "pictures" / KEY, "lot0/another.png"),
+    "pictures/lot0": lambda p: p.copy_image(p.root / "pictures" / KEY, "lot0/another.png"),
 }
 
 
@@ -69,7 +69,7 @@ def test_nothing_is_written_through_a_link_out_of_the_project(project, outside, 
     with pytest.raises(LinkLeadsOutside, match="leads out of the project"):
         WRITES[name](project)
     assert content(outside) == before
-    assert KEY in project.pictures() and annotation.load_mask(project, KEY) is not None  # reading is allowed
+    assert KEY in project.images() and annotation.load_mask(project, KEY) is not None  # reading is allowed
 
 
 def test_a_link_inside_the_project_may_be_written_through(project):

@@ -44,15 +44,15 @@ def test_any_file_name_is_a_picture(project):
         picture(project.root / "pictures" / name)
     (project.root / "pictures" / ".hidden.png").write_bytes(b"")
     (project.root / "pictures" / "notes.txt").write_text("no")
-    assert sorted(project.pictures()) == sorted(names)
+    assert sorted(project.images()) == sorted(names)
     for name in names:
-        assert project.picture_path(name).exists()
+        assert project.image_path(name).exists()
 
 
 def test_pictures_come_in_natural_order(project):
     for name in ("p10.png", "p9.png", "p1.png"):
         picture(project.root / "pictures" / name)
-    assert project.pictures() == ["p1.png", "p9.png", "p10.png"]
+    assert project.images() == ["p1.png", "p9.png", "p10.png"]
 
 
 def test_two_pictures_of_one_stem_have_masks_of_their_own(project):
@@ -63,17 +63,17 @@ def test_a_source_elsewhere_is_read_where_it_lies(project, tmp_path):
     picture(tmp_path / "line 3" / "sub" / "x.png")
     source = project.add_source(tmp_path / "line 3")
     assert project.add_source(tmp_path / "line 3") is source
-    assert project.pictures() == ["@line 3/sub/x.png"]
-    assert project.picture_path("@line 3/sub/x.png") == tmp_path / "line 3" / "sub" / "x.png"
+    assert project.images() == ["@line 3/sub/x.png"]
+    assert project.image_path("@line 3/sub/x.png") == tmp_path / "line 3" / "sub" / "x.png"
     assert project.mask_path("@line 3/sub/x.png").is_relative_to(project.root)
     source.ignore = ["sub/*"]
-    assert project.pictures() == []
+    assert project.images() == []
 
 
 @pytest.mark.parametrize("key", ["../outside.png", "/etc/passwd", "a/../../b.png"])
 def test_no_key_leaves_the_project(project, key):
     with pytest.raises(problems.ProjectBroken):
-        project.picture_path(key)
+        project.image_path(key)
     with pytest.raises(problems.ProjectBroken):
         project.mask_path(key)
 
@@ -148,9 +148,9 @@ def test_a_broken_or_newer_project_is_refused_and_left_alone(tmp_path, content, 
 def test_copying_never_overwrites_another_picture(project, tmp_path):
     picture(tmp_path / "a.png")
     picture(tmp_path / "b" / "a.png", (5, 5))
-    assert project.copy_picture(tmp_path / "a.png", "a.png") == "a.png"
-    assert project.copy_picture(tmp_path / "a.png", "a.png") == "a.png"
-    assert project.copy_picture(tmp_path / "b" / "a.png", "a.png") == "a-2.png"
+    assert project.copy_image(tmp_path / "a.png", "a.png") == "a.png"
+    assert project.copy_image(tmp_path / "a.png", "a.png") == "a.png"
+    assert project.copy_image(tmp_path / "b" / "a.png", "a.png") == "a-2.png"
 
 
 def test_every_problem_makes_a_sentence():

@@ -24,7 +24,7 @@ def test_an_empty_project_says_so(project):
 
 def test_no_labels_and_one_label_say_so(project):
     picture, mask = scratched(np.random.default_rng(0))
-    write_png(project.picture_path("a.png"), picture)
+    write_png(project.image_path("a.png"), picture)
     with pytest.raises(problems.NoLabels):
         collect(project, "unet")
     with pytest.raises(problems.NoVerdicts):
@@ -149,7 +149,7 @@ def test_near_equal_pictures_share_a_group(project):
         for name, noise in (("xk", 0), ("qf", 1)):
             key = f"{name}{'abcdefghijkl'[i]}.png"
             picture = np.clip(base * (0.8 + 0.2 * noise) + rng.normal(0, 3, base.shape), 0, 255)
-            write_png(project.picture_path(key), picture.astype(np.uint8))
+            write_png(project.image_path(key), picture.astype(np.uint8))
             mask = np.zeros(base.shape, np.uint8)
             mask[:5, :5] = 1
             annotation.save_mask(project, key, mask)
@@ -168,7 +168,7 @@ def test_a_pin_holds_a_picture_on_its_side(project):
 
 def test_broken_pictures_are_named_and_nothing_stops(project):
     keys = fill_project(project, 8)
-    torn = project.picture_path(keys[0])
+    torn = project.image_path(keys[0])
     torn.write_bytes(torn.read_bytes()[:40])
     annotation.save_mask(project, keys[1], np.zeros((3, 3), np.uint8))
     annotation.save_mask(project, keys[2], np.full((80, 96), 9, np.uint8))

@@ -49,7 +49,7 @@ def test_pictures_are_turned_only_where_no_direction_prevails(project, surface):
     for number in range(8):
         turned = surface == "mixed" and number % 2 == 1
         picture = noisy(number) if surface == "noisy" else brushed(number, turned=turned)
-        write_png(project.picture_path(f"{number}.png"), picture)
+        write_png(project.image_path(f"{number}.png"), picture)
         mask = np.zeros(picture.shape, np.uint8)
         mask[20:30, 20:30] = 1
         annotation.save_mask(project, f"{number}.png", mask)
@@ -61,7 +61,7 @@ def test_pictures_are_turned_only_where_no_direction_prevails(project, surface):
 
 def test_only_a_fast_model_looks_once(project):
     for number in range(4):
-        write_png(project.picture_path(f"{number}.png"), brushed(number, turned=False))
+        write_png(project.image_path(f"{number}.png"), brushed(number, turned=False))
         mask = np.zeros((brushed(number, turned=False).shape), np.uint8)
         mask[20:30, 20:30] = 1
         annotation.save_mask(project, f"{number}.png", mask)
@@ -75,7 +75,7 @@ def test_tiles_share_what_the_network_sees_around_a_pixel(project):
     mask = np.zeros((brushed(0, turned=False).shape), np.uint8)
     mask[20:30, 20:30] = 1
     for number in range(4):
-        write_png(project.picture_path(f"{number}.png"), brushed(number, turned=False))
+        write_png(project.image_path(f"{number}.png"), brushed(number, turned=False))
         annotation.save_mask(project, f"{number}.png", mask)
     recipe = create_run(project, request("unet", epochs=1, device="cpu")).settings()
     assert recipe.overlap >= 2 * receptive_field(recipe) and str(receptive_field(recipe)) in recipe.reasons["overlap"]
@@ -85,7 +85,7 @@ def test_tiles_share_what_the_network_sees_around_a_pixel(project):
 
 def with_verdicts(project, count: int) -> None:
     for number in range(count):
-        write_png(project.picture_path(f"{number}.png"), brushed(number))
+        write_png(project.image_path(f"{number}.png"), brushed(number))
         annotation.save_note(project, f"{number}.png", annotation.Note(verdict="NG" if number % 2 else "OK"))
 
 

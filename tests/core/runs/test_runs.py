@@ -63,7 +63,7 @@ def test_pictures_that_a_run_of_another_project_has_learned_from_are_not_held_ou
         for number, key in enumerate(learned[:9]):
             copy = f"under another name/{number}.png"
             other.image_path(copy).parent.mkdir(exist_ok=True)
-            shutil.copyfile(project.picture_path(key), other.image_path(copy))
+            shutil.copyfile(project.image_path(key), other.image_path(copy))
             annotation.save_mask(other, copy, annotation.load_mask(project, key))
             annotation.save_note(other, copy, annotation.Note(status="done"))
         anew = create_run(other, request("unet", epochs=1)).dataset().of("val", "test")
@@ -96,7 +96,7 @@ def test_a_bad_setting_is_named(choices, key):
 def test_sixteen_bit_pictures_get_a_range_of_their_own(project):
     rng = np.random.default_rng(0)
     for i in range(4):
-        write_png(project.picture_path(f"{i}.png"), rng.integers(300, 900, (40, 40)).astype(np.uint16))
+        write_png(project.image_path(f"{i}.png"), rng.integers(300, 900, (40, 40)).astype(np.uint16))
         mask = np.zeros((40, 40), np.uint8)
         mask[5:9, 5:9] = 1
         annotation.save_mask(project, f"{i}.png", mask)
@@ -108,13 +108,13 @@ def test_colour_is_seen_and_grey_stored_as_colour_is_not(project):
     rng = np.random.default_rng(0)
     for i in range(4):
         grey = rng.integers(50, 200, (40, 40, 1)).astype(np.uint8)
-        write_png(project.picture_path(f"{i}.png"), np.repeat(grey, 3, axis=2))
+        write_png(project.image_path(f"{i}.png"), np.repeat(grey, 3, axis=2))
         mask = np.zeros((40, 40), np.uint8)
         mask[5:9, 5:9] = 1
         annotation.save_mask(project, f"{i}.png", mask)
     assert create_run(project, request("unet", epochs=1)).settings().channels == 1
     for i in range(4):
-        write_png(project.picture_path(f"{i}.png"), rng.integers(50, 200, (40, 40, 3)).astype(np.uint8))
+        write_png(project.image_path(f"{i}.png"), rng.integers(50, 200, (40, 40, 3)).astype(np.uint8))
     assert create_run(project, request("unet", epochs=1)).settings().channels == 3
 
 
@@ -150,7 +150,7 @@ def test_a_resumed_run_has_not_ended(tmp_path):
     assert run.ending() is None and len(list(run.events())) == 3
 
 
-@pytest.mark.parametrize("name", ["recipe_path", "dataset_path"])
+@pytest.mark.parametrize("name", ["settings_path", "dataset_path"])
 def test_a_broken_run_file_is_named(labelled, name):
     run = create_run(labelled, request("unet", epochs=1))
     getattr(run, name).write_text("{")
@@ -174,10 +174,10 @@ def test_the_index_rebuilds_itself(project):
     assert len(found[-1]) == 3 and len(rebuilt) == 1
     index = ImageIndex(project)
     annotation.save_mask(project, keys[1], np.zeros((80, 96), np.uint8))
-    project.picture_path(keys[2]).write_bytes(b"torn")
+    project.image_path(keys[2]).write_bytes(b"torn")
     changed = {row.key: row for row in index.refresh(keys[:2] + keys[2:])}
     assert changed[keys[1]].counts == () and changed[keys[2]].broken
-    project.picture_path(keys[0]).unlink()
+    project.image_path(keys[0]).unlink()
     list(index.refresh(keys[1:]))
     assert keys[0] not in index.rows()
 

@@ -35,8 +35,8 @@ def whole(tmp_path_factory):
 
 def pixels_of(project) -> str:
     digest = hashlib.sha256()
-    for key in project.pictures():
-        digest.update(key.encode() + read(project.picture_path(key)).tobytes())
+    for key in project.images():
+        digest.update(key.encode() + read(project.image_path(key)).tobytes())
         mask = annotation.load_mask(project, key)
         digest.update(b"" if mask is None else mask.tobytes())
     return digest.hexdigest()[:16]
@@ -59,7 +59,7 @@ def test_the_small_sample_trains_both_models(small):
 
 def test_panels_have_masks_close_ups_have_verdicts_and_every_kind_occurs(whole):
     painted, verdicts = Counter(), Counter()
-    for key in whole.pictures():
+    for key in whole.images():
         note = annotation.load_note(whole, key)
         mask = annotation.load_mask(whole, key)
         if "panel" in key:
@@ -75,14 +75,14 @@ def test_panels_have_masks_close_ups_have_verdicts_and_every_kind_occurs(whole):
 
 
 def test_small_pictures_have_both_and_they_agree(small):
-    for key in small.pictures():
+    for key in small.images():
         painted = {KINDS[id - 1] for id in annotation.ids_in(annotation.load_mask(small, key)) if id}
         verdict = annotation.load_note(small, key).verdict
         assert painted == ({verdict} if verdict != "OK" else set()), key
 
 
 def test_sizes_depths_colours_and_lots_vary(whole):
-    pictures = {key: read(whole.picture_path(key)) for key in whole.pictures()}
+    pictures = {key: read(whole.image_path(key)) for key in whole.images()}
     assert len({p.shape[:2] for p in pictures.values()}) >= 5
     assert {p.dtype.name for p in pictures.values()} == {"uint8", "uint16"}
     assert 8 <= sum(p.ndim == 3 for p in pictures.values()) < len(pictures) / 2
@@ -110,10 +110,10 @@ def test_a_lot_is_never_on_both_sides_and_both_sides_show_every_kind(whole):
 
 def test_neither_a_threshold_nor_a_constant_solves_it(whole):
     pairs = []
-    for key in whole.pictures():
+    for key in whole.images():
         mask = annotation.load_mask(whole, key)
         if mask is not None:
-            pairs.append((read(whole.picture_path(key)), mask))
+            pairs.append((read(whole.image_path(key)), mask))
     assert best_threshold_dice(pairs) < 0.35
     for id in range(1, 5):
         chosen = [(p, (m == id).astype(np.uint8)) for p, m in pairs if (m == id).any()]

@@ -26,7 +26,7 @@ def fill(root, *names):
 
 
 def verdicts(project):
-    return {key: annotation.load_note(project, key).verdict for key in project.pictures()}
+    return {key: annotation.load_note(project, key).verdict for key in project.images()}
 
 
 @pytest.mark.parametrize("format", ["auto", "folders"])

@@ -43,7 +43,7 @@ def write(path, shapes, image_path="a.png", **more):
 def imported(project, path):
     report = import_labels(project, path)
     assert report.skipped == [] and report.format == "labelme"
-    return annotation.load_mask(project, project.pictures()[0])
+    return annotation.load_mask(project, project.images()[0])
 
 
 def png64(array):
@@ -111,7 +111,7 @@ def test_the_picture_is_found_wherever_the_file_says_it_was(empty, tmp_path, lab
     picture(tmp_path / "in" / at)
     write(tmp_path / "in" / label, [shape("pit", "rectangle", [[1, 1], [5, 5]])], said)
     imported(empty, tmp_path / "in")
-    assert empty.pictures() == [key]
+    assert empty.images() == [key]
 
 
 def test_an_embedded_picture_is_used_when_the_file_is_gone(empty, tmp_path):
@@ -119,17 +119,17 @@ def test_an_embedded_picture_is_used_when_the_file_is_gone(empty, tmp_path):
     box = [shape("pit", "rectangle", [[1, 1], [5, 5]])]
     write(tmp_path / "in" / "a.json", box, "a.jpg", imageData=png64(grey), imageHeight=40, imageWidth=60)
     assert imported(empty, tmp_path / "in").sum() == 16
-    assert empty.pictures() == ["a.png"]
-    with Image.open(empty.picture_path("a.png")) as file:
+    assert empty.images() == ["a.png"]
+    with Image.open(empty.image_path("a.png")) as file:
         assert np.array_equal(np.asarray(file), grey)
 
 
 def test_a_picture_of_the_project_is_preferred_to_the_embedded_one(empty, tmp_path):
-    picture(empty.picture_path("lot/a.png"))
+    picture(empty.image_path("lot/a.png"))
     box = [shape("pit", "rectangle", [[1, 1], [5, 5]])]
     write(tmp_path / "in" / "a.json", box, imageData=png64(np.zeros((40, 60), np.uint8)))
     import_labels(empty, tmp_path / "in")
-    assert empty.pictures() == ["lot/a.png"] and annotation.load_mask(empty, "lot/a.png").any()
+    assert empty.images() == ["lot/a.png"] and annotation.load_mask(empty, "lot/a.png").any()
 
 
 def test_exactly_one_flag_is_a_verdict(empty, tmp_path):
@@ -137,7 +137,7 @@ def test_exactly_one_flag_is_a_verdict(empty, tmp_path):
         picture(tmp_path / "in" / f"{name}.png")
         write(tmp_path / "in" / f"{name}.json", [], f"{name}.png", flags=flags)
     report = import_labels(empty, tmp_path / "in")
-    verdicts = [annotation.load_note(empty, key).verdict for key in empty.pictures()]
+    verdicts = [annotation.load_note(empty, key).verdict for key in empty.images()]
     assert verdicts == ["NG", None, None] and report.added_verdicts == ["NG"] == empty.file.verdicts
 
 
@@ -178,10 +178,10 @@ def test_labels_written_for_labelme_come_back_exactly(empty, tmp_path):
     empty.file.verdicts = ["OK", "NG"]
     mask = np.zeros((40, 60), np.uint8)
     mask[3:12, 3:12], mask[6, 6], mask[20, 30], mask[25:30, 5:50], mask[0] = pit, 0, pit, stain, 254
-    picture(empty.picture_path("lot/a.png"))
+    picture(empty.image_path("lot/a.png"))
     annotation.save_mask(empty, "lot/a.png", mask)
     annotation.save_note(empty, "lot/a.png", annotation.Note(status="done", verdict="NG"))
-    assert FORMATS["labelme"].write(empty, tmp_path / "out", empty.pictures()) == []
+    assert FORMATS["labelme"].write(empty, tmp_path / "out", empty.images()) == []
     # The imagePath leads back to the first project; what is read are the second project's own pictures.
     with Project.create(tmp_path / "second", images=empty.root / "pictures") as second:
         report = import_labels(second, tmp_path / "out")
@@ -200,10 +200,10 @@ def test_labels_written_as_png_come_back_exactly(empty, tmp_path):
     empty.add_class("stain", id=7)
     mask = np.zeros((40, 60), np.uint8)
     mask[3:12, 3:12], mask[6, 6], mask[25:30, 5:50], mask[0] = 1, 0, 7, 254
-    picture(empty.picture_path("lot/a.png"))
+    picture(empty.image_path("lot/a.png"))
     annotation.save_mask(empty, "lot/a.png", mask)
     annotation.save_note(empty, "lot/a.png", annotation.Note(status="done", verdict="NG"))
-    lost = FORMATS["png"].write(empty, tmp_path / "out", empty.pictures())
+    lost = FORMATS["png"].write(empty, tmp_path / "out", empty.images())
     assert len(lost) == 1 and "verdict" in lost[0]
     with Project.create(tmp_path / "second") as second:
         picture(second.image_path("lot/a.png"))

@@ -57,7 +57,7 @@ def empty(tmp_path):
 
 
 def masks_of(project):
-    return {key: annotation.load_mask(project, key) for key in project.pictures()}
+    return {key: annotation.load_mask(project, key) for key in project.images()}
 
 
 @pytest.mark.parametrize(
@@ -229,12 +229,12 @@ def test_masks_are_recognised_by_content_where_names_tell_nothing(empty, tmp_pat
         photo(tmp_path / "in" / "W1" / f"W1_{number}.png", number)
         save(tmp_path / "in" / "W2" / f"W2_{number}.png", box(255), mode="1")
     report = import_labels(empty, tmp_path / "in")
-    assert (report.format, report.labelled, len(empty.pictures())) == ("png", 3, 3)
+    assert (report.format, report.labelled, len(empty.images())) == ("png", 3, 3)
 
 
 def test_a_lone_folder_of_masks_finds_the_projects_pictures_by_path_then_by_name(empty, tmp_path):
     for seed, key in enumerate(("lotA/1.jpg", "lotB/1.jpg", "lotB/only.jpg")):
-        photo(empty.picture_path(key), seed)
+        photo(empty.image_path(key), seed)
     save(tmp_path / "masks" / "lotB" / "1.png", box(255))
     save(tmp_path / "masks" / "only_mask.png", box(255))
     save(tmp_path / "masks" / "nobody.png", box(255))
@@ -297,7 +297,7 @@ def test_labels_that_are_there_stay_unless_asked(empty, tmp_path):
     assert report.labelled == 0 and "already labelled" in report.skipped[0][1]
     assert np.array_equal(masks_of(empty)["a.jpg"], own)
     assert import_labels(empty, tmp_path / "in", overwrite=True).labelled == 1
-    assert np.array_equal(masks_of(empty)["a.jpg"], box(1)) and len(empty.pictures()) == 1
+    assert np.array_equal(masks_of(empty)["a.jpg"], box(1)) and len(empty.images()) == 1
 
 
 def test_masks_among_a_sources_pictures_stop_being_pictures(tmp_path):
@@ -325,7 +325,7 @@ def test_without_copying_the_folder_becomes_a_source(empty, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     save(tmp_path / "in" / "a.png", box(255))
     report = import_labels(empty, tmp_path / "in", copy=False)
-    assert empty.pictures() == ["@in/a.jpg"] and report.copied == 0 and report.labelled == 1
+    assert empty.images() == ["@in/a.jpg"] and report.copied == 0 and report.labelled == 1
 
 
 def test_nothing_to_import_and_wrong_paths_are_problems(empty, tmp_path):
