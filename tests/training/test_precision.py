@@ -22,7 +22,7 @@ from workbench.training.device import Device
 from workbench.training.learner import Learner, load_weights, weights
 from workbench.training.losses import segmentation_loss
 from workbench.training.optimizers import make_optimizer
-from workbench.training.precision import Precision, PrecisionChoice, Scaler
+from workbench.training.precision import LossScaler, Precision, PrecisionChoice
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.unet import UNet
 
@@ -50,7 +50,7 @@ class Half:
 
     def __init__(self, scale: float = 1024.0) -> None:
         self.precision = Precision(
-            PrecisionChoice("fp16", ""), scaler=Scaler(init_loss_scaling=scale, incr_every_n_steps=2)
+            PrecisionChoice("fp16", ""), scaler=LossScaler(init_loss_scaling=scale, incr_every_n_steps=2)
         )
         self.weight = paddle.create_parameter([4], "float32")
         self.optimizer = paddle.optimizer.AdamW(0.1, parameters=[self.weight])
@@ -179,7 +179,7 @@ def on_card(card, labelled, monkeypatch):
     )
     monkeypatch.setattr(training_loop, "_REPORT_SECONDS", 0.0)
     monkeypatch.setattr(
-        precision, "Scaler", lambda **options: Scaler(**{**options, "init_loss_scaling": card_run.scale})
+        precision, "Scaler", lambda **options: LossScaler(**{**options, "init_loss_scaling": card_run.scale})
     )
 
     def loss(answer, truth, **weights):
@@ -219,7 +219,7 @@ def test_a_training_on_a_card_overflows_runs_out_of_memory_and_comes_to_its_end(
     assert (ended.result["device"], ended.result["precision"]) == ("gpu:0", "fp16") and ended.result["usable"]
     kept = state_of(on_card.run)
     assert kept["scaler"]["scale"] == [scales[-1]] and kept["parts"] == 2
-    recipe = on_card.run.recipe().model_copy(update={"epochs": 2})
+    recipe = on_card.run.settings().model_copy(update={"epochs": 2})
     on_card.run.settings_path.write_text(recipe.model_dump_json())
     events = on_card.train(resume=True)
     steps = [event for event in events if isinstance(event, Step)]
@@ -230,7 +230,7 @@ def test_a_training_on_a_card_overflows_runs_out_of_memory_and_comes_to_its_end(
 @pytest.mark.filterwarnings("ignore:amp_guard can only be enabled")
 def test_where_not_one_patch_fits_it_learns_from_smaller_ones_and_so_does_who_resumes_it(on_card):
     on_card.scale, on_card.side = 1.0, 64
-    recipe = on_card.run.recipe().model_copy(update={"patch": 128})
+    recipe = on_card.run.settings().model_copy(update={"patch": 128})
     on_card.run.settings_path.write_text(recipe.model_dump_json())
     events = on_card.train()
     troubles = [event for event in events if isinstance(event, Trouble) and "memory" in event.what]
@@ -248,7 +248,7 @@ def test_where_not_one_patch_fits_it_learns_from_smaller_ones_and_so_does_who_re
 
 def test_where_the_network_takes_no_smaller_patch_it_ends_in_a_sentence(on_card):
     on_card.fits = 0
-    recipe = on_card.run.recipe().model_copy(update={"patch": 64, "stem": 4, "widths": [4] * 5})
+    recipe = on_card.run.settings().model_copy(update={"patch": 64, "stem": 4, "widths": [4] * 5})
     on_card.run.settings_path.write_text(recipe.model_dump_json())
     with pytest.raises(WorkerFailed, match="smaller network"):
         on_card.train()

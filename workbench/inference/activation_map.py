@@ -15,7 +15,7 @@ _MAX_SHIFTS = 2  # maximum number of shifts per cell and side
 _MAX_SIDE = 32_000  # pixels; limit of cv2.resize
 
 
-def compute(image: np.ndarray, settings: ModelSettings, engine: Any, verdict: int) -> np.ndarray | None:
+def activation_map(image: np.ndarray, settings: ModelSettings, engine: Any, verdict: int) -> np.ndarray | None:
     """Return uint8 (H,W), 255 where the evidence for verdict number `verdict` is greatest, or None if not supported.
 
     Class activation maps (Zhou et al. 2016) minus the mean over all verdicts, because only differences of logits

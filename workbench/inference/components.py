@@ -9,7 +9,7 @@ import numpy as np
 
 from .io.opencv import cv2
 
-BAND_PIXELS = 4_000_000  # labels take four bytes per pixel
+MAX_BAND_PIXELS = 4_000_000  # labels take four bytes per pixel
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def _filter_small(
 
 def _rows(mask: np.ndarray) -> int:
     """Return the number of rows per band."""
-    return max(1, BAND_PIXELS // max(1, mask.shape[1]))
+    return max(1, MAX_BAND_PIXELS // max(1, mask.shape[1]))
 
 
 def _bands(mask: np.ndarray, class_id: int) -> Iterator[_ComponentBand]:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .activation_map import compute
+from .activation_map import activation_map
 from .engines import EngineError, choose_engine
 from .io.opencv import cv2
 from .model_settings import MIRRORED, MODEL_FILE, UNSURE, ModelSettings, load_settings
@@ -160,7 +160,7 @@ class Predictor:
             probabilities = {name: float(value) for name, value in zip(self.settings.verdicts, values)}
             best = int(np.argmax(values))
             verdict = self.settings.verdicts[best] if values[best] >= self.settings.unsure else UNSURE
-            heat = compute(image, self.settings, self.engine, best) if keep_heat else None
+            heat = activation_map(image, self.settings, self.engine, best) if keep_heat else None
             return Prediction(None, None, [], verdict, probabilities, _milliseconds_since(started), heat=heat)
         height, width = image.shape[:2]
         mask = np.empty((height, width), np.uint8)

@@ -98,7 +98,7 @@ def cut_square(image: np.ndarray, top: int, left: int, side: int, fill: int | No
     return cv2.copyMakeBorder(part, pad_top, pad_bottom, pad_left, pad_right, cv2.BORDER_REFLECT_101)
 
 
-def vary_light(patch: np.ndarray, generator: np.random.Generator, ways: Collection[str]) -> np.ndarray:
+def augment_intensity(patch: np.ndarray, generator: np.random.Generator, ways: Collection[str]) -> np.ndarray:
     """Vary brightness, contrast and noise of a normalized patch, float32 (C, H, W), in place."""
     shift, stretch = generator.uniform(-1, 1, 2)
     strength = generator.uniform(-1, 1)

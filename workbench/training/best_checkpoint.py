@@ -35,7 +35,7 @@ class BestCheckpoint:
     def __init__(
         self, run: Run, training_settings: TrainingSettings, settings: ModelSettings, report: Reporter
     ) -> None:
-        self.run, self.recipe, self.report = run, training_settings, report
+        self.run, self.training_settings, self.report = run, training_settings, report
         self.settings = settings
         self.score: float | None = None
         self.peak: float | None = None
@@ -60,7 +60,7 @@ class BestCheckpoint:
         self.settings = dataclasses.replace(self.settings, **state["chosen"])
         self._usable_step = -1  # the files in best/ may belong to another step
 
-    def consider(self, score: float | None, images: int) -> bool:
+    def is_best(self, score: float | None, images: int) -> bool:
         """Return True if the newest weights become the best ones. pictures: number with a defect or a verdict.
 
         The newest weights were trained longest, so they are the best unless their metric is clearly below the highest:
@@ -111,7 +111,7 @@ class BestCheckpoint:
     def _export(self, net: paddle.nn.Layer) -> None:
         started = time.perf_counter()
         try:
-            onnx_graph.write_onnx(net, self.recipe, self.run.best / "network.onnx", maps=True)
+            onnx_graph.write_onnx(net, self.training_settings, self.run.best / "network.onnx", maps=True)
             save_settings(self.settings, self.run.best / MODEL_FILE)
         except OSError as error:
             done = "Training goes on; the weights are kept."

@@ -18,53 +18,53 @@ class ContinuousRounds:
     """Control of further rounds. intake: source of new labels. showing: continues previews between rounds."""
 
     def __init__(self, context: TrainingContext, intake: LiveLabels, previews: PreviewScheduler) -> None:
-        self.stage, self.intake, self.showing = context, intake, previews
+        self.context, self.intake, self.previews = context, intake, previews
 
-    def another(self) -> bool:
+    def begin_next(self) -> bool:
         """Begin the next round as soon as labels have entered after the start of the last one.
 
         Return False if the run is to end.
         """
-        context = self.stage
-        if context.orders.kept and not context.orders.stop:
+        context = self.context
+        if context.control.keep_open and not context.control.stop:
             self._make_best_usable()
             self.intake.scan_project()
             self.intake.poll()
-            if not self.intake.fresh:
+            if not self.intake.added:
                 self._wait()
-        if context.orders.stop or not context.orders.kept:
+        if context.control.stop or not context.control.keep_open:
             return False
-        progress = context.course
+        progress = context.state
         progress.round, progress.round_step, progress.round_time = (
             progress.round + 1,
             progress.step,
             context.clock.elapsed,
         )
         progress.validated = 0
-        self.intake.fresh = 0
-        self.showing.request_soon()
+        self.intake.added = 0
+        self.previews.request_soon()
         context.report(BestKept(step=progress.step, round=progress.round))
         return True
 
     def _wait(self) -> None:
-        context = self.stage
-        context.report(BestKept(step=context.course.step, round=context.course.round, waiting=True))
-        while context.orders.kept and not context.orders.stop and not self.intake.fresh:
+        context = self.context
+        context.report(BestKept(step=context.state.step, round=context.state.round, waiting=True))
+        while context.control.keep_open and not context.control.stop and not self.intake.added:
             started = time.perf_counter()
             context.ranks.wait_idle()
             self.intake.poll()
-            self.showing.catch_up()
-            context.orders.wait(_WAIT_SECONDS)
-            context.clock.stand_still(time.perf_counter() - started)
+            self.previews.predict_outdated()
+            context.control.wait(_WAIT_SECONDS)
+            context.clock.exclude(time.perf_counter() - started)
 
     def _make_best_usable(self) -> None:
         """Make the best weights usable for export and prediction while the run is open."""
-        context = self.stage
+        context = self.context
         net = context.learner.mean
         if context.best.step < 0:
-            context.best.store(net, context.settings, step=context.course.step, score=None)
-        elif context.best.step != context.course.step:
-            net = networks.build(context.recipe, context.dataset)
+            context.best.store(net, context.model_settings, step=context.state.step, score=None)
+        elif context.best.step != context.state.step:
+            net = networks.build(context.settings, context.dataset)
             path = context.run.best / checkpoint.WEIGHTS
             load_weights(net, checkpoint.load_arrays(path), str(path))
         context.best.make_usable(net)

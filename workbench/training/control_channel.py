@@ -14,7 +14,7 @@ from workbench.core.runs.events import decode_order
 
 _POLL_SECONDS = 0.4
 _EXIT_SECONDS = 120.0  # seconds to save and exit
-MOST_EXPECTED = 5
+MAX_EXPECTED = 5
 
 
 class ControlChannel:
@@ -34,7 +34,7 @@ class ControlChannel:
         self._changed: list[str] = []
         self.watched: str | None = None
         self.expected: tuple[str, ...] = ()  # images that will be watched next
-        self.kept = False  # continue when the time is up
+        self.keep_open = False  # continue when the time is up
         self._path = path
         self._position = path.stat().st_size if path is not None and path.exists() else 0
 
@@ -59,7 +59,7 @@ class ControlChannel:
     def paused(self) -> bool:
         return not self._running.is_set() and not self.stop
 
-    def wait_while_paused(self, seconds: float) -> None:
+    def wait_until_resumed(self, seconds: float) -> None:
         self._running.wait(seconds)
 
     def wait(self, seconds: float) -> None:
@@ -84,10 +84,10 @@ class ControlChannel:
             self._running.set()
         elif order == "watch":
             self.watched, self.expected = image, ()
-        elif order == "expect" and image and len(self.expected) < MOST_EXPECTED:
+        elif order == "expect" and image and len(self.expected) < MAX_EXPECTED:
             self.expected += (image,)
         elif order in ("keep_open", "let_end"):
-            self.kept = order == "keep_open"
+            self.keep_open = order == "keep_open"
         elif order == "keep_running":
             self._keep_running = True
         elif order == "labels_changed" and image:

@@ -36,14 +36,14 @@ def choose(request: str) -> Device:
     """
     request = check(request)
     number, size = rank_of_this_process()
-    if request.startswith("cpu") or (request == "auto" and not count_cards()):
+    if request.startswith("cpu") or (request == "auto" and not count_gpus()):
         paddle.set_device("cpu")
         return Device("cpu" if size == 1 else f"cpu:{size}", processor_name())
     numbers = _numbers(request)
     # The launcher assigns a GPU to each process.
     own_number = numbers[0] if size == 1 else int((os.environ.get(_SELECTED_GPUS) or "0").split(",")[0])
-    if own_number >= count_cards():
-        raise DeviceMissing(device=request, why=_missing_gpu_reason(own_number, count_cards()))
+    if own_number >= count_gpus():
+        raise DeviceMissing(device=request, why=_missing_gpu_reason(own_number, count_gpus()))
     paddle.set_device(f"gpu:{own_number}")
     capability = paddle.device.cuda.get_device_capability(own_number)
     title = paddle.device.cuda.get_device_name(own_number)
@@ -60,7 +60,7 @@ def check(request: str) -> str:
         why = "devices are called auto, cpu, gpu, gpu:0, for several cards gpu:0,1, for several processes cpu:2"
         raise DeviceMissing(device=request, why=why)
     if request.startswith("gpu"):
-        gpu_count, numbers = count_cards(), _numbers(request)
+        gpu_count, numbers = count_gpus(), _numbers(request)
         if len(set(numbers)) < len(numbers):
             raise DeviceMissing(device=request, why="a card can be named only once")
         if max(numbers) >= gpu_count:
@@ -72,7 +72,7 @@ def _numbers(request: str) -> list[int]:
     return [int(number) for number in (request.partition(":")[2] or "0").split(",")]
 
 
-def count_cards() -> int:
+def count_gpus() -> int:
     return paddle.device.cuda.device_count() if paddle.device.is_compiled_with_cuda() else 0
 
 

@@ -23,7 +23,7 @@ def examine() -> dict[str, Any]:
         import paddle
     except Exception as error:  # a broken installation can raise anything
         return {**report, "paddle": None, "why": f"PaddlePaddle cannot be imported: {error}"}
-    from workbench.training.device import count_cards, processor_name
+    from workbench.training.device import count_gpus, processor_name
 
     report.update(
         paddle=paddle.__version__,
@@ -35,7 +35,7 @@ def examine() -> dict[str, Any]:
         devices=["cpu"],
     )
     _run_check(report, "cpu", lambda: _check_gradient(paddle, "cpu"))
-    for number in range(count_cards()):
+    for number in range(count_gpus()):
         name = f"gpu:{number}"
         report["devices"].append(name)
         report.setdefault("cards", []).append(_gpu_properties(paddle, number))

@@ -31,7 +31,7 @@ from workbench.training.threshold_search import (
     ThresholdSweep,
     choose_temperature,
     labeled_areas,
-    most_areas,
+    max_areas,
 )
 
 _DEFAULT_THRESHOLD = 0.3  # threshold if there are no validation images to choose a better one
@@ -102,8 +102,8 @@ class Evaluator:
         truth: FrozenLabels | None = None,
     ) -> None:
         """truth: masks to use instead of the current labels."""
-        self.project, self.dataset, self.truth = project, dataset, truth
-        self.least_area, self.threads = least_area, threads
+        self.project, self.dataset, self.frozen_labels = project, dataset, truth
+        self.min_area, self.threads = least_area, threads
         self.skipped: dict[str, Problem] = {}
 
     def evaluate(
@@ -140,7 +140,7 @@ class Evaluator:
         metrics = self._measure(settings, passes)
         return Evaluation(metrics, score(metrics), settings, keys, time.perf_counter() - started)
 
-    def unseen(self, settings: ModelSettings) -> ModelSettings:
+    def default_settings(self, settings: ModelSettings) -> ModelSettings:
         """Return settings for a network without validation images.
 
         Minimum area: a quarter of the smallest labelled defect. The threshold is low because a network after little
@@ -149,7 +149,7 @@ class Evaluator:
         if settings.task == "classification":
             return settings
         min_areas = {id: int(areas.min()) // 4 for id, areas in self._labeled_areas.items()}
-        min_area_by_class = tuple(max(self.least_area, min_areas.get(entry.id, 0)) for entry in settings.classes)
+        min_area_by_class = tuple(max(self.min_area, min_areas.get(entry.id, 0)) for entry in settings.classes)
         return dataclasses.replace(
             settings, thresholds=(_DEFAULT_THRESHOLD,) * len(min_area_by_class), min_area=min_area_by_class
         )
@@ -189,7 +189,7 @@ class Evaluator:
         if self.dataset.model == "resnet":
             return image, str(item.verdict)
         size = (image.shape[1], image.shape[0])
-        mask = self.truth.mask(item.key) if self.truth else None
+        mask = self.frozen_labels.mask(item.key) if self.frozen_labels else None
         if mask is None or mask.shape != image.shape[:2]:
             mask = annotation.load_mask(self.project, item.key, size)
         if mask is None:
@@ -208,11 +208,11 @@ class Evaluator:
         raw = dataclasses.replace(settings, thresholds=tuple(levels.best()), min_area=(0,) * len(ids))
         for image_pass in passes:
             areas.add(image_pass.truth, apply_thresholds(image_pass.class_scores, raw)[0])  # type: ignore[arg-type]
-        return dataclasses.replace(raw, min_area=tuple(areas.best(self.least_area, most_areas(self._labeled_areas))))
+        return dataclasses.replace(raw, min_area=tuple(areas.best(self.min_area, max_areas(self._labeled_areas))))
 
-    def renew(self) -> None:
+    def reset(self) -> None:
         """Discard cached label sizes after training labels have changed."""
-        self.__dict__.pop("_labelled_areas", None)
+        self.__dict__.pop("_labeled_areas", None)
 
     @cached_property
     def _labeled_areas(self) -> dict[int, np.ndarray]:

@@ -27,16 +27,16 @@ def finalize_run(context: TrainingContext, *, images_per_second: float) -> Finis
     """Finish a run, also after a stop. Before the first validation, the newest weights count as the best."""
     best, mean = context.best, context.learner.mean
     if best.step < 0:
-        best.store(mean, context.settings, step=context.course.step, score=None)
-    elif best.step != context.course.step:
+        best.store(mean, context.model_settings, step=context.state.step, score=None)
+    elif best.step != context.state.step:
         path = context.run.best / checkpoint.WEIGHTS
         load_weights(mean, checkpoint.load_arrays(path), str(path))
     usable = best.make_usable(mean)
     result: dict[str, Any] = {"metrics": {}, "score": best.score}
-    if not context.orders.stop:
+    if not context.control.stop:
         result.update(_evaluate_all(context, usable))
     summary = {
-        "steps": context.course.step,
+        "steps": context.state.step,
         "seconds": round(context.clock.elapsed, 2),
         "images_per_second": round(images_per_second, 3),
         "device": context.device.name,
@@ -44,7 +44,7 @@ def finalize_run(context: TrainingContext, *, images_per_second: float) -> Finis
         "best_step": best.step,
         "usable": usable,
     }
-    return Finished(why="stopped" if context.orders.stop else "done", result={**result, **summary})
+    return Finished(why="stopped" if context.control.stop else "done", result={**result, **summary})
 
 
 def _evaluate_all(context: TrainingContext, usable: bool) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def _evaluate_all(context: TrainingContext, usable: bool) -> dict[str, Any]:
     engine = _evaluation_engine(context, usable)
     result: dict[str, Any] = {}
     # Mirrored evaluation only here: it would take too much time during the run.
-    settings = dataclasses.replace(context.settings, mirrored=networks.mirrored(context.recipe))
+    settings = dataclasses.replace(context.model_settings, mirrored=networks.mirrored(context.settings))
     evaluation = _evaluate_split(context, engine, "val", settings, choose=True)
     if evaluation is not None:
         best.choose_final(evaluation.settings, evaluation.score)
@@ -103,13 +103,13 @@ def _evaluate_split(
             context.report(Progress(what="Looking at all held-out pictures", done=done, total=total))
 
     try:
-        evaluation = context.judge.evaluate(
+        evaluation = context.evaluator.evaluate(
             engine,
             settings,
             items,
             choose=choose,
             progress=progress,
-            cancelled=lambda: context.orders.stop,
+            cancelled=lambda: context.control.stop,
             most_seconds=None
             if max_seconds is None
             else max_seconds * len(items) / len(context.dataset.of("val", "test")),
@@ -118,7 +118,7 @@ def _evaluate_split(
         context.report(Trouble(what=str(error), done="The final score is missing; the model is kept."))
         return None
     evaluated = 0 if evaluation is None else len(evaluation.keys)
-    readable = len(items) - sum(item.key in context.judge.skipped for item in items)
+    readable = len(items) - sum(item.key in context.evaluator.skipped for item in items)
     if evaluation is not None and evaluated < readable:
         what = f"There was time to look at {evaluated} of the {readable} pictures of '{split}'."
         context.report(Trouble(what=what, done="The score is that of these."))
@@ -136,7 +136,7 @@ def compare_networks(context: TrainingContext, evaluation: Evaluation) -> dict[s
     found: evaluation of this run on the validation/test images. milliseconds: median for one tile in ONNX Runtime
     with its default settings.
     """
-    settings = context.recipe
+    settings = context.settings
     if not settings.start_from:
         return None
     try:
@@ -146,8 +146,8 @@ def compare_networks(context: TrainingContext, evaluation: Evaluation) -> dict[s
         earlier, later = (Predictor.open(entry.best, engine="onnx") for entry in (run, context.run))
         items = [item for item in context.dataset.items if item.key in set(evaluation.keys)]
         context.report(Progress(what="Comparing with the network before pruning", done=0, total=len(items)))
-        earlier_evaluation = context.judge.evaluate(
-            earlier.engine, earlier.settings, items, cancelled=lambda: context.orders.stop
+        earlier_evaluation = context.evaluator.evaluate(
+            earlier.engine, earlier.settings, items, cancelled=lambda: context.control.stop
         )
         before = checkpoint.load_arrays(run.best / checkpoint.WEIGHTS)
     except (Problem, EngineError, SettingsError, OSError) as error:

@@ -48,8 +48,8 @@ class ImageCache:
 
     def __init__(self, project: Project, dataset: Dataset, settings: ModelSettings, most_bytes: int = 0) -> None:
         self.project, self.settings = project, settings
-        self.segments = dataset.model == "unet"
-        self.most_bytes = most_bytes or memory_share()
+        self.is_segmentation = dataset.model == "unet"
+        self.max_bytes = most_bytes or memory_share()
         self.broken: dict[str, Problem] = {}
         self._loaded: OrderedDict[str, CachedImage] = OrderedDict()
         self._bytes = 0
@@ -82,7 +82,7 @@ class ImageCache:
             self._store(key, loaded, version)
             return loaded
 
-    def forget(self, key: str) -> None:
+    def remove(self, key: str) -> None:
         """Discard an image whose label was changed, so that the next `get` reads it again."""
         with self._lock:
             removed = self._loaded.pop(key, None)
@@ -97,13 +97,13 @@ class ImageCache:
                 return
             self._loaded[key] = loaded
             self._bytes += loaded.bytes
-            while self._bytes > self.most_bytes and len(self._loaded) > 1:
+            while self._bytes > self.max_bytes and len(self._loaded) > 1:
                 _, evicted = self._loaded.popitem(last=False)
                 self._bytes -= evicted.bytes
 
     def _load(self, key: str) -> CachedImage:
         image = read(self.project.image_path(key))
-        if not self.segments:
+        if not self.is_segmentation:
             return CachedImage(np.ascontiguousarray(resize_for_network(image, self.settings)), None, {})
         mask = annotation.load_mask(self.project, key, (image.shape[1], image.shape[0]))
         if mask is None:

@@ -20,7 +20,7 @@ Loss = Callable[[paddle.Tensor, paddle.Tensor], paddle.Tensor]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StepResult:
     """Result of one step. skipped: the weights were not changed because a 16-bit gradient overflowed."""
 
     loss: float
@@ -28,7 +28,7 @@ class Outcome:
     skipped: bool
 
     @property
-    def broken(self) -> bool:
+    def diverged(self) -> bool:
         """True if the step diverged. An overflow that the loss scaler has handled does not count."""
         return not math.isfinite(self.loss) or (not self.skipped and not math.isfinite(self.grad_norm))
 
@@ -61,7 +61,7 @@ class Learner:
     ) -> None:
         self.net, self.mean, self.loss, self.precision, self.optimizer = net, mean, loss, precision, optimizer
         self.nets = [net, *copies]
-        self.ranks = ProcessGroup()
+        self.process_group = ProcessGroup()
         self._pool = ThreadPoolExecutor(max(1, len(copies)), thread_name_prefix="copies")
         self.grad_clip, self.average = grad_clip, average
         self.parts = 1
@@ -74,7 +74,7 @@ class Learner:
 
     # --- a step ----------------------------------------------------------------------------------
 
-    def step(self, images: np.ndarray, truth: np.ndarray, rate: float, *, batch_size: int = 0) -> Outcome:
+    def step(self, images: np.ndarray, truth: np.ndarray, rate: float, *, batch_size: int = 0) -> StepResult:
         """Run one optimization step on a batch: float32 (N, C, H, W) and its truth.
 
         whole: images in the batch, including those of other processes. Raise OutOfMemory, MemoryError, WorkerFailed.
@@ -83,8 +83,8 @@ class Learner:
         self.optimizer.set_lr(rate)
         batch_size = batch_size or len(images)
         try:
-            total = self.ranks.together(lambda: self._compute(images, truth, batch_size))
-            self.ranks.combine(self.net.parameters())
+            total = self.process_group.together(lambda: self._compute(images, truth, batch_size))
+            self.process_group.combine(self.net.parameters())
             norm, skipped = self.precision.step(self.optimizer, self.optimizer._parameter_list, self.grad_clip)
         except Exception as error:
             if is_out_of_memory(error):
@@ -93,8 +93,8 @@ class Learner:
         finally:
             for net in self.nets:
                 net.clear_gradients()
-        outcome = Outcome(total, norm, skipped)
-        if not outcome.broken and not skipped:
+        outcome = StepResult(total, norm, skipped)
+        if not outcome.diverged and not skipped:
             self._update_mean()
         return outcome
 
@@ -108,7 +108,7 @@ class Learner:
     def _compute(self, images: np.ndarray, truth: np.ndarray, batch_size: int) -> float:
         """Compute the gradients of this process. Return its share of the loss."""
         # Equally many parts in every process: norms over several GPUs communicate once per part.
-        count = min(max(self.parts, len(self.nets)), max(1, batch_size // self.ranks.size))
+        count = min(max(self.parts, len(self.nets)), max(1, batch_size // self.process_group.size))
         # Interleaved: the places of a batch with defects come first, and each part needs some of them.
         parts = [np.arange(first, len(images), count) for first in range(count)]
         self._copy_weights()

@@ -34,15 +34,15 @@ class LiveLabels:
     """Intake of changed labels; call `poll` between steps. fresh: labels that have entered since it was reset to 0."""
 
     def __init__(self, context: TrainingContext) -> None:
-        self.stage = context
-        self.fresh = 0
+        self.context = context
+        self.added = 0
         self._due: dict[str, float] = {}
         self._last_scan = 0.0  # time of the last scan for changes without an order
 
     def poll(self) -> bool:
         """Take in changed labels that have rested. Return True if one entered."""
-        now, previous = time.monotonic(), self.fresh
-        for key in self.stage.orders.take_changed():
+        now, previous = time.monotonic(), self.added
+        for key in self.context.control.take_changed():
             self._due[key] = now + _REST_SECONDS
         for key in [key for key, due in self._due.items() if due <= now]:
             if self._is_unfinished(key):
@@ -50,13 +50,13 @@ class LiveLabels:
             else:
                 del self._due[key]
                 self.add_label(key)
-        return self.fresh > previous
+        return self.added > previous
 
     def scan_project(self) -> None:
         """Find labels changed without an order: before this session began, or by another program."""
-        folder, suffix = ("masks", ".png") if self.stage.recipe.model == "unet" else ("notes", ".json")
-        root = self.stage.project.root / folder
-        now, created = time.time(), self.stage.run.settings_path.stat().st_mtime
+        folder, suffix = ("masks", ".png") if self.context.settings.model == "unet" else ("notes", ".json")
+        root = self.context.project.root / folder
+        now, created = time.time(), self.context.run.settings_path.stat().st_mtime
         for path in sorted(root.rglob(f"*{suffix}")):
             with contextlib.suppress(OSError):
                 if path.stat().st_mtime > max(self._last_scan, created):
@@ -66,8 +66,8 @@ class LiveLabels:
 
     def add_label(self, key: str) -> None:
         """Add the current label of this image to the training data, if it is eligible."""
-        context = self.stage
-        step = context.course.step
+        context = self.context
+        step = context.state.step
         try:
             change = self._decide(key)
         except _Rejected as why:
@@ -87,13 +87,13 @@ class LiveLabels:
             context.report(Trouble(what=str(problem), done="The label is not learned from.", picture=key))
             return
         context.ranks.send_command(Command.RELABEL, item=len(context.dataset.joined) - 1)
-        renew(context, key)
-        self.fresh += 1
+        reload_image(context, key)
+        self.added += 1
         context.report(LabelsAdded(step=step, picture=key, how=how))
 
-    def catch_up(self) -> None:
+    def apply_missed(self) -> None:
         """After resuming from a checkpoint, apply labels that were changed after it, in their present state."""
-        context, step = self.stage, self.stage.course.step
+        context, step = self.context, self.context.state.step
         later_entries = [entry for entry in context.dataset.joined if entry.step > step]
         for entry in later_entries:
             entry.step = step
@@ -112,13 +112,13 @@ class LiveLabels:
 
     def _record(self) -> None:
         """Write the data set. Raise CannotWrite."""
-        write_json(self.stage.run.dataset_path, self.stage.dataset.model_dump(mode="json"))
+        write_json(self.context.run.dataset_path, self.context.dataset.model_dump(mode="json"))
 
     # --- eligibility ------------------------------------------------------------------------------
 
     def _decide(self, key: str) -> tuple[Item, Change] | None:
         """Return the item and kind of change; None if nothing has changed. Raise _LeftOut, Problem, OSError."""
-        dataset, project = self.stage.dataset, self.stage.project
+        dataset, project = self.context.dataset, self.context.project
         known = self._known(key)
         if known is not None and known.split != "train":
             raise _Rejected("Validation image: the run uses the label it had at the start.")
@@ -148,23 +148,23 @@ class LiveLabels:
 
     def _known(self, key: str) -> Item | None:
         """Return the run's latest item of an image, also if its label was removed."""
-        dataset = self.stage.dataset
+        dataset = self.context.dataset
         items = [*dataset.items, *(entry.item for entry in dataset.joined)]
         return next((item for item in reversed(items) if item.key == key), None)
 
     def _is_unfinished(self, key: str) -> bool:
         """Return True for a new image that is open: its unpainted defects would be learned as background."""
-        if self.stage.recipe.model != "unet" or key != self.stage.orders.watched or self._known(key) is not None:
+        if self.context.settings.model != "unet" or key != self.context.control.watched or self._known(key) is not None:
             return False
         try:
-            note = load_note(self.stage.project, key)
+            note = load_note(self.context.project, key)
         except Problem:
             return False
         return note.status != "done" and not note.explicit_background
 
     def _drop_unknown_classes(self, item: Item) -> None:
         """Drop classes added since the run began: its network has no channel for them."""
-        known = {info.id for info in self.stage.dataset.classes}
+        known = {info.id for info in self.context.dataset.classes}
         remaining = [(id, pixels) for id, pixels in zip(item.classes, item.pixels) if id in known]
         if item.classes and not remaining:
             raise _Rejected("This class was added after the run started. It is used from the next run on.")
@@ -172,22 +172,22 @@ class LiveLabels:
 
     def _is_dispensable(self, key: str) -> bool:
         """Return True if the run can continue without this image."""
-        others = [item for item in self.stage.dataset.of("train") if item.key != key]
-        if self.stage.recipe.model == "resnet":
+        others = [item for item in self.context.dataset.of("train") if item.key != key]
+        if self.context.settings.model == "resnet":
             return bool(others)
         return any(item.classes for item in others)
 
     def _hash(self, key: str) -> str:
-        if self.stage.recipe.model == "resnet":
+        if self.context.settings.model == "resnet":
             return ""
         try:
-            return hashlib.sha256(self.stage.project.mask_path(key).read_bytes()).hexdigest()[:16]
+            return hashlib.sha256(self.context.project.mask_path(key).read_bytes()).hexdigest()[:16]
         except OSError:
             return "gone"
 
 
-def renew(context: TrainingContext, key: str) -> None:
+def reload_image(context: TrainingContext, key: str) -> None:
     """Reload an image so that samples match the data set."""
-    context.sampler.renew(key)
-    context.judge.renew()
+    context.sampler.reload(key)
+    context.evaluator.reset()
     context.loader.restart()

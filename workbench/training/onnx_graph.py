@@ -191,7 +191,7 @@ def _local_contrast(graph: OnnxGraph, layer: LocalContrast, x: str) -> str:
 
     mean, square = local_mean(x), local_mean(graph.add("Mul", [x, x]))
     spread = graph.relu(graph.add("Sub", [square, graph.add("Mul", [mean, mean])]))
-    root = graph.add("Sqrt", [graph.add("Add", [spread, graph.number(layer.even)])])
+    root = graph.add("Sqrt", [graph.add("Add", [spread, graph.number(layer.epsilon)])])
     gain = graph.add("Reciprocal", [root])
     offset = graph.add("Mul", [mean, gain])
     gain, offset = graph.split(_enlarge(graph, graph.join(gain, offset), layer.cell, 2 * channels), 2)

@@ -53,7 +53,7 @@ def choose(request: str, device: Device) -> PrecisionChoice:
     return PrecisionChoice(request, "Chosen by hand.")
 
 
-class Scaler(paddle.amp.GradScaler):
+class LossScaler(paddle.amp.GradScaler):
     """Paddle's loss scaler, which fails at the first overflow with NumPy 2.4 and prints to stdout.
 
     It converts an array of one element to float, which NumPy no longer allows (fixed in Paddle after 3.3.1).
@@ -73,7 +73,7 @@ class Scaler(paddle.amp.GradScaler):
         amp_global_state().amp_dtype = "float16"
         return super().scale(var)
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Reset after an aborted step; otherwise its gradients and all later ones would count as unscaled."""
         self._optimizer_states.clear()
 
@@ -97,12 +97,12 @@ class Scaler(paddle.amp.GradScaler):
 class Precision:
     """Part of a training step that depends on the number type."""
 
-    def __init__(self, choice: PrecisionChoice, level: str = "O1", scaler: Scaler | None = None) -> None:
+    def __init__(self, choice: PrecisionChoice, level: str = "O1", scaler: LossScaler | None = None) -> None:
         self.choice = choice
         self.level = level
         if choice.name == "fp16" and scaler is None:
             # Doubled every 500 steps without overflow: a run of minutes may not reach Paddle's 2000.
-            scaler = Scaler(init_loss_scaling=2.0**15, incr_every_n_steps=500)
+            scaler = LossScaler(init_loss_scaling=2.0**15, incr_every_n_steps=500)
         self.scaler = scaler
 
     def prepare(self, net: paddle.nn.Layer, optimizer: paddle.optimizer.Optimizer) -> None:
@@ -129,7 +129,7 @@ class Precision:
                 self.scaler.step(optimizer)
                 self.scaler.update()
             except BaseException:
-                self.scaler.forget()
+                self.scaler.reset()
                 raise
             return norm, self.scaler.skipped
         norm = clip_gradients(parameters, clip)

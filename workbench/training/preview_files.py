@@ -86,7 +86,7 @@ class PreviewFiles:
             if step.isdecimal():
                 self._steps.setdefault(name, []).append(int(step))
 
-    def put(self, key: str, step: int) -> None:
+    def add(self, key: str, step: int) -> None:
         """Register a preview written for this step, and delete excess ones."""
         name = safe_name(key)
         steps = sorted({*self._steps.pop(name, []), step})

@@ -19,7 +19,7 @@ class PreviewScheduler:
     """Preview scheduler. Call `poll` between two steps."""
 
     def __init__(self, context: TrainingContext) -> None:
-        self.stage = context
+        self.context = context
         self._files = PreviewFiles(context.run.previews)
         self._last = self._last_expected = time.perf_counter()
         self._spent = self._cost = 0.0
@@ -29,7 +29,7 @@ class PreviewScheduler:
     def poll(self) -> None:
         """Predict a preview if one is due."""
         now = time.perf_counter()
-        watched, expected = self.stage.orders.watched, self.stage.orders.expected
+        watched, expected = self.context.control.watched, self.context.control.expected
         switched = watched is not None and watched not in self._previewed
         in_credit = self._spent + self._cost < _INITIAL_SECONDS
         period = _INITIAL_PERIOD if in_credit else max(_PERIOD, (2 if expected else 1) * self._cost / _MAX_TIME_SHARE)
@@ -44,8 +44,8 @@ class PreviewScheduler:
 
     def write_previews(self, key: str = "") -> None:
         """Predict a preview of image `key` now; by default of the open one."""
-        context = self.stage
-        key = key or context.orders.watched or _first_image(context)
+        context = self.context
+        key = key or context.control.watched or _first_image(context)
         context.ranks.wait_idle()
         started = time.perf_counter()
         event = preview(
@@ -54,30 +54,30 @@ class PreviewScheduler:
             DygraphEngine(context.learner.mean),
             context.best.settings,
             key,
-            context.course.step,
-            cancelled=lambda: context.orders.stop,
+            context.state.step,
+            cancelled=lambda: context.control.stop,
         )
         now = time.perf_counter()
-        if key in context.orders.expected:
+        if key in context.control.expected:
             self._last_expected = now
         else:
             self._last = now
         self._cost = now - started
         self._spent += self._cost
         self._count += 1
-        if key not in context.orders.expected:  # another image was opened
+        if key not in context.control.expected:  # another image was opened
             self._previewed = {
-                other: entry for other, entry in self._previewed.items() if other in context.orders.expected
+                other: entry for other, entry in self._previewed.items() if other in context.control.expected
             }
-        self._previewed[key] = self._count, context.course.step
+        self._previewed[key] = self._count, context.state.step
         if event is not None:
             if event.mask:
-                self._files.put(key, event.step)
+                self._files.add(key, event.step)
             context.report(event)
 
-    def catch_up(self) -> None:
+    def predict_outdated(self) -> None:
         """Predict one image not yet previewed with the current weights, while no training takes place."""
-        orders, step = self.stage.orders, self.stage.course.step
+        orders, step = self.context.control, self.context.state.step
         for key in (orders.watched, *orders.expected):
             if key and self._previewed.get(key, (0, -1))[1] != step:
                 self.write_previews(key)

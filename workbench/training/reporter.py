@@ -31,7 +31,7 @@ class Clock:
         """Continue a run that has already taken `earlier` seconds in previous sessions."""
         self._earlier = earlier
 
-    def stand_still(self, seconds: float) -> None:
+    def exclude(self, seconds: float) -> None:
         self._paused += seconds
 
 

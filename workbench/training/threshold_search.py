@@ -72,9 +72,11 @@ class AreaSweep:
     """Counter of labelled regions, with the areas of the regions that found them and of false regions."""
 
     ids: tuple[int, ...]
-    real: dict[int, int] = field(default_factory=dict)  # id -> number of labelled regions
-    finds: dict[int, list[int]] = field(default_factory=dict)  # id -> area of the largest region on each found one
-    false: dict[int, list[int]] = field(default_factory=dict)  # id -> areas of regions on no label
+    labeled_regions: dict[int, int] = field(default_factory=dict)  # id -> number of labelled regions
+    detecting_areas: dict[int, list[int]] = field(
+        default_factory=dict
+    )  # id -> area of the largest region on each found one
+    false_areas: dict[int, list[int]] = field(default_factory=dict)  # id -> areas of regions on no label
 
     def add(self, truth: np.ndarray, mask: np.ndarray) -> None:
         """Add one image: label and prediction before small regions are dropped, uint8 (H, W)."""
@@ -82,16 +84,16 @@ class AreaSweep:
         for id in self.ids:
             true_areas, true_labels = _areas(truth == id)
             predicted_areas, predicted = _areas(mask == id)
-            self.real[id] = self.real.get(id, 0) + len(true_areas)
+            self.labeled_regions[id] = self.labeled_regions.get(id, 0) + len(true_areas)
             if not len(predicted_areas):
                 continue
             overlap = (true_labels > 0) & (predicted > 0)
             largest = np.zeros(len(true_areas) + 1, np.int64)
             np.maximum.at(largest, true_labels[overlap], predicted_areas[predicted[overlap] - 1])
-            self.finds.setdefault(id, []).extend(largest[largest > 0].tolist())
+            self.detecting_areas.setdefault(id, []).extend(largest[largest > 0].tolist())
             touching = np.bincount(predicted[overlap], minlength=len(predicted_areas) + 1)[1:] > 0
             countable = np.bincount(predicted[valid], minlength=len(predicted_areas) + 1)[1:] * 2 >= predicted_areas
-            self.false.setdefault(id, []).extend(predicted_areas[~touching & countable].tolist())
+            self.false_areas.setdefault(id, []).extend(predicted_areas[~touching & countable].tolist())
 
     def best(self, min_area: int = 0, max_areas: Mapping[int, int] | None = None) -> list[int]:
         """Return per class the minimum area with the best balance of found defects and false regions.
@@ -103,8 +105,8 @@ class AreaSweep:
         """
         chosen = []
         for id in self.ids:
-            detecting, false = np.array(self.finds.get(id, [])), np.array(self.false.get(id, []))
-            count = self.real.get(id, 0)
+            detecting, false = np.array(self.detecting_areas.get(id, [])), np.array(self.false_areas.get(id, []))
+            count = self.labeled_regions.get(id, 0)
             limit = min(max(detecting, default=0), (max_areas or {}).get(id, max(_AREAS)))
             areas = [area for area in _AREAS if area <= limit] or [0]
             detected = np.array([(detecting >= area).sum() for area in areas])
@@ -124,7 +126,7 @@ def labeled_areas(masks: Iterable[np.ndarray], ids: Sequence[int]) -> dict[int, 
     return {id: np.concatenate(arrays) for id, arrays in areas.items() if arrays}
 
 
-def most_areas(labeled: Mapping[int, np.ndarray]) -> dict[int, int]:
+def max_areas(labeled: Mapping[int, np.ndarray]) -> dict[int, int]:
     """Return per class half the area which four of five labelled regions exceed.
 
     The few parts in validation may show only large defects by chance; a minimum area chosen for them would drop defects

@@ -35,10 +35,10 @@ from workbench.training.optimizers import make_optimizer
 from workbench.training.patch_loader import PatchLoader, PatchSampler
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.schedule import Budget, one_cycle
-from workbench.training.weights.encoder_weights import begin_with
+from workbench.training.weights.encoder_weights import load_initial_weights
 from workbench.training.weights.warm_start import start_from
 
-LATER_PEAK = 0.4  # relative to the configured rate: later rounds only refine
+LATER_ROUND_PEAK = 0.4  # relative to the configured rate: later rounds only refine
 
 
 @dataclass
@@ -63,27 +63,27 @@ class TrainingContext:
     """All components of a training."""
 
     run: Run
-    recipe: TrainingSettings
+    settings: TrainingSettings
     dataset: Dataset
     project: Project
     device: Device
-    settings: ModelSettings
+    model_settings: ModelSettings
     learner: Learner
     sampler: PatchSampler
     loader: PatchLoader
-    judge: Evaluator
+    evaluator: Evaluator
     best: BestCheckpoint
     budget: Budget
     clock: Clock
     report: Reporter
-    orders: ControlChannel
+    control: ControlChannel
     ranks: ProcessGroup = field(default_factory=ProcessGroup)
-    course: TrainingProgress = field(default_factory=TrainingProgress)
+    state: TrainingProgress = field(default_factory=TrainingProgress)
 
     @property
     def progress(self) -> float:
         """Share of the current round that is done, 0..1; the first round is the planned training."""
-        state, elapsed = self.course, self.clock.elapsed
+        state, elapsed = self.state, self.clock.elapsed
         if state.round:
             return self.budget.progress_of_round(state.step - state.round_step, elapsed - state.round_time)
         return self.budget.progress(state.step, elapsed)
@@ -91,19 +91,19 @@ class TrainingContext:
     @property
     def validations(self) -> int:
         """Number of validations in this round."""
-        return max(1, self.recipe.validations // 4) if self.course.round else self.recipe.validations
+        return max(1, self.settings.validations // 4) if self.state.round else self.settings.validations
 
     @property
     def rate(self) -> float:
         """Current learning rate."""
-        peak = self.recipe.rate * (LATER_PEAK if self.course.round else 1.0)
-        return self.course.rate_factor * one_cycle(self.progress, peak=peak, warm_up=self.recipe.warm_up)
+        peak = self.settings.rate * (LATER_ROUND_PEAK if self.state.round else 1.0)
+        return self.state.rate_factor * one_cycle(self.progress, peak=peak, warm_up=self.settings.warm_up)
 
     def halve_patch(self) -> bool:
         """Train on patches of half the side from now on. Return False if there are no smaller ones."""
-        if not self.sampler.halve(self.course.halvings + 1):
+        if not self.sampler.halve(self.state.halvings + 1):
             return False
-        self.course.halvings += 1
+        self.state.halvings += 1
         self.learner.parts = max(1, self.learner.parts // 2)
         self.loader.restart()
         return True
@@ -111,16 +111,16 @@ class TrainingContext:
     def validation_items(self) -> list[Item]:
         """Return the validation images evaluated during the run, in the order of `in_telling_order`."""
         items = stratified_order(self.dataset.of("val"))
-        if self.course.subset is None:
+        if self.state.subset is None:
             return items
-        chosen = set(self.course.subset)
+        chosen = set(self.state.subset)
         return [item for item in items if item.key in chosen]
 
     def save_last(self) -> None:
         """Write `last/`. Raise CannotWrite."""
         checkpoint.save_last(
             self.run,
-            self.course.step,
+            self.state.step,
             {
                 "weights": weights(self.learner.net),
                 "optimiser": self.learner.optimizer_arrays(),
@@ -128,8 +128,8 @@ class TrainingContext:
             },
             {
                 "elapsed": self.clock.elapsed,
-                "recipe": checkpoint.settings_hash(self.recipe),
-                "course": {name: value for name, value in vars(self.course).items() if name != "step"},
+                "recipe": checkpoint.settings_hash(self.settings),
+                "course": {name: value for name, value in vars(self.state).items() if name != "step"},
                 "updates": self.learner.updates,
                 "parts": self.learner.parts,
                 "scaler": self.learner.precision.state(),
@@ -150,10 +150,10 @@ class TrainingContext:
             load_weights(self.learner.mean, tensors["average"], folder)
             self.learner.updates, self.learner.parts = int(state["updates"]), int(state["parts"])
             self.learner.precision.load(state["scaler"])
-            self.course = to_dataclass(TrainingProgress, {**state["course"], "step": state["step"]})
+            self.state = to_dataclass(TrainingProgress, {**state["course"], "step": state["step"]})
             self.best.load(state["best"])
-            self.budget.reserve = self.course.reserve or self.budget.reserve
-            self.sampler.halve(self.course.halvings)
+            self.budget.reserve = self.state.reserve or self.budget.reserve
+            self.sampler.halve(self.state.halvings)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, SettingsError) as error:
             raise RunBroken(path=str(self.run.last / "state.json"), why=f"a value is damaged ({error})") from error
         self.loader.restart()
@@ -169,7 +169,7 @@ class TrainingContext:
         if type(elapsed) not in (int, float) or not 0 <= elapsed < 1e10:
             raise RunBroken(path=str(self.run.last / "state.json"), why="it names no elapsed time")
         self.clock.continue_from(elapsed)
-        if state.get("recipe") != checkpoint.settings_hash(self.recipe):
+        if state.get("recipe") != checkpoint.settings_hash(self.settings):
             what = "The recipe was changed after this run had begun."
             self.report(Trouble(what=what, done="It goes on with the new recipe."))
 
@@ -215,7 +215,7 @@ def prepare(
     else:
         loss = partial(verdict_loss, label_smoothing=training_settings.label_smoothing)
     if training_settings.weights and not resume:
-        origin = begin_with(training_settings, net, report, cancelled=lambda: control.stop)
+        origin = load_initial_weights(training_settings, net, report, cancelled=lambda: control.stop)
         if group.is_leader:
             write_json(run.root / "weights.json", origin)  # the file itself may be deleted later
     if training_settings.start_from and not resume:
@@ -234,23 +234,23 @@ def prepare(
         average=training_settings.average,
         copies=copies,
     )
-    learner.ranks = group
+    learner.process_group = group
     threads = training_settings.threads or min(4, max(1, cores() // group.here))
     steps = None if training_settings.epochs is None else training_settings.epochs * _steps_per_epoch(sampler)
     seconds = None if steps is not None else (training_settings.minutes or 5.0) * 60
     return TrainingContext(
         run=run,
-        recipe=training_settings,
+        settings=training_settings,
         dataset=dataset,
         project=project,
         device=training_device,
-        settings=settings,
+        model_settings=settings,
         learner=learner,
         sampler=sampler,
         loader=PatchLoader(
             sampler, batch=training_settings.batch, threads=threads, places=group.places(training_settings.batch)
         ),
-        judge=Evaluator(
+        evaluator=Evaluator(
             project,
             dataset,
             least_area=training_settings.min_area,
@@ -261,7 +261,7 @@ def prepare(
         budget=Budget(steps, seconds),
         clock=clock,
         report=report,
-        orders=control,
+        control=control,
         ranks=group,
     )
 
@@ -269,4 +269,4 @@ def prepare(
 def _steps_per_epoch(sampler: PatchSampler) -> int:
     """Return the steps per epoch at the creation of the run: labels added later do not make it longer."""
     dataset = sampler.dataset.model_copy(update={"joined": []})
-    return PatchSampler(sampler.recipe, dataset, sampler.settings, sampler.cache).steps_per_epoch
+    return PatchSampler(sampler.training_settings, dataset, sampler.settings, sampler.cache).steps_per_epoch

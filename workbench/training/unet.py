@@ -48,7 +48,7 @@ class LocalContrast(nn.Layer):
     """
 
     cell, reach = 8, 9
-    even = 0.02  # added to the variance of normalized pixels, so that noise on an even surface is not amplified
+    epsilon = 0.02  # added to the variance of normalized pixels, so that noise on an even surface is not amplified
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class LocalContrast(nn.Layer):
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
         mean = self._local_mean(nn.functional.avg_pool2d(x, self.cell))
         square = self._local_mean(nn.functional.avg_pool2d(x * x, self.cell))
-        gain = (nn.functional.relu(square - mean * mean) + self.even) ** -0.5  # the converter does not support rsqrt
+        gain = (nn.functional.relu(square - mean * mean) + self.epsilon) ** -0.5  # the converter does not support rsqrt
         cells = paddle.concat([gain, mean * gain, paddle.ones_like(mean[:, :1])], axis=1)
         enlarged = nn.functional.conv2d_transpose(
             cells, self.kernel, stride=self.cell, padding=self.cell // 2, groups=self.planes

@@ -18,16 +18,16 @@ def validate(context: TrainingContext) -> bool:
 
     Raise EngineError if the network's output is not finite.
     """
-    progress, items = context.course, context.validation_items()
+    progress, items = context.state, context.validation_items()
     context.ranks.wait_idle()
-    limit = None if progress.subset else context.budget.evaluation_seconds(context.recipe.validations)
-    evaluation = context.judge.evaluate(
+    limit = None if progress.subset else context.budget.evaluation_seconds(context.settings.validations)
+    evaluation = context.evaluator.evaluate(
         DygraphEngine(context.learner.mean),
-        context.settings,
+        context.model_settings,
         items,
         choose=True,
         most_seconds=limit,
-        cancelled=lambda: context.orders.stop,
+        cancelled=lambda: context.control.stop,
     )
     if evaluation is None and items:
         return False
@@ -37,12 +37,12 @@ def validate(context: TrainingContext) -> bool:
     score = evaluation.score if evaluation else None
     keys = set(evaluation.keys) if evaluation is not None else set()
     evaluated = [item for item in items if item.key in keys]
-    informative = sum(context.recipe.model == "resnet" or bool(item.classes) for item in evaluated)
+    informative = sum(context.settings.model == "resnet" or bool(item.classes) for item in evaluated)
     better = (
-        context.best.consider(score, informative) or not items
+        context.best.is_best(score, informative) or not items
     )  # without validation images the newest weights are the best
     if better:
-        settings = evaluation.settings if evaluation else context.judge.unseen(context.settings)
+        settings = evaluation.settings if evaluation else context.evaluator.default_settings(context.model_settings)
         better = _store_best(context, settings, score)
     if evaluation is not None:
         context.report(Evaluated(step=progress.step, metrics=evaluation.metrics, score=score, best=better))
@@ -52,7 +52,7 @@ def validate(context: TrainingContext) -> bool:
 
 def _store_best(context: TrainingContext, settings: ModelSettings, score: float | None) -> bool:
     try:
-        context.best.store(context.learner.mean, settings, step=context.course.step, score=score)
+        context.best.store(context.learner.mean, settings, step=context.state.step, score=score)
     except CannotWrite as problem:
         context.report(Trouble(what=str(problem), done="The training goes on; the best weights so far stay."))
         return False
@@ -61,18 +61,18 @@ def _store_best(context: TrainingContext, settings: ModelSettings, score: float 
 
 def _reserve_time(context: TrainingContext, evaluation: Evaluation) -> None:
     """Reserve the time that the final evaluation of all validation/test images will take."""
-    segments = context.recipe.model == "unet"
+    segments = context.settings.model == "unet"
     images = context.dataset.of("val", "test")
     evaluated = [item for item in images if item.key in set(evaluation.keys)]
     seconds = evaluation.seconds * _cost(images, segments) / max(1.0, _cost(evaluated, segments))
     if context.device.is_gpu:  # a CPU computes in ONNX Runtime then, which compensates for the mirrored passes
-        seconds *= 1 + len(networks.mirrored(context.recipe))
+        seconds *= 1 + len(networks.mirrored(context.settings))
     limit = context.budget.final_evaluation_seconds() or 0.0
-    context.course.reserve = context.budget.reserve = context.best.writing_seconds + min(limit, seconds)
+    context.state.reserve = context.budget.reserve = context.best.writing_seconds + min(limit, seconds)
 
 
 def _warn(context: TrainingContext, evaluation: Evaluation) -> None:
-    if evaluation.metrics.get("only_background") and (context.progress > 0.3 or context.course.round):
+    if evaluation.metrics.get("only_background") and (context.progress > 0.3 or context.state.round):
         what = "The network marks nothing at all on the held-out pictures, although there are defects on them."
         done = "It may still begin to. If it does not: more minutes, or more labelled defects."
         context.report(Trouble(what=what, done=done))

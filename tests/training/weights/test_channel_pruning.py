@@ -163,7 +163,7 @@ def test_a_pruned_run_is_an_ordinary_one_and_says_what_it_has_cost(trained, tmp_
     assert done.returncode == 0, done.stderr[-2000:]
     told = json.loads(done.stdout)["pruned"]
     (run,) = list_runs(root)
-    recipe, earlier = run.settings(), trained.recipe()
+    recipe, earlier = run.settings(), trained.settings()
     assert recipe.widths == [6, 8, 24] and earlier.widths == [8, 16, 32] and "8-16-32" in recipe.reasons["widths"]
     assert (recipe.stem, recipe.patch, recipe.mean) == (earlier.stem, earlier.patch, earlier.mean)
     assert recipe.rate == earlier.rate / 2

@@ -10,7 +10,7 @@ Z = 1.959963984540054  # 97.5 % quantile of the normal distribution
 
 # With fewer observations, the 95 % interval of a share may span 40 points and more (Wilson's for 10 of 19 is 32 to 73
 # %): a single number would claim too much precision, so only the interval is shown.
-ENOUGH = 20
+MIN_OBSERVATIONS = 20
 
 # 97.5 % quantiles of Student's distribution for 1 to 4 degrees of freedom; above, a series is exact to three digits.
 _STUDENT_QUANTILES = (12.706, 4.303, 3.182, 2.776)
@@ -18,7 +18,7 @@ _STUDENT_QUANTILES = (12.706, 4.303, 3.182, 2.776)
 
 def digits_supported(total: int) -> bool:
     """Return True if a share of `total` observations is precise enough to be shown as one number."""
-    return total >= ENOUGH
+    return total >= MIN_OBSERVATIONS
 
 
 def wilson(hits: int, total: int, z: float = 1.96) -> list[float] | None:
@@ -34,7 +34,7 @@ def wilson(hits: int, total: int, z: float = 1.96) -> list[float] | None:
     return [max(0.0, center - half), min(1.0, center + half)]
 
 
-def garwood(count: float, exposure: float) -> list[float]:
+def garwood_interval(count: float, exposure: float) -> list[float]:
     """Return the exact 95 % interval of a Poisson rate: `count` events in `exposure` units (Garwood 1936).
 
     count may be fractional, an effective number of events.
@@ -64,11 +64,11 @@ def rate_interval(counts: Sequence[int], groups: Sequence[object]) -> list[float
     spread = sum((events[group] - rate * images[group]) ** 2 for group in events)
     variance = len(events) / (len(events) - 1) * spread / total**2
     design_effect = max(1.0, variance / (rate / total)) if rate > 0 else 1.0
-    exposure = total / design_effect * (Z / student(len(events) - 1)) ** 2
-    return garwood(rate * exposure, exposure)
+    exposure = total / design_effect * (Z / student_quantile(len(events) - 1)) ** 2
+    return garwood_interval(rate * exposure, exposure)
 
 
-def student(degrees: int) -> float:
+def student_quantile(degrees: int) -> float:
     """Return the 97.5% quantile of Student's t (Cornish and Fisher's series; Abramowitz and Stegun 26.7.5)."""
     if degrees <= len(_STUDENT_QUANTILES):
         return _STUDENT_QUANTILES[degrees - 1]

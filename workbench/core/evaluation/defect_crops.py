@@ -33,8 +33,8 @@ class CropFrame:
     box: Rect
     width: int
     height: int
-    truth: Color
-    said: Color
+    label_color: Color
+    prediction_color: Color
     line: int = 2
     missed: bool = False
 
@@ -52,7 +52,7 @@ class Cropper:
         window = _window(prediction, frame)
         predicted = np.zeros((window.height, window.width), np.uint8)
         for patch in prediction.patches:
-            _paste(predicted, window, patch.predicted(settings), patch.left, patch.top)
+            _paste(predicted, window, patch.apply_operating_point(settings), patch.left, patch.top)
         scale = min(frame.width / window.width, frame.height / window.height)
         size = (max(1, round(window.width * scale)), max(1, round(window.height * scale)))
         resized = cv2.resize(
@@ -63,8 +63,8 @@ class Cropper:
         canvas = cv2.cvtColor(resized, cv2.COLOR_GRAY2RGB) if resized.ndim == 2 else resized
         box = frame.box
         local_box = Rect(box.x - window.x, box.y - window.y, box.width, box.height).clipped(window.width, window.height)
-        _outline(canvas, truth[window.slices], frame.truth, frame.line, local_box if frame.missed else NOTHING)
-        _outline(canvas, predicted, frame.said, frame.line, NOTHING if frame.missed else local_box)
+        _outline(canvas, truth[window.slices], frame.label_color, frame.line, local_box if frame.missed else NOTHING)
+        _outline(canvas, predicted, frame.prediction_color, frame.line, NOTHING if frame.missed else local_box)
         return canvas
 
     def _pixels(self, prediction: StoredPrediction) -> tuple[np.ndarray, np.ndarray]:

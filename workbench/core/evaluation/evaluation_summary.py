@@ -119,12 +119,12 @@ def summarize(
         dice_interval=dice_interval(facts),
         iou=_iou(facts, ANY),
         classes=rows,
-        sizes=of_sizes(defects),
+        sizes=summarize_sizes(defects),
         alerts=_alerts(facts, good, rows, marked),
     )
 
 
-def of_sizes(defects: Sequence[DefectCount]) -> tuple[SizeSummary, ...]:
+def summarize_sizes(defects: Sequence[DefectCount]) -> tuple[SizeSummary, ...]:
     """Split defects into three sizes of about equal count. Return () if there are too few defects."""
     edges = size_edges([defect.area for defect in defects])
     if not edges:

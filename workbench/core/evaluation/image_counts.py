@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.core.evaluation.metrics import defects_found, false_alarms
+from workbench.core.evaluation.metrics import find_false_alarms, match_defects
 from workbench.core.project.project import MAX_CLASS_ID
 
 ANY = 0  # any class, in place of a class id
@@ -51,9 +51,9 @@ def count_image(key: str, truth: np.ndarray, predicted: np.ndarray, classes: Seq
     defects = []
     for id in classes:
         pixels[id] = _pixels(truth == id, (predicted == id) & counted)
-        areas, detected = defects_found(truth == id, marked)
+        areas, detected = match_defects(truth == id, marked)
         defects += [DefectCount(id, int(area), bool(is_detected)) for area, is_detected in zip(areas, detected)]
-    false = false_alarms(predicted > 0, labeled, marked)
+    false = find_false_alarms(predicted > 0, labeled, marked)
     return ImageCounts(key, pixels, tuple(defects), len(false), int(false.sum()))
 
 

@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 
 from workbench.core.evaluation.operating_point_sweep import ThresholdCounts, count_thresholds
 from workbench.core.evaluation.prediction_cache import PredictionCache
-from workbench.core.evaluation.stored_predictions import ProbabilityPatch, StoredPrediction, collect_prediction, cut
+from workbench.core.evaluation.stored_predictions import (
+    ProbabilityPatch,
+    StoredPrediction,
+    collect_prediction,
+    cut_patches,
+)
 from workbench.core.images.image_files import image_size, read
 from workbench.core.problems import MaskBroken, Problem
 from workbench.core.project import annotation
@@ -75,10 +80,10 @@ class InferencePass:
     def tallies(self, prediction: StoredPrediction) -> tuple[ThresholdCounts, ...]:
         """Return the counts at other operating points, cached until the label changes."""
         classes = len(self._settings.classes)
-        counts = self._cache.read_tallies(prediction, classes)
+        counts = self._cache.read_counts(prediction, classes)
         if counts is None:
             counts = count_thresholds(prediction, classes)
-            self._cache.write_tallies(prediction, counts)
+            self._cache.write_counts(prediction, counts)
         return counts
 
     def _patches(self, key: str, cancelled: Callable[[], bool]) -> tuple[tuple[int, int], list[ProbabilityPatch]]:
@@ -92,6 +97,6 @@ class InferencePass:
         result = self._predictor.predict(image, cancelled=cancelled, keep_probabilities=True)
         assert result.class_scores is not None
         size = (image.shape[1], image.shape[0])
-        patches = cut(result.class_scores, self._cache.least)
+        patches = cut_patches(result.class_scores, self._cache.min_probability)
         self._cache.write(key, size, patches)
         return size, patches

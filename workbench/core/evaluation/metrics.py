@@ -17,7 +17,7 @@ from workbench.core.project.project import MAX_CLASS_ID
 from workbench.inference.io.opencv import cv2
 
 # Share of a labeled defect that predictions must cover for the defect to count as found.
-FOUND_SHARE = 0.1
+DETECTED_SHARE = 0.1
 
 
 @dataclass
@@ -28,7 +28,7 @@ class SegmentationMeter:
     hit: dict[int, int] = field(default_factory=dict)
     false: dict[int, int] = field(default_factory=dict)
     missed: dict[int, int] = field(default_factory=dict)
-    found: dict[int, int] = field(default_factory=dict)
+    detected: dict[int, int] = field(default_factory=dict)
     defects: dict[int, int] = field(default_factory=dict)
     any_hit: int = 0
     any_false: int = 0
@@ -56,11 +56,11 @@ class SegmentationMeter:
 
     def _add_regions(self, truth: np.ndarray, labeled: np.ndarray, marked: np.ndarray, regions: np.ndarray) -> None:
         for id in self.classes:
-            detected = defects_found(truth == id, marked)[1]
+            detected = match_defects(truth == id, marked)[1]
             if len(detected):
-                _add_count(self.found, id, int(detected.sum()))
+                _add_count(self.detected, id, int(detected.sum()))
                 _add_count(self.defects, id, len(detected))
-        wrong = int(false_alarms(regions, labeled, marked).sum())
+        wrong = int(find_false_alarms(regions, labeled, marked).sum())
         self.false_regions += wrong
         self.false_on_good += wrong if not labeled.any() else 0
 
@@ -70,13 +70,13 @@ class SegmentationMeter:
             scores = _pixel_metrics(self.hit.get(id, 0), self.false.get(id, 0), self.missed.get(id, 0))
             defects = self.defects.get(id, 0)
             scores["defects"] = defects
-            scores["recall_defects"] = self.found.get(id, 0) / defects if defects else None
-            scores["recall_interval"] = wilson(self.found.get(id, 0), defects)
+            scores["recall_defects"] = self.detected.get(id, 0) / defects if defects else None
+            scores["recall_interval"] = wilson(self.detected.get(id, 0), defects)
             per_class[name] = scores
             if scores["dice"] is not None:
                 dices.append(scores["dice"])
                 ious.append(scores["iou"])
-        total, detected = sum(self.defects.values()), sum(self.found.values())
+        total, detected = sum(self.defects.values()), sum(self.detected.values())
         any_defect = _pixel_metrics(self.any_hit, self.any_false, self.any_missed)
         return {
             "dice": float(np.mean(dices)) if dices else None,
@@ -141,7 +141,7 @@ class VerdictMeter:
         }
 
 
-def defects_found(labeled: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def match_defects(labeled: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the area in pixels of each labeled region, and True if it counts as found.
 
     bool (H, W): labeled: one class of the labels; said: predictions of any class.
@@ -149,10 +149,10 @@ def defects_found(labeled: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarra
     labels, count = _components(labeled)
     area = np.bincount(labels.ravel(), minlength=count + 1)[1:]
     covered = np.bincount(labels[predicted], minlength=count + 1)[1:]
-    return area, covered >= np.maximum(1, FOUND_SHARE * area)
+    return area, covered >= np.maximum(1, DETECTED_SHARE * area)
 
 
-def false_alarms(regions: np.ndarray, labeled: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+def find_false_alarms(regions: np.ndarray, labeled: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     """Return True for each predicted region that touches no defect.
 
     bool (H, W): raw: predictions; real: defects in the labels; said: predictions where labels count. A region mainly on

@@ -33,7 +33,7 @@ class ThresholdCounts:
 
     covered: np.ndarray
     regions: np.ndarray
-    false: np.ndarray
+    false_regions: np.ndarray
 
 
 def count_thresholds(prediction: StoredPrediction, classes: int) -> tuple[ThresholdCounts, ...]:
@@ -68,7 +68,7 @@ def _count(plane: np.ndarray, truth: np.ndarray, numbers: np.ndarray, target: Th
             marked = remaining
             counts = _count_at_level(plane, level, marked, truth, numbers, target.covered.shape[2])
         target.regions[step] += counts[0]
-        target.false[step] += counts[1]
+        target.false_regions[step] += counts[1]
         target.covered[step] += counts[2]
 
 
@@ -124,7 +124,7 @@ class OperatingPointSweep:
     ) -> None:
         self.images = len(predictions)
         self._ids = np.array([defect.class_id for entry in predictions for defect in entry.defects], np.int64)
-        needed = [entry.needed for entry in predictions]
+        needed = [entry.needed_pixels for entry in predictions]
         self._needed = np.concatenate(needed) if needed else np.zeros(0)
         self._classes = tuple(classes)
         shape = (len(THRESHOLDS), len(AREAS))
@@ -134,7 +134,7 @@ class OperatingPointSweep:
         ]
         zeros, numbers = np.zeros(shape, int), range(len(classes))
         self._regions = [sum((entry[index].regions for entry in tallies), zeros) for index in numbers]
-        self._false = [sum((entry[index].false for entry in tallies), zeros) for index in numbers]
+        self._false = [sum((entry[index].false_regions for entry in tallies), zeros) for index in numbers]
 
     def curve(self, point: OperatingPoint, number: int | None = None) -> PrecisionRecallCurve:
         """Return the curve of class index `number` by its own regions, or of all classes at a common threshold."""

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from workbench.core.evaluation.operating_point_sweep import AREAS, THRESHOLDS, ThresholdCounts
-from workbench.core.evaluation.stored_predictions import LEAST, ProbabilityPatch, StoredPrediction
+from workbench.core.evaluation.stored_predictions import MIN_PROBABILITY, ProbabilityPatch, StoredPrediction
 from workbench.core.problems import Problem
 from workbench.core.project.project import Project
 from workbench.core.project.storage import file_stamp, write_bytes
@@ -35,9 +35,9 @@ class PredictionCache:
 
     def __init__(self, project: Project, run: Run, settings: ModelSettings) -> None:
         self._project = project
-        self.least = min([LEAST, *settings.thresholds])
+        self.min_probability = min([MIN_PROBABILITY, *settings.thresholds])
         run_folder = project.root / ".cache" / "review" / run.name
-        self._folder = run_folder / _stamp(run, settings, self.least)
+        self._folder = run_folder / _stamp(run, settings, self.min_probability)
         if project.writable and run_folder.is_dir():
             for other in run_folder.iterdir():
                 if other.is_dir() and other != self._folder:
@@ -64,7 +64,7 @@ class PredictionCache:
         """Store the patches of an image. Does nothing if the project is read-only or the disk is full."""
         if not self._project.writable:
             return
-        shapes = [[patch.top, patch.left, *patch.scores.shape] for patch in patches]
+        shapes = [[patch.top, patch.left, *patch.probabilities.shape] for patch in patches]
         header = {
             "format": _FORMAT,
             "picture": self._image(key),
@@ -72,12 +72,12 @@ class PredictionCache:
             "height": size[1],
             "patches": shapes,
         }
-        body = zlib.compress(b"".join(patch.scores.tobytes() for patch in patches), 1)
+        body = zlib.compress(b"".join(patch.probabilities.tobytes() for patch in patches), 1)
         with contextlib.suppress(OSError, Problem):
             make_folder(self._folder)
             write_bytes(self._path(key), json.dumps(header).encode() + b"\n" + body)
 
-    def read_tallies(self, prediction: StoredPrediction, classes: int) -> tuple[ThresholdCounts, ...] | None:
+    def read_counts(self, prediction: StoredPrediction, classes: int) -> tuple[ThresholdCounts, ...] | None:
         """Return the tallies of each class, or None if there is no valid entry."""
         shape = (len(THRESHOLDS), len(AREAS))
         defects = len(prediction.defects)
@@ -90,11 +90,11 @@ class PredictionCache:
         except (OSError, ValueError, zlib.error):
             return None
 
-    def write_tallies(self, prediction: StoredPrediction, counts: Sequence[ThresholdCounts]) -> None:
+    def write_counts(self, prediction: StoredPrediction, counts: Sequence[ThresholdCounts]) -> None:
         if not self._project.writable:
             return
         flat = [
-            np.concatenate([entry.regions[..., None], entry.false[..., None], entry.covered], axis=2)
+            np.concatenate([entry.regions[..., None], entry.false_regions[..., None], entry.covered], axis=2)
             for entry in counts
         ]
         head = json.dumps(self._counts_header(prediction, len(counts))).encode()

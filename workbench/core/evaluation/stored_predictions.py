@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from workbench.core.evaluation.image_counts import ANY, DefectCount, ImageCounts
-from workbench.core.evaluation.metrics import FOUND_SHARE
+from workbench.core.evaluation.metrics import DETECTED_SHARE
 from workbench.core.evaluation.operating_point import OperatingPoint
 from workbench.core.geometry.drawing import Rect
 from workbench.core.project.project import MAX_CLASS_ID
@@ -21,7 +21,7 @@ from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.regions import drop_small_in_place
 
-LEAST = 0.05  # lowest threshold that can be evaluated
+MIN_PROBABILITY = 0.05  # lowest threshold that can be evaluated
 _CELL = 32  # pixels: side of the square cells along which patches are cut
 _MAX_UNCUT_PIXELS = 512 * 512  # pixels: a smaller image is one patch, which is faster than several
 
@@ -35,24 +35,24 @@ class ProbabilityPatch:
 
     top: int
     left: int
-    scores: np.ndarray
+    probabilities: np.ndarray
 
     @property
     def slices(self) -> tuple[slice, slice]:
-        height, width = self.scores.shape[1:]
+        height, width = self.probabilities.shape[1:]
         return slice(self.top, self.top + height), slice(self.left, self.left + width)
 
     @cached_property
     def strongest(self) -> np.ndarray:
         """Class index of the greatest probability, uint8 (h, w); the first one on ties."""
-        return self.scores.argmax(axis=0).astype(np.uint8)
+        return self.probabilities.argmax(axis=0).astype(np.uint8)
 
     @cached_property
     def highest(self) -> np.ndarray:
         """Greatest probability of any class, uint8 (h, w), 255 * probability."""
-        return self.scores.max(axis=0)
+        return self.probabilities.max(axis=0)
 
-    def predicted(self, settings: ModelSettings) -> np.ndarray | None:
+    def apply_operating_point(self, settings: ModelSettings) -> np.ndarray | None:
         """Return class ids, uint8 (h, w), as `inference.predictor.apply_thresholds` does; None if nothing is marked.
 
         Several times faster, because the strongest class, which nearly always decides, is tested first.
@@ -64,7 +64,7 @@ class ProbabilityPatch:
             # A weaker class may reach its own lower threshold where the strongest does not.
             undecided = np.flatnonzero((mask == 0) & (self.highest >= levels.min()))
             if undecided.size:
-                scores = self.scores.reshape(len(ids), -1)[:, undecided]
+                scores = self.probabilities.reshape(len(ids), -1)[:, undecided]
                 above_threshold = np.where(scores >= levels[:, None], scores, 0)
                 mask.reshape(-1)[undecided] = np.where(
                     above_threshold.max(axis=0) > 0, ids[above_threshold.argmax(axis=0)], 0
@@ -75,7 +75,7 @@ class ProbabilityPatch:
         return mask
 
 
-def cut(class_scores: np.ndarray, min_probability: float = LEAST) -> list[ProbabilityPatch]:
+def cut_patches(class_scores: np.ndarray, min_probability: float = MIN_PROBABILITY) -> list[ProbabilityPatch]:
     """Cut network output into patches. class_scores: uint8 (classes, H, W). least: lowest threshold in use."""
     visible = class_scores.max(axis=0) >= np.uint8(np.ceil(255 * min_probability - 1e-9))
     height, width = visible.shape
@@ -150,16 +150,16 @@ class StoredPrediction:
     width: int
     height: int
     defects: tuple[LabeledDefect, ...]
-    real: Mapping[int, int]
+    labeled_pixels: Mapping[int, int]
     patches: tuple[ProbabilityPatch, ...]
     truths: tuple[np.ndarray, ...]
     numbers: tuple[np.ndarray, ...]
     label: str = ""
 
     @property
-    def needed(self) -> np.ndarray:
+    def needed_pixels(self) -> np.ndarray:
         """Pixels of each defect that must be covered to count as found, float64 (defects,)."""
-        return np.maximum(1.0, FOUND_SHARE * np.array([defect.area for defect in self.defects], float))
+        return np.maximum(1.0, DETECTED_SHARE * np.array([defect.area for defect in self.defects], float))
 
 
 def collect_prediction(
@@ -205,7 +205,7 @@ def evaluate_prediction(prediction: StoredPrediction, settings: ModelSettings) -
     alarms: list[FalseAlarm] = []
     regions = marked = 0
     for patch, truth, numbers in zip(prediction.patches, prediction.truths, prediction.numbers):
-        mask = patch.predicted(settings)
+        mask = patch.apply_operating_point(settings)
         marked_pixels = np.flatnonzero(mask) if mask is not None else ()
         if mask is None or not len(marked_pixels):
             continue
@@ -223,8 +223,8 @@ def evaluate_prediction(prediction: StoredPrediction, settings: ModelSettings) -
         count, new_alarms = _find_false_alarms(patch, mask, marked_pixels, counted, labeled_ids)
         regions += count
         alarms += new_alarms
-    pixels = {id: (hit[id], predicted[id] - hit[id], prediction.real[id] - hit[id]) for id in hit}
-    detected = covered[1:] >= prediction.needed
+    pixels = {id: (hit[id], predicted[id] - hit[id], prediction.labeled_pixels[id] - hit[id]) for id in hit}
+    detected = covered[1:] >= prediction.needed_pixels
     defects = tuple(
         DefectCount(defect.class_id, defect.area, bool(is_detected))
         for defect, is_detected in zip(prediction.defects, detected)

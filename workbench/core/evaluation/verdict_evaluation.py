@@ -46,12 +46,12 @@ class CalibrationBin:
     high: float
     images: int
     sure: float
-    right: int
+    correct: int
     interval: tuple[float, float]
 
     @property
     def share(self) -> float:
-        return self.right / self.images
+        return self.correct / self.images
 
 
 @dataclass(frozen=True)

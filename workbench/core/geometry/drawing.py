@@ -87,20 +87,20 @@ class Paint:
     """Paint of a tool: a class id, and the ids that must be kept."""
 
     id: int
-    keep: frozenset[int] = frozenset()
+    protected: frozenset[int] = frozenset()
 
     @cached_property
-    def free(self) -> np.ndarray:
+    def paintable(self) -> np.ndarray:
         """Ids that may be painted over, bool (256,)."""
         table = np.ones(256, bool)
-        table[list(self.keep)] = False
+        table[list(self.protected)] = False
         return table
 
     def apply(self, mask: np.ndarray, rect: Rect, region: np.ndarray) -> None:
         """Set `mask` to the id in `rect` where `region` (bool, shape of the rectangle) is True."""
         view = mask[rect.slices]
-        if self.keep:
-            region = region & self.free[view]
+        if self.protected:
+            region = region & self.paintable[view]
         view[region] = self.id
 
 
@@ -154,7 +154,7 @@ class Runs:
         starts = remaining.rows * mask.shape[1] + remaining.first - (np.cumsum(lengths) - lengths)
         positions = np.repeat(starts, lengths) + np.arange(int(lengths.sum()))
         pixels = mask.reshape(-1)
-        pixels[positions[paint.free[pixels[positions]]] if paint.keep else positions] = paint.id
+        pixels[positions[paint.paintable[pixels[positions]]] if paint.protected else positions] = paint.id
 
     def _draw_blocks(self, mask: np.ndarray, paint: Paint) -> Runs:
         """Paint the common columns of consecutive rows, block by block. Return the remaining runs."""
@@ -168,7 +168,7 @@ class Runs:
         bottoms = tops + (ends - block_starts)
         for top, bottom, begin, end in zip(tops.tolist(), bottoms.tolist(), left.tolist(), right.tolist()):
             part = mask[top:bottom, begin:end]
-            part[paint.free[part] if paint.keep else ...] = paint.id
+            part[paint.paintable[part] if paint.protected else ...] = paint.id
         block = np.cumsum(starts) - 1
         left, right = left[block], right[block]
         # If a block is empty, `left` may be beyond some of its runs.

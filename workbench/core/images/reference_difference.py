@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.core.geometry.drawing import Rect
-from workbench.core.images.tone_mapping import chosen
+from workbench.core.images.tone_mapping import select_channel
 from workbench.inference.io.opencv import cv2
 
 _COARSE = 1024  # pixels of the longer side at which the two are aligned
@@ -88,8 +88,8 @@ def difference(
     )
     left, top = np.maximum(np.floor(corners.min(axis=0)).astype(int) - 2, 0)
     right, bottom = np.ceil(corners.max(axis=0)).astype(int) + 3
-    source = chosen(sample[top : max(bottom, 0), left : max(right, 0)], "grey").astype(np.float32)
-    target = chosen(image[rect.slices], "grey").astype(np.float32)
+    source = select_channel(sample[top : max(bottom, 0), left : max(right, 0)], "grey").astype(np.float32)
+    target = select_channel(image[rect.slices], "grey").astype(np.float32)
     if source.size == 0:
         return np.zeros(target.shape, np.float32)
     matrix[:, 2] -= left, top
@@ -117,7 +117,9 @@ def difference_map(image: np.ndarray, sample: np.ndarray, alignment: Alignment |
     strips = [Rect(0, int(top), width, min(16, height)) for top in tops]
     samples = [np.abs(difference(image, sample, alignment, strip, slack=0)).ravel() for strip in strips]
     noise = 1.4826 * float(np.median(np.concatenate(samples)))
-    min_noise = 1.0 if image.dtype != np.float32 else 1e-6 * float(np.abs(chosen(image[::64, ::64], "grey")).max() or 1)
+    min_noise = (
+        1.0 if image.dtype != np.float32 else 1e-6 * float(np.abs(select_channel(image[::64, ::64], "grey")).max() or 1)
+    )
     noise = max(noise, min_noise)
     result = np.empty((height, width), np.uint8)
     for band in bands:
@@ -134,7 +136,7 @@ _BORDER_MODE = cv2.BORDER_REPLICATE
 
 
 def _coarse(image: np.ndarray, step: float) -> np.ndarray:
-    gray = chosen(image, "grey")
+    gray = select_channel(image, "grey")
     if step > 1:
         size = (round(gray.shape[1] / step), round(gray.shape[0] / step))
         gray = cv2.resize(np.ascontiguousarray(gray), size, interpolation=cv2.INTER_AREA)

@@ -19,7 +19,7 @@ _GAIN = 4.0  # largest factor by which the flat field changes brightness
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)  # ITU-R BT.601
 
 
-def chosen(values: np.ndarray, channel: Channel) -> np.ndarray:
+def select_channel(values: np.ndarray, channel: Channel) -> np.ndarray:
     """Return one channel of (H, W, 3), or its gray, or all; (H, W) is returned unchanged. Same dtype."""
     if values.ndim == 2 or channel == "colour":
         return values
@@ -41,7 +41,7 @@ class ToneMapper:
         scale = self.shape[0] / image.shape[0]
         step = max(1, -(-max(image.shape[:2]) // _SAMPLE_EDGE))
         needs_sample = display.needs_surroundings
-        sample = chosen(np.ascontiguousarray(image[::step, ::step]), display.channel) if needs_sample else None
+        sample = select_channel(np.ascontiguousarray(image[::step, ::step]), display.channel) if needs_sample else None
         self._gain = _flat_field(sample) if sample is not None and display.flat_field else None
         self._tiles: np.ndarray | None = None
         if sample is not None and display.local_contrast > 0:
@@ -51,7 +51,7 @@ class ToneMapper:
 
     def map_region(self, values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Render values, (h, w) or (h, w, 3), at image coordinates `rows` (h) and `columns` (w), as uint8."""
-        rendered = self._tone(chosen(values, self.display.channel), rows, columns)
+        rendered = self._tone(select_channel(values, self.display.channel), rows, columns)
         if self.display.palette != "none":
             rendered = _gray(rendered)
         if self._tiles is None:

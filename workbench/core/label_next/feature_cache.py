@@ -23,7 +23,7 @@ from workbench.core.label_next.label_issues import LabelIssue
 from workbench.core.label_next.uncertainty import RegionCertainty
 from workbench.inference.io.json_io import parse_json
 
-VERSION = 2
+VERSION = 3
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS features (key TEXT PRIMARY KEY, stamp TEXT, feature BLOB, salience BLOB) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS sights (key TEXT PRIMARY KEY, stamp TEXT, sight TEXT) WITHOUT ROWID;
@@ -38,16 +38,16 @@ class CachedPrediction:
     of the verdicts, by name.
     """
 
-    seen: tuple[RegionCertainty, ...] = ()
-    slips: tuple[LabelIssue, ...] = ()
-    labelled: int = 0
+    regions: tuple[RegionCertainty, ...] = ()
+    issues: tuple[LabelIssue, ...] = ()
+    labeled_regions: int = 0
     probabilities: Mapping[str, float] | None = None
 
     def to_text(self) -> str:
-        issues = [{**asdict(issue), "bits": base64.b64encode(issue.bits).decode()} for issue in self.slips]
-        regions = [asdict(region) for region in self.seen]
+        issues = [{**asdict(issue), "bits": base64.b64encode(issue.bits).decode()} for issue in self.issues]
+        regions = [asdict(region) for region in self.regions]
         return json.dumps(
-            {"seen": regions, "slips": issues, "labelled": self.labelled, "probabilities": self.probabilities}
+            {"seen": regions, "slips": issues, "labelled": self.labeled_regions, "probabilities": self.probabilities}
         )
 
     @classmethod

@@ -12,10 +12,10 @@ from workbench.core.geometry.drawing import Rect
 from workbench.core.images import image_files
 from workbench.core.images.descriptor import describe
 from workbench.core.label_next.feature_cache import CachedPrediction, FeatureCache
-from workbench.core.label_next.label_issues import MOST as MOST_SLIPS
+from workbench.core.label_next.label_issues import MAX_ISSUES as MOST_SLIPS
 from workbench.core.label_next.label_issues import find_issues, worst_first
 from workbench.core.label_next.saliency import saliency_features
-from workbench.core.label_next.uncertainty import MOST, region_certainties
+from workbench.core.label_next.uncertainty import MAX_REGIONS, region_certainties
 from workbench.core.problems import Problem
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -25,7 +25,7 @@ from workbench.inference.cpu_environment import cores
 from workbench.inference.predictor import PredictionCancelled, Predictor
 
 AT_ONCE = 400  # new images per call, so that first results come early
-PART = 2048  # pixels: tile side; large images are predicted in tiles to limit memory
+PART_SIDE = 2048  # pixels: tile side; large images are predicted in tiles to limit memory
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class ScanResult:
     key: str
     feature: np.ndarray
     salience: np.ndarray
-    sight: CachedPrediction | None = None
+    prediction: CachedPrediction | None = None
 
 
 @dataclass
@@ -45,17 +45,17 @@ class ScanSummary:
     whole: True if all images were processed.
     """
 
-    looks: dict[str, ScanResult]
-    asked: int = 0
+    results: dict[str, ScanResult]
+    requested: int = 0
     skipped: int = 0
-    fresh: int = 0
+    computed: int = 0
 
     @property
-    def whole(self) -> bool:
-        return len(self.looks) + self.skipped >= self.asked
+    def complete(self) -> bool:
+        return len(self.results) + self.skipped >= self.requested
 
 
-def spread(keys: Sequence[str]) -> list[str]:
+def spread_keys(keys: Sequence[str]) -> list[str]:
     """Return the keys in an order that covers the list evenly from the start (van der Corput, 1935)."""
     bits = max(1, (len(keys) - 1).bit_length())
     positions = (int(f"{n:0{bits}b}"[::-1], 2) for n in range(1 << bits))
@@ -95,8 +95,8 @@ class ImageScanner:
         predict: run the model. compare: compare with the masks. progress(done, total) counts new results. Results
         obtained before `cancelled` returned True are kept. Unreadable images are skipped.
         """
-        summary = ScanSummary({}, asked=len(keys))
-        fresh = [key for key in spread(keys) if not self._add_cached(key, predict, compare, summary)]
+        summary = ScanSummary({}, requested=len(keys))
+        fresh = [key for key in spread_keys(keys) if not self._add_cached(key, predict, compare, summary)]
         selected = fresh[:most]
         for number, key in enumerate(selected, 1):
             if cancelled():
@@ -106,10 +106,10 @@ class ImageScanner:
             except Problem:
                 result = None
             if result is not None:
-                summary.looks[key] = result
+                summary.results[key] = result
             elif not cancelled():
                 summary.skipped += 1
-            summary.fresh += 1
+            summary.computed += 1
             if progress is not None:
                 progress(number, len(selected))
         return summary
@@ -133,7 +133,7 @@ class ImageScanner:
                     return False
         except Problem:
             return False
-        summary.looks[key] = ScanResult(key, feature, salience, prediction)
+        summary.results[key] = ScanResult(key, feature, salience, prediction)
         return True
 
     def _scan_image(self, key: str, predict: bool, compare: bool, cancelled: Callable[[], bool]) -> ScanResult | None:
@@ -188,11 +188,11 @@ def scan_prediction(
             )
             issues += part_issues
             labeled += count
-    regions.sort(key=lambda region: (-region.doubt, -region.area))
-    return CachedPrediction(tuple(regions[:MOST]), tuple(worst_first(issues)[:MOST_SLIPS]), labeled)
+    regions.sort(key=lambda region: (-region.uncertainty, -region.area))
+    return CachedPrediction(tuple(regions[:MAX_REGIONS]), tuple(worst_first(issues)[:MOST_SLIPS]), labeled)
 
 
 def _parts(height: int, width: int) -> Iterator[Rect]:
-    for y in range(0, height, PART):
-        for x in range(0, width, PART):
-            yield Rect(x, y, min(PART, width - x), min(PART, height - y))
+    for y in range(0, height, PART_SIDE):
+        for x in range(0, width, PART_SIDE):
+            yield Rect(x, y, min(PART_SIDE, width - x), min(PART_SIDE, height - y))

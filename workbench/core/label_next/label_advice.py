@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from workbench.core.images.descriptor import SIZE
-from workbench.core.label_next.image_scan import AT_ONCE, ImageScanner, ScanResult, spread
+from workbench.core.label_next.image_scan import AT_ONCE, ImageScanner, ScanResult, spread_keys
 from workbench.core.label_next.label_issues import LabelIssue, is_confirmed, verdict_issue, worst_first
 from workbench.core.label_next.label_ranking import Candidate, LabeledImage, RankedImage, rank
 from workbench.core.problems import Problem
@@ -20,7 +20,7 @@ from workbench.core.project.image_index import ImageRow
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run, list_runs
 
-KNOWN = 300  # labeled images to compare with; more add little information
+MAX_REFERENCE_IMAGES = 300  # labeled images to compare with; more add little information
 # A model that misses a greater share of the labeled regions, or contradicts a greater share of the images, is more
 # likely wrong itself.
 OVERLOOKED, CONTRADICTED = 0.5, 0.4
@@ -97,16 +97,20 @@ def rank_images(
     scanner = ImageScanner(project, _model_of(run))
     try:
         reference = scanner.scan(
-            spread(known)[:KNOWN], most=KNOWN, predict=False, progress=progress, cancelled=cancelled
+            spread_keys(known)[:MAX_REFERENCE_IMAGES],
+            most=MAX_REFERENCE_IMAGES,
+            predict=False,
+            progress=progress,
+            cancelled=cancelled,
         )
         summary = scanner.scan(keys, most=most, compare=True, progress=progress, cancelled=cancelled)
     finally:
         scanner.close()
     groups = parts(list(rows), project.file.grouping, {key: row.group for key, row in rows.items() if row.group})
-    labeled = _labeled(project, rows, known, reference.looks, groups)
-    candidates = [_candidate(result, rows[key], groups[key]) for key, result in sorted(summary.looks.items())]
+    labeled = _labeled(project, rows, known, reference.results, groups)
+    candidates = [_candidate(result, rows[key], groups[key]) for key, result in sorted(summary.results.items())]
     entries = rank(candidates, labeled, count)
-    return LabelNextList(tuple(entries), len(summary.looks), len(keys), run.name if run else "", summary.skipped)
+    return LabelNextList(tuple(entries), len(summary.results), len(keys), run.name if run else "", summary.skipped)
 
 
 def _labeled(
@@ -130,12 +134,12 @@ def _labeled(
 
 
 def _candidate(result: ScanResult, row: ImageRow, group: str) -> Candidate:
-    prediction = result.sight
+    prediction = result.prediction
     if prediction is None:
         return Candidate(result.key, result.feature, group, salience=result.salience)
     issue = verdict_issue(prediction.probabilities, row.verdict) if prediction.probabilities else None
-    issues = (issue,) if issue is not None else prediction.slips if row.masked else ()
-    regions = None if prediction.probabilities else prediction.seen
+    issues = (issue,) if issue is not None else prediction.issues if row.masked else ()
+    regions = None if prediction.probabilities else prediction.regions
     return Candidate(
         result.key,
         result.feature,
@@ -176,9 +180,9 @@ def find_label_issues(
     try:
         for group in ([key for key in keys if key not in trained_keys], [key for key in keys if key in trained_keys]):
             summary = scanner.scan(group, most=remaining, compare=not verdicts, progress=progress, cancelled=cancelled)
-            results.update(summary.looks)
+            results.update(summary.results)
             skipped += summary.skipped
-            remaining -= summary.fresh
+            remaining -= summary.computed
     finally:
         scanner.close()
     issues = {key: _issues_of_image(project, result, rows[key], key in trained_keys) for key, result in results.items()}
@@ -196,11 +200,11 @@ def find_label_issues(
 
 
 def _issues_of_image(project: Project, result: ScanResult, row: ImageRow, learned: bool) -> tuple[LabelIssue, ...]:
-    prediction = result.sight
+    prediction = result.prediction
     if prediction is None:
         return ()
     issue = verdict_issue(prediction.probabilities, row.verdict) if prediction.probabilities else None
-    issues = [issue] if issue is not None else list(prediction.slips)
+    issues = [issue] if issue is not None else list(prediction.issues)
     if not issues:
         return ()
     try:
@@ -218,9 +222,9 @@ def _issues_of_image(project: Project, result: ScanResult, row: ImageRow, learne
 
 
 def _too_weak(results: Mapping[str, ScanResult], contradicted: int) -> bool:
-    predictions = [result.sight for result in results.values() if result.sight is not None]
-    labeled = sum(prediction.labelled for prediction in predictions)
-    overlooked = sum(issue.kind == "extra" for prediction in predictions for issue in prediction.slips)
+    predictions = [result.prediction for result in results.values() if result.prediction is not None]
+    labeled = sum(prediction.labeled_regions for prediction in predictions)
+    overlooked = sum(issue.kind == "extra" for prediction in predictions for issue in prediction.issues)
     return overlooked > OVERLOOKED * labeled or contradicted > max(3, CONTRADICTED * len(predictions))
 
 

@@ -16,16 +16,16 @@ import numpy as np
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Selection
-from workbench.core.label_next.uncertainty import FAINT, SURE, certainties
+from workbench.core.label_next.uncertainty import CERTAIN, FAINT, certainties
 from workbench.core.project.annotation import ConfirmedLabel
 from workbench.core.project.project import MAX_CLASS_ID
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ModelSettings
 
-SURE_BACKGROUND = 0.15  # greatest probability of any defect in a labeled region that is not predicted
+MAX_CERTAIN_BACKGROUND = 0.15  # greatest probability of any defect in a labeled region that is not predicted
 NEAR = 3  # pixels around a label within which differences are ignored
-LEARNED = 0.5  # weight of findings on images that the model was trained on
-MOST = 30  # findings per image
+TRAINED_FACTOR = 0.5  # weight of findings on images that the model was trained on
+MAX_ISSUES = 30  # findings per image
 
 Kind = Literal["missing", "extra", "class", "verdict"]
 
@@ -56,7 +56,7 @@ class LabelIssue:
     def weight(self) -> float:
         """Sort key of the list: certainty, reduced for small regions, which are more likely due to chance."""
         size = 1.0 if self.kind == "verdict" else 0.7 + 0.3 * min(1.0, self.area / 400)
-        return self.certainty * size * (LEARNED if self.learned else 1.0)
+        return self.certainty * size * (TRAINED_FACTOR if self.learned else 1.0)
 
     @property
     def selection(self) -> Selection:
@@ -67,7 +67,7 @@ class LabelIssue:
         return Selection(self.rect, inside.reshape(self.rect.height, self.rect.width))
 
 
-def packed(inside: np.ndarray) -> bytes:
+def pack_bits(inside: np.ndarray) -> bytes:
     """Pack bool (h, w) as the bits of a `Slip`."""
     return zlib.compress(np.packbits(inside).tobytes(), 6)
 
@@ -94,7 +94,7 @@ def find_issues(
         )
         for issue in issues + extra
     ]
-    return worst_first(shifted)[:MOST], labeled
+    return worst_first(shifted)[:MAX_ISSUES], labeled
 
 
 def _prediction_issues(
@@ -107,13 +107,13 @@ def _prediction_issues(
         for rect, inside in _connected_regions(predicted == entry.id):
             window, area = rect.slices, int(inside.sum())
             strength, certainty = certainties_map[window][inside].max() / 255, greatest[window][inside].max() / 255
-            if strength < SURE or certainty < SURE:
+            if strength < CERTAIN or certainty < CERTAIN:
                 continue
             labels_below = label[window][inside]
             if np.count_nonzero(labels_below > MAX_CLASS_ID) * 2 > area:
                 continue  # mostly not labeled
             if not near[window][inside].any():
-                issues.append(LabelIssue("missing", entry.id, 0, float(certainty), rect, area, packed(inside)))
+                issues.append(LabelIssue("missing", entry.id, 0, float(certainty), rect, area, pack_bits(inside)))
             else:
                 issues += _other_class(entry.id, labels_below, float(certainty), rect, inside, label)
     return issues
@@ -129,7 +129,7 @@ def _other_class(
     if other == predicted or counts[other] * 2 <= labels_below.size or counts[predicted]:
         return []
     inside = inside & (label[rect.slices] == other)
-    return [LabelIssue("class", predicted, other, certainty, rect, int(inside.sum()), packed(inside))]
+    return [LabelIssue("class", predicted, other, certainty, rect, int(inside.sum()), pack_bits(inside))]
 
 
 def _label_issues(
@@ -143,8 +143,10 @@ def _label_issues(
             if area < 3 or certainty[window][inside].max() >= FAINT:
                 continue
             highest = greatest[window][inside].max() / 255
-            if highest <= SURE_BACKGROUND:
-                issues.append(LabelIssue("extra", entry.id, entry.id, float(1 - highest), rect, area, packed(inside)))
+            if highest <= MAX_CERTAIN_BACKGROUND:
+                issues.append(
+                    LabelIssue("extra", entry.id, entry.id, float(1 - highest), rect, area, pack_bits(inside))
+                )
     return issues, count
 
 
@@ -162,7 +164,7 @@ def verdict_issue(probabilities: Mapping[str, float], verdict: str | None) -> La
     if not verdict or not probabilities or verdict not in probabilities:
         return None
     predicted = max(probabilities, key=lambda name: probabilities[name])
-    if predicted == verdict or probabilities[predicted] < SURE or probabilities[verdict] > SURE_BACKGROUND:
+    if predicted == verdict or probabilities[predicted] < CERTAIN or probabilities[verdict] > MAX_CERTAIN_BACKGROUND:
         return None
     return LabelIssue("verdict", certainty=float(probabilities[predicted]), verdict=verdict, said=predicted)
 
@@ -180,7 +182,7 @@ def holds(issue: LabelIssue, label: np.ndarray | None, verdict: str | None = Non
     return np.count_nonzero(labels_below == issue.labelled_id) * 2 > labels_below.size
 
 
-def same(first: LabelIssue, second: LabelIssue) -> bool:
+def is_same_issue(first: LabelIssue, second: LabelIssue) -> bool:
     """Return True if two findings, possibly of different models, concern the same place."""
     if (first.kind, first.labelled_id, first.verdict) != (second.kind, second.labelled_id, second.verdict):
         return False
@@ -214,7 +216,7 @@ def confirmation(issue: LabelIssue) -> ConfirmedLabel:
 def is_confirmed(issue: LabelIssue, confirmed: Sequence[ConfirmedLabel]) -> bool:
     """Return True if the user has already confirmed the label here."""
     return any(
-        same(
+        is_same_issue(
             issue,
             LabelIssue(
                 entry.kind,

@@ -22,9 +22,15 @@ import numpy as np
 
 from workbench.core.label_next.label_issues import LabelIssue, worst_first
 from workbench.core.label_next.saliency import saliency_match
-from workbench.core.label_next.uncertainty import SURE, RegionCertainty, certainty_of, image_uncertainty, unsure
+from workbench.core.label_next.uncertainty import (
+    CERTAIN,
+    RegionCertainty,
+    certain_share,
+    image_uncertainty,
+    uncertain_regions,
+)
 
-ALIKE = 0.90  # similarity above which an image represents another one
+SIMILAR = 0.90  # similarity above which an image represents another one
 _REFERENCE_COUNT = 600  # sample of images used to estimate how many images one represents
 _DETECTION_WEIGHT = 3.0  # weight of findings of a class that is not labeled yet
 _PRODUCT_OFFSET = 0.3  # offset: a spot missed by the model or by salience may still be a defect
@@ -60,16 +66,16 @@ class _Weights:
     image counts less after a chosen one. again: factor per image of the same part.
     """
 
-    stands: float
-    far: float
-    near: float
-    again: float
+    represented: float
+    distance: float
+    similarity_limit: float
+    repetition: float
 
 
-_WITHOUT_MODEL = _Weights(stands=1.0, far=0.5, near=0.90, again=0.8)
+_WITHOUT_MODEL = _Weights(represented=1.0, distance=0.5, similarity_limit=0.90, repetition=0.8)
 # If model or salience values exist, appearance only decides between images of equal value. Two exposures of a part can
 # be 0.98 similar, and a defect found on the second is still worth a label.
-_WITH_MODEL = _Weights(stands=0.02, far=0.02, near=0.99, again=0.95)
+_WITH_MODEL = _Weights(represented=0.02, distance=0.02, similarity_limit=0.99, repetition=0.95)
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ class Candidate:
     key: str
     feature: np.ndarray
     group: str = ""
-    seen: tuple[RegionCertainty, ...] | None = None
+    regions: tuple[RegionCertainty, ...] | None = None
     probabilities: Mapping[str, float] | None = None
     issues: tuple[LabelIssue, ...] = ()
     started: bool = False  # something is labeled, so an empty label means a good image
@@ -138,13 +144,13 @@ def rank(candidates: Sequence[Candidate], labeled: LabeledImage, count: int) -> 
     similarity = np.maximum(features @ references.T, 0)
     covered = np.maximum(_nearest(references, labeled.features), 0)
     has_prediction = spots[0] is not None or any(
-        candidate.seen is not None or candidate.probabilities for candidate in candidates
+        candidate.regions is not None or candidate.probabilities for candidate in candidates
     )
     weights = _WITH_MODEL if has_prediction else _WITHOUT_MODEL
     distance_scale = max(1e-6, float(np.quantile(1 - known, 0.9)))
     group_counts = Counter({group: 1 for group in labeled.groups if group})
     groups = np.array([candidate.group for candidate in candidates])
-    repetition = np.array([weights.again ** group_counts[candidate.group] for candidate in candidates])
+    repetition = np.array([weights.repetition ** group_counts[candidate.group] for candidate in candidates])
     max_similarity = known.copy()
     unlike_limit = _unlike_limit(known) if len(labeled.features) else -1.0
     remaining = np.ones(len(candidates), bool)
@@ -153,11 +159,13 @@ def rank(candidates: Sequence[Candidate], labeled: LabeledImage, count: int) -> 
     for _ in range(min(count, len(candidates))):
         gains = np.maximum(similarity - covered, 0).sum(axis=1)
         max_gain = max(max_gain, float(gains[remaining].max()))
-        novelty = np.clip((1 - max_similarity) / (1 - weights.near), 0.02, 1)
-        variety = weights.stands * gains / max_gain + weights.far * np.clip((1 - max_similarity) / distance_scale, 0, 1)
+        novelty = np.clip((1 - max_similarity) / (1 - weights.similarity_limit), 0.02, 1)
+        variety = weights.represented * gains / max_gain + weights.distance * np.clip(
+            (1 - max_similarity) / distance_scale, 0, 1
+        )
         value = (priorities + variety) * novelty * repetition
         best = int(np.argmax(np.where(remaining, value, -1)))
-        represented = int(round(float((similarity[best] > np.maximum(covered, ALIKE)).mean()) * len(candidates)))
+        represented = int(round(float((similarity[best] > np.maximum(covered, SIMILAR)).mean()) * len(candidates)))
         varied = bool(queue) and bool(priorities[best] < _LOW_VALUE)
         whys = _reasons(
             candidates[best],
@@ -172,7 +180,7 @@ def rank(candidates: Sequence[Candidate], labeled: LabeledImage, count: int) -> 
         covered = np.maximum(covered, similarity[best])
         max_similarity = np.maximum(max_similarity, features @ features[best])
         if candidates[best].group:
-            repetition[groups == candidates[best].group] *= weights.again
+            repetition[groups == candidates[best].group] *= weights.repetition
     return queue
 
 
@@ -201,14 +209,14 @@ def priority(candidate: Candidate, labeled: LabeledImage, spot: float | None = N
         min_scarcity = min(scarcity.values())  # one of the verdicts is always found
         detection = max(share * (scarcity[name] - min_scarcity) for name, share in candidate.probabilities.items())
         return _verdict_uncertainty(candidate.probabilities) + contradiction + _DETECTION_WEIGHT * detection
-    regions = candidate.seen or ()
+    regions = candidate.regions or ()
     if regions:
         strongest = max(regions, key=lambda region: region.strength)
-        class_scarcity, detection = _scarcity(strongest.class_id, labeled), strongest.strength * certainty_of(regions)
+        class_scarcity, detection = _scarcity(strongest.class_id, labeled), strongest.strength * certain_share(regions)
     else:
         class_scarcity, detection = _scarcity_of_count(len(labeled.defective)), 0.0
     if spot is not None:
-        detection = spot if candidate.seen is None else _soft_product(detection, spot)
+        detection = spot if candidate.regions is None else _soft_product(detection, spot)
     return (
         contradiction
         + _DETECTION_WEIGHT * class_scarcity**2 * detection
@@ -267,7 +275,7 @@ def _reasons(
     from_model = _model_reasons(candidate, labeled)
     reasons += appearance + from_model if varied else from_model + appearance
     if not reasons:
-        reasons = [RankReason("quiet" if candidate.seen == () else "other")]
+        reasons = [RankReason("quiet" if candidate.regions == () else "other")]
     return tuple(reasons)
 
 
@@ -291,8 +299,8 @@ def _model_reasons(candidate: Candidate, labeled: LabeledImage) -> list[RankReas
         if len(order) > 1 and _verdict_uncertainty(candidate.probabilities) >= 0.4:
             return [RankReason("between", {"said": order[0], "other": order[1]})]
         return [RankReason("found", {"name": order[0]})]
-    reasons, regions = [], candidate.seen or ()
-    uncertain = unsure(regions)
+    reasons, regions = [], candidate.regions or ()
+    uncertain = uncertain_regions(regions)
     ambiguous = next((region for region in uncertain if region.rival and len(uncertain) == 1), None)
     if ambiguous is not None:
         names = [labeled.names.get(id, str(id)) for id in (ambiguous.class_id, ambiguous.rival)]
@@ -305,6 +313,6 @@ def _model_reasons(candidate: Candidate, labeled: LabeledImage) -> list[RankReas
         name, known = labeled.names.get(rarest.class_id, str(rarest.class_id)), labeled.counts.get(rarest.class_id, 0)
         if known <= _RARE_COUNT and len(labeled.names) > 1:
             reasons.append(RankReason("rare", {"name": name, "n": known}))
-        elif any(region.strength >= SURE for region in clear):
+        elif any(region.strength >= CERTAIN for region in clear):
             reasons.append(RankReason("found", {"name": name}))
     return reasons

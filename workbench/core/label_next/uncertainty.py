@@ -16,9 +16,9 @@ from workbench.inference.model_settings import ModelSettings
 
 HALF = 128  # certainty at the class threshold, where the model begins to mark a defect
 FAINT = 64  # certainty; lower values are background
-SURE = 0.8  # strength from which on a region counts as certain
-UNSURE = 0.2  # doubt from which on a region counts as uncertain
-MOST = 100  # regions kept per image
+CERTAIN = 0.8  # strength from which on a region counts as certain
+UNCERTAIN = 0.2  # doubt from which on a region counts as uncertain
+MAX_REGIONS = 100  # regions kept per image
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class RegionCertainty:
     class_id: int
     rival: int
     strength: float
-    doubt: float
+    uncertainty: float
     rect: Rect
     area: int
 
@@ -99,8 +99,8 @@ def region_certainties(
         sums = [float(table[plane[window][inside]].sum()) for table, plane in zip(tables, class_scores)]
         rect = Rect(corner[0] + left, corner[1] + top, width, height)
         regions.append(_region_certainty(index, float(peak[n]) / 255, sums, settings, rect, area))
-    regions.sort(key=lambda region: (-region.doubt, -region.area, region.rect.y, region.rect.x))
-    return regions[:MOST]
+    regions.sort(key=lambda region: (-region.uncertainty, -region.area, region.rect.y, region.rect.x))
+    return regions[:MAX_REGIONS]
 
 
 def _region_certainty(
@@ -112,25 +112,25 @@ def _region_certainty(
     ambiguity = 0.0
     if strength >= 0.5 and rival_sum > 0:
         ambiguity = min(0.5, rival_sum / (rival_sum + sums[index]))
-    rival_id = settings.classes[rival].id if ambiguity >= UNSURE else 0
+    rival_id = settings.classes[rival].id if ambiguity >= UNCERTAIN else 0
     uncertainty = max(min(strength, 1 - strength), ambiguity)
     return RegionCertainty(settings.classes[index].id, rival_id, round(strength, 4), round(uncertainty, 4), rect, area)
 
 
-def unsure(regions: list[RegionCertainty] | tuple[RegionCertainty, ...]) -> list[RegionCertainty]:
+def uncertain_regions(regions: list[RegionCertainty] | tuple[RegionCertainty, ...]) -> list[RegionCertainty]:
     """Return the regions that the user should check."""
-    return [region for region in regions if region.doubt >= UNSURE]
+    return [region for region in regions if region.uncertainty >= UNCERTAIN]
 
 
 def image_uncertainty(regions: list[RegionCertainty] | tuple[RegionCertainty, ...]) -> float:
     """Return the probability, 0..1, that the model is wrong about at least one of its uncertain regions."""
-    return 1 - float(np.prod([1 - region.doubt for region in unsure(regions)]))
+    return 1 - float(np.prod([1 - region.uncertainty for region in uncertain_regions(regions)]))
 
 
-def certainty_of(regions: list[RegionCertainty] | tuple[RegionCertainty, ...]) -> float:
+def certain_share(regions: list[RegionCertainty] | tuple[RegionCertainty, ...]) -> float:
     """Return the share, 0..1, of the model's predicted area that is certain.
 
     A defect contrasts with its surface. If a model predicts a little everywhere, the surface is unknown to the model.
     """
-    certain_area = sum(region.strength * region.area for region in regions if region.strength >= SURE)
+    certain_area = sum(region.strength * region.area for region in regions if region.strength >= CERTAIN)
     return certain_area / (1 + sum(region.area for region in regions))

@@ -172,7 +172,7 @@ def backup_conflict(project: Project, key: str, data: bytes, suffix: str) -> Pat
 def free_place_aside(project: Project, key: str, suffix: str) -> Path:
     """Return an unused path in `journal/kept` for a file of the image `key`."""
     name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return storage.free_place_aside(project.root, name, suffix)
+    return storage.unused_backup_path(project.root, name, suffix)
 
 
 def read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
@@ -191,7 +191,7 @@ def read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
                 )
             if file.mode not in ("1", "P", "L"):
                 raise problems.MaskBroken(path=str(path), why=f"it is a {file.mode} picture, not class ids")
-            too_large = size_limits.refusal(width, height, width * height)
+            too_large = size_limits.size_problem(width, height, width * height)
             if too_large:
                 raise problems.MaskBroken(path=str(path), why=too_large)
             return np.array(file, dtype=np.uint8, order="C")

@@ -191,7 +191,7 @@ def with_index(
 ) -> None:
     """Call `function` with the index, and call it again from its beginning if the database fails.
 
-    A damaged database is deleted first, once, and `on_rebuilt` is called with the problem. If that does not help, or the
+    A damaged database is deleted first, once, and `on_rebuilt` is called with the problem. If that fails, or the
     database is locked or read-only, the rows are kept in memory for this call.
     """
     memory = False

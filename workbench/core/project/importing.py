@@ -20,7 +20,7 @@ import numpy as np
 from workbench.core import problems
 from workbench.core.images.image_files import image_size
 from workbench.core.project import annotation
-from workbench.core.project.formats import FORMATS, recognise
+from workbench.core.project.formats import FORMATS, detect_format
 from workbench.core.project.formats.base import (
     FAULTS,
     FileTree,
@@ -37,7 +37,7 @@ from workbench.core.project.leftovers import remove_leftovers
 from workbench.core.project.project import DONT_CARE, Project
 from workbench.inference.io.image_io import ReadError, decode_image
 
-LONGEST_NAME = 248  # bytes, so that ".NAME.part" and NAME.json have at most 255
+MAX_NAME_BYTES = 248  # bytes, so that ".NAME.part" and NAME.json have at most 255
 _ALREADY_LABELED = "it is already labelled (say to overwrite, to replace the label)"
 
 
@@ -75,7 +75,7 @@ def import_labels(
     project.need_write("an import")
     remove_leftovers(project)
     tree = _tree(project, Path(path))
-    source_format = recognise(tree) if format == "auto" else FORMATS.get(format)
+    source_format = detect_format(tree) if format == "auto" else FORMATS.get(format)
     if source_format is None and format != "auto":
         raise problems.UnknownFormat(name=format, known=", ".join(["auto", *FORMATS]))
     if source_format is None:
@@ -248,8 +248,8 @@ class _LabelImport:
 
 def _check_length(key: str) -> None:
     """Raise Unreadable if the files of an image would have longer names than file systems allow."""
-    if len(os.fsencode(PurePosixPath(key).name)) > LONGEST_NAME:
-        raise UnreadableLabel(f"the name of its image is longer than {LONGEST_NAME} bytes")
+    if len(os.fsencode(PurePosixPath(key).name)) > MAX_NAME_BYTES:
+        raise UnreadableLabel(f"the name of its image is longer than {MAX_NAME_BYTES} bytes")
 
 
 def _holds_label(project: Project, key: str, note: annotation.Note) -> bool:

@@ -209,11 +209,11 @@ class Project:
         if self._folder is None or not self._folder.matches(root):
             raise problems.AnotherProject(path=str(root), name=relocated.file.name)
         with self._mutex:
-            previous, self._lock = self._lock, ProjectLock(root) if self._lock is None else self._lock.at(root)
+            previous, self._lock = self._lock, ProjectLock(root) if self._lock is None else self._lock.move_to(root)
             if previous is not None and previous is not self._lock:
                 previous.release()
             self.root, self._takeover = root, None
-            self.json.at(root)
+            self.json.move_to(root)
             self._folder = ProjectFolder(root, self.file.id, self.json)
 
     def save(self) -> None:

@@ -45,7 +45,7 @@ class ProjectJson:
     def path(self) -> Path:
         return self._root / "project.json"
 
-    def at(self, root: Path) -> None:
+    def move_to(self, root: Path) -> None:
         """Set the folder of the file to `root`."""
         self._root, self._stamp = root, ""
 

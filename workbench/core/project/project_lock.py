@@ -62,7 +62,7 @@ class ProjectLock:
         except OSError as error:
             raise CannotWrite.of(self._root, error) from error
 
-    def at(self, root: Path) -> ProjectLock:
+    def move_to(self, root: Path) -> ProjectLock:
         """Return this lock if its file was moved to `root`, else a new one. Raises ProjectLocked, CannotWrite."""
         if _identity(root / NAME) != self._locks[NAME][1]:
             try:

@@ -130,7 +130,7 @@ def _render(project: Project, plan: _SamplePlan, lot: Lot, rng: np.random.Genera
         scene.add(kind)
     path = project.image_path(plan.key)
     try:
-        write_png(path, scene.photograph(plan.depth))
+        write_png(path, scene.render(plan.depth))
     except OSError as error:
         raise problems.CannotWrite.of(path, error) from error
     if plan.mask:

@@ -24,7 +24,7 @@ class ImageSuggested:
     key: str
     suggestions: tuple[Suggestion, ...] = ()
     milliseconds: float = 0.0
-    kept: bool = False
+    reused: bool = False
     why: str = ""
 
 
@@ -70,7 +70,7 @@ def suggest_all(
         try:
             existing = _load_existing(project, key) if go_on else None
             if existing is not None and existing[0].fingerprint == model.fingerprint:
-                result = ImageSuggested(key, existing[1], kept=True)
+                result = ImageSuggested(key, existing[1], reused=True)
             else:
                 result = _predict_image(project, predictor, key, model, cancelled)
         except PredictionCancelled:

@@ -18,7 +18,7 @@ from workbench.core.json_files import load_versioned
 from workbench.core.problems import CannotWrite, SuggestionsBroken
 from workbench.core.project.project import MAX_CLASS_ID, Project
 from workbench.core.project.storage import file_stamp, inside, write_json
-from workbench.core.suggestions.suggestions import LARGEST, Suggestion, of_region
+from workbench.core.suggestions.suggestions import MAX_REGION_PIXELS, Suggestion, suggestion_of_region
 from workbench.inference.io.opencv import cv2
 
 FORMAT = 1
@@ -39,7 +39,7 @@ class StoredRegion(BaseModel):
     def inside(self) -> np.ndarray:
         """Return the pixels as bool (height, width). Raises ValueError."""
         count = self.width * self.height
-        if count > LARGEST:
+        if count > MAX_REGION_PIXELS:
             raise ValueError("a region is too large")
         unpack = zlib.decompressobj()
         bits = unpack.decompress(base64.b64decode(self.pixels, validate=True), (count + 7) // 8 + 1)
@@ -85,7 +85,7 @@ def _restore(stored: StoredSuggestions) -> Iterable[Suggestion]:
         area = cv2.countNonZero(pixels.view(np.uint8))
         if not area:
             raise ValueError("a region has no pixels")
-        yield of_region(Selection(rect, pixels), region.class_id, region.score, stored.model, area)
+        yield suggestion_of_region(Selection(rect, pixels), region.class_id, region.score, stored.model, area)
 
 
 def save_stored(
@@ -142,7 +142,7 @@ class SuggestionStore:
     stored: StoredSuggestions
     suggestions: tuple[Suggestion, ...]
     stamp: str
-    held: frozenset[int]  # identities of the origins that are in the file
+    open_origins: frozenset[int]  # identities of the origins that are in the file
 
     @classmethod
     def read(cls, project: Project, key: str) -> SuggestionStore | None:
@@ -165,7 +165,7 @@ class SuggestionStore:
             suggestions_path(project, key),
             frozenset(id(suggestion.origin) for suggestion in remaining),
         )
-        if not project.writable or open_origins == self.held or file_stamp(path) != self.stamp:
+        if not project.writable or open_origins == self.open_origins or file_stamp(path) != self.stamp:
             return self
         try:
             write_stored(project, key, without_decided(self.stored, self.suggestions, remaining))

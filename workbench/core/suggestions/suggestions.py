@@ -31,9 +31,11 @@ from workbench.core.project.project import BACKGROUND, DONT_CARE, ClassInfo
 from workbench.inference.io.opencv import cv2
 from workbench.inference.regions import Region
 
-ANSWERED = 0.5  # labeled share of a region at and above which it is not suggested
-LIKE = 0.5  # least intersection over union of two boxes, and ratio of two areas, of the same region
-LARGEST = 64 << 20  # pixels of a region's box; larger regions cannot be checked by the user before they are painted
+DECIDED_SHARE = 0.5  # labeled share of a region at and above which it is not suggested
+MIN_OVERLAP = 0.5  # least intersection over union of two boxes, and ratio of two areas, of the same region
+MAX_REGION_PIXELS = (
+    64 << 20
+)  # pixels of a region's box; larger regions cannot be checked by the user before they are painted
 _BLOCK = 200  # regions compared with all others per block
 MOST = 1_000  # most probable regions per image; a model that marks more is not trained well enough
 
@@ -47,11 +49,11 @@ class Suggestion:
     score: float  # 0..1
     model: str
     origin: SuggestionDecision
-    shaped: bool = False  # the pixels were edited
+    reshaped_by_user: bool = False  # the pixels were edited
 
     @property
     def edited(self) -> bool:
-        return self.shaped or self.class_id != self.origin.class_id
+        return self.reshaped_by_user or self.class_id != self.origin.class_id
 
     @cached_property
     def area(self) -> int:
@@ -102,14 +104,14 @@ def suggest_regions(
     The time grows with the size of the regions' boxes.
     """
     known = [region for region in regions if region.class_id in table]
-    candidates = [region for region in known if region.width * region.height <= LARGEST]
+    candidates = [region for region in known if region.width * region.height <= MAX_REGION_PIXELS]
     candidates.sort(key=lambda region: (-region.score, -region.area, region.y, region.x))
     suggestions = []
     for region in candidates[:MOST]:
         pixels = _pixels_of(mask, region)
         if pixels is not None:
             rect, id = Rect(region.x, region.y, region.width, region.height), table[region.class_id]
-            suggestions.append(of_region(Selection(rect, pixels), id, region.score, model, region.area))
+            suggestions.append(suggestion_of_region(Selection(rect, pixels), id, region.score, model, region.area))
     return FoundRegions(tuple(suggestions), len(known) - len(suggestions) + beyond, beyond)
 
 
@@ -138,7 +140,7 @@ def open_ones(
     return [
         suggestion
         for suggestion, answered in zip(suggestions, answered_mask.tolist(), strict=True)
-        if not answered and (labels is None or _decided_share(suggestion, labels, painted_only) < ANSWERED)
+        if not answered and (labels is None or _decided_share(suggestion, labels, painted_only) < DECIDED_SHARE)
     ]
 
 
@@ -180,11 +182,13 @@ def _matches(
     other_area = (other[3] - other[1]) * (other[4] - other[2])
     for start in range(0, len(decisions), _BLOCK):
         block = a[start : start + _BLOCK].transpose(1, 0, 2)
-        same = (block[0] == other[0]) & (np.minimum(block[5], other[5]) >= LIKE * np.maximum(block[5], other[5]))
+        same = (block[0] == other[0]) & (np.minimum(block[5], other[5]) >= MIN_OVERLAP * np.maximum(block[5], other[5]))
         width = np.minimum(block[3], other[3]) - np.maximum(block[1], other[1])
         height = np.minimum(block[4], other[4]) - np.maximum(block[2], other[2])
         intersection = np.maximum(width, 0) * np.maximum(height, 0)
-        same &= intersection >= LIKE * ((block[3] - block[1]) * (block[4] - block[2]) + other_area - intersection)
+        same &= intersection >= MIN_OVERLAP * (
+            (block[3] - block[1]) * (block[4] - block[2]) + other_area - intersection
+        )
         if one_model:
             same &= block[6] == other[6]
         matches[start : start + _BLOCK] = same.any(axis=1)
@@ -212,7 +216,7 @@ def in_box(suggestions: Iterable[Suggestion], box: Rect) -> list[Suggestion]:
     return selected
 
 
-def of_region(selection: Selection, id: int, score: float, model: str, area: int) -> Suggestion:
+def suggestion_of_region(selection: Selection, id: int, score: float, model: str, area: int) -> Suggestion:
     """Return the suggestion for a predicted region."""
     rect = selection.rect
     origin = SuggestionDecision(

@@ -23,7 +23,7 @@ from ..io.image_io import ReadError, read_image  # noqa: TID252
 from ..model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings  # noqa: TID252
 from ..predictor import Predictor  # noqa: TID252
 
-MOST_CALLS = 40
+MAX_CALLS = 40
 _MIN_GAIN = 0.93  # relative time; smaller gains count as noise
 # Tried in order, each in addition to the changes accepted so far.
 _CHANGES: dict[str, list[dict[str, Any]]] = {
@@ -109,7 +109,7 @@ def time_calls(predict: Any, seconds: float) -> list[float]:
     deadline = time.perf_counter() + seconds
     predict()
     durations: list[float] = []
-    while len(durations) < 2 or (len(durations) < MOST_CALLS and time.perf_counter() < deadline):
+    while len(durations) < 2 or (len(durations) < MAX_CALLS and time.perf_counter() < deadline):
         started = time.perf_counter()
         predict()
         durations.append(time.perf_counter() - started)

@@ -12,7 +12,7 @@ _SOURCE_FOLDER = Path(__file__).resolve().parents[1]
 _PACKAGE_NAME = "inference"
 
 # Source of predict.py. It verifies the code before importing it, so it is short and uses only the standard library.
-_PREDICT_SCRIPT = '''"""Run this model: python predict.py PICTURES... --out results (or: from predict import Predictor)."""
+_SCRIPT = '''"""Run this model: python predict.py PICTURES... --out results (or: from predict import Predictor)."""
 
 import sys
 
@@ -106,7 +106,7 @@ def write_package(folder: Path | str, engines: Sequence[str] = ("onnx",)) -> Non
         raise FileNotFoundError(f"the sources of the export's runner are missing from {_SOURCE_FOLDER}")
     for source in sources:
         write_atomic(folder / _PACKAGE_NAME / source.relative_to(_SOURCE_FOLDER), source.read_bytes())
-    write_atomic(folder / "predict.py", _PREDICT_SCRIPT.encode())
+    write_atomic(folder / "predict.py", _SCRIPT.encode())
     for name, file in requirement_files(engines).items():
         write_atomic(folder / file, _requirements(name, engines).encode())
 
@@ -128,13 +128,15 @@ def requirement_files(engines: Sequence[str]) -> dict[str, str]:
 
 def _file_for(name: str, files: Mapping[str, str]) -> str:
     """Return the requirements file that covers an engine, possibly another engine's; "" if there is none."""
-    return next((file for other, file in files.items() if set(KINDS[name].needs) <= set(KINDS[other].needs)), "")
+    return next(
+        (file for other, file in files.items() if set(KINDS[name].requirements) <= set(KINDS[other].requirements)), ""
+    )
 
 
 def _requirements(name: str, engines: Sequence[str]) -> str:
     """Return the text of an engine's requirements file, with references to those of the other engines."""
     files = requirement_files(engines)
-    lines = "\n".join([*_COMMON_REQUIREMENTS, *KINDS[name].needs])
+    lines = "\n".join([*_COMMON_REQUIREMENTS, *KINDS[name].requirements])
     others = [file for other, file in files.items() if other != name]
     comments = f"# For other engines: {', '.join(others)}\n" if others else ""
     fastest_file = _file_for(engines[0], files)

@@ -18,8 +18,8 @@ from .results_folder import ResultsFolder
 from .results_log import file_state
 
 INTERVAL = 0.5  # minimum polling interval in seconds
-SETTLE = 1.0  # seconds without change after which a file may be complete
-PATIENCE = 30.0  # seconds without change after which an unreadable file counts as damaged
+SETTLE_SECONDS = 1.0  # seconds without change after which a file may be complete
+MAX_WAIT_SECONDS = 30.0  # seconds without change after which an unreadable file counts as damaged
 
 
 @dataclass
@@ -38,8 +38,8 @@ def watch(
     *,
     on_image: Callable[[str, Prediction | None, str], None],
     interval: float = INTERVAL,
-    settle: float = SETTLE,
-    patience: float = PATIENCE,
+    settle: float = SETTLE_SECONDS,
+    patience: float = MAX_WAIT_SECONDS,
 ) -> None:
     """Predict the images in folders or matching patterns, present and future ones, until stopped.
 

@@ -131,23 +131,23 @@ class OutputNames:
         self._files: set[str] = set()
         self._folders: set[str] = set()
 
-    def keep(self, name: str) -> None:
+    def add(self, name: str) -> None:
         self._files.add(_key(name))
         self._folders |= _folders([name])
 
-    def fits(self, name: str) -> bool:
+    def is_free(self, name: str) -> bool:
         """Return True if the name is free and conflicts with no existing folder or file."""
         key = _key(name)
         blocked = any(f.endswith(".png") and f[:-4] in self._files for f in _folders([name]))
         return key not in self._files and f"{key}.png" not in self._folders and not blocked
 
-    def give(self, source: InputSource, request: str | None = None) -> str:
+    def reserve(self, source: InputSource, request: str | None = None) -> str:
         """Reserve and return a free name: `wish`, or the shortest as in `output_names`."""
         choices = [*([] if request is None else [request]), *(_name(source, level) for level in range(_MAX_LEVEL + 1))]
         flat = choices[-1].replace("/", "~")  # if a file has the name of its folder
         numbered = (f"{base}~{number}" for number in itertools.count(2) for base in (choices[-1], flat))
-        name = next(name for name in itertools.chain(choices, numbered) if self.fits(name))
-        self.keep(name)
+        name = next(name for name in itertools.chain(choices, numbered) if self.is_free(name))
+        self.add(name)
         return name
 
 

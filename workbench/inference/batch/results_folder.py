@@ -65,14 +65,14 @@ class ResultsFolder:
         """
         self.out = out
         self.predictor = predictor
-        self.head = {
+        self.header = {
             "model": predictor.settings.name,
             "run": predictor.settings.run,
             "engine": getattr(predictor.engine, "name", type(predictor.engine).__name__),
         }
         self._skipped = [{"path": entry.path, "why": entry.why} for entry in skipped]
         self._overlays, self._live = overlays, live
-        head = {**self.head, "fingerprint": fingerprint}
+        head = {**self.header, "fingerprint": fingerprint}
         self._log = ResultsLog(out, head, resume=resume, is_result=self._is_result)
         self._names = OutputNames()
         try:
@@ -86,7 +86,7 @@ class ResultsFolder:
             raise
         for done in self._log.done.values():
             if done.name:
-                self._names.keep(done.name)
+                self._names.add(done.name)
 
     def __enter__(self) -> ResultsFolder:
         return self
@@ -160,7 +160,7 @@ class ResultsFolder:
             return self._skip(source, "there is not enough memory for it", state)
         path = os.path.abspath(source.path)
         done = self._log.done.get(path)
-        name = done.name if done and done.name else self._names.give(source, request)
+        name = done.name if done and done.name else self._names.reserve(source, request)
         files = self._write_images(name, image, result)
         entry = {"path": str(source.path), **files, **result.to_json()}
         self._log.add(path, state, name, entry)
@@ -195,7 +195,7 @@ class ResultsFolder:
                 skipped.append(entry)
             else:
                 done.append({**entry, **{key: self._full_path(entry[key]) for key in ("mask", "overlay")}})
-        return {**self.head, "pictures": done, "skipped": skipped}
+        return {**self.header, "pictures": done, "skipped": skipped}
 
     def _full_path(self, name: str | None) -> str | None:
         return None if name is None else str(self.out / name)
@@ -276,7 +276,7 @@ class ResultsFolder:
     def _write_json(self) -> None:
         """Write results.json: the content of `report` with relative paths, entry by entry, because it may be long."""
         with replacing(self.out / "results.json") as file:
-            head = json.dumps({"format": 1, **self.head}, indent=1, ensure_ascii=False)
+            head = json.dumps({"format": 1, **self.header}, indent=1, ensure_ascii=False)
             file.write(_utf8(head.rstrip("}\n") + ',\n "pictures": ['))
             file.writelines(_json_items(entry for entry in self._log.entries() if "why" not in entry))
             file.write(b'],\n "skipped": [')

@@ -29,7 +29,7 @@ class ResultsLogError(Exception):
 
 
 @dataclass(frozen=True)
-class DoneImage:
+class ProcessedImage:
     """Processed image. state: `file_state` at prediction. name: of its results, "" if it was skipped."""
 
     state: tuple[int, int]
@@ -77,7 +77,7 @@ class ResultsLog:
         Raises LedgerError, OSError.
         """
         self.path = folder / LEDGER_FILE
-        self.done: dict[str, DoneImage] = {}
+        self.done: dict[str, ProcessedImage] = {}
         self.ignored = 0
         self._is_result = is_result
         folder.mkdir(parents=True, exist_ok=True)
@@ -103,7 +103,7 @@ class ResultsLog:
     def add(self, path: str, state: tuple[int, int], name: str, entry: dict[str, Any]) -> None:
         """Append a processed or skipped image and sync to disk. at: absolute path of the image."""
         self._append({**entry, "at": path, "file": list(state), "name": name})
-        self.done[path] = DoneImage(state, name)
+        self.done[path] = ProcessedImage(state, name)
 
     def entries(self) -> Iterator[dict[str, Any]]:
         """Yield the entries in order of addition; only the last one of an image added repeatedly."""
@@ -123,7 +123,7 @@ class ResultsLog:
             if start == 0:
                 self._require_same_model(content, head)
             else:
-                self.done[content["at"]] = DoneImage((content["file"][0], content["file"][1]), content["name"])
+                self.done[content["at"]] = ProcessedImage((content["file"][0], content["file"][1]), content["name"])
         if end and not any(start == 0 for start, _ in self._lines()):
             raise ResultsLogError(f"The first line of {self.path} is damaged. Choose another folder of results.")
         self._file.truncate(end)

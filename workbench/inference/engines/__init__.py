@@ -11,7 +11,7 @@ import numpy as np
 
 from ..engine_options import EngineOptions  # noqa: TID252
 from ..model_settings import ModelSettings  # noqa: TID252  the package is copied under another name
-from .registry import KINDS, pip, unavailable_reason
+from .registry import KINDS, install_command, unavailable_reason
 
 Engine = Callable[[np.ndarray], np.ndarray]  # may be called from several threads concurrently
 NAMES = tuple(KINDS)
@@ -88,7 +88,7 @@ def choose_engine(name: str, folder: Path | str, settings: ModelSettings, thread
     candidates = [engine for engine in order if engine in settings.files and engine in installed]
     if not candidates:
         first = next((engine for engine in order if engine in settings.files), "onnx")
-        raise EngineError(f"No engine for this model is installed: {pip(first)}")
+        raise EngineError(f"No engine for this model is installed: {install_command(first)}")
     reasons = []
     for engine in candidates:
         try:

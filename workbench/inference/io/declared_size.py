@@ -57,7 +57,7 @@ def unpack(format: str, view: Any, position: int) -> tuple:
     return struct.unpack(format, bytes(view[position : position + struct.calcsize(format)]))
 
 
-def kind_of(view: Any) -> str:
+def file_type(view: Any) -> str:
     """Return "png", "jpeg", "bmp", "tiff", "webp", "jp2", "pnm", or "" for anything else."""
     start = bytes(view[:12])
     if start[:8] == PNG_SIGNATURE:
@@ -78,7 +78,7 @@ def kind_of(view: Any) -> str:
 def declared_size(view: Any) -> DeclaredSize | None:
     """Return the size in an image's header; None if the format is unknown or the header is damaged."""
     try:
-        read = _READERS.get(kind_of(view))
+        read = _READERS.get(file_type(view))
         return None if read is None else read(view)
     except (struct.error, IndexError, OverflowError):
         return None  # truncated header, or an offset outside the file

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .declared_size import PNG_SIGNATURE, declared_size, jpeg_marker, kind_of, tiff_directory, unpack
+from .declared_size import PNG_SIGNATURE, declared_size, file_type, jpeg_marker, tiff_directory, unpack
 
 # In entropy-coded JPEG data FF is followed by 00 (a stuffed byte) or D0..D7 (restart); FF FF is fill.
 _JPEG_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]", re.DOTALL)
@@ -22,7 +22,7 @@ _SHORT = 3
 
 
 @dataclass(frozen=True)
-class HeaderFacts:
+class ImageHeader:
     """Properties given in a file's header.
 
     kind: as returned by `header.kind_of`.
@@ -53,13 +53,13 @@ class HeaderFacts:
         return (self.height, self.width) if self.orientation >= 5 else (self.width, self.height)
 
 
-def describe(view: Any) -> HeaderFacts:
+def describe(view: Any) -> ImageHeader:
     """Return the properties of an image file. view: memoryview, or an `opening.FileView` of a file not read whole."""
-    kind = kind_of(view)
+    kind = file_type(view)
     try:
-        properties = _READERS[kind](view) if kind in _READERS else HeaderFacts(kind)
+        properties = _READERS[kind](view) if kind in _READERS else ImageHeader(kind)
     except (struct.error, OverflowError):
-        properties = HeaderFacts(kind)
+        properties = ImageHeader(kind)
     declared = declared_size(view)
     if declared is None:
         return properties
@@ -67,7 +67,7 @@ def describe(view: Any) -> HeaderFacts:
     return replace(properties, **size, depth=declared.depth, values=declared.values)
 
 
-def inspect(data: np.ndarray) -> tuple[HeaderFacts, np.ndarray]:
+def inspect(data: np.ndarray) -> tuple[ImageHeader, np.ndarray]:
     """Return the properties in the header, and the bytes to decode. data: uint8 (n,).
 
     If needed, a TIFF is returned as a copy with three tags neutralized (orientation, white-is-zero, premultiplied
@@ -78,12 +78,12 @@ def inspect(data: np.ndarray) -> tuple[HeaderFacts, np.ndarray]:
     return properties, _neutralize(data) if properties.kind == "tiff" else data
 
 
-def _bmp(view: Any) -> HeaderFacts:
+def _bmp(view: Any) -> ImageHeader:
     size = unpack("<I", view, 2)[0]
-    return HeaderFacts("bmp", cut=f"{size - len(view)} bytes are missing" if size > len(view) else "")
+    return ImageHeader("bmp", cut=f"{size - len(view)} bytes are missing" if size > len(view) else "")
 
 
-def _jpeg(view: Any) -> HeaderFacts:
+def _jpeg(view: Any) -> ImageHeader:
     orientation, complete = 1, bytes(view[len(view) - 2 :]) == b"\xff\xd9"
     position = 2
     while True:
@@ -105,7 +105,7 @@ def _jpeg(view: Any) -> HeaderFacts:
             if complete:
                 break
             position = _scan_end(view, position)
-    return HeaderFacts("jpeg", orientation, "" if complete else "the end of the JPEG data is missing")
+    return ImageHeader("jpeg", orientation, "" if complete else "the end of the JPEG data is missing")
 
 
 def lengthen_scans(data: np.ndarray, extra: np.ndarray) -> np.ndarray:
@@ -133,7 +133,7 @@ def _scan_end(view: Any, position: int) -> int:
     return len(view)
 
 
-def _png(view: Any) -> HeaderFacts:
+def _png(view: Any) -> ImageHeader:
     orientation, complete = 1, False
     position = len(PNG_SIGNATURE)
     while position + 12 <= len(view):
@@ -151,10 +151,10 @@ def _png(view: Any) -> HeaderFacts:
             break
         position += 12 + length
     gray_alpha = len(view) > 25 and view[25] == 4  # color type in IHDR
-    return HeaderFacts("png", orientation, "" if complete else "the end of the PNG data is missing", gray_alpha)
+    return ImageHeader("png", orientation, "" if complete else "the end of the PNG data is missing", gray_alpha)
 
 
-def _webp(view: Any) -> HeaderFacts:
+def _webp(view: Any) -> ImageHeader:
     size = unpack("<I", view, 4)[0] + 8
     cut = f"{size - len(view)} bytes are missing" if size > len(view) else ""
     orientation, position = 1, 12
@@ -163,17 +163,17 @@ def _webp(view: Any) -> HeaderFacts:
         if bytes(view[position : position + 4]) == b"EXIF":
             orientation = _exif_orientation(bytes(view[position + 8 : position + 8 + length]))
         position += 8 + length + length % 2
-    return HeaderFacts("webp", orientation, cut)
+    return ImageHeader("webp", orientation, cut)
 
 
-def _tiff(view: Any) -> HeaderFacts:
+def _tiff(view: Any) -> ImageHeader:
     tags = _first_directory(view)[1]
     orientation, photometric, planar = (
         (tags.get(tag, ((), 0))[0] or (0,))[0] for tag in (_ORIENTATION, _PHOTOMETRIC, _PLANAR)
     )
     inverted = photometric == 0 and bool(tags.get(_PHOTOMETRIC, ((), 0))[0])
     valid_orientation = orientation if 2 <= orientation <= 8 else 1
-    return HeaderFacts("tiff", valid_orientation, inverted=inverted, planes_apart=planar == 2)
+    return ImageHeader("tiff", valid_orientation, inverted=inverted, planes_apart=planar == 2)
 
 
 def _neutralize(data: np.ndarray) -> np.ndarray:
@@ -219,7 +219,7 @@ def _first_directory(view: Any) -> tuple[str, dict[int, tuple[tuple[int, ...], i
 _READERS = {"bmp": _bmp, "jpeg": _jpeg, "png": _png, "tiff": _tiff, "webp": _webp}
 
 
-def turn(image: np.ndarray, orientation: int) -> np.ndarray:
+def apply_orientation(image: np.ndarray, orientation: int) -> np.ndarray:
     """Return an image (H,W) or (H,W,C) with EXIF orientation 1..8 applied."""
     if orientation >= 5:  # 5..8 are 1..4 with rows and columns exchanged
         image = image.swapaxes(0, 1)

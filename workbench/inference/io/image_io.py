@@ -14,7 +14,7 @@ import numpy as np
 
 from . import size_limits
 from .atomic_write import write_atomic
-from .image_header import HeaderFacts, describe, inspect, lengthen_scans, turn
+from .image_header import ImageHeader, apply_orientation, describe, inspect, lengthen_scans
 from .opencv import cv2
 from .regular_files import FileView, load_regular, open_regular
 from .tiff_regions import tiff_size
@@ -58,7 +58,7 @@ def read_image(path: Path | str) -> np.ndarray:
     return _decode(_load(path), path)
 
 
-def read_header(path: Path | str) -> HeaderFacts:
+def read_header(path: Path | str) -> ImageHeader:
     """Return the properties given in an image file's header, including its size, without decoding.
 
     Raises ReadError, also if the file is incomplete or the image exceeds the limits.
@@ -95,7 +95,7 @@ def _cannot_open(path: Path | str, error: Exception) -> ReadError:
     return ReadError(path, f"the file cannot be opened ({why})")
 
 
-def _check_header(container: HeaderFacts, name: Path | str, *, whole: bool = True) -> None:
+def _check_header(container: ImageHeader, name: Path | str, *, whole: bool = True) -> None:
     """Raise ReadError unless the header is that of an image within the limits. whole: decoded at once."""
     if container.cut and container.kind in ("jpeg", "png"):
         # Some builds of OpenCV silently fill the missing part of a JPEG with gray.
@@ -111,7 +111,7 @@ def _check_header(container: HeaderFacts, name: Path | str, *, whole: bool = Tru
         raise ReadError(
             name, f"its sides of {width} and {height} pixels are over the limit of {_MAX_PNG_SIDE} for PNG files"
         )
-    too_large = size_limits.refusal(width, height, container.values if whole else 0, container.depth)
+    too_large = size_limits.size_problem(width, height, container.values if whole else 0, container.depth)
     if too_large:
         raise ReadError(name, too_large)
 
@@ -155,7 +155,9 @@ def read_reduced(path: Path | str, *, gray: bool) -> np.ndarray | None:
         return None
     if reduced is None:
         return None
-    return turn(reduced if reduced.ndim == 2 else cv2.cvtColor(reduced, cv2.COLOR_BGR2RGB), container.orientation)
+    return apply_orientation(
+        reduced if reduced.ndim == 2 else cv2.cvtColor(reduced, cv2.COLOR_BGR2RGB), container.orientation
+    )
 
 
 def decode_image(data: Any, name: str = "") -> np.ndarray:
@@ -213,7 +215,7 @@ def _decode(data: np.ndarray, name: Path | str) -> np.ndarray:
         image = image[:, :, 0]
     if container.inverted and image.dtype != np.float32:
         image = np.iinfo(image.dtype).max - image
-    return turn(image, container.orientation)
+    return apply_orientation(image, container.orientation)
 
 
 def _is_truncated(data: np.ndarray, image: np.ndarray) -> bool:
@@ -255,7 +257,7 @@ def _decode_with_tifffile(data: np.ndarray, name: Path | str, number: int = 0) -
     try:
         with tifffile.TiffFile(io.BytesIO(data)) as file:
             page = file.pages[number]
-            too_large = size_limits.refusal(page.imagewidth, page.imagelength, page.size, page.dtype.itemsize)
+            too_large = size_limits.size_problem(page.imagewidth, page.imagelength, page.size, page.dtype.itemsize)
             if too_large:
                 raise _TooLarge(name, too_large)
             if page.compression == 1 and page.size * page.bitspersample > 8 * data.size:

@@ -27,7 +27,7 @@ def decoded_bytes() -> int:
     return int(min(limit(DECODED) * (1 << 20), 1 << 62))
 
 
-def refusal(width: int, height: int, values: int = 0, size: int = 1) -> str:
+def size_problem(width: int, height: int, values: int = 0, size: int = 1) -> str:
     """Return the reason why an image is too large, a part of a sentence; "" if it is not.
 
     values: number of values decoded at once, of `size` bytes each; 0 if the image is not decoded as a whole.

@@ -159,14 +159,14 @@ class TiffImage:
                 result = result.take(0, axis=axis if isinstance(rows, slice) else 0)
         return result[(..., *rest)] if rest else result
 
-    def at_hand(self, top: int, left: int, bottom: int, right: int) -> bool:
+    def is_cached(self, top: int, left: int, bottom: int, right: int) -> bool:
         """Return True if all segments of this box are cached, so that reading the box requires no decoding."""
         with self._lock:
             return all(index in self._cached for index in self._segments_in(top, left, bottom, right))
 
     def peek(self, row: int, column: int) -> Any:
         """Return a pixel, or the value of the overview at its position if its segment is not cached."""
-        if self.at_hand(row, column, row + 1, column + 1):
+        if self.is_cached(row, column, row + 1, column + 1):
             return self[row, column]
         return self.overview[row // self.overview_step, column // self.overview_step]
 
@@ -286,8 +286,8 @@ class HalvedTiff:
         self.shape = (*((size + 1) // 2 for size in image.shape[:2]), *image.shape[2:])
         self.size = int(np.prod(self.shape))
 
-    def at_hand(self, top: int, left: int, bottom: int, right: int) -> bool:
-        return self._image.at_hand(2 * top, 2 * left, 2 * bottom, 2 * right)
+    def is_cached(self, top: int, left: int, bottom: int, right: int) -> bool:
+        return self._image.is_cached(2 * top, 2 * left, 2 * bottom, 2 * right)
 
     def __getitem__(self, key: tuple[slice, slice]) -> np.ndarray:
         (top, bottom, _), (left, right, _) = (_span(part, size) for part, size in zip(key, self.shape, strict=False))

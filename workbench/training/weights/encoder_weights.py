@@ -44,7 +44,7 @@ _BLOCK = re.compile(r"layer([1-4])\.(\d+)\.(?:(conv|bn)([123])|downsample\.([01]
 _OWN_NAMES = re.compile(r"stem\.|blocks\.\d+\.(?:body\.\d\.|shortcut\.)")
 
 
-def begin_with(
+def load_initial_weights(
     settings: TrainingSettings, net: UNet | ResNet, report: Reporter, *, cancelled: Callable[[], bool]
 ) -> dict[str, Any]:
     """Load the weights named in the training settings into the ResNet of `net`.
@@ -57,7 +57,7 @@ def begin_with(
     _check_settings(settings, body)
     path = settings.weights
     if path == IMAGENET:
-        data = published(body.depth, report, cancelled=cancelled)
+        data = download_weights(body.depth, report, cancelled=cancelled)
     else:
         data = read_file(Path(path))
     loaded = translate(parse_weights(data, path), path)
@@ -187,9 +187,9 @@ _TIMEOUT = 20.0  # seconds without a byte
 _CHUNK = 1 << 20
 
 
-def published(depth: int, report: Reporter, *, cancelled: Callable[[], bool] = lambda: False) -> bytes:
+def download_weights(depth: int, report: Reporter, *, cancelled: Callable[[], bool] = lambda: False) -> bytes:
     """Return the content of the file for a ResNet of this depth, from cache or network. Raise NoDownload."""
-    cached = kept_at(depth)
+    cached = cache_path(depth)
     with contextlib.suppress(OSError):
         data = cached.read_bytes()
         if _has_checksum(data, depth):
@@ -200,7 +200,7 @@ def published(depth: int, report: Reporter, *, cancelled: Callable[[], bool] = l
     return data
 
 
-def kept_at(depth: int) -> Path:
+def cache_path(depth: int) -> Path:
     """Return the path of the cached file on this machine; it may not exist."""
     cache = Path(platformdirs.user_cache_dir("defect-workbench", appauthor=False))
     return cache / "weights" / f"resnet{depth}.pdparams"

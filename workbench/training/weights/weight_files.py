@@ -21,7 +21,7 @@ from workbench.core.problems import WeightsUnusable
 
 Arrays = dict[str, np.ndarray]
 
-MOST_BYTES = 4 << 30
+MAX_BYTES = 4 << 30
 _NOT_NUMBERS = "it holds something that is no array of numbers"
 
 
@@ -33,8 +33,8 @@ def read_weights(path: Path) -> Arrays:
 def read_file(path: Path) -> bytes:
     """Return the content of a file. Raise WeightsUnusable."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise WeightsUnusable(path=str(path), why=f"it is larger than {MOST_BYTES >> 30} GiB")
+        if path.stat().st_size > MAX_BYTES:
+            raise WeightsUnusable(path=str(path), why=f"it is larger than {MAX_BYTES >> 30} GiB")
         return path.read_bytes()
     except (OSError, ValueError) as error:  # a ValueError: a name with a null character
         raise WeightsUnusable(path=str(path), why=getattr(error, "strerror", None) or str(error)) from error

@@ -10,7 +10,7 @@ from workbench.core.geometry.selection.pixel_selection import Point, padded, pix
 from workbench.inference.io.opencv import cv2
 
 TOLERANCE = 8.0  # default
-SAMPLE = 1  # radius in pixels of the mean that gives the tone: 3 x 3
+SAMPLE_RADIUS = 1  # radius in pixels of the mean that gives the tone: 3 x 3
 _CANDIDATES = np.geomspace(1.5, 60, 32)
 _RADII = (40, 160)  # pixels around the click; the larger one is used only if the smaller gives no result
 _MAX_SHARE = 0.5  # of the window: a larger region is the background, not a defect
@@ -25,7 +25,7 @@ def suggest_tolerance(image: np.ndarray, point: Point, *, levels: GrayLevels | N
     """
     pixel = pixel_at(point, image.shape)
     levels = levels or levels_of(image)
-    reference = None if pixel is None else tone_at(image, pixel, levels, radius=SAMPLE)
+    reference = None if pixel is None else tone_at(image, pixel, levels, radius=SAMPLE_RADIUS)
     if pixel is None or reference is None:
         return TOLERANCE
     for radius in _RADII:

@@ -13,10 +13,10 @@ from workbench.core.geometry.selection.lightness import GrayLevels, levels_of, r
 from workbench.core.geometry.selection.pixel_selection import EMPTY, Selection, padded
 from workbench.inference.io.opencv import cv2
 
-WORK = 1 << 15  # pixels: a larger window is segmented at reduced resolution first
-LIMIT = 8 << 20  # pixels: largest box
+MAX_WORK_PIXELS = 1 << 15  # pixels: a larger window is segmented at reduced resolution first
+MAX_BOX_PIXELS = 8 << 20  # pixels: largest box
 TILE = 256  # pixels: tile size of the refinement along the outline
-FEWEST = 16  # pixels inside and outside: fewer do not suffice for the color models
+MIN_PIXELS = 16  # pixels inside and outside: fewer do not suffice for the color models
 CERTAIN = 0.3  # share of the foreground that GrabCut may discard
 
 Models = tuple[np.ndarray, np.ndarray]  # color models of background and foreground in GrabCut's format
@@ -33,12 +33,12 @@ def box_cut(image: np.ndarray, box: Rect, *, iterations: int = 2, levels: GrayLe
     box = box.clipped(image.shape[1], image.shape[0])
     if box.empty:
         return EMPTY
-    if box.width * box.height > LIMIT:
+    if box.width * box.height > MAX_BOX_PIXELS:
         return Selection(EMPTY.rect, EMPTY.inside, cut=True)
     levels = levels or levels_of(image)
     window = padded(box, max(8, min(256, max(box.width, box.height) // 2)), image.shape)
     step = 1
-    while -(-window.width // step) * -(-window.height // step) > WORK:
+    while -(-window.width // step) * -(-window.height // step) > MAX_WORK_PIXELS:
         step += 1
     local_box = Rect(box.x - window.x, box.y - window.y, box.width, box.height)
     box_mask = _box_mask(local_box, window, step)
@@ -82,7 +82,7 @@ def _initial_labels(tone: np.ndarray, box_mask: np.ndarray) -> np.ndarray | None
     invalid = ~np.isfinite(tone if tone.ndim == 2 else tone.sum(axis=2))
     background = ~box_mask & ~invalid
     usable = box_mask & ~invalid
-    if usable.sum() < FEWEST or background.sum() < FEWEST:
+    if usable.sum() < MIN_PIXELS or background.sum() < MIN_PIXELS:
         return None
     salience = _salient_pixels(np.nan_to_num(tone), background, usable)
     largest = float(salience[usable].max())

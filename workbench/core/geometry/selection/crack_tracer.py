@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.core.geometry.drawing import NOTHING, Rect
 from workbench.core.geometry.selection.lightness import GrayLevels, levels_of, lightness
-from workbench.core.geometry.selection.line_width import covered, measure, smoothed
+from workbench.core.geometry.selection.line_width import covered_pixels, measure_width, smooth_path
 from workbench.core.geometry.selection.pixel_selection import EMPTY, Point, Selection, around, padded, pixel_at
 from workbench.core.geometry.selection.ridge_filter import cost_of, ridges
 from workbench.core.geometry.selection.shortest_paths import ShortestPathSearch
@@ -80,11 +80,11 @@ class CrackTracer:
             too_far = pixel_at(self._start, shape) is not None and pixel_at(end, shape) is not None
             return replace(NO_CRACK, selection=replace(EMPTY, cut=too_far))
         pixels, dark = result
-        return self.measured(pixels, dark=dark)
+        return self.measure_width(pixels, dark=dark)
 
-    def measured(self, pixels: np.ndarray, *, dark: bool) -> Crack:
+    def measure_width(self, pixels: np.ndarray, *, dark: bool) -> Crack:
         """Measure the width along a path, int (n, 2) pixels, in sections to keep windows small."""
-        center_line = smoothed(pixels)
+        center_line = smooth_path(pixels)
         line, width = center_line.copy(), np.ones(len(center_line))
         shape = self._image.shape
         margin, part, overlap = int(3 * self._widest) + 4, 512, 16
@@ -92,11 +92,13 @@ class CrackTracer:
             low, high = max(0, first - overlap), min(len(line), first + part + overlap)
             rect = around([tuple(p) for p in center_line[low:high]], margin, shape)
             light = lightness(self._image, rect, self._levels)
-            moved, widths = measure(light, center_line[low:high] - (rect.x, rect.y), widest=self._widest, dark=dark)
+            moved, widths = measure_width(
+                light, center_line[low:high] - (rect.x, rect.y), widest=self._widest, dark=dark
+            )
             section = slice(first - low, min(first + part, len(line)) - low)
             line[first : first + part] = moved[section] + (rect.x, rect.y)
             width[first : first + part] = widths[section]
-        return Crack(line, width, covered(line, width, pixels, shape), dark)
+        return Crack(line, width, covered_pixels(line, width, pixels, shape), dark)
 
     def _is_dark(self, end: Point) -> bool | None:
         """Return True if the dark path to `end` is clearer than the bright one; None if there is no path.

@@ -66,7 +66,7 @@ class IntelligentScissors:
         if not self.anchors:
             return EMPTY
         closing = self._path_to(self.anchors[0], exact=True) if len(self.anchors) > 1 else []
-        return close(self.path + closing[1:], self._image.shape)
+        return close_outline(self.path + closing[1:], self._image.shape)
 
     def _path_to(self, point: Point, *, exact: bool) -> list[Point]:
         start = self.anchors[-1]
@@ -94,7 +94,7 @@ class IntelligentScissors:
         return cost
 
 
-def close(path: list[Point], shape: tuple[int, ...]) -> Selection:
+def close_outline(path: list[Point], shape: tuple[int, ...]) -> Selection:
     """Return the pixels of an image of `shape` (H, W, ...) inside a closed outline, by the even-odd rule."""
     rect = polygon_rect(path, (shape[0], shape[1]))
     if rect.empty:

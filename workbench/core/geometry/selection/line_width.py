@@ -8,10 +8,10 @@ from workbench.core.geometry.selection.pixel_selection import Selection, around
 from workbench.inference.io.opencv import cv2
 
 STEP = 0.5  # pixels between samples of a profile
-ALONG = 9  # neighboring profiles to average: the line changes slowly, the grain does not
+SMOOTHING_LENGTH = 9  # neighboring profiles to average: the line changes slowly, the grain does not
 
 
-def smoothed(pixels: np.ndarray, sigma: float = 2.0) -> np.ndarray:
+def smooth_path(pixels: np.ndarray, sigma: float = 2.0) -> np.ndarray:
     """Smooth an 8-connected path (pixels) into image coordinates, float (n, 2). The end points are kept."""
     points = pixels.astype(np.float64) + 0.5
     if len(points) < 3:
@@ -35,7 +35,7 @@ def normals(line: np.ndarray) -> np.ndarray:
     return np.stack([-tangent[:, 1], tangent[:, 0]], axis=1) / np.maximum(length, 1e-9)[:, None]
 
 
-def measure(light: np.ndarray, line: np.ndarray, *, widest: float, dark: bool) -> tuple[np.ndarray, np.ndarray]:
+def measure_width(light: np.ndarray, line: np.ndarray, *, widest: float, dark: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return the center line (n, 2), moved to the middle of the profile, and the full width at half depth (n,).
 
     `light` float32 (h, w); `line` (n, 2) in its coordinates. The baseline of a profile is a straight line through its
@@ -47,7 +47,7 @@ def measure(light: np.ndarray, line: np.ndarray, *, widest: float, dark: bool) -
     x = line[:, :1] + normal[:, :1] * offsets - 0.5
     y = line[:, 1:] + normal[:, 1:] * offsets - 0.5
     profile = _sample(light, x, y)
-    profile = cv2.blur(profile if not dark else -profile, (1, ALONG), borderType=cv2.BORDER_REPLICATE)
+    profile = cv2.blur(profile if not dark else -profile, (1, SMOOTHING_LENGTH), borderType=cv2.BORDER_REPLICATE)
     outer = np.abs(offsets) > half * 0.55
     left = np.median(profile[:, outer & (offsets < 0)], axis=1)
     right = np.median(profile[:, outer & (offsets > 0)], axis=1)
@@ -64,12 +64,12 @@ def measure(light: np.ndarray, line: np.ndarray, *, widest: float, dark: bool) -
         return line, np.ones(len(line))
     middle[~valid] = 0.0
     width[~valid] = np.median(width[valid])
-    width = _running_median(width, ALONG)
-    middle = np.clip(_running_median(middle, ALONG), -2.0, 2.0)
+    width = _running_median(width, SMOOTHING_LENGTH)
+    middle = np.clip(_running_median(middle, SMOOTHING_LENGTH), -2.0, 2.0)
     return line + normal * middle[:, None], np.clip(width, 1.0, 2 * widest)
 
 
-def covered(line: np.ndarray, width: np.ndarray, pixels: np.ndarray, shape: tuple[int, ...]) -> Selection:
+def covered_pixels(line: np.ndarray, width: np.ndarray, pixels: np.ndarray, shape: tuple[int, ...]) -> Selection:
     """Return the pixels within half the `width` (n,) of the nearest point of `line` (n, 2), and those of `pixels`.
 
     All in the coordinates of an image of `shape`; `pixels` int (n, 2) has the pixel of each point.

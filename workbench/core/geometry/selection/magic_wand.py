@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from workbench.core.geometry.drawing import Rect
-from workbench.core.geometry.selection.auto_tolerance import SAMPLE
+from workbench.core.geometry.selection.auto_tolerance import SAMPLE_RADIUS
 from workbench.core.geometry.selection.lightness import GrayLevels, difference, levels_of, tone_at, tones
 from workbench.core.geometry.selection.pixel_selection import EMPTY, Point, Selection, pixel_at
 from workbench.core.geometry.selection.region_operations import connected, fill_holes, smooth
 
 LIVE = 1 << 19  # pixels of the window while the tolerance is dragged
-WHOLE = 20 << 20  # pixels of the largest window of a finished selection
+MAX_PIXELS = 20 << 20  # pixels of the largest window of a finished selection
 _BAND = 1 << 20  # pixels compared per band
 
 
@@ -26,7 +26,7 @@ def magic_wand(
     smoothing: float = 0.0,
     fill: bool = False,
     levels: GrayLevels | None = None,
-    limit: int = WHOLE,
+    limit: int = MAX_PIXELS,
 ) -> Selection:
     """Return the region connected to the pixel at `point` through pixels within `tolerance` of its tone.
 
@@ -40,7 +40,7 @@ def magic_wand(
     levels = levels or levels_of(image)
     if pixel is None or tone_at(image, pixel, levels) is None:
         return EMPTY
-    reference = tone_at(image, pixel, levels, radius=SAMPLE)
+    reference = tone_at(image, pixel, levels, radius=SAMPLE_RADIUS)
 
     def is_member(rect: Rect) -> np.ndarray:
         similar = _evaluate_in_bands(rect, lambda band: difference(tones(image, band, levels), reference) <= tolerance)
@@ -58,7 +58,7 @@ def _smooth_region(region: Selection, pixel: tuple[int, int], pixels: float, sha
     smoothed = smooth(region, pixels, shape)
     if not smoothed.within(Rect(pixel[0], pixel[1], 1, 1)).any():
         return region
-    part = connected(smoothed.within, pixel, shape, connectivity=8, limit=4 * max(1, smoothed.inside.size) + WHOLE)
+    part = connected(smoothed.within, pixel, shape, connectivity=8, limit=4 * max(1, smoothed.inside.size) + MAX_PIXELS)
     return Selection(part.rect, part.inside, region.cut)
 
 

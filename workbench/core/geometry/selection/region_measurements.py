@@ -9,7 +9,9 @@ import numpy as np
 from workbench.core.geometry.selection.pixel_selection import Selection
 from workbench.inference.io.opencv import cv2
 
-THICK = 24.0  # pixels to the outline: thicker regions are thinned at reduced resolution, enough for a center line
+MAX_HALF_WIDTH = (
+    24.0  # pixels to the outline: thicker regions are thinned at reduced resolution, enough for a center line
+)
 _MAX_PIXELS = 16 << 20  # pixels: a larger rectangle is thinned at reduced resolution as well
 _MAX_UPSCALED_PIXELS = 4 << 20  # pixels: up to this size, widths are measured to half a pixel
 
@@ -30,7 +32,7 @@ class Measures:
     feret: float
     min_feret: float
 
-    def in_micrometres(self, um_per_pixel: float) -> Measures:
+    def in_micrometers(self, um_per_pixel: float) -> Measures:
         """Return the measures in µm and µm²."""
         lengths = (self.length, self.max_width, self.mean_width, self.feret, self.min_feret)
         return Measures(self.area * um_per_pixel**2, *(value * um_per_pixel for value in lengths))
@@ -80,7 +82,9 @@ def thinned(inside: np.ndarray) -> np.ndarray:
 
 
 def _length(inside: np.ndarray, distance: np.ndarray) -> float:
-    step = max(1, int(np.ceil(float(distance.max()) / THICK)), int(np.ceil(np.sqrt(inside.size / _MAX_PIXELS))))
+    step = max(
+        1, int(np.ceil(float(distance.max()) / MAX_HALF_WIDTH)), int(np.ceil(np.sqrt(inside.size / _MAX_PIXELS)))
+    )
     if step > 1:
         # A cell belongs to the region if any of its pixels does, so thin parts stay connected.
         padded = np.pad(inside, [(0, -n % step) for n in inside.shape])

@@ -14,11 +14,11 @@ from workbench.inference.io.opencv import cv2
 Costs = Callable[[Rect, int], np.ndarray]
 
 REACH = 192  # pixels around the start in the first search window
-ROOM = 24  # pixels of margin around the cursor; below this a new window is searched
-FINE = 1 << 20  # pixels of the largest window searched at full resolution
-LIMIT = 16 << 20  # pixels of the largest window
-LEG = 256  # pixels between points of a reduced path that are connected at full resolution
-LEG_MARGIN = 24
+MARGIN = 24  # pixels of margin around the cursor; below this a new window is searched
+MAX_SEARCH_PIXELS = 1 << 20  # pixels of the largest window searched at full resolution
+MAX_WINDOW_PIXELS = 16 << 20  # pixels of the largest window
+SECTION_LENGTH = 256  # pixels between points of a reduced path that are connected at full resolution
+SECTION_MARGIN = 24
 
 # OpenCV's search does not enter the outermost pixels of its grid.
 _EDGE = 1
@@ -83,7 +83,7 @@ class ShortestPathSearch:
         distance = max(abs(end[0] - self._start[0]), abs(end[1] - self._start[1]))
         if self._paths is not None:
             # Reuse the searched window while it has some margin around the cursor.
-            needed = around(end_points, ROOM, self._shape)
+            needed = around(end_points, MARGIN, self._shape)
             if needed.united(self.rect) == self.rect:
                 return True
         nearby = around([self._start], REACH, self._shape)
@@ -92,14 +92,14 @@ class ShortestPathSearch:
             preferred,
             *(around(end_points, max(48, int(distance / part)), self._shape) for part in (3, 8, 24, 72)),
         ):
-            if rect.width * rect.height <= LIMIT:
+            if rect.width * rect.height <= MAX_WINDOW_PIXELS:
                 self._search(rect)
                 return True
         return False
 
     def _search(self, rect: Rect) -> None:
         step = self._least_step
-        while -(-rect.width // step) * -(-rect.height // step) > FINE:
+        while -(-rect.width // step) * -(-rect.height // step) > MAX_SEARCH_PIXELS:
             step += 1
         cost = self._costs(rect, step)
         x, y = self._start_pixel
@@ -118,12 +118,12 @@ class ShortestPathSearch:
 
     def _refine(self, coarse: np.ndarray) -> np.ndarray:
         """Return the full-resolution path along a reduced one, computed in sections."""
-        stride = max(1, LEG // self.step)
+        stride = max(1, SECTION_LENGTH // self.step)
         stops = [tuple(map(int, p)) for p in coarse[:-1:stride]] + [tuple(map(int, coarse[-1]))]
         parts, previous = [], stops[0]
         for i, stop in enumerate(stops[1:], 1):
             section = coarse[(i - 1) * stride : i * stride + 1]
-            rect = around([previous, stop, *map(tuple, section)], LEG_MARGIN, self._shape)
+            rect = around([previous, stop, *map(tuple, section)], SECTION_MARGIN, self._shape)
             cost = self._costs(rect, 1)
             if i < len(stops) - 1:
                 stop = _cheapest_near(cost, (stop[0] - rect.x, stop[1] - rect.y), self.step)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.core.geometry.drawing import Paint, Rect, draw_segment, segment_rect
-from workbench.core.geometry.selection.auto_tolerance import SAMPLE, suggest_tolerance
+from workbench.core.geometry.selection.auto_tolerance import SAMPLE_RADIUS, suggest_tolerance
 from workbench.core.geometry.selection.lightness import GrayLevels, difference, levels_of, tone_at, tones
 from workbench.core.geometry.selection.pixel_selection import EMPTY, Point, Selection, pixel_at
 
@@ -53,7 +53,7 @@ def tone_band_at(
     """
     pixel = pixel_at(point, image.shape)
     levels = levels or levels_of(image)
-    tone = None if pixel is None else tone_at(image, pixel, levels, radius=SAMPLE)
+    tone = None if pixel is None else tone_at(image, pixel, levels, radius=SAMPLE_RADIUS)
     if tone is None:
         return None
     if tolerance is None:

@@ -21,7 +21,7 @@ class Format:
     """
 
     name: str
-    weigh: Callable[[FileTree], int]
+    recognition_score: Callable[[FileTree], int]
     find: Callable[[FileTree, ImportOptions, dict[int, str]], ImportedLabels]
     write: Callable[[Project, Path, list[str]], list[str]] | None = None
     own_files: bool = True
@@ -37,13 +37,13 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def recognise(tree: FileTree) -> Format | None:
+def detect_format(tree: FileTree) -> Format | None:
     """Return the format that fits most of a tree; label files take precedence over folder names. None if none fits."""
-    weights = {format.name: format.weigh(tree) for format in FORMATS.values()}
+    weights = {format.name: format.recognition_score(tree) for format in FORMATS.values()}
     for own_files in (True, False):
         candidates = [f for f in FORMATS.values() if f.own_files is own_files and weights[f.name]]
         if candidates:
             return max(candidates, key=lambda format: weights[format.name])
-        if own_files and png_masks.holds_masks(tree):
+        if own_files and png_masks.has_masks(tree):
             return FORMATS["png"]
     return None

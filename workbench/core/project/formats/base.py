@@ -121,7 +121,7 @@ class FileTree:
     def path(self, relative: str) -> Path:
         return self.root / relative
 
-    def ending(self, *suffixes: str) -> list[str]:
+    def with_suffix(self, *suffixes: str) -> list[str]:
         return [name for name in self.files if suffix_of(name) in suffixes]
 
     @property
@@ -138,7 +138,7 @@ def without_suffix(relative: str) -> str:
     return stem
 
 
-def plain(name: str) -> str:
+def normalized_name(name: str) -> str:
     """Return a folder's name in a form for comparison: "Ground_Truth" becomes "groundtruth"."""
     return re.sub(r"[\W_]+", "", name).casefold()
 
@@ -147,11 +147,11 @@ def is_generic_name(folder: str) -> bool:
     """Return True for names that identify no class, such as "images", "Validation_Images", "train"."""
     words = [word.casefold() for word in re.split(r"[\W_]+", folder) if word]
     generic = IMAGE_FOLDERS | MASK_FOLDERS | SPLIT_FOLDERS
-    return plain(folder) in generic or (bool(words) and all(word in generic for word in words))
+    return normalized_name(folder) in generic or (bool(words) and all(word in generic for word in words))
 
 
 def distinctive_folders(relatives: Sequence[str], *, min_names: int = 2) -> dict[str, str]:
-    """Return the folder that distinguishes each path, at the first level with `min_names` distinctive names; {} if none.
+    """Return the folder that distinguishes each path, at the first level with `min_names` distinctive names, or {}.
 
     "MT_Crack/Imgs/7.jpg" and "MT_Fray/Imgs/9.jpg" give MT_Crack and MT_Fray, "train/OK/1.png" gives OK.
     """

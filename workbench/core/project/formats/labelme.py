@@ -39,15 +39,15 @@ from workbench.inference.io.opencv import cv2
 IGNORE, BACKGROUND = "__ignore__", "_background_"
 LINE_RADIUS = 1.5  # a line has no width of its own: drawn three pixels wide
 POINT_RADIUS = 2.5
-LARGEST = 1 << 30  # bytes of a label file, which may embed its image
+MAX_BYTES = 1 << 30  # bytes of a label file, which may embed its image
 _POLYGONS = ("polygon", "rotation", "oriented_rectangle")
 
 
 def recognition_score(tree: FileTree) -> int:
     count = 0
-    for name in tree.ending(".json"):
+    for name in tree.with_suffix(".json"):
         try:
-            count += b'"shapes"' in read_file(tree.path(name), limit=LARGEST)
+            count += b'"shapes"' in read_file(tree.path(name), limit=MAX_BYTES)
         except (FileNotFoundError, JsonError):
             continue
     return count
@@ -60,7 +60,7 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
     by_stem: dict[str, list[str]] = {}
     for name in images:
         by_stem.setdefault(PurePosixPath(name).stem.casefold(), []).append(name)
-    for name in tree.ending(".json"):
+    for name in tree.with_suffix(".json"):
         try:
             content = _load(tree.path(name))
             if isinstance(content.get("shapes"), list):  # otherwise some other JSON file
@@ -90,7 +90,7 @@ def _entry(
 
 def _load(path: Path) -> dict[str, Any]:
     try:
-        content = parse_json(read_file(path, limit=LARGEST))
+        content = parse_json(read_file(path, limit=MAX_BYTES))
     except (FileNotFoundError, JsonError) as error:
         raise UnreadableLabel(str(error)) from None
     return content if isinstance(content, dict) else {}

@@ -15,7 +15,7 @@ from workbench.core.project.formats.base import (
     SPLIT_FOLDERS,
     FileTree,
     UnreadableLabel,
-    plain,
+    normalized_name,
     suffix_of,
     without_suffix,
 )
@@ -42,7 +42,7 @@ class Pairing:
     """
 
     pairs: dict[str, str] = field(default_factory=dict)
-    lone: list[str] = field(default_factory=list)
+    unpaired: list[str] = field(default_factory=list)
     images: list[str] = field(default_factory=list)
 
 
@@ -50,20 +50,20 @@ def pair(tree: FileTree, *, look_inside: bool = False) -> Pairing:
     """Pair the image files of a tree. look_inside: if the names are inconclusive, detect masks by file contents."""
     files = [f for f in tree.files if (suffix_of(f) in IMAGE_SUFFIXES or suffix_of(f) == ".gif")]
     files = [f for f in files if not any(_DERIVED.search(part) for part in PurePosixPath(f).parts[:-1])]
-    masks_only = plain(tree.root.name) in MASK_FOLDERS
+    masks_only = normalized_name(tree.root.name) in MASK_FOLDERS
     in_mask_folders = [f for f in files if _mask_level(f) is not None]
     others = [f for f in files if _mask_level(f) is None]
     result = Pairing(pairs=_pair_in_folder(others))
     used = result.pairs.keys() | set(result.pairs.values())
     others = [f for f in others if f not in used]
     if masks_only and not result.pairs:
-        return Pairing(lone=[f for f in files if suffix_of(f) not in LOSSY])
+        return Pairing(unpaired=[f for f in files if suffix_of(f) not in LOSSY])
     if in_mask_folders:
         _match(in_mask_folders, [*others, *result.pairs.values()], result, strip_mask_folder=True)
     elif look_inside and not result.pairs:
         masks = _masks_by_content(tree, others)
         _match(masks, [f for f in others if f not in set(masks)], result, strip_mask_folder=False)
-    paired = result.pairs.keys() | set(result.pairs.values()) | set(result.lone)
+    paired = result.pairs.keys() | set(result.pairs.values()) | set(result.unpaired)
     result.images = [f for f in others if f not in paired and suffix_of(f) in IMAGE_SUFFIXES]
     return result
 
@@ -88,7 +88,7 @@ def _mask_level(file: str) -> int | None:
     """Return the level of the mask folder in the path, None if the deepest known folder name is not one of masks."""
     parts = PurePosixPath(file).parts[:-1]
     for level in range(len(parts) - 1, -1, -1):
-        name = plain(parts[level])
+        name = normalized_name(parts[level])
         if name in MASK_FOLDERS:
             return level
         if name in IMAGE_FOLDERS:
@@ -150,7 +150,7 @@ def _match(masks: list[str], images: list[str], result: Pairing, *, strip_mask_f
         if len(candidates) == 1 and suffix_of(mask) != "":
             result.pairs[mask] = next(iter(candidates))
         else:
-            result.lone.append(mask)
+            result.unpaired.append(mask)
 
 
 def _relatives(file: str, folders: frozenset[str]) -> list[str]:
@@ -158,10 +158,10 @@ def _relatives(file: str, folders: frozenset[str]) -> list[str]:
     path = PurePosixPath(without_suffix(file))
     parts = list(path.parts[:-1])
     variants = [parts]
-    level = next((i for i in range(len(parts) - 1, -1, -1) if plain(parts[i]) in folders), None)
+    level = next((i for i in range(len(parts) - 1, -1, -1) if normalized_name(parts[i]) in folders), None)
     if level is not None:
         variants = [parts[:level] + parts[level + 1 :]]
-    split = next((i for i, part in enumerate(variants[0]) if plain(part) in SPLIT_FOLDERS), None)
+    split = next((i for i, part in enumerate(variants[0]) if normalized_name(part) in SPLIT_FOLDERS), None)
     if split is not None:
         variants.append(variants[0][:split] + variants[0][split + 1 :])
     return ["/".join([*v, stem]).casefold() for v in variants for stem in _endings(path.name)]
@@ -195,14 +195,14 @@ def _masks_by_content(tree: FileTree, files: list[str], sample: int = 6) -> list
     for group in folders.values():
         lossless = [file for file in group if suffix_of(file) in MASK_SUFFIXES]
         step = max(1, len(lossless) // sample)
-        results = [looks_like_a_mask(tree, file) for file in lossless[::step][:sample]]
+        results = [is_likely_mask(tree, file) for file in lossless[::step][:sample]]
         readable = [result for result in results if result is not None]
         if len(lossless) == len(group) and readable and all(readable):
             masks += group
     return masks
 
 
-def looks_like_a_mask(tree: FileTree, file: str) -> bool | None:
+def is_likely_mask(tree: FileTree, file: str) -> bool | None:
     """Return True for few values in large flat areas, None if the file is unreadable."""
     try:
         raw = read_raw(tree.path(file))

@@ -50,7 +50,7 @@ def read_raw(path: Path, size: tuple[int, int] | None = None) -> RawMask:
             if size is not None and (width, height) != tuple(size):
                 raise UnreadableLabel(f"it is {width} x {height} pixels, but its picture is {size[0]} x {size[1]}")
             channels, depth = len(file.getbands()), 4 if mode == "I" else 2 if mode.startswith("I;") else 1
-            too_large = size_limits.refusal(width, height, width * height * channels, depth)
+            too_large = size_limits.size_problem(width, height, width * height * channels, depth)
             if too_large:
                 raise UnreadableLabel(too_large)
             if mode not in _MODES:
@@ -172,8 +172,8 @@ class ValueMeaning:
     known: dict[int, str]
     colors: tuple[int, ...] = ()  # of color masks without a list, ascending; the position is the id
     single: bool = False  # all values except 0 are the one class
-    asked: bool = False  # the threshold was given by the user
-    top: int = 0  # largest gray value in the set
+    explicit: bool = False  # the threshold was given by the user
+    largest: int = 0  # largest gray value in the set
 
     def apply(self, raw: RawMask, single_name: str) -> tuple[np.ndarray, dict[int, str]]:
         """Return ids, uint8 (H, W), and the names of those present. Raises Unreadable."""
@@ -181,7 +181,7 @@ class ValueMeaning:
             return self._color(raw, single_name)
         if raw.kind == "bits":
             return _one_class(raw.values > 0, single_name)
-        if self.asked or (raw.kind == "grey" and self.gray == "one class"):
+        if self.explicit or (raw.kind == "grey" and self.gray == "one class"):
             return self._one_class(raw, single_name)
         if self.single:
             special = raw.values >= DONT_CARE if raw.kind == "palette" else np.zeros(raw.values.shape, bool)
@@ -191,11 +191,13 @@ class ValueMeaning:
         return self._ids(raw)
 
     def _one_class(self, raw: RawMask, name: str) -> tuple[np.ndarray, dict[int, str]]:
-        if raw.kind == "palette" or self.top == 1:
+        if raw.kind == "palette" or self.largest == 1:
             return _one_class(raw.values > 0, name)
-        if self.asked and self.top < self.threshold and raw.values.any():
-            raise UnreadableLabel(f"no mask reaches the threshold {self.threshold}, the largest value is {self.top}")
-        if not self.asked and _looks_like_an_image(raw.values):
+        if self.explicit and self.largest < self.threshold and raw.values.any():
+            raise UnreadableLabel(
+                f"no mask reaches the threshold {self.threshold}, the largest value is {self.largest}"
+            )
+        if not self.explicit and _looks_like_an_image(raw.values):
             raise UnreadableLabel("it holds many grey values, like a picture; if it is a mask, give a threshold")
         return _one_class(raw.values >= self.threshold, name)
 
@@ -207,8 +209,8 @@ class ValueMeaning:
             raise UnreadableLabel("it holds many grey values, like a picture")
         if out_of_range:
             raise UnreadableLabel(
-                f"it holds values up to {out_of_range[-1]}, but ids end at {MAX_CLASS_ID}; if every value is one defect, "
-                "import with a class name"
+                f"it holds values up to {out_of_range[-1]}, but ids end at {MAX_CLASS_ID}; "
+                "if every value is one defect, import with a class name"
             )
         names = self._names(ids)
         mask = raw.values.astype(np.uint8)
@@ -239,7 +241,7 @@ class ValueMeaning:
     def _color(self, raw: RawMask, single_name: str) -> tuple[np.ndarray, dict[int, str]]:
         codes = codes_of(raw.values)
         used = np.unique(codes).tolist()
-        if self.single or self.asked:
+        if self.single or self.explicit:
             return _one_class(codes > 0, single_name)
         table: dict[Color, int] = {(0, 0, 0): 0}
         names: dict[int, str] = {}

@@ -30,28 +30,28 @@ DEFAULT_CLASS = "defect"
 def recognition_score(tree: FileTree) -> int:
     """Return the number of masks, judged by names only."""
     pairing = pair(tree)
-    return len(pairing.pairs) + len(pairing.lone)
+    return len(pairing.pairs) + len(pairing.unpaired)
 
 
-def holds_masks(tree: FileTree) -> bool:
+def has_masks(tree: FileTree) -> bool:
     """Return True if some folders hold masks of the images in others, judged by the file contents."""
     pairing = pair(tree, look_inside=True)
-    return bool(pairing.pairs) or bool(pairing.lone and not pairing.images)
+    return bool(pairing.pairs) or bool(pairing.unpaired and not pairing.images)
 
 
 def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
     """Return the masks found. known: id -> name of the project's classes."""
     pairing = pair(tree, look_inside=True)
-    masks = [*pairing.pairs, *pairing.lone]
+    masks = [*pairing.pairs, *pairing.unpaired]
     listed = find_list(tree, masks)
     values = collect_values((tree.path(mask), _size(tree, pairing.pairs.get(mask))) for mask in masks)
     meaning = decide(values, listed, known, options.threshold, options.class_name is not None)
-    names = _single_names(pairing.pairs, options, known, meaning.top)
+    names = _single_names(pairing.pairs, options, known, meaning.largest)
     batch = ImportedLabels(keep_ids=True, mask_files=[tree.path(mask) for mask in masks])
     for mask, image in pairing.pairs.items():
         read = partial(_read, tree.path(mask), meaning, names.get(image, names[""]))
         batch.entries.append(ImportedEntry(tree.path(mask), tree.path(image), image, read))
-    for mask in pairing.lone:
+    for mask in pairing.unpaired:
         read = partial(_read, tree.path(mask), meaning, names[""])
         batch.entries.append(ImportedEntry(tree.path(mask), None, mask, read, aliases=spellings(mask)))
     batch.unlabeled = [(tree.path(picture), picture) for picture in pairing.images] if masks else []
@@ -87,7 +87,7 @@ def _single_names(pairs: dict[str, str], options: ImportOptions, known: dict[int
 
 
 def _describe_source(meaning: ValueMeaning, any_gray: bool) -> list[str]:
-    if any_gray and meaning.gray == "one class" and not meaning.asked and meaning.top > 1:
+    if any_gray and meaning.gray == "one class" and not meaning.explicit and meaning.largest > 1:
         return [f"The masks are black and white: values from {meaning.threshold} on were taken as the defect."]
     return []
 
