@@ -179,7 +179,7 @@ def on_card(card, labelled, monkeypatch):
     )
     monkeypatch.setattr(training_loop, "_REPORT_SECONDS", 0.0)
     monkeypatch.setattr(
-        precision, "Scaler", lambda **options: LossScaler(**{**options, "init_loss_scaling": card_run.scale})
+        precision, "LossScaler", lambda **options: LossScaler(**{**options, "init_loss_scaling": card_run.scale})
     )
 
     def loss(answer, truth, **weights):

@@ -226,7 +226,7 @@ def test_a_follower_does_what_it_is_told(labelled, monkeypatch):
     told += [CommandMessage(Command.LEARN, step, 1e-3) for step in (0, 0, 1)] + [CommandMessage(Command.END)]
     monkeypatch.setattr(follower.ranks, "hear", lambda: told.pop(0))
     take, forgotten = follower.loader.take, []
-    monkeypatch.setattr(follower.sampler.cache, "forget", forgotten.append)
+    monkeypatch.setattr(follower.sampler.cache, "remove", forgotten.append)
 
     def take_or_fail(step: int):
         if follower.learner.parts == 1:

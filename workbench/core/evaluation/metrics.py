@@ -180,5 +180,5 @@ def _components(mask: np.ndarray) -> tuple[np.ndarray, int]:
     return labels, count - 1
 
 
-def _add_count(table: dict[int, int], id: int, amount: int) -> None:
+def _add_count(table: dict[int, int], id: int, amount: int | np.integer) -> None:
     table[id] = table.get(id, 0) + int(amount)

@@ -8,7 +8,7 @@ more.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -231,5 +231,5 @@ def is_confirmed(issue: LabelIssue, confirmed: Sequence[ConfirmedLabel]) -> bool
     )
 
 
-def worst_first(issues: Sequence[LabelIssue]) -> list[LabelIssue]:
+def worst_first(issues: Iterable[LabelIssue]) -> list[LabelIssue]:
     return sorted(issues, key=lambda issue: (-issue.weight, -issue.area, issue.rect.y, issue.rect.x))

@@ -55,7 +55,7 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
         read = partial(_read, tree.path(mask), meaning, names[""])
         batch.entries.append(ImportedEntry(tree.path(mask), None, mask, read, aliases=spellings(mask)))
     batch.unlabeled = [(tree.path(picture), picture) for picture in pairing.images] if masks else []
-    batch.notes = _describe_source(meaning, values.gray.any())
+    batch.notes = _describe_source(meaning, bool(values.gray.any()))
     return batch
 
 
