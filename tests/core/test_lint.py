@@ -113,7 +113,7 @@ def test_real_tiles_that_claim_a_defect_but_show_none(project, shared_data, tmp_
             (tmp_path / "in").mkdir(exist_ok=True)
             (tmp_path / "in" / (stem + suffix)).write_bytes((uneven / (stem + suffix)).read_bytes())
     import_labels(project, tmp_path / "in")
-    for key in project.pictures():
+    for key in project.images():
         note = annotation.load_note(project, key)
         note.verdict = "uneven"
         annotation.save_note(project, key, note)

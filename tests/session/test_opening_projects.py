@@ -37,8 +37,8 @@ def small_limits(monkeypatch):
     """What is large in life is small here."""
     monkeypatch.setattr(image_files, "BY_REGION", 500_000)
     monkeypatch.setattr(image_files, "PREVIEWED", 300_000)
-    monkeypatch.setattr("workbench.inference.io.tiff_regions._OVERVIEW", 300)
-    monkeypatch.setattr("workbench.inference.io.tiff_regions._GLANCED", 9)
+    monkeypatch.setattr("workbench.inference.io.tiff_regions._MAX_OVERVIEW_SIDE", 300)
+    monkeypatch.setattr("workbench.inference.io.tiff_regions._OVERVIEW_SEGMENTS", 9)
 
 
 def picture(dtype, colour: bool = False) -> np.ndarray:

@@ -19,7 +19,7 @@ def best(tmp_path) -> BestCheckpoint:
         )  # nothing is written here
         kept = []
         for step, score in enumerate(scores):
-            kept.append(found.consider(score, pictures))
+            kept.append(found.is_best(score, pictures))
             if kept[-1]:
                 found.score, found.step = score, step
         return kept
@@ -57,7 +57,7 @@ class Chosen:
 def test_a_resumed_run_remembers_the_highest_score(tmp_path):
     one, other = (BestCheckpoint(Run(tmp_path), TrainingSettings(model="unet"), Chosen(), print) for _ in range(2))
     for step, score in enumerate((0.90, 0.89)):
-        assert one.consider(score, 400)
+        assert one.is_best(score, 400)
         one.score, one.step = score, step
     other.load(one.state())
-    assert not one.consider(0.88, 400) and not other.consider(0.88, 400)
+    assert not one.is_best(0.88, 400) and not other.is_best(0.88, 400)

@@ -24,7 +24,7 @@ from workbench.training.learner import Learner, OutOfMemory, load_weights, weigh
 from workbench.training.losses import IGNORED, segmentation_loss, verdict_loss
 from workbench.training.networks import mirrored
 from workbench.training.optimizers import make_optimizer
-from workbench.training.precision import Precision, PrecisionChoice, Scaler
+from workbench.training.precision import LossScaler, Precision, PrecisionChoice
 from workbench.training.preview_files import safe_name
 from workbench.training.resnet import ResNet
 from workbench.training.schedule import Budget, one_cycle
@@ -33,10 +33,10 @@ from workbench.training.threshold_search import (
     ThresholdSweep,
     choose_temperature,
     labeled_areas,
-    most_areas,
+    max_areas,
 )
 from workbench.training.unet import UNet, multiple_of
-from workbench.training.validation import _plan_end
+from workbench.training.validation import _reserve_time
 from workbench.training.weights import warm_start
 
 GPU = Device("gpu:0", "a card", (8, 0))
@@ -118,16 +118,16 @@ def test_the_last_look_at_all_held_out_pictures_is_kept_back(device, share):
     """A card looks twice as long then, at mirrored pictures too; a processor by an engine that is quicker."""
     items = [Item(key=f"{n}.png", split="val", width=100, height=100) for n in range(6)]
     stage = types.SimpleNamespace(
-        recipe=TrainingSettings(model="unet", mirror=True),
+        settings=TrainingSettings(model="unet", mirror=True),
         dataset=Dataset(model="unet", items=items),
         device=device,
-        course=types.SimpleNamespace(reserve=0.0),
+        state=types.SimpleNamespace(reserve=0.0),
         budget=Budget(steps=None, seconds=600.0),
         best=types.SimpleNamespace(writing_seconds=1.0),
     )
     found = Evaluation({}, None, settings=None, keys=["0.png", "1.png"], seconds=5.0)
-    _plan_end(stage, found)
-    assert stage.course.reserve == stage.budget.reserve == pytest.approx(1 + share * 15)
+    _reserve_time(stage, found)
+    assert stage.state.reserve == stage.budget.reserve == pytest.approx(1 + share * 15)
 
 
 # --- thresholds ---------------------------------------------------------------------------------------
@@ -180,10 +180,10 @@ def test_least_area_does_not_drop_defects_of_a_known_size():
     known = np.zeros((100, 100), np.uint8)
     for number in range(10):
         known[10 * number : 10 * number + 7, 10:17] = 3  # others are of 49 pixels
-    most = most_areas(labeled_areas([known, truth], (3, 4)))
+    most = max_areas(labeled_areas([known, truth], (3, 4)))
     assert most == {3: 24}
-    assert sweep.best(most=most) == [4], "specks go, what could be a small defect stays"
-    assert sweep.best(least=50, most=most) == [50], "a person's word counts for more"
+    assert sweep.best(max_areas=most) == [4], "specks go, what could be a small defect stays"
+    assert sweep.best(min_area=50, max_areas=most) == [50], "a person's word counts for more"
 
 
 def test_with_nothing_held_out_the_least_area_follows_the_labels(project):
@@ -204,12 +204,12 @@ def test_with_nothing_held_out_the_least_area_follows_the_labels(project):
         min_area=(0,),
     )
     judge = Evaluator(project, dataset)
-    found = judge.unseen(settings)
+    found = judge.default_settings(settings)
     assert (found.thresholds, found.min_area) == ((0.3,), (36,))
     paint(keys[0], 4)
-    judge.renew()
-    assert judge.unseen(settings).min_area == (4,)
-    assert Evaluator(project, dataset, least_area=50).unseen(settings).min_area == (50,)
+    judge.reset()
+    assert judge.default_settings(settings).min_area == (4,)
+    assert Evaluator(project, dataset, least_area=50).default_settings(settings).min_area == (50,)
 
 
 def test_least_area_weighs_false_specks_against_defects():
@@ -219,7 +219,7 @@ def test_least_area_weighs_false_specks_against_defects():
     mask[80:83, 80:83] = 3  # a false speck of nine pixels
     sweep = AreaSweep((3, 4))
     sweep.add(truth, mask)
-    assert sweep.best() == [16, 0] and sweep.best(least=25) == [25, 25]
+    assert sweep.best() == [16, 0] and sweep.best(min_area=25) == [25, 25]
     mask[10:20, 15] = mask[15, 16:20] = 0  # one is found in pieces of 50, 20 and 16 pixels
     broken = AreaSweep((3,))
     broken.add(truth, mask)
@@ -228,7 +228,7 @@ def test_least_area_weighs_false_specks_against_defects():
     mask[40:43, 10:13] = 3  # a defect found with nine pixels only is worth one speck
     careful = AreaSweep((3,))
     careful.add(truth, mask)
-    assert careful.best(least=2) == [2]
+    assert careful.best(min_area=2) == [2]
     mask[60:100:4, 0:100:4] = mask[60:100:4, 1:100:4] = 3  # but not two hundred
     flooded = AreaSweep((3,))
     flooded.add(truth, mask)
@@ -287,7 +287,7 @@ def scaler(monkeypatch):
     module = __import__("paddle.amp.grad_scaler", fromlist=["x"])
     monkeypatch.setattr(module, "_dygraph_tracer", lambda: types.SimpleNamespace(_expected_place=place))
     monkeypatch.setattr(module, "amp_global_state", lambda: types.SimpleNamespace(amp_dtype="float16"))
-    return Scaler(init_loss_scaling=1024.0, incr_every_n_steps=2)
+    return LossScaler(init_loss_scaling=1024.0, incr_every_n_steps=2)
 
 
 def fp16_step(half: Precision, weight: paddle.Tensor, optimizer, factor: float) -> tuple[float, bool]:
@@ -364,7 +364,7 @@ def test_a_batch_that_does_not_fit_is_computed_in_parts():
     assert (weights(learner.net)["head.weight"] == before).all()
     learner.split(4)
     outcome = learner.step(*batch(), 1e-3)
-    assert learner.parts == 2 and np.isfinite(outcome.loss) and not outcome.broken
+    assert learner.parts == 2 and np.isfinite(outcome.loss) and not outcome.diverged
     limit = 0
     learner.split(4)
     with pytest.raises(OutOfMemory):
@@ -375,7 +375,7 @@ def test_numbers_that_run_away_are_noticed_and_reach_no_weight():
     learner = small_learner(lambda answer, truth: (answer * float("nan")).sum())
     before = weights(learner.mean)
     outcome = learner.step(*batch(), 1e-3)
-    assert outcome.broken
+    assert outcome.diverged
     assert all((before[name] == array).all() for name, array in weights(learner.mean).items())
 
 

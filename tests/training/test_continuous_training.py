@@ -222,7 +222,7 @@ def test_previews_on_disk_stay_within_bounds(tmp_path):
     def put(key: str, step: int) -> None:
         for kind in ("mask", "scores"):
             write_png(tmp_path / f"{safe_name(key)}.{step}.{kind}.png", np.zeros((2, 2), np.uint8))
-        shelf.put(key, step)
+        shelf.add(key, step)
 
     def steps(key: str) -> list[int]:
         return sorted(int(path.name.split(".")[-3]) for path in tmp_path.glob(f"{safe_name(key)}.*.mask.png"))
@@ -235,5 +235,5 @@ def test_previews_on_disk_stay_within_bounds(tmp_path):
         put(f"{number}.png", 7)
     assert steps("a.png") == [290]
     again = PreviewFiles(tmp_path)  # of another sitting
-    again.put("a.png", 300)
+    again.add("a.png", 300)
     assert again._steps[safe_name("a.png")] == [290, 300]

@@ -140,7 +140,7 @@ def test_a_changed_label_is_taken_up(labelled):
         annotation.save_mask(labelled, item.key, mask)
         now = item.model_copy(update={"classes": [1] if item.key == key else []})
         sampler.dataset.joined.append(AddedImage(step=1, item=now))
-        sampler.renew(item.key)
+        sampler.reload(item.key)
     # The one picture that still has a defect is drawn whenever a defect is asked for.
     assert all((sampler.sample(step, 0)[1] == 1).any() for step in range(5))
 
@@ -153,7 +153,7 @@ def test_a_label_that_was_being_read_when_it_changed_is_read_again(labelled, mon
     def changed_meanwhile(key):
         loaded = load(key)
         annotation.save_mask(labelled, key, np.full(loaded.mask.shape, 1, np.uint8))
-        cache.forget(key)
+        cache.remove(key)
         return loaded
 
     monkeypatch.setattr(cache, "_load", changed_meanwhile)

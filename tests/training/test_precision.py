@@ -22,7 +22,7 @@ from workbench.training.device import Device
 from workbench.training.learner import Learner, load_weights, weights
 from workbench.training.losses import segmentation_loss
 from workbench.training.optimizers import make_optimizer
-from workbench.training.precision import Precision, PrecisionChoice, Scaler
+from workbench.training.precision import LossScaler, Precision, PrecisionChoice
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.unet import UNet
 
@@ -50,7 +50,7 @@ class Half:
 
     def __init__(self, scale: float = 1024.0) -> None:
         self.precision = Precision(
-            PrecisionChoice("fp16", ""), scaler=Scaler(init_loss_scaling=scale, incr_every_n_steps=2)
+            PrecisionChoice("fp16", ""), scaler=LossScaler(init_loss_scaling=scale, incr_every_n_steps=2)
         )
         self.weight = paddle.create_parameter([4], "float32")
         self.optimizer = paddle.optimizer.AdamW(0.1, parameters=[self.weight])
@@ -179,7 +179,7 @@ def on_card(card, labelled, monkeypatch):
     )
     monkeypatch.setattr(training_loop, "_REPORT_SECONDS", 0.0)
     monkeypatch.setattr(
-        precision, "Scaler", lambda **options: Scaler(**{**options, "init_loss_scaling": card_run.scale})
+        precision, "LossScaler", lambda **options: LossScaler(**{**options, "init_loss_scaling": card_run.scale})
     )
 
     def loss(answer, truth, **weights):
@@ -260,7 +260,7 @@ def test_a_card_on_which_nothing_fits_or_nothing_stays_finite_is_a_sentence(on_c
     with pytest.raises(WorkerFailed, match="smaller network"):
         on_card.train()
     on_card.fits, on_card.scale = 4, 2.0**100
-    monkeypatch.setattr(training_loop, "_MOST_SKIPPED", 3)
+    monkeypatch.setattr(training_loop, "_MAX_SKIPPED", 3)
     with pytest.raises(WorkerFailed, match="ran away 4 times"):
         on_card.train()
 

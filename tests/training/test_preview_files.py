@@ -42,5 +42,5 @@ def test_what_was_written_is_what_is_seen(labelled, side, count):
     assert looked[part].all()
     expected = Predictor(settings, engine).predict(picture[part], keep_probabilities=True)
     assert np.array_equal(seen.mask[part], expected.mask) and np.array_equal(seen.scores[part], expected.scores)
-    assert np.array_equal(seen.class_scores[(slice(None), *part)], expected.class_scores)
+    assert np.array_equal(seen.class_probabilities[(slice(None), *part)], expected.class_scores)
     assert seen.settings.thresholds == settings.thresholds and seen.settings.min_area == settings.min_area

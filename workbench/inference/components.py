@@ -9,7 +9,7 @@ import numpy as np
 
 from .io.opencv import cv2
 
-BAND_PIXELS = 4_000_000  # labels take four bytes per pixel
+MAX_BAND_PIXELS = 4_000_000  # labels take four bytes per pixel
 
 
 @dataclass(frozen=True)
@@ -55,84 +55,84 @@ class _ComponentBand:
 
     def without(self, parts: np.ndarray) -> _ComponentBand:
         """Return the band without the parts set in `parts`, bool, one entry per label number including 0."""
-        left = ~parts
-        numbers = np.where(left, np.cumsum(left) - 1, 0).astype(self.labels.dtype)
+        remaining = ~parts
+        numbers = np.where(remaining, np.cumsum(remaining) - 1, 0).astype(self.labels.dtype)
         labels = np.take(numbers, self.labels)
-        return _ComponentBand(self.top, self.left, labels, self.stats[left], self.centres[left], self.first)
+        return _ComponentBand(self.top, self.left, labels, self.stats[remaining], self.centres[remaining], self.first)
 
 
-def measure(mask: np.ndarray, class_id: int, scores: np.ndarray, least: int = 0) -> Components:
+def measure(mask: np.ndarray, class_id: int, scores: np.ndarray, min_area: int = 0) -> Components:
     """Measure the components of one class.
 
     mask, scores: uint8 (H,W). least: minimum area in pixels; smaller components are set to 0 in `mask`.
     """
-    table, owner, count = _labeled(mask, class_id, lambda band: _measured(band, scores), least)
+    table, owner, count = _label(mask, class_id, lambda band: _measure_band(band, scores), min_area)
 
-    def gathered(how: np.ufunc, column: int, start: float) -> np.ndarray:
+    def gather(function: np.ufunc, column: int, start: float) -> np.ndarray:
         if count == len(table):  # each part is a component
-            return table[kept, column]
-        found = np.full(count, start)
-        how.at(found, owner, table[:, column])
-        return found[kept]
+            return table[selected, column]
+        values = np.full(count, start)
+        function.at(values, owner, table[:, column])
+        return values[selected]
 
-    kept = np.bincount(owner, table[:, 4], count) >= least
-    area, sum_x, sum_y, sum_score = (gathered(np.add, column, 0) for column in (4, 5, 6, 7))
-    some = np.maximum(area, 1)
-    left, top = (gathered(np.minimum, column, np.inf).astype(np.int64) for column in (0, 1))
-    right, bottom = (gathered(np.maximum, column, 0).astype(np.int64) for column in (2, 3))
+    selected = np.bincount(owner, table[:, 4], count) >= min_area
+    area, sum_x, sum_y, sum_score = (gather(np.add, column, 0) for column in (4, 5, 6, 7))
+    divisor = np.maximum(area, 1)
+    left, top = (gather(np.minimum, column, np.inf).astype(np.int64) for column in (0, 1))
+    right, bottom = (gather(np.maximum, column, 0).astype(np.int64) for column in (2, 3))
     return Components(
         left,
         top,
         right,
         bottom,
         area.astype(np.int64),
-        sum_x / some,
-        sum_y / some,
-        sum_score / some,
-        gathered(np.maximum, 8, 0),
+        sum_x / divisor,
+        sum_y / divisor,
+        sum_score / divisor,
+        gather(np.maximum, 8, 0),
     )
 
 
-def drop_small(mask: np.ndarray, class_id: int, least: int) -> None:
-    """Set components of one class with fewer than `least` pixels to 0, in place."""
-    _labeled(mask, class_id, _areas, least)
+def drop_small(mask: np.ndarray, class_id: int, min_area: int) -> None:
+    """Set components of one class with fewer than `min_area` pixels to 0, in place."""
+    _label(mask, class_id, _areas, min_area)
 
 
-def _labeled(
-    mask: np.ndarray, class_id: int, tell: Callable[[_ComponentBand], np.ndarray], least: int
+def _label(
+    mask: np.ndarray, class_id: int, measure_band: Callable[[_ComponentBand], np.ndarray], min_area: int
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Label the components of one class band by band and join the parts across bands.
 
     tell: returns the measurements of a band, one row per part, with the area in column 4.
 
     Returns the measurements of all parts, the component index of each part, and the number of components. Components
-    with fewer than `least` pixels are cleared in the mask, most of them before measuring: a network after seconds of
+    with fewer than `min_area` pixels are cleared in the mask, most of them before measuring: a network after seconds of
     training marks millions of tiny regions on a very large image.
     """
-    told: list[np.ndarray] = []
-    seams = _Seams(mask.shape[1])
-    doubtful: list[tuple[np.ndarray, ...]] = []  # pixels of small parts at a band border: part number, row, column
+    tables: list[np.ndarray] = []
+    joiner = _BandJoiner(mask.shape[1])
+    undecided: list[tuple[np.ndarray, ...]] = []  # pixels of small parts at a band border: part number, row, column
     first = 0
     for band in _bands(mask, class_id):
         band = replace(band, first=first)
-        small = band.stats[:, cv2.CC_STAT_AREA] < least
+        small = band.stats[:, cv2.CC_STAT_AREA] < min_area
         small[0] = False
         if small.any():
-            band, at_seam = _filtered(mask, band, small)
-            doubtful.append(at_seam)
-        seams.add(band)
-        told.append(tell(band))
+            band, at_border = _filter_small(mask, band, small)
+            undecided.append(at_border)
+        joiner.add(band)
+        tables.append(measure_band(band))
         first += len(band.stats) - 1
-    table = np.concatenate(told) if told else np.zeros((0, 9))
-    owner, count = seams.pieces(len(table))
-    small = (np.bincount(owner, table[:, 4], count) < least)[owner]
-    for part, row, column in doubtful:
+    table = np.concatenate(tables) if tables else np.zeros((0, 9))
+    owner, count = joiner.pieces(len(table))
+    small = (np.bincount(owner, table[:, 4], count) < min_area)[owner]
+    for part, row, column in undecided:
         of_small = small[part]
         mask[row[of_small], column[of_small]] = 0
     return table, owner, count
 
 
-def _filtered(
+def _filter_small(
     mask: np.ndarray, band: _ComponentBand, small: np.ndarray
 ) -> tuple[_ComponentBand, tuple[np.ndarray, ...]]:
     """Remove the small parts of a band that cannot continue in a neighboring band, also from the mask.
@@ -143,21 +143,21 @@ def _filtered(
     tops = band.stats[:, cv2.CC_STAT_TOP] + band.top
     rows = _rows(mask)
     above = (tops % rows == 0) & (tops > 0)
-    beyond = tops + band.stats[:, cv2.CC_STAT_HEIGHT]
-    below = (beyond % rows == 0) & (beyond < len(mask))
-    gone = small & ~(above | below)
-    sifted = band.without(gone) if gone.any() else band
-    if sifted is not band:
-        np.copyto(band.view(mask), 0, where=(band.labels > 0) & (sifted.labels == 0))
-    kept = small[~gone]
-    row, column = np.nonzero(np.take(kept, sifted.labels)) if kept.any() else (np.zeros(0, np.intp),) * 2
-    part = sifted.labels[row, column].astype(np.intp) - 1 + band.first
-    return sifted, (part, row + band.top, column + band.left)
+    ends = tops + band.stats[:, cv2.CC_STAT_HEIGHT]
+    below = (ends % rows == 0) & (ends < len(mask))
+    removed = small & ~(above | below)
+    filtered = band.without(removed) if removed.any() else band
+    if filtered is not band:
+        np.copyto(band.view(mask), 0, where=(band.labels > 0) & (filtered.labels == 0))
+    remaining = small[~removed]
+    row, column = np.nonzero(np.take(remaining, filtered.labels)) if remaining.any() else (np.zeros(0, np.intp),) * 2
+    part = filtered.labels[row, column].astype(np.intp) - 1 + band.first
+    return filtered, (part, row + band.top, column + band.left)
 
 
 def _rows(mask: np.ndarray) -> int:
     """Return the number of rows per band."""
-    return max(1, BAND_PIXELS // max(1, mask.shape[1]))
+    return max(1, MAX_BAND_PIXELS // max(1, mask.shape[1]))
 
 
 def _bands(mask: np.ndarray, class_id: int) -> Iterator[_ComponentBand]:
@@ -172,14 +172,16 @@ def _bands(mask: np.ndarray, class_id: int) -> Iterator[_ComponentBand]:
         box = of_class[filled[0] : filled[-1] + 1, columns[0] : columns[-1] + 1]
         # 16-bit labels halve the time where they suffice: no two parts touch, even diagonally, which bounds their
         # number.
-        most = -(-box.shape[0] // 2) * -(-box.shape[1] // 2)
+        max_components = -(-box.shape[0] // 2) * -(-box.shape[1] // 2)
         _, labels, stats, centres = cv2.connectedComponentsWithStats(
-            np.ascontiguousarray(box).view(np.uint8), connectivity=8, ltype=cv2.CV_16U if most < 1 << 16 else cv2.CV_32S
+            np.ascontiguousarray(box).view(np.uint8),
+            connectivity=8,
+            ltype=cv2.CV_16U if max_components < 1 << 16 else cv2.CV_32S,
         )
         yield _ComponentBand(top + int(filled[0]), int(columns[0]), labels, stats, centres)
 
 
-class _Seams:
+class _BandJoiner:
     """Adjacency of parts across band borders, used to join them into components."""
 
     def __init__(self, width: int) -> None:
@@ -192,16 +194,16 @@ class _Seams:
             above, below = np.pad(self._labels, 1), self._spread(band, 0)
             for shift in range(3):  # upper left, upper and upper right neighbor
                 other = above[shift : shift + self._width]
-                both = (other > 0) & (below > 0)
-                self._pairs.update(zip(other[both].tolist(), below[both].tolist()))
+                touching = (other > 0) & (below > 0)
+                self._pairs.update(zip(other[touching].tolist(), below[touching].tolist()))
         self._row, self._labels = band.top + len(band.labels) - 1, self._spread(band, -1)
 
     def _spread(self, band: _ComponentBand, row: int) -> np.ndarray:
         """Return one row of labels over the full width, numbered in the whole mask from 1."""
         labels = band.labels[row].astype(np.int64)
-        spread = np.zeros(self._width, np.int64)
-        spread[band.left : band.left + len(labels)] = np.where(labels > 0, labels + band.first, 0)
-        return spread
+        row_labels = np.zeros(self._width, np.int64)
+        row_labels[band.left : band.left + len(labels)] = np.where(labels > 0, labels + band.first, 0)
+        return row_labels
 
     def pieces(self, parts: int) -> tuple[np.ndarray, int]:
         """Return the component index of each part, and the number of components."""
@@ -216,16 +218,16 @@ class _Seams:
         for above, below in self._pairs:
             parent[root(below - 1)] = root(above - 1)
         roots = np.array([root(part) for part in range(parts)], np.int64) if self._pairs else np.arange(parts)
-        found, owner = np.unique(roots, return_inverse=True)
-        return owner.reshape(-1), len(found)
+        unique, owner = np.unique(roots, return_inverse=True)
+        return owner.reshape(-1), len(unique)
 
 
 def _areas(band: _ComponentBand) -> np.ndarray:
-    """Return float64 (parts, 5) with the area in the last column; float64 to match the table of `_measured`."""
+    """Return float64 (parts, 5) with the area in the last column; float64 to match the table of `_measure_band`."""
     return band.stats[1:].astype(np.float64)
 
 
-def _measured(band: _ComponentBand, scores: np.ndarray) -> np.ndarray:
+def _measure_band(band: _ComponentBand, scores: np.ndarray) -> np.ndarray:
     """Return float64 (parts, 9): left, top, right, bottom, area, sums of x, y and score, peak."""
     inside = band.labels > 0
     label = band.labels[inside].astype(np.intp)  # the fastest index type for `ufunc.at`

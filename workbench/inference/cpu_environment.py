@@ -23,10 +23,10 @@ def cores() -> int:
     one another.
     """
     if hasattr(os, "sched_getaffinity"):
-        granted = len(os.sched_getaffinity(0))
+        available = len(os.sched_getaffinity(0))
     else:
-        granted = os.cpu_count() or 1
-    return max(1, min(granted, _quota(_CGROUP) or granted))
+        available = os.cpu_count() or 1
+    return max(1, min(available, _quota(_CGROUP) or available))
 
 
 def _quota(root: Path) -> int | None:

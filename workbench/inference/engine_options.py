@@ -31,11 +31,11 @@ class EngineOptions:
                 raise ValueError(f"{name} must be true or false, not {getattr(self, name)!r}")
 
     @classmethod
-    def from_json(cls, found: Any) -> EngineOptions:
+    def from_json(cls, content: Any) -> EngineOptions:
         """Return settings from decoded JSON. Raises ValueError with the problem, as a part of a sentence."""
-        if not isinstance(found, dict):
-            raise ValueError(f"it must hold names and values, not {found!r}")
-        unknown = sorted(set(found) - {entry.name for entry in fields(cls)})
+        if not isinstance(content, dict):
+            raise ValueError(f"it must hold names and values, not {content!r}")
+        unknown = sorted(set(content) - {entry.name for entry in fields(cls)})
         if unknown:
             raise ValueError(f"it has entries that are not known: {', '.join(map(str, unknown))}")
-        return cls(**found)
+        return cls(**content)

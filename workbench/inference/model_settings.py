@@ -24,7 +24,7 @@ UNSURE = "unsure"  # verdict if the greatest probability is below `ModelSettings
 MIRRORED: dict[str, tuple[int, ...]] = {"left_right": (3,), "upside_down": (2,), "both": (2, 3)}
 
 _SEQUENCES = ("classes", "verdicts", "mean", "std", "thresholds", "min_area", "mirrored", "order")
-_ADDED = ("mirrored", "order", "engines", "unsure")  # omitted if empty, as in files older than these settings
+_OPTIONAL = ("mirrored", "order", "engines", "unsure")  # omitted if empty, as in files older than these settings
 _FLOATS = (
     *("full_scale", "low", "high", "mean", "std", "scale"),
     *("thresholds", "um_per_pixel", "temperature", "unsure"),
@@ -112,10 +112,10 @@ class ModelSettings:
             value = getattr(self, name)
             if value is not None:
                 try:
-                    plain = tuple(float(entry) for entry in value) if isinstance(value, tuple) else float(value)
+                    converted = tuple(float(entry) for entry in value) if isinstance(value, tuple) else float(value)
                 except (TypeError, ValueError, OverflowError):
                     raise SettingsError(f"{name} must be a number, not {value!r}.") from None
-                object.__setattr__(self, name, plain)
+                object.__setattr__(self, name, converted)
 
     def __hash__(self) -> int:
         return hash(settings_hash(self))
@@ -124,13 +124,13 @@ class ModelSettings:
 def load_settings(path: Path | str) -> ModelSettings:
     """Read model.json. Raises SettingsError with a sentence that names the file and the problem."""
     try:
-        found = read_json(path)
+        content = read_json(path)
     except FileNotFoundError:
         raise SettingsError(f"{path} does not exist.") from None
     except JsonError as error:
         raise SettingsError(f"{path} cannot be read: {error}.") from None
     try:
-        return settings_from_json(found)
+        return settings_from_json(content)
     except SettingsError as error:
         raise SettingsError(f"{path}: {error}") from None
 
@@ -143,7 +143,7 @@ def save_settings(settings: ModelSettings, path: Path | str) -> None:
 def settings_text(settings: ModelSettings) -> str:
     content = asdict(settings)
     content = {"format": content.pop("format"), **content}
-    for name in _ADDED:
+    for name in _OPTIONAL:
         if not content[name]:
             del content[name]
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -154,152 +154,154 @@ def settings_hash(settings: ModelSettings) -> str:
     return hashlib.sha256(settings_text(settings).encode()).hexdigest()
 
 
-def settings_from_json(found: Any) -> ModelSettings:
+def settings_from_json(content: Any) -> ModelSettings:
     """Return settings from decoded JSON. Raises SettingsError."""
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise SettingsError("it holds no settings of a model.")
-    number = found.get("format")
-    _need(isinstance(number, int) and not isinstance(number, bool) and number >= 1, "it has no format number")
+    number = content.get("format")
+    _require(isinstance(number, int) and not isinstance(number, bool) and number >= 1, "it has no format number")
     if number > FORMAT:
         newer = f"it was written by a newer version (format {number}; this one knows up to {FORMAT})"
         raise SettingsError(f"{newer}. Update to use it.")
     known = {entry.name for entry in fields(ModelSettings)}
-    unknown = sorted(set(found) - known)
-    _need(not unknown, f"it has settings that are not known: {', '.join(unknown)}")
-    missing = sorted({"task", "name"} - set(found))
-    _need(not missing, f"it lacks {', '.join(missing)}")
-    classes = found.get("classes", [])
-    _need(isinstance(classes, list), "classes must be a list")
-    engines = _engines_from_json(found.get("engines", {}))
+    unknown = sorted(set(content) - known)
+    _require(not unknown, f"it has settings that are not known: {', '.join(unknown)}")
+    missing = sorted({"task", "name"} - set(content))
+    _require(not missing, f"it lacks {', '.join(missing)}")
+    classes = content.get("classes", [])
+    _require(isinstance(classes, list), "classes must be a list")
+    engines = _engines_from_json(content.get("engines", {}))
     classes = tuple(_class_from_json(entry) for entry in classes)
-    return ModelSettings(**{**found, "classes": classes, "engines": engines})
+    return ModelSettings(**{**content, "classes": classes, "engines": engines})
 
 
-def _engines_from_json(found: Any) -> dict[str, EngineOptions]:
-    _need(isinstance(found, dict), "engines must hold how each engine runs")
+def _engines_from_json(content: Any) -> dict[str, EngineOptions]:
+    _require(isinstance(content, dict), "engines must hold how each engine runs")
     try:
-        return {str(name): EngineOptions.from_json(entry) for name, entry in found.items()}
+        return {str(name): EngineOptions.from_json(entry) for name, entry in content.items()}
     except ValueError as error:
         raise SettingsError(f"engines cannot be used: {error}.") from None
 
 
 def _class_from_json(entry: Any) -> ClassSettings:
-    wanted = {"id", "name", "color"}
-    _need(isinstance(entry, dict) and set(entry) == wanted, "each class needs exactly id, name and color")
+    expected = {"id", "name", "color"}
+    _require(isinstance(entry, dict) and set(entry) == expected, "each class needs exactly id, name and color")
     return ClassSettings(**entry)
 
 
-def _need(condition: object, sentence: str) -> None:
+def _require(condition: object, sentence: str) -> None:
     if not condition:
         raise SettingsError(f"{sentence}.")
 
 
-def _whole(value: Any, low: int, high: int, what: str) -> None:
-    fits = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
-    _need(fits, f"{what} must be a whole number from {low} to {high}, not {value!r}")
+def _check_integer(value: Any, low: int, high: int, name: str) -> None:
+    valid = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+    _require(valid, f"{name} must be a whole number from {low} to {high}, not {value!r}")
 
 
-def _number(value: Any, what: str) -> None:
-    fits = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-    _need(fits, f"{what} must be a number, not {value!r}")
+def _check_number(value: Any, name: str) -> None:
+    valid = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    _require(valid, f"{name} must be a number, not {value!r}")
 
 
-def _positive(value: Any, what: str) -> None:
-    _number(value, what)
-    _need(value > 0, f"{what} must be above 0, not {value!r}")
+def _check_positive(value: Any, name: str) -> None:
+    _check_number(value, name)
+    _require(value > 0, f"{name} must be above 0, not {value!r}")
 
 
-def _sequence(values: Any, length: int, what: str) -> None:
-    fits = isinstance(values, tuple) and len(values) == length
-    _need(fits, f"{what} must be a list of {length}, not {values!r}")
+def _check_sequence(values: Any, length: int, name: str) -> None:
+    valid = isinstance(values, tuple) and len(values) == length
+    _require(valid, f"{name} must be a list of {length}, not {values!r}")
 
 
 def _check(settings: ModelSettings) -> None:
-    _need(settings.format == FORMAT, f"format must be {FORMAT}, not {settings.format!r}")
-    _need(isinstance(settings.name, str) and isinstance(settings.run, str), "name and run must be text")
-    _need(settings.task in ("segmentation", "classification"), f"the task {settings.task!r} is not known")
+    _require(settings.format == FORMAT, f"format must be {FORMAT}, not {settings.format!r}")
+    _require(isinstance(settings.name, str) and isinstance(settings.run, str), "name and run must be text")
+    _require(settings.task in ("segmentation", "classification"), f"the task {settings.task!r} is not known")
     _check_values(settings)
     _check_names(settings)
     if settings.task == "segmentation":
         _check_tiles(settings)
     else:
-        _whole(settings.input_size, 1, 16384, "input_size")
-        _positive(settings.temperature, "temperature")
-        _number(settings.unsure, "unsure")
-        _need(0 <= settings.unsure < 1, f"unsure must be at least 0 and below 1, not {settings.unsure!r}")
-        taken = settings.unsure and UNSURE in settings.verdicts
-        _need(not taken, f"a verdict is named {UNSURE!r} itself, so nothing else can be called that")
-    fits = isinstance(settings.mirrored, tuple) and all(isinstance(n, str) and n in MIRRORED for n in settings.mirrored)
-    _need(fits and _unique(settings.mirrored), f"mirrored must name some of {', '.join(MIRRORED)}, each once")
+        _check_integer(settings.input_size, 1, 16384, "input_size")
+        _check_positive(settings.temperature, "temperature")
+        _check_number(settings.unsure, "unsure")
+        _require(0 <= settings.unsure < 1, f"unsure must be at least 0 and below 1, not {settings.unsure!r}")
+        reserved = settings.unsure and UNSURE in settings.verdicts
+        _require(not reserved, f"a verdict is named {UNSURE!r} itself, so nothing else can be called that")
+    valid = isinstance(settings.mirrored, tuple) and all(
+        isinstance(n, str) and n in MIRRORED for n in settings.mirrored
+    )
+    _require(valid and _is_unique(settings.mirrored), f"mirrored must name some of {', '.join(MIRRORED)}, each once")
     if settings.um_per_pixel is not None:
-        _positive(settings.um_per_pixel, "um_per_pixel")
-    _whole(settings.batch, 1, 4096, "batch")
-    _whole(settings.threads, 0, 4096, "threads")
+        _check_positive(settings.um_per_pixel, "um_per_pixel")
+    _check_integer(settings.batch, 1, 4096, "batch")
+    _check_integer(settings.threads, 0, 4096, "threads")
     _check_files(settings.files)
     order = settings.order
-    known = isinstance(order, tuple) and all(isinstance(name, str) and name in settings.files for name in order)
-    _need(known, "order must name engines that files names too")
+    valid_order = isinstance(order, tuple) and all(isinstance(name, str) and name in settings.files for name in order)
+    _require(valid_order, "order must name engines that files names too")
 
 
 def _check_values(settings: ModelSettings) -> None:
-    _need(settings.channels in (1, 3), f"channels must be 1 or 3, not {settings.channels!r}")
-    _positive(settings.full_scale, "full_scale")
-    _number(settings.low, "low")
-    _number(settings.high, "high")
-    _need(settings.high > settings.low, "high must be above low")
-    _sequence(settings.mean, settings.channels, "mean")
-    _sequence(settings.std, settings.channels, "std")
+    _require(settings.channels in (1, 3), f"channels must be 1 or 3, not {settings.channels!r}")
+    _check_positive(settings.full_scale, "full_scale")
+    _check_number(settings.low, "low")
+    _check_number(settings.high, "high")
+    _require(settings.high > settings.low, "high must be above low")
+    _check_sequence(settings.mean, settings.channels, "mean")
+    _check_sequence(settings.std, settings.channels, "std")
     for value in settings.mean:
-        _number(value, "mean")
+        _check_number(value, "mean")
     for value in settings.std:
-        _positive(value, "std")
+        _check_positive(value, "std")
 
 
 def _check_names(settings: ModelSettings) -> None:
     if settings.task == "classification":
-        _need(isinstance(settings.verdicts, tuple) and settings.verdicts, "a classification needs verdicts")
-        _need(all(isinstance(name, str) and name for name in settings.verdicts), "verdicts must be names")
-        _need(_unique(settings.verdicts), "two verdicts have the same name")
+        _require(isinstance(settings.verdicts, tuple) and settings.verdicts, "a classification needs verdicts")
+        _require(all(isinstance(name, str) and name for name in settings.verdicts), "verdicts must be names")
+        _require(_is_unique(settings.verdicts), "two verdicts have the same name")
         return
-    _need(settings.classes, "a segmentation needs at least one class")
+    _require(settings.classes, "a segmentation needs at least one class")
     for entry in settings.classes:
-        _whole(entry.id, 1, 253, "a class id")
-        _need(isinstance(entry.name, str) and entry.name, "a class needs a name")
-        fits = isinstance(entry.color, str) and re.fullmatch("#[0-9a-fA-F]{6}", entry.color)
-        _need(fits, f'the colour of a class must be "#rrggbb", not {entry.color!r}')
-    _need(_unique([entry.id for entry in settings.classes]), "two classes have the same id")
-    _need(_unique([entry.name for entry in settings.classes]), "two classes have the same name")
-    _sequence(settings.thresholds, len(settings.classes), "thresholds")
-    _sequence(settings.min_area, len(settings.classes), "min_area")
+        _check_integer(entry.id, 1, 253, "a class id")
+        _require(isinstance(entry.name, str) and entry.name, "a class needs a name")
+        valid = isinstance(entry.color, str) and re.fullmatch("#[0-9a-fA-F]{6}", entry.color)
+        _require(valid, f'the colour of a class must be "#rrggbb", not {entry.color!r}')
+    _require(_is_unique([entry.id for entry in settings.classes]), "two classes have the same id")
+    _require(_is_unique([entry.name for entry in settings.classes]), "two classes have the same name")
+    _check_sequence(settings.thresholds, len(settings.classes), "thresholds")
+    _check_sequence(settings.min_area, len(settings.classes), "min_area")
     for value in settings.thresholds:
-        _number(value, "a threshold")
-        _need(0 < value <= 1, f"a threshold must be above 0 and at most 1, not {value!r}")
+        _check_number(value, "a threshold")
+        _require(0 < value <= 1, f"a threshold must be above 0 and at most 1, not {value!r}")
     for value in settings.min_area:
-        _whole(value, 0, 2**53, "min_area")
+        _check_integer(value, 0, 2**53, "min_area")
 
 
 def _check_tiles(settings: ModelSettings) -> None:
-    _positive(settings.scale, "scale")
-    _need(settings.scale <= 16, f"scale must be at most 16, not {settings.scale!r}")
-    _whole(settings.multiple, 1, 4096, "multiple")
-    _whole(settings.tile, 1, 16384, "tile")
-    _need(settings.tile % settings.multiple == 0, f"tile must be a multiple of {settings.multiple}")
-    _whole(settings.overlap, 0, settings.tile - 1, "overlap")
+    _check_positive(settings.scale, "scale")
+    _require(settings.scale <= 16, f"scale must be at most 16, not {settings.scale!r}")
+    _check_integer(settings.multiple, 1, 4096, "multiple")
+    _check_integer(settings.tile, 1, 16384, "tile")
+    _require(settings.tile % settings.multiple == 0, f"tile must be a multiple of {settings.multiple}")
+    _check_integer(settings.overlap, 0, settings.tile - 1, "overlap")
 
 
 def _check_files(files: Any) -> None:
-    _need(isinstance(files, dict), "files must name a file for each engine")
+    _require(isinstance(files, dict), "files must name a file for each engine")
     for engine, name in files.items():
-        _need(
+        _require(
             isinstance(engine, str) and isinstance(name, str) and name,
             "files must name a file for each engine",
         )
         parts = PurePosixPath(name).parts
         inside = not name.startswith("/") and ".." not in parts and not set(name) & set("\\:\0")
         short = len(name) < 1000 and all(len(part.encode("utf-8", "replace")) < 256 for part in parts)
-        _need(short, f"the name of a file is too long: {name[:50]!r}...")
-        _need(inside, f"the file {name!r} lies outside the folder of the model")
+        _require(short, f"the name of a file is too long: {name[:50]!r}...")
+        _require(inside, f"the file {name!r} lies outside the folder of the model")
 
 
-def _unique(values: Sequence[Any]) -> bool:
+def _is_unique(values: Sequence[Any]) -> bool:
     return len(set(values)) == len(values)

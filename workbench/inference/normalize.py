@@ -13,7 +13,7 @@ from .model_settings import ModelSettings
 _LUMA = np.array([[0.299, 0.587, 0.114]], np.float32)
 
 # Range beyond 0..1 that is kept: brighter lighting than in training must not give unbounded values.
-_LEAST, _MOST = -0.5, 1.5
+_MIN_VALUE, _MAX_VALUE = -0.5, 1.5
 
 
 def resize_for_network(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
@@ -44,27 +44,27 @@ def normalize(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
     if image.ndim not in (2, 3) or image.ndim == 3 and image.shape[2] != 3:
         raise ValueError(f"a picture is (H,W) or (H,W,3), not {image.shape}")
     if image.dtype == np.uint8 and (image.ndim == 2 or settings.channels == 3):
-        return _looked_up(image, settings)
-    return _computed(image, settings)
+        return _apply_table(image, settings)
+    return _compute(image, settings)
 
 
-def _looked_up(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
-    """Normalize 8-bit images by a table of 256 values; bit-identical to `_computed`."""
-    tables = _computed(np.arange(256, dtype=np.uint8)[None], settings)
+def _apply_table(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
+    """Normalize 8-bit images by a table of 256 values; bit-identical to `_compute`."""
+    tables = _compute(np.arange(256, dtype=np.uint8)[None], settings)
     result = np.empty((settings.channels, *image.shape[:2]), np.float32)
     for channel, table in enumerate(tables):
         result[channel] = cv2.LUT(image if image.ndim == 2 else image[:, :, channel], table)
     return result
 
 
-def _computed(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
-    values = _on_scale(image, settings)
+def _compute(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
+    values = _to_full_scale(image, settings)
     if settings.channels == 1 and values.ndim == 3:
         # In float, not in the image's integer type, so that bit depths agree.
         values = cv2.transform(values, _LUMA)
     values = values - np.float32(settings.low)
     values *= np.float32(1.0 / (settings.high - settings.low))
-    np.clip(values, _LEAST, _MOST, out=values)
+    np.clip(values, _MIN_VALUE, _MAX_VALUE, out=values)
     result = np.empty((settings.channels, *image.shape[:2]), np.float32)
     for channel in range(settings.channels):
         plane = values if values.ndim == 2 else values[:, :, channel]
@@ -73,7 +73,7 @@ def _computed(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
     return result
 
 
-def _on_scale(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
+def _to_full_scale(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
     if image.dtype == np.uint8 or image.dtype == np.uint16:
         return _table(image.dtype.name, float(settings.full_scale))[image]
     if image.dtype != np.float32:
@@ -85,7 +85,7 @@ def _on_scale(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
 @lru_cache(maxsize=8)
 def _table(dtype: str, full_scale: float) -> np.ndarray:
     # In double precision, so that equal values in 8 and 16 bits agree to the last bit.
-    most = np.iinfo(dtype).max
-    table = (np.arange(most + 1, dtype=np.float64) / most * full_scale).astype(np.float32)
+    maximum = np.iinfo(dtype).max
+    table = (np.arange(maximum + 1, dtype=np.float64) / maximum * full_scale).astype(np.float32)
     table.setflags(write=False)
     return table

@@ -34,13 +34,13 @@ def _stretch(image: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         table = np.rint(np.clip((np.arange(65536.0) - low) * (255 / (high - low)), 0, 255)).astype(np.uint8)
         return lambda part: table[part]
 
-    def stretched(part: np.ndarray) -> np.ndarray:
-        shown = np.nan_to_num(part.astype(np.float32), nan=low, posinf=high, neginf=low)
-        shown -= np.float32(low)
-        shown *= np.float32(255 / (high - low))
-        return np.rint(np.clip(shown, 0, 255, out=shown)).astype(np.uint8)
+    def stretch(part: np.ndarray) -> np.ndarray:
+        values = np.nan_to_num(part.astype(np.float32), nan=low, posinf=high, neginf=low)
+        values -= np.float32(low)
+        values *= np.float32(255 / (high - low))
+        return np.rint(np.clip(values, 0, 255, out=values)).astype(np.uint8)
 
-    return stretched
+    return stretch
 
 
 def overlay(image: np.ndarray, mask: np.ndarray, settings: ModelSettings, opacity: float = 0.45) -> np.ndarray:
@@ -57,34 +57,34 @@ def overlay_bands(
     image: np.ndarray, mask: np.ndarray, settings: ModelSettings, opacity: float = 0.45, *, rows: int
 ) -> Iterator[np.ndarray]:
     """Yield the overlay in bands of `rows` rows, top to bottom, to avoid holding a very large overlay in memory."""
-    shown = _stretch(image)
+    convert = _stretch(image)
     for top in range(0, len(mask), rows):
         end = min(top + rows, len(mask))
         above = min(top, 1)  # one more row on each side, to find region borders
-        rim = _rim(mask[top - above : end + 1])[above : above + end - top]
-        yield _tinted(shown(image[top:end]), mask[top:end], rim, settings, opacity)
+        outline = _outline(mask[top - above : end + 1])[above : above + end - top]
+        yield _tint(convert(image[top:end]), mask[top:end], outline, settings, opacity)
 
 
-def _tinted(
-    shown: np.ndarray, mask: np.ndarray, rim: np.ndarray, settings: ModelSettings, opacity: float
+def _tint(
+    image: np.ndarray, mask: np.ndarray, outline: np.ndarray, settings: ModelSettings, opacity: float
 ) -> np.ndarray:
-    canvas = np.repeat(shown[:, :, None], 3, axis=2) if shown.ndim == 2 else shown.copy()
+    canvas = np.repeat(image[:, :, None], 3, axis=2) if image.ndim == 2 else image.copy()
     for entry in settings.classes:
-        color = np.array([int(entry.color[at : at + 2], 16) for at in (1, 3, 5)], np.float32)
+        color = np.array([int(entry.color[start : start + 2], 16) for start in (1, 3, 5)], np.float32)
         inside = mask == entry.id
-        tinted = canvas[inside] * np.float32(1 - opacity) + color * np.float32(opacity)
-        canvas[inside] = np.rint(tinted).astype(np.uint8)
-        canvas[inside & rim] = color.astype(np.uint8)
+        blended = canvas[inside] * np.float32(1 - opacity) + color * np.float32(opacity)
+        canvas[inside] = np.rint(blended).astype(np.uint8)
+        canvas[inside & outline] = color.astype(np.uint8)
     return canvas
 
 
-def _rim(mask: np.ndarray) -> np.ndarray:
+def _outline(mask: np.ndarray) -> np.ndarray:
     """Return pixels that differ from at least one of their four neighbors; the image border does not count."""
-    rim = np.zeros(mask.shape, bool)
+    outline = np.zeros(mask.shape, bool)
     differs = mask[1:] != mask[:-1]
-    rim[1:] |= differs
-    rim[:-1] |= differs
+    outline[1:] |= differs
+    outline[:-1] |= differs
     differs = mask[:, 1:] != mask[:, :-1]
-    rim[:, 1:] |= differs
-    rim[:, :-1] |= differs
-    return rim
+    outline[:, 1:] |= differs
+    outline[:, :-1] |= differs
+    return outline

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .activation_map import compute
+from .activation_map import activation_map
 from .engines import EngineError, choose_engine
 from .io.opencv import cv2
 from .model_settings import MIRRORED, MODEL_FILE, UNSURE, ModelSettings, load_settings
@@ -19,7 +19,7 @@ from .normalize import normalize, resize_for_network
 from .regions import Region, drop_small_in_place, surest_regions
 from .tiles import Grid, cut, plan_grid, resize_bands, stitch
 
-_MOST_PENDING = 256 << 20  # bytes of network output held until the tiles below are computed
+_MAX_PENDING_BYTES = 256 << 20  # bytes of network output held until the tiles below are computed
 
 
 class Engine(Protocol):
@@ -84,7 +84,7 @@ def apply_thresholds(class_scores: np.ndarray, settings: ModelSettings) -> tuple
     uint8 (H,W), the highest score of any class.
     """
     mask, scores = _decide(class_scores, settings)
-    drop_small_in_place(mask, _least(settings))
+    drop_small_in_place(mask, _min_areas(settings))
     return mask, scores
 
 
@@ -103,7 +103,7 @@ def _decide(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.ndarr
     return mask, scores
 
 
-def _least(settings: ModelSettings) -> dict[int, int]:
+def _min_areas(settings: ModelSettings) -> dict[int, int]:
     return {entry.id: area for entry, area in zip(settings.classes, settings.min_area)}
 
 
@@ -152,44 +152,46 @@ class Predictor:
         Raises Cancelled, EngineError.
         """
         started = time.perf_counter()
-        _need_image(image)
+        _check_image(image)
         if self.settings.task == "classification":
             values = self._verdict_probabilities(image, cancelled)
             if progress:
                 progress(1, 1)
-            named = {name: float(value) for name, value in zip(self.settings.verdicts, values)}
+            probabilities = {name: float(value) for name, value in zip(self.settings.verdicts, values)}
             best = int(np.argmax(values))
             verdict = self.settings.verdicts[best] if values[best] >= self.settings.unsure else UNSURE
-            heat = compute(image, self.settings, self.engine, best) if keep_heat else None
-            return Prediction(None, None, [], verdict, named, _since(started), heat=heat)
+            heat = activation_map(image, self.settings, self.engine, best) if keep_heat else None
+            return Prediction(None, None, [], verdict, probabilities, _milliseconds_since(started), heat=heat)
         height, width = image.shape[:2]
         mask = np.empty((height, width), np.uint8)
         scores = np.empty((height, width), np.uint8)
-        kept = np.empty((len(self.settings.classes), height, width), np.uint8) if keep_probabilities else None
+        class_scores = np.empty((len(self.settings.classes), height, width), np.uint8) if keep_probabilities else None
         for y, band in self._bands(image, progress, cancelled, background=False):
             # One pass: multiply, round half to even, convert to bytes.
-            quantised = cv2.convertScaleAbs(band.reshape(-1, width), alpha=255).reshape(band.shape)
+            quantized = cv2.convertScaleAbs(band.reshape(-1, width), alpha=255).reshape(band.shape)
             rows = slice(y, y + band.shape[1])
-            mask[rows], scores[rows] = _decide(quantised, self.settings)
-            if kept is not None:
-                kept[:, rows] = quantised
-        regions, left_out = surest_regions(mask, scores, self.settings, most_regions, least=_least(self.settings))
-        return Prediction(mask, scores, regions, None, None, _since(started), kept, left_out=left_out)
+            mask[rows], scores[rows] = _decide(quantized, self.settings)
+            if class_scores is not None:
+                class_scores[:, rows] = quantized
+        regions, left_out = surest_regions(mask, scores, self.settings, most_regions, least=_min_areas(self.settings))
+        return Prediction(
+            mask, scores, regions, None, None, _milliseconds_since(started), class_scores, left_out=left_out
+        )
 
     def probabilities(self, image: np.ndarray) -> np.ndarray:
         """Return float32 (K,H,W) in image size, background first, or float32 (V,) for a classification.
 
         The whole array is held in memory: meant for computing metrics, not for images of hundreds of megapixels.
         """
-        _need_image(image)
+        _check_image(image)
         if self.settings.task == "classification":
             return self._verdict_probabilities(image, None)
         return np.concatenate([band for _, band in self._bands(image, None, None)], axis=1)
 
     def _verdict_probabilities(self, image: np.ndarray, cancelled: Callable[[], bool] | None) -> np.ndarray:
         batch = normalize(resize_for_network(image, self.settings), self.settings)[None]
-        answer = self._predict_tiles(batch, (1, len(self.settings.verdicts)), cancelled)[0].astype(np.float64)
-        logits = np.log(np.maximum(answer, 1e-30)) / self.settings.temperature
+        output = self._predict_tiles(batch, (1, len(self.settings.verdicts)), cancelled)[0].astype(np.float64)
+        logits = np.log(np.maximum(output, 1e-30)) / self.settings.temperature
         values = np.exp(logits - logits.max())
         return (values / values.sum()).astype(np.float32)
 
@@ -206,28 +208,28 @@ class Predictor:
         background: include the background as the first channel; otherwise only the classes.
         """
         settings = self.settings
-        seen = resize_for_network(image, settings)
+        resized = resize_for_network(image, settings)
         grid = plan_grid(
-            *seen.shape[:2],
+            *resized.shape[:2],
             tile=settings.tile,
             overlap=settings.overlap,
             multiple=settings.multiple,
-            high=self._rows_at_once(*seen.shape[:2]),
+            tile_rows=self._tile_height(*resized.shape[:2]),
         )
-        answers = self._answers(seen, grid, progress, cancelled)
-        bands = stitch(grid, answers if background else (answer[1:] for answer in answers))
-        for y, band in resize_bands(bands, seen.shape[:2], image.shape[:2]):
+        outputs = self._tile_outputs(resized, grid, progress, cancelled)
+        bands = stitch(grid, outputs if background else (output[1:] for output in outputs))
+        for y, band in resize_bands(bands, resized.shape[:2], image.shape[:2]):
             yield y, np.clip(band, 0, 1)
 
-    def _rows_at_once(self, height: int, width: int) -> int | None:
+    def _tile_height(self, height: int, width: int) -> int | None:
         """Return a reduced tile height if rows of square tiles would need too much memory for blending, else None."""
         settings = self.settings
         if max(height, width) <= settings.tile:
             return None
-        most = _MOST_PENDING // (len(settings.classes) * width * 4) // settings.multiple * settings.multiple
-        return None if most >= settings.tile else max(most, 4 * settings.multiple)
+        max_height = _MAX_PENDING_BYTES // (len(settings.classes) * width * 4) // settings.multiple * settings.multiple
+        return None if max_height >= settings.tile else max(max_height, 4 * settings.multiple)
 
-    def _answers(
+    def _tile_outputs(
         self,
         image: np.ndarray,
         grid: Grid,
@@ -236,14 +238,16 @@ class Predictor:
     ) -> Iterator[np.ndarray]:
         corners = list(grid)
         for first in range(0, len(corners), self.settings.batch):
-            some = corners[first : first + self.settings.batch]
-            batch = np.stack([normalize(cut(image, grid, y, x), self.settings) for y, x in some])
-            outputs = len(self.settings.classes) + 1
-            answers = self._predict_tiles(batch, (len(some), outputs, grid.tile_height, grid.tile_width), cancelled)
-            for index, answer in enumerate(answers):
+            batch_corners = corners[first : first + self.settings.batch]
+            batch = np.stack([normalize(cut(image, grid, y, x), self.settings) for y, x in batch_corners])
+            channels = len(self.settings.classes) + 1
+            tile_outputs = self._predict_tiles(
+                batch, (len(batch_corners), channels, grid.tile_height, grid.tile_width), cancelled
+            )
+            for index, output in enumerate(tile_outputs):
                 if progress:
                     progress(first + index + 1, len(corners))
-                yield answer
+                yield output
 
     def _predict_tiles(
         self, batch: np.ndarray, expected: tuple[int, ...], cancelled: Callable[[], bool] | None
@@ -253,37 +257,37 @@ class Predictor:
         for axes in [(), *(MIRRORED[name] for name in self.settings.mirrored)]:
             if cancelled and cancelled():
                 raise PredictionCancelled
-            answer = self._ask(np.ascontiguousarray(np.flip(batch, axes)), expected)
+            output = self._run_engine(np.ascontiguousarray(np.flip(batch, axes)), expected)
             if len(expected) == 4:
-                answer = np.flip(answer, axes)
+                output = np.flip(output, axes)
             # Not in place: the first output may be memory owned by the engine.
-            total = answer if total is None else total + answer
+            total = output if total is None else total + output
         assert total is not None
         if self.settings.mirrored:
             total /= np.float32(1 + len(self.settings.mirrored))
         return total
 
-    def _ask(self, batch: np.ndarray, expected: tuple[int, ...]) -> np.ndarray:
+    def _run_engine(self, batch: np.ndarray, expected: tuple[int, ...]) -> np.ndarray:
         try:
-            answers = np.asarray(self.engine(batch))
+            outputs = np.asarray(self.engine(batch))
         except (MemoryError, EngineError):
             raise
         except Exception as error:  # each library raises its own exception types
             lines = str(error).strip().splitlines() or [type(error).__name__]
             raise EngineError(f"The network failed: {lines[0]}") from error
-        if answers.shape != expected:
+        if outputs.shape != expected:
             raise EngineError(
-                f"The network does not fit its settings: it answered with {answers.shape}, not {expected}."
+                f"The network does not fit its settings: it answered with {outputs.shape}, not {expected}."
             )
-        if not np.isfinite(answers).all():
+        if not np.isfinite(outputs).all():
             raise EngineError("The network answered with numbers that are not finite.")
-        return answers.astype(np.float32, copy=False)
+        return outputs.astype(np.float32, copy=False)
 
 
-def _need_image(image: np.ndarray) -> None:
+def _check_image(image: np.ndarray) -> None:
     if image.ndim not in (2, 3) or 0 in image.shape:
         raise ValueError(f"a picture is (H,W) or (H,W,3) and not empty, not {image.shape}")
 
 
-def _since(started: float) -> float:
+def _milliseconds_since(started: float) -> float:
     return (time.perf_counter() - started) * 1000

@@ -11,7 +11,7 @@ import numpy as np
 from . import components
 from .model_settings import ModelSettings
 
-_NONE: Mapping[int, int] = {}
+_NO_MIN_AREAS: Mapping[int, int] = {}
 
 
 @dataclass(frozen=True, slots=True)  # there may be tens of thousands of instances
@@ -56,7 +56,12 @@ def find_regions(mask: np.ndarray, scores: np.ndarray, settings: ModelSettings) 
 
 
 def surest_regions(
-    mask: np.ndarray, scores: np.ndarray, settings: ModelSettings, most: int | None, *, least: Mapping[int, int] = _NONE
+    mask: np.ndarray,
+    scores: np.ndarray,
+    settings: ModelSettings,
+    most: int | None,
+    *,
+    least: Mapping[int, int] = _NO_MIN_AREAS,
 ) -> tuple[list[Region], int]:
     """Return the `most` regions with the highest scores (ties: the largest), and the number of regions omitted.
 
@@ -67,22 +72,24 @@ def surest_regions(
     memory. Order and rounding are those of `find_regions`.
     """
     um = settings.um_per_pixel
-    measured = [components.measure(mask, entry.id, scores, least.get(entry.id, 0)) for entry in settings.classes]
-    total = sum(len(of_class.area) for of_class in measured)
-    wanted = [np.arange(len(of_class.area)) for of_class in measured]
+    measurements = [components.measure(mask, entry.id, scores, least.get(entry.id, 0)) for entry in settings.classes]
+    total = sum(len(of_class.area) for of_class in measurements)
+    selected = [np.arange(len(of_class.area)) for of_class in measurements]
     if most is not None and total > most:
-        score, area = (np.concatenate([getattr(each, name) for each in measured]) for name in ("score", "area"))
-        kept = np.zeros(total, bool)
-        kept[np.lexsort((-area, -score))[:most]] = True
-        ends = np.cumsum([len(numbers) for numbers in wanted])[:-1]
-        wanted = [np.flatnonzero(part) for part in np.split(kept, ends)]
-    found = []
-    for entry, of_class, numbers in zip(settings.classes, measured, wanted):
+        score, area = (
+            np.concatenate([getattr(measurement, name) for measurement in measurements]) for name in ("score", "area")
+        )
+        chosen = np.zeros(total, bool)
+        chosen[np.lexsort((-area, -score))[:most]] = True
+        ends = np.cumsum([len(numbers) for numbers in selected])[:-1]
+        selected = [np.flatnonzero(part) for part in np.split(chosen, ends)]
+    regions = []
+    for entry, of_class, numbers in zip(settings.classes, measurements, selected):
         for number in numbers.tolist():
             area = int(of_class.area[number])
             left, top = int(of_class.left[number]), int(of_class.top[number])
             width, height = int(of_class.right[number]) - left, int(of_class.bottom[number]) - top
-            found.append(
+            regions.append(
                 Region(
                     class_id=entry.id,
                     class_name=entry.name,
@@ -99,8 +106,8 @@ def surest_regions(
                     peak=round(float(of_class.peak[number]) / 255, 4),
                 )
             )
-    found.sort(key=lambda region: (-region.area, region.y, region.x, region.class_id, region.centroid))
-    return found, total - len(found)
+    regions.sort(key=lambda region: (-region.area, region.y, region.x, region.class_id, region.centroid))
+    return regions, total - len(regions)
 
 
 def drop_small(mask: np.ndarray, min_area_by_class: Mapping[int, int]) -> np.ndarray:
@@ -108,13 +115,13 @@ def drop_small(mask: np.ndarray, min_area_by_class: Mapping[int, int]) -> np.nda
 
     mask: uint8 (H,W). min_area_by_class: class id to pixels.
     """
-    kept = mask.copy()
-    drop_small_in_place(kept, min_area_by_class)
-    return kept
+    result = mask.copy()
+    drop_small_in_place(result, min_area_by_class)
+    return result
 
 
 def drop_small_in_place(mask: np.ndarray, min_area_by_class: Mapping[int, int]) -> None:
     """Set regions below the minimum area of their class to 0 in `mask` itself, which saves a copy of a large mask."""
-    for class_id, least in min_area_by_class.items():
-        if least > 1:
-            components.drop_small(mask, class_id, least)
+    for class_id, min_area in min_area_by_class.items():
+        if min_area > 1:
+            components.drop_small(mask, class_id, min_area)

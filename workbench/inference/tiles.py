@@ -42,7 +42,7 @@ class Grid:
         return ((y, x) for y in self.rows for x in self.columns)
 
 
-def plan_grid(height: int, width: int, *, tile: int, overlap: int, multiple: int, high: int | None = None) -> Grid:
+def plan_grid(height: int, width: int, *, tile: int, overlap: int, multiple: int, tile_rows: int | None = None) -> Grid:
     """Return a grid of equal tiles covering an image; the last tile of a row or column is shifted inwards.
 
     high: tile height if less than `tile`; the vertical overlap is then at most a quarter of it.
@@ -55,13 +55,13 @@ def plan_grid(height: int, width: int, *, tile: int, overlap: int, multiple: int
     """
     rounded = -(-overlap // multiple) * multiple
     overlap = rounded if rounded < tile else overlap
-    below = overlap if high is None else min(overlap, high // 4 // multiple * multiple)
-    tile_height, rows = _along(height, high or tile, below, multiple)
-    tile_width, columns = _along(width, tile, overlap, multiple)
-    return Grid(height, width, tile_height, tile_width, rows, columns, (below, overlap))
+    row_overlap = overlap if tile_rows is None else min(overlap, tile_rows // 4 // multiple * multiple)
+    tile_height, rows = _tile_starts(height, tile_rows or tile, row_overlap, multiple)
+    tile_width, columns = _tile_starts(width, tile, overlap, multiple)
+    return Grid(height, width, tile_height, tile_width, rows, columns, (row_overlap, overlap))
 
 
-def _along(length: int, tile: int, overlap: int, multiple: int) -> tuple[int, tuple[int, ...]]:
+def _tile_starts(length: int, tile: int, overlap: int, multiple: int) -> tuple[int, tuple[int, ...]]:
     end = -(-length // multiple) * multiple
     if length <= tile:
         return end, (0,)
@@ -71,8 +71,8 @@ def _along(length: int, tile: int, overlap: int, multiple: int) -> tuple[int, tu
 def cut(image: np.ndarray, grid: Grid, y: int, x: int) -> np.ndarray:
     """Return one tile of an image (H,W) or (H,W,C), mirrored beyond the lower and right border."""
     part = image[y : y + grid.tile_height, x : x + grid.tile_width]
-    below, beside = grid.tile_height - part.shape[0], grid.tile_width - part.shape[1]
-    for axis, missing in ((0, below), (1, beside)):
+    missing_rows, missing_columns = grid.tile_height - part.shape[0], grid.tile_width - part.shape[1]
+    for axis, missing in ((0, missing_rows), (1, missing_columns)):
         if missing:
             widths = [(0, missing if index == axis else 0) for index in range(part.ndim)]
             # Reflection without repeating the border pixel requires padding shorter than the image.
@@ -89,22 +89,22 @@ def blend_window(length: int, overlap: int, *, first: bool = False, last: bool =
     first, last: the tile lies at the beginning or end of the image, without a neighbor there.
     """
     window = np.ones(length)
-    shared = min(overlap, length // 2)
-    if shared:
-        ramp = min(shared, RAMP)
-        rim = (shared - ramp) // 2
-        rise = np.ones(shared)
-        rise[:rim] = 0
-        rise[rim : rim + ramp] = np.sin(np.pi / 2 * (np.arange(ramp) + 0.5) / ramp) ** 2
+    overlapping = min(overlap, length // 2)
+    if overlapping:
+        ramp = min(overlapping, RAMP)
+        border = (overlapping - ramp) // 2
+        rise = np.ones(overlapping)
+        rise[:border] = 0
+        rise[border : border + ramp] = np.sin(np.pi / 2 * (np.arange(ramp) + 0.5) / ramp) ** 2
         if not first:
-            window[:shared] = rise
+            window[:overlapping] = rise
         if not last:
-            window[-shared:] = rise[::-1]
+            window[-overlapping:] = rise[::-1]
     return window
 
 
 @dataclass(frozen=True)
-class _Share:
+class _BlendWeights:
     """Blending weights of a tile along one side, for the pixels from `first` on, in image coordinates."""
 
     first: int
@@ -115,22 +115,22 @@ class _Share:
         return self.first + len(self.weights)
 
 
-def _shares(starts: tuple[int, ...], tile: int, overlap: int, length: int) -> list[_Share]:
+def _blend_weights(starts: tuple[int, ...], tile: int, overlap: int, length: int) -> list[_BlendWeights]:
     """Return the normalized blending weights of each tile along one side; the weights of a pixel sum to 1."""
     windows = [blend_window(tile, overlap, first=start == 0, last=start == starts[-1]) for start in starts]
     total = np.zeros(max(length, starts[-1] + tile))
     for start, window in zip(starts, windows):
         total[start : start + tile] += window
-    shares = []
+    result = []
     for start, window in zip(starts, windows):
-        counts = np.flatnonzero(window[: length - start])
-        first, end = int(counts[0]), int(counts[-1]) + 1
+        nonzero = np.flatnonzero(window[: length - start])
+        first, end = int(nonzero[0]), int(nonzero[-1]) + 1
         weights = window[first:end] / total[start + first : start + end]
-        shares.append(_Share(start + first, weights.astype(np.float32)))
-    return shares
+        result.append(_BlendWeights(start + first, weights.astype(np.float32)))
+    return result
 
 
-def stitch(grid: Grid, answers: Iterable[np.ndarray]) -> Iterator[tuple[int, np.ndarray]]:
+def stitch(grid: Grid, outputs: Iterable[np.ndarray]) -> Iterator[tuple[int, np.ndarray]]:
     """Blend the outputs of all tiles into bands of whole image rows, top to bottom.
 
     answers: float32 (K, tile_height, tile_width) each, in grid order.
@@ -139,29 +139,31 @@ def stitch(grid: Grid, answers: Iterable[np.ndarray]) -> Iterator[tuple[int, np.
     image exactly.
     """
     if len(grid) == 1:  # nothing to blend; the summation costs as much as a small network
-        yield 0, next(iter(answers))[:, : grid.height, : grid.width]
+        yield 0, next(iter(outputs))[:, : grid.height, : grid.width]
         return
-    down = _shares(grid.rows, grid.tile_height, grid.overlap[0], grid.height)
-    across = _shares(grid.columns, grid.tile_width, grid.overlap[1], grid.width)
-    answers = iter(answers)
+    row_weights = _blend_weights(grid.rows, grid.tile_height, grid.overlap[0], grid.height)
+    column_weights = _blend_weights(grid.columns, grid.tile_width, grid.overlap[1], grid.width)
+    outputs = iter(outputs)
     pending: np.ndarray | None = None  # image rows from the first unfinished one on
-    for row, (y, high) in enumerate(zip(grid.rows, down)):
-        for x, wide in zip(grid.columns, across):
-            answer = next(answers)
+    for row, (y, row_weight) in enumerate(zip(grid.rows, row_weights)):
+        for x, column_weight in zip(grid.columns, column_weights):
+            output = next(outputs)
             if pending is None:
-                most = max(len(share.weights) for share in down)
-                pending = np.zeros((len(answer), most, grid.width), np.float32)
-            counts = answer[:, high.first - y : high.end - y, wide.first - x : wide.end - x]
-            pending[:, : len(high.weights), wide.first : wide.end] += counts * (high.weights[:, None] * wide.weights)
-        following = down[row + 1].first if row + 1 < len(down) else grid.height
-        finished = following - high.first
+                max_rows = max(len(share.weights) for share in row_weights)
+                pending = np.zeros((len(output), max_rows, grid.width), np.float32)
+            part = output[:, row_weight.first - y : row_weight.end - y, column_weight.first - x : column_weight.end - x]
+            pending[:, : len(row_weight.weights), column_weight.first : column_weight.end] += part * (
+                row_weight.weights[:, None] * column_weight.weights
+            )
+        next_first = row_weights[row + 1].first if row + 1 < len(row_weights) else grid.height
+        finished = next_first - row_weight.first
         assert pending is not None
         # Thin bands, because callers copy them, which is large for a wide image with many classes.
         for top in range(0, finished, _BAND_ROWS):
-            yield high.first + top, pending[:, top : min(top + _BAND_ROWS, finished)].copy()
-        kept = high.end - following
-        pending[:, :kept] = pending[:, finished : finished + kept]
-        pending[:, kept:] = 0
+            yield row_weight.first + top, pending[:, top : min(top + _BAND_ROWS, finished)].copy()
+        carried = row_weight.end - next_first
+        pending[:, :carried] = pending[:, finished : finished + carried]
+        pending[:, carried:] = 0
 
 
 def resize_bands(
@@ -176,26 +178,26 @@ def resize_bands(
         return
     height, width = target
     # Pixel centers are mapped to pixel centers, as in OpenCV.
-    at = np.clip((np.arange(height) + 0.5) * source[0] / height - 0.5, 0, source[0] - 1)
-    upper = np.floor(at).astype(np.int64)
+    positions = np.clip((np.arange(height) + 0.5) * source[0] / height - 0.5, 0, source[0] - 1)
+    upper = np.floor(positions).astype(np.int64)
     lower = np.minimum(upper + 1, source[0] - 1)
-    share = (at - upper).astype(np.float32)
-    held: np.ndarray | None = None
-    held_from = done = 0
+    fraction = (positions - upper).astype(np.float32)
+    buffered: np.ndarray | None = None
+    buffer_start = done = 0
     for y, band in bands:
-        wide = np.stack([_resize_rows(plane, width) for plane in band])
-        held = wide if held is None else np.concatenate([held, wide], axis=1)
-        ready = int(np.searchsorted(lower, y + band.shape[1]))  # rows whose lower neighbor is available
-        if ready > done:
-            above = held[:, upper[done:ready] - held_from]
-            below = held[:, lower[done:ready] - held_from]
-            above += (below - above) * share[None, done:ready, None]
+        widened = np.stack([_resize_rows(plane, width) for plane in band])
+        buffered = widened if buffered is None else np.concatenate([buffered, widened], axis=1)
+        end = int(np.searchsorted(lower, y + band.shape[1]))  # rows whose lower neighbor is available
+        if end > done:
+            above = buffered[:, upper[done:end] - buffer_start]
+            below = buffered[:, lower[done:end] - buffer_start]
+            above += (below - above) * fraction[None, done:end, None]
             yield done, above
-            done = ready
-        keep_from = int(upper[done]) if done < height else held_from + held.shape[1]
-        first = max(held_from, min(keep_from, held_from + held.shape[1]))
-        held = held[:, first - held_from :].copy()
-        held_from = first
+            done = end
+        keep_from = int(upper[done]) if done < height else buffer_start + buffered.shape[1]
+        first = max(buffer_start, min(keep_from, buffer_start + buffered.shape[1]))
+        buffered = buffered[:, first - buffer_start :].copy()
+        buffer_start = first
 
 
 def _resize_rows(plane: np.ndarray, width: int) -> np.ndarray:

@@ -27,10 +27,10 @@ def draw_pose(generator: np.random.Generator, ways: Collection[str]) -> PatchPos
     """Draw a random pose. Always draws as many values, so that one augmentation does not change the others."""
     horizontal, vertical = generator.random(2) < 0.5
     quarters = int(generator.integers(0, 4))
-    angle, zoom, turned, zoomed = generator.uniform(-1, 1, 4)
+    angle, zoom, rotate, zoom_draw = generator.uniform(-1, 1, 4)
     return PatchPose(
-        angle=float(angle * 20) if "rotate" in ways and turned < 0 else 0.0,
-        zoom=float(1.3**zoom) if "zoom" in ways and zoomed < 0 else 1.0,
+        angle=float(angle * 20) if "rotate" in ways and rotate < 0 else 0.0,
+        zoom=float(1.3**zoom) if "zoom" in ways and zoom_draw < 0 else 1.0,
         flip_horizontal="flip_horizontal" in ways and bool(horizontal),
         flip_vertical="flip_vertical" in ways and bool(vertical),
         quarters=quarters if "rotate_90" in ways else 0,
@@ -44,32 +44,32 @@ def cut_patch(
 
     Beyond the border the image is mirrored, as in prediction, and the mask is "not labelled".
     """
-    turn = math.radians(pose.angle)
-    if turn or pose.zoom != 1:
-        reach = math.ceil(side / pose.zoom * (abs(math.cos(turn)) + abs(math.sin(turn)))) + 4
-        top, left = round(center[0] - reach / 2), round(center[1] - reach / 2)
-        middle = ((center[1] - left), (center[0] - top))
-        cosine, sine = math.cos(turn) / pose.zoom, math.sin(turn) / pose.zoom
+    angle = math.radians(pose.angle)
+    if angle or pose.zoom != 1:
+        source_side = math.ceil(side / pose.zoom * (abs(math.cos(angle)) + abs(math.sin(angle)))) + 4
+        top, left = round(center[0] - source_side / 2), round(center[1] - source_side / 2)
+        source_center = ((center[1] - left), (center[0] - top))
+        cosine, sine = math.cos(angle) / pose.zoom, math.sin(angle) / pose.zoom
         half = (side - 1) / 2
         # warpAffine with WARP_INVERSE_MAP takes the transform from the patch to the cut.
-        back = np.array(
+        inverse = np.array(
             [
-                [cosine, -sine, middle[0] - cosine * half + sine * half],
-                [sine, cosine, middle[1] - sine * half - cosine * half],
+                [cosine, -sine, source_center[0] - cosine * half + sine * half],
+                [sine, cosine, source_center[1] - sine * half - cosine * half],
             ]
         )
         flags = cv2.WARP_INVERSE_MAP
         image = cv2.warpAffine(
-            cut_square(image, top, left, reach),
-            back,
+            cut_square(image, top, left, source_side),
+            inverse,
             (side, side),
             flags=flags | cv2.INTER_LINEAR,
             borderMode=cv2.BORDER_REFLECT_101,
         )
         if mask is not None:
             mask = cv2.warpAffine(
-                cut_square(mask, top, left, reach, NOT_LABELED),
-                back,
+                cut_square(mask, top, left, source_side, NOT_LABELED),
+                inverse,
                 (side, side),
                 flags=flags | cv2.INTER_NEAREST,
                 borderMode=cv2.BORDER_CONSTANT,
@@ -79,34 +79,34 @@ def cut_patch(
         top, left = round(center[0] - side / 2), round(center[1] - side / 2)
         image = cut_square(image, top, left, side)
         mask = None if mask is None else cut_square(mask, top, left, side, NOT_LABELED)
-    return _flipped(image, pose), None if mask is None else _flipped(mask, pose)
+    return _flip(image, pose), None if mask is None else _flip(mask, pose)
 
 
 def cut_square(image: np.ndarray, top: int, left: int, side: int, fill: int | None = None) -> np.ndarray:
     """Return picture[top : top + side, left : left + side], filled with `fill` outside of it, or mirrored if None."""
     height, width = image.shape[:2]
-    above, before = max(0, -top), max(0, -left)
-    below, after = max(0, top + side - height), max(0, left + side - width)
+    pad_top, pad_left = max(0, -top), max(0, -left)
+    pad_bottom, pad_right = max(0, top + side - height), max(0, left + side - width)
     part = image[max(0, top) : max(0, top + side), max(0, left) : max(0, left + side)]
-    if not (above or before or below or after):
+    if not (pad_top or pad_left or pad_bottom or pad_right):
         return part
     if part.size == 0:  # entirely outside: only for a patch far beyond the border
         return cut_square(image, min(max(0, top), height - 1), min(max(0, left), width - 1), side, fill)
     if fill is not None:
-        return cv2.copyMakeBorder(part, above, below, before, after, cv2.BORDER_CONSTANT, value=fill)
+        return cv2.copyMakeBorder(part, pad_top, pad_bottom, pad_left, pad_right, cv2.BORDER_CONSTANT, value=fill)
     # OpenCV repeats the mirroring if the image is smaller than the missing part.
-    return cv2.copyMakeBorder(part, above, below, before, after, cv2.BORDER_REFLECT_101)
+    return cv2.copyMakeBorder(part, pad_top, pad_bottom, pad_left, pad_right, cv2.BORDER_REFLECT_101)
 
 
-def vary_light(patch: np.ndarray, generator: np.random.Generator, ways: Collection[str]) -> np.ndarray:
+def augment_intensity(patch: np.ndarray, generator: np.random.Generator, ways: Collection[str]) -> np.ndarray:
     """Vary brightness, contrast and noise of a normalized patch, float32 (C, H, W), in place."""
     shift, stretch = generator.uniform(-1, 1, 2)
     strength = generator.uniform(-1, 1)
     if "contrast" in ways:
-        middle = np.float32(patch.mean())
-        patch -= middle
+        mean = np.float32(patch.mean())
+        patch -= mean
         patch *= np.float32(1.35**stretch)
-        patch += middle
+        patch += mean
     if "brightness" in ways:
         patch += np.float32(0.4 * shift)
     if "noise" in ways and strength > 0:
@@ -114,7 +114,7 @@ def vary_light(patch: np.ndarray, generator: np.random.Generator, ways: Collecti
     return patch
 
 
-def _flipped(patch: np.ndarray, pose: PatchPose) -> np.ndarray:
+def _flip(patch: np.ndarray, pose: PatchPose) -> np.ndarray:
     if pose.flip_horizontal:
         patch = patch[:, ::-1]
     if pose.flip_vertical:

@@ -20,10 +20,10 @@ from workbench.training.learner import weights
 from workbench.training.reporter import Reporter
 
 # Writing a large network takes time; during a run it may take at most this share of it.
-_SHARE = 0.05
+_MAX_TIME_SHARE = 0.05
 
 # Settings that are determined together with the weights.
-_CHOSEN = ("thresholds", "min_area", "temperature", "mirrored")
+_CHOSEN_SETTINGS = ("thresholds", "min_area", "temperature", "mirrored")
 
 
 class BestCheckpoint:
@@ -33,8 +33,10 @@ class BestCheckpoint:
     writing_seconds: time that the last export of the best weights took.
     """
 
-    def __init__(self, run: Run, recipe: TrainingSettings, settings: ModelSettings, report: Reporter) -> None:
-        self.run, self.recipe, self.report = run, recipe, report
+    def __init__(
+        self, run: Run, training_settings: TrainingSettings, settings: ModelSettings, report: Reporter
+    ) -> None:
+        self.run, self.training_settings, self.report = run, training_settings, report
         self.settings = settings
         self.score: float | None = None
         self.peak: float | None = None
@@ -44,14 +46,14 @@ class BestCheckpoint:
         self._written = -1e9
 
     def state(self) -> dict[str, Any]:
-        chosen = {name: getattr(self.settings, name) for name in _CHOSEN}
+        chosen = {name: getattr(self.settings, name) for name in _CHOSEN_SETTINGS}
         return {"score": self.score, "peak": self.peak, "step": self.step, "chosen": chosen}
 
     def load(self, state: dict[str, Any]) -> None:
         """Restore from the state of `last/`. After a kill between two writes, the newer weights in `best/` are kept."""
-        kept = checkpoint.about_arrays(self._weights)
-        if kept.keys() == state.keys() and kept["step"] != state["step"]:
-            state = kept
+        stored = checkpoint.about_arrays(self._weights)
+        if stored.keys() == state.keys() and stored["step"] != state["step"]:
+            state = stored
         self.score, self.step = state["score"], state["step"]
         self.peak = state.get("peak", self.score)
         if type(self.step) is not int or not all(type(v) in (int, float, type(None)) for v in (self.score, self.peak)):
@@ -59,7 +61,7 @@ class BestCheckpoint:
         self.settings = dataclasses.replace(self.settings, **state["chosen"])
         self._usable_step = -1  # the files in best/ may belong to another step
 
-    def consider(self, score: float | None, images: int) -> bool:
+    def is_best(self, score: float | None, images: int) -> bool:
         """Return True if the newest weights become the best ones. pictures: number with a defect or a verdict.
 
         The newest weights were trained longest, so they are the best unless their metric is clearly below the highest:
@@ -69,28 +71,28 @@ class BestCheckpoint:
         if score is None:
             return self.step < 0
         self.peak = score if self.peak is None else max(self.peak, score)
-        chance = (self.peak * (1 - self.peak) / max(1, images)) ** 0.5
-        return self.step < 0 or self.score is None or score >= self.peak - chance
+        standard_error = (self.peak * (1 - self.peak) / max(1, images)) ** 0.5
+        return self.step < 0 or self.score is None or score >= self.peak - standard_error
 
     def store(self, net: paddle.nn.Layer, settings: ModelSettings, *, step: int, score: float | None) -> None:
         """Save these weights as the best ones. Export them at once if that does not take too much time now.
 
         Raise CannotWrite; the previous weights then remain the best.
         """
-        before = self.score, self.step, self.settings
+        previous = self.score, self.step, self.settings
         self.score, self.step, self.settings = score, step, settings
         try:
             checkpoint.save_arrays(self._weights, weights(net), self.state())
         except CannotWrite:
-            self.score, self.step, self.settings = before
+            self.score, self.step, self.settings = previous
             raise
-        if time.perf_counter() - self._written > self.writing_seconds / _SHARE:
-            self._write(net)
+        if time.perf_counter() - self._written > self.writing_seconds / _MAX_TIME_SHARE:
+            self._export(net)
 
     def make_usable(self, net: paddle.nn.Layer) -> bool:
         """Make `best/` able to predict with the best weights, which `net` holds. Return False if that is impossible."""
         if self._usable_step != self.step:
-            self._write(net)
+            self._export(net)
         return self._usable_step == self.step
 
     def choose_final(self, settings: ModelSettings, score: float | None) -> None:
@@ -107,10 +109,10 @@ class BestCheckpoint:
     def _weights(self) -> Path:
         return self.run.best / checkpoint.WEIGHTS
 
-    def _write(self, net: paddle.nn.Layer) -> None:
-        began = time.perf_counter()
+    def _export(self, net: paddle.nn.Layer) -> None:
+        started = time.perf_counter()
         try:
-            onnx_graph.write_onnx(net, self.recipe, self.run.best / "network.onnx", maps=True)
+            onnx_graph.write_onnx(net, self.training_settings, self.run.best / "network.onnx", maps=True)
             save_settings(self.settings, self.run.best / MODEL_FILE)
         except OSError as error:
             done = Message("training.weights_kept")
@@ -118,5 +120,5 @@ class BestCheckpoint:
             return
         self._usable_step = self.step
         self._written = time.perf_counter()
-        self.writing_seconds = self._written - began
+        self.writing_seconds = self._written - started
         self.report(Checkpoint(step=self.step, which="best"))

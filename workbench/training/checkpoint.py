@@ -28,7 +28,7 @@ from workbench.inference.io.json_io import parse_json
 Arrays = dict[str, np.ndarray]
 WEIGHTS = "weights.safetensors"
 _FORMAT = 1
-_ABOUT = "about"
+_METADATA_KEY = "about"
 
 
 def save_last(run: Run, step: int, tensors: dict[str, Arrays], state: dict[str, Any]) -> None:
@@ -36,15 +36,15 @@ def save_last(run: Run, step: int, tensors: dict[str, Arrays], state: dict[str, 
 
     Raise CannotWrite; the previous state is then intact.
     """
-    before = _read_state(run.last / "state.json") if run.resumable else {}
+    previous = _read_state(run.last / "state.json") if run.resumable else {}
     # Two alternating sets of file names: files of the previous state are not touched until the switch.
-    turn = 0 if before.get("turn", 1) == 1 else 1
+    turn = 0 if previous.get("turn", 1) == 1 else 1
     files = {}
     for stem, arrays in tensors.items():
         files[stem] = f"{stem}.{turn}.safetensors"
         write_bytes(run.last / files[stem], encode(arrays))
     write_json(run.last / "state.json", {"format": _FORMAT, "step": step, "turn": turn, "files": files, **state})
-    for name in (Path(name).name for name in before.get("files", {}).values() if isinstance(name, str)):
+    for name in (Path(name).name for name in previous.get("files", {}).values() if isinstance(name, str)):
         if name.endswith(".safetensors") and name not in files.values():  # only our files in `last/`
             with contextlib.suppress(OSError):  # held open by a reader; the next save but one overwrites it
                 (run.last / name).unlink(missing_ok=True)
@@ -62,19 +62,19 @@ def load_last(run: Run) -> tuple[dict[str, Arrays], dict[str, Any]]:
         ) from error
 
 
-def save_arrays(path: Path, arrays: Arrays, about: dict[str, Any]) -> None:
-    """Save arrays and the metadata `about` in one file, so that neither exists without the other."""
-    write_bytes(path, encode(arrays, metadata={_ABOUT: json.dumps(about)}))
+def save_arrays(path: Path, arrays: Arrays, metadata: dict[str, Any]) -> None:
+    """Save arrays and the metadata `metadata` in one file, so that neither exists without the other."""
+    write_bytes(path, encode(arrays, metadata={_METADATA_KEY: json.dumps(metadata)}))
 
 
 def about_arrays(path: Path) -> dict[str, Any]:
     """Return the metadata given to `save_arrays`; empty if there is none or the file cannot be read."""
     try:
         with safe_open(path, framework="numpy") as file:
-            about = parse_json((file.metadata() or {}).get(_ABOUT, "{}"))
+            metadata = parse_json((file.metadata() or {}).get(_METADATA_KEY, "{}"))
     except (OSError, SafetensorError, ValueError):
         return {}
-    return about if isinstance(about, dict) else {}
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def load_arrays(path: Path) -> Arrays:
@@ -97,9 +97,13 @@ def _read_state(path: Path) -> dict[str, Any]:
         state = load_object(path, RunBroken, finite=False)
     except FileNotFoundError as error:
         raise RunBroken(path=str(path), why=Message("file.missing")) from error
-    found = state.get("format")
-    if not isinstance(found, int) or isinstance(found, bool) or not isinstance(state.get("files"), dict):
+    stored_format = state.get("format")
+    if (
+        not isinstance(stored_format, int)
+        or isinstance(stored_format, bool)
+        or not isinstance(state.get("files"), dict)
+    ):
         raise RunBroken(path=str(path), why=Message("checkpoint.no_state"))
-    if found > _FORMAT:
+    if stored_format > _FORMAT:
         raise RunBroken(path=str(path), why=Message("file.newer"))
     return state

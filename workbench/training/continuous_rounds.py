@@ -11,56 +11,60 @@ from workbench.training.live_labels import LiveLabels
 from workbench.training.preview_scheduler import PreviewScheduler
 from workbench.training.training_context import TrainingContext
 
-_BREATH = 0.2  # seconds between two polls for new labels
+_WAIT_SECONDS = 0.2  # seconds between two polls for new labels
 
 
 class ContinuousRounds:
     """Control of further rounds. intake: source of new labels. showing: continues previews between rounds."""
 
-    def __init__(self, stage: TrainingContext, intake: LiveLabels, showing: PreviewScheduler) -> None:
-        self.stage, self.intake, self.showing = stage, intake, showing
+    def __init__(self, context: TrainingContext, intake: LiveLabels, previews: PreviewScheduler) -> None:
+        self.context, self.intake, self.previews = context, intake, previews
 
-    def another(self) -> bool:
+    def begin_next(self) -> bool:
         """Begin the next round as soon as labels have entered after the start of the last one.
 
         Return False if the run is to end.
         """
-        stage = self.stage
-        if stage.orders.kept and not stage.orders.stop:
+        context = self.context
+        if context.control.keep_open and not context.control.stop:
             self._make_best_usable()
             self.intake.scan_project()
             self.intake.poll()
-            if not self.intake.fresh:
+            if not self.intake.added:
                 self._wait()
-        if stage.orders.stop or not stage.orders.kept:
+        if context.control.stop or not context.control.keep_open:
             return False
-        course = stage.course
-        course.round, course.round_step, course.round_time = course.round + 1, course.step, stage.clock.elapsed
-        course.validated = 0
-        self.intake.fresh = 0
-        self.showing.request_soon()
-        stage.report(BestKept(step=course.step, round=course.round))
+        progress = context.state
+        progress.round, progress.round_step, progress.round_time = (
+            progress.round + 1,
+            progress.step,
+            context.clock.elapsed,
+        )
+        progress.validated = 0
+        self.intake.added = 0
+        self.previews.request_soon()
+        context.report(BestKept(step=progress.step, round=progress.round))
         return True
 
     def _wait(self) -> None:
-        stage = self.stage
-        stage.report(BestKept(step=stage.course.step, round=stage.course.round, waiting=True))
-        while stage.orders.kept and not stage.orders.stop and not self.intake.fresh:
-            began = time.perf_counter()
-            stage.ranks.wait_idle()
+        context = self.context
+        context.report(BestKept(step=context.state.step, round=context.state.round, waiting=True))
+        while context.control.keep_open and not context.control.stop and not self.intake.added:
+            started = time.perf_counter()
+            context.ranks.wait_idle()
             self.intake.poll()
-            self.showing.catch_up()
-            stage.orders.wait(_BREATH)
-            stage.clock.stand_still(time.perf_counter() - began)
+            self.previews.predict_outdated()
+            context.control.wait(_WAIT_SECONDS)
+            context.clock.exclude(time.perf_counter() - started)
 
     def _make_best_usable(self) -> None:
         """Make the best weights usable for export and prediction while the run is open."""
-        stage = self.stage
-        net = stage.learner.mean
-        if stage.best.step < 0:
-            stage.best.store(net, stage.settings, step=stage.course.step, score=None)
-        elif stage.best.step != stage.course.step:
-            net = networks.build(stage.recipe, stage.dataset)
-            path = stage.run.best / checkpoint.WEIGHTS
+        context = self.context
+        net = context.learner.mean
+        if context.best.step < 0:
+            context.best.store(net, context.model_settings, step=context.state.step, score=None)
+        elif context.best.step != context.state.step:
+            net = networks.build(context.settings, context.dataset)
+            path = context.run.best / checkpoint.WEIGHTS
             load_weights(net, checkpoint.load_arrays(path), str(path))
-        stage.best.make_usable(net)
+        context.best.make_usable(net)

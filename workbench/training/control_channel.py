@@ -13,8 +13,8 @@ from types import FrameType
 from workbench.core.runs.events import decode_order
 
 _POLL_SECONDS = 0.4
-_LAST_CALL = 120.0  # seconds to save and exit
-MOST_EXPECTED = 5
+_EXIT_SECONDS = 120.0  # seconds to save and exit
+MAX_EXPECTED = 5
 
 
 class ControlChannel:
@@ -25,18 +25,18 @@ class ControlChannel:
     """
 
     def __init__(self, path: Path | None, *, keep_running: bool = False, patient: bool = False) -> None:
-        self._patient = patient
+        self._in_group = patient
         self._stop = threading.Event()
-        self._go = threading.Event()
-        self._go.set()
+        self._running = threading.Event()
+        self._running.set()
         self._keep_running = keep_running
         self._lock = threading.Lock()
         self._changed: list[str] = []
         self.watched: str | None = None
         self.expected: tuple[str, ...] = ()  # images that will be watched next
-        self.kept = False  # continue when the time is up
+        self.keep_open = False  # continue when the time is up
         self._path = path
-        self._read_to = path.stat().st_size if path is not None and path.exists() else 0
+        self._position = path.stat().st_size if path is not None and path.exists() else 0
 
     def listen(self) -> None:
         """Start the reading threads. Main thread only."""
@@ -47,9 +47,9 @@ class ControlChannel:
 
     def install_signal_handlers(self) -> None:
         """Turn interrupt and termination signals into an order to stop. Main thread only."""
-        for kind in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT):
             with contextlib.suppress(ValueError, OSError):
-                signal.signal(kind, self._on_signal)
+                signal.signal(number, self._on_signal)
 
     @property
     def stop(self) -> bool:
@@ -57,14 +57,14 @@ class ControlChannel:
 
     @property
     def paused(self) -> bool:
-        return not self._go.is_set() and not self.stop
+        return not self._running.is_set() and not self.stop
 
-    def wait_while_paused(self, most: float) -> None:
-        self._go.wait(most)
+    def wait_until_resumed(self, seconds: float) -> None:
+        self._running.wait(seconds)
 
-    def wait(self, most: float) -> None:
-        """Sleep for at most `most` seconds; return early on an order to stop."""
-        self._stop.wait(most)
+    def wait(self, seconds: float) -> None:
+        """Sleep for at most `seconds` seconds; return early on an order to stop."""
+        self._stop.wait(seconds)
 
     def take_changed(self) -> list[str]:
         """Return the images whose labels were changed since the last call."""
@@ -77,17 +77,17 @@ class ControlChannel:
         order, image = decode_order(line) or ("", None)
         if order == "stop":
             self._stop.set()
-            self._go.set()
+            self._running.set()
         elif order == "pause":
-            self._go.clear()
+            self._running.clear()
         elif order == "resume":
-            self._go.set()
+            self._running.set()
         elif order == "watch":
             self.watched, self.expected = image, ()
-        elif order == "expect" and image and len(self.expected) < MOST_EXPECTED:
+        elif order == "expect" and image and len(self.expected) < MAX_EXPECTED:
             self.expected += (image,)
         elif order in ("keep_open", "let_end"):
-            self.kept = order == "keep_open"
+            self.keep_open = order == "keep_open"
         elif order == "keep_running":
             self._keep_running = True
         elif order == "labels_changed" and image:
@@ -95,13 +95,13 @@ class ControlChannel:
                 self._changed.append(image)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self._stop.is_set() and not self._patient:  # second request
+        if self._stop.is_set() and not self._in_group:  # second request
             signal.default_int_handler(number, frame)
         self._stop.set()
-        self._go.set()
+        self._running.set()
 
     def _read_pipe(self) -> None:
-        rest = b""
+        remainder = b""
         while True:
             try:
                 data = os.read(0, 65536)
@@ -109,18 +109,18 @@ class ControlChannel:
                 return  # no stdin, as in a program without a console
             if not data:
                 break
-            *lines, rest = (rest + data).split(b"\n")
+            *lines, remainder = (remainder + data).split(b"\n")
             for line in lines:
                 self.apply(line.decode("utf-8", "replace"))
         if not self._keep_running:
             self._stop.set()
-            self._go.set()
-            if self._patient:
-                self._leave_in_time()
+            self._running.set()
+            if self._in_group:
+                self._exit_later()
 
-    def _leave_in_time(self) -> None:
+    def _exit_later(self) -> None:
         """End the process: it may be blocked in a message to another process, and no parent is left to end it."""
-        time.sleep(_LAST_CALL)
+        time.sleep(_EXIT_SECONDS)
         os._exit(1)
 
     def _follow_file(self) -> None:
@@ -129,9 +129,9 @@ class ControlChannel:
             time.sleep(_POLL_SECONDS)
             with contextlib.suppress(OSError), self._path.open("rb") as file:
                 size = os.fstat(file.fileno()).st_size
-                file.seek(self._read_to if size >= self._read_to else 0)
+                file.seek(self._position if size >= self._position else 0)
                 data = file.read()
-                whole = data[: data.rfind(b"\n") + 1]
-                self._read_to = file.tell() - len(data) + len(whole)
-                for line in whole.splitlines():
+                complete_lines = data[: data.rfind(b"\n") + 1]
+                self._position = file.tell() - len(data) + len(complete_lines)
+                for line in complete_lines.splitlines():
                     self.apply(line.decode("utf-8", "replace"))

@@ -14,7 +14,7 @@ from workbench.core.messages import Message
 from workbench.core.problems import DeviceMissing
 from workbench.core.runs.launch import rank_of_this_process
 
-_CARD = "FLAGS_selected_gpus"
+_SELECTED_GPUS = "FLAGS_selected_gpus"
 
 
 @dataclass(frozen=True)
@@ -30,50 +30,50 @@ class Device:
         return self.name.startswith("gpu")
 
 
-def choose(asked: str) -> Device:
+def choose(request: str) -> Device:
     """Select the device of the training settings and make it Paddle's current one. Raise DeviceMissing.
 
     `set_device("gpu")` of a GPU build ends the process if there is no GPU, so GPUs are counted first.
     """
-    asked = check(asked)
+    request = check(request)
     number, size = rank_of_this_process()
-    if asked.startswith("cpu") or (asked == "auto" and not count_cards()):
+    if request.startswith("cpu") or (request == "auto" and not count_gpus()):
         paddle.set_device("cpu")
         return Device("cpu" if size == 1 else f"cpu:{size}", processor_name())
-    numbers = _numbers(asked)
+    numbers = _numbers(request)
     # The launcher assigns a GPU to each process.
-    mine = numbers[0] if size == 1 else int((os.environ.get(_CARD) or "0").split(",")[0])
-    if mine >= count_cards():
-        raise DeviceMissing(device=asked, why=_why_no_card(mine, count_cards()))
-    paddle.set_device(f"gpu:{mine}")
-    capability = paddle.device.cuda.get_device_capability(mine)
-    title = paddle.device.cuda.get_device_name(mine)
+    own_number = numbers[0] if size == 1 else int((os.environ.get(_SELECTED_GPUS) or "0").split(",")[0])
+    if own_number >= count_gpus():
+        raise DeviceMissing(device=request, why=_missing_gpu_reason(own_number, count_gpus()))
+    paddle.set_device(f"gpu:{own_number}")
+    capability = paddle.device.cuda.get_device_capability(own_number)
+    title = paddle.device.cuda.get_device_name(own_number)
     if size == 1:
-        return Device(f"gpu:{mine}", title, tuple(capability))
-    name = asked if len(numbers) == size else f"gpu:{mine}"
+        return Device(f"gpu:{own_number}", title, tuple(capability))
+    name = request if len(numbers) == size else f"gpu:{own_number}"
     return Device(name, f"{size} × {title}", tuple(capability))
 
 
-def check(asked: str) -> str:
+def check(request: str) -> str:
     """Return the requested device in lower case. Raise DeviceMissing if it does not exist on this machine."""
-    asked = asked.strip().lower() or "auto"
-    if not re.fullmatch(r"auto|cpu(:[1-9]\d?)?|gpu(:\d+(,\d+)*)?", asked):
+    request = request.strip().lower() or "auto"
+    if not re.fullmatch(r"auto|cpu(:[1-9]\d?)?|gpu(:\d+(,\d+)*)?", request):
         why = Message("device.names")
-        raise DeviceMissing(device=asked, why=why)
-    if asked.startswith("gpu"):
-        cards, numbers = count_cards(), _numbers(asked)
+        raise DeviceMissing(device=request, why=why)
+    if request.startswith("gpu"):
+        gpu_count, numbers = count_gpus(), _numbers(request)
         if len(set(numbers)) < len(numbers):
-            raise DeviceMissing(device=asked, why=Message("device.duplicate"))
-        if max(numbers) >= cards:
-            raise DeviceMissing(device=asked, why=_why_no_card(max(numbers), cards))
-    return asked
+            raise DeviceMissing(device=request, why=Message("device.duplicate"))
+        if max(numbers) >= gpu_count:
+            raise DeviceMissing(device=request, why=_missing_gpu_reason(max(numbers), gpu_count))
+    return request
 
 
-def _numbers(asked: str) -> list[int]:
-    return [int(number) for number in (asked.partition(":")[2] or "0").split(",")]
+def _numbers(request: str) -> list[int]:
+    return [int(number) for number in (request.partition(":")[2] or "0").split(",")]
 
 
-def count_cards() -> int:
+def count_gpus() -> int:
     return paddle.device.cuda.device_count() if paddle.device.is_compiled_with_cuda() else 0
 
 
@@ -97,9 +97,9 @@ def processor_name() -> str:
     return platform.processor() or platform.machine()
 
 
-def _why_no_card(number: int, cards: int) -> str:
+def _missing_gpu_reason(number: int, gpu_count: int) -> str:
     if not paddle.device.is_compiled_with_cuda():
         return Message("device.cpu_paddle")
-    if not cards:
+    if not gpu_count:
         return Message("device.no_gpu")
-    return Message("device.no_such_gpu", n=cards, m=number)
+    return Message("device.no_such_gpu", n=gpu_count, m=number)

@@ -15,60 +15,60 @@ from workbench.inference.cpu_environment import cpu_environment
 
 def examine() -> dict[str, Any]:
     """Return a JSON-ready report. ok: a network can be trained here. Every failed check states its reason."""
-    found: dict[str, Any] = {"ok": False, "python": platform.python_version(), "environment": cpu_environment()}
+    report: dict[str, Any] = {"ok": False, "python": platform.python_version(), "environment": cpu_environment()}
     if not paddle_installed():
-        return {**found, "paddle": None, "why": "PaddlePaddle is not installed."}
-    began = time.perf_counter()
+        return {**report, "paddle": None, "why": "PaddlePaddle is not installed."}
+    started = time.perf_counter()
     try:
         import paddle
     except Exception as error:  # a broken installation can raise anything
-        return {**found, "paddle": None, "why": f"PaddlePaddle cannot be imported: {error}"}
-    from workbench.training.device import count_cards, processor_name
+        return {**report, "paddle": None, "why": f"PaddlePaddle cannot be imported: {error}"}
+    from workbench.training.device import count_gpus, processor_name
 
-    found.update(
+    report.update(
         paddle=paddle.__version__,
-        import_seconds=round(time.perf_counter() - began, 2),
+        import_seconds=round(time.perf_counter() - started, 2),
         cuda_compiled=paddle.device.is_compiled_with_cuda(),
         onnx=_version("onnx"),
         processor=processor_name(),
         checks=[],
         devices=["cpu"],
     )
-    _try(found, "cpu", lambda: _learn(paddle, "cpu"))
-    for number in range(count_cards()):
+    _run_check(report, "cpu", lambda: _check_gradient(paddle, "cpu"))
+    for number in range(count_gpus()):
         name = f"gpu:{number}"
-        found["devices"].append(name)
-        found.setdefault("cards", []).append(_card(paddle, number))
-        _try(found, name, lambda name=name: _learn(paddle, name))
-        _try(found, f"{name} mixed precision", lambda name=name: _learn_mixed(paddle, name))
-    found["ok"] = found["checks"][0]["ok"]
-    return found
+        report["devices"].append(name)
+        report.setdefault("cards", []).append(_gpu_properties(paddle, number))
+        _run_check(report, name, lambda name=name: _check_gradient(paddle, name))
+        _run_check(report, f"{name} mixed precision", lambda name=name: _check_mixed_precision(paddle, name))
+    report["ok"] = report["checks"][0]["ok"]
+    return report
 
 
-def _try(found: dict[str, Any], name: str, work) -> None:
-    began = time.perf_counter()
+def _run_check(report: dict[str, Any], name: str, function) -> None:
+    started = time.perf_counter()
     try:
-        work()
+        function()
         why = ""
     except Exception as error:  # any failure is reported
         why = (str(error).strip().splitlines() or [type(error).__name__])[-1]
-    entry = {"name": name, "ok": not why, "why": why, "seconds": round(time.perf_counter() - began, 2)}
-    found["checks"].append(entry)
+    entry = {"name": name, "ok": not why, "why": why, "seconds": round(time.perf_counter() - started, 2)}
+    report["checks"].append(entry)
 
 
-def _learn(paddle: Any, device: str) -> None:
+def _check_gradient(paddle: Any, device: str) -> None:
     """Run a convolution backward and compare it to four digits with sums from plain NumPy."""
     paddle.set_device(device)
     net = paddle.nn.Conv2D(3, 8, 3, padding=1, bias_attr=False)
     image = paddle.ones([2, 3, 32, 32])
     net(image).sum().backward()
     # Every weight in the middle of the kernel is applied to all 2 x 32 x 32 ones.
-    seen = net.weight.grad.numpy()[:, :, 1, 1]
-    if not np.allclose(seen, 2048, rtol=1e-4):
-        raise ArithmeticError(f"a convolution learned {seen.flat[0]:.6g} instead of 2048")
+    gradient = net.weight.grad.numpy()[:, :, 1, 1]
+    if not np.allclose(gradient, 2048, rtol=1e-4):
+        raise ArithmeticError(f"a convolution learned {gradient.flat[0]:.6g} instead of 2048")
 
 
-def _learn_mixed(paddle: Any, device: str) -> None:
+def _check_mixed_precision(paddle: Any, device: str) -> None:
     from workbench.training.precision import Precision, PrecisionChoice
 
     paddle.set_device(device)
@@ -77,15 +77,15 @@ def _learn_mixed(paddle: Any, device: str) -> None:
     precision = Precision(PrecisionChoice("fp16", ""))
     for _ in range(2):
         with precision.cast():
-            answer = net(paddle.ones([2, 3, 32, 32]))
-        precision.backward((answer.astype("float32") ** 2).mean())
+            output = net(paddle.ones([2, 3, 32, 32]))
+        precision.backward((output.astype("float32") ** 2).mean())
         norm, skipped = precision.step(optimizer, net.parameters(), 1.0)
         optimizer.clear_grad()
         if skipped or not np.isfinite(norm):
             raise ArithmeticError("a step in mixed precision came to nothing")
 
 
-def _card(paddle: Any, number: int) -> dict[str, Any]:
+def _gpu_properties(paddle: Any, number: int) -> dict[str, Any]:
     properties = paddle.device.cuda.get_device_properties(number)
     return {
         "name": properties.name,

@@ -32,11 +32,11 @@ from workbench.training.threshold_search import (
     ThresholdSweep,
     choose_temperature,
     labeled_areas,
-    most_areas,
+    max_areas,
 )
 
-_UNSEEN = 0.3  # threshold if there are no validation images to choose a better one
-_SIZED = 24  # training images per class, from whose regions the usual defect size is estimated
+_DEFAULT_THRESHOLD = 0.3  # threshold if there are no validation images to choose a better one
+_MAX_SIZED_IMAGES = 24  # training images per class, from whose regions the usual defect size is estimated
 
 
 class DygraphEngine:
@@ -103,8 +103,8 @@ class Evaluator:
         truth: FrozenLabels | None = None,
     ) -> None:
         """truth: masks to use instead of the current labels."""
-        self.project, self.dataset, self.truth = project, dataset, truth
-        self.least_area, self.threads = least_area, threads
+        self.project, self.dataset, self.frozen_labels = project, dataset, truth
+        self.min_area, self.threads = least_area, threads
         self.skipped: dict[str, Problem] = {}
 
     def evaluate(
@@ -123,25 +123,25 @@ class Evaluator:
         choose: choose thresholds on these images and report the metrics at them. most_seconds: no further image is
         started after that time; `keys` then lists the evaluated ones.
         """
-        began = time.perf_counter()
-        looks, keys = [], []
+        started = time.perf_counter()
+        passes, keys = [], []
         try:
-            for item, look in self._passes(Predictor(settings, engine), items, cancelled):
-                looks.append(look)
+            for item, image_pass in self._passes(Predictor(settings, engine), items, cancelled):
+                passes.append(image_pass)
                 keys.append(item.key)
                 progress(len(keys), len(items))
-                if most_seconds is not None and time.perf_counter() - began > most_seconds:
+                if most_seconds is not None and time.perf_counter() - started > most_seconds:
                     break
         except PredictionCancelled:
             return None
-        if not looks:
+        if not passes:
             return None
         if choose:
-            settings = self._choose(settings, looks)
-        metrics = self._measure(settings, looks)
-        return Evaluation(metrics, score(metrics), settings, keys, time.perf_counter() - began)
+            settings = self._choose(settings, passes)
+        metrics = self._measure(settings, passes)
+        return Evaluation(metrics, score(metrics), settings, keys, time.perf_counter() - started)
 
-    def unseen(self, settings: ModelSettings) -> ModelSettings:
+    def default_settings(self, settings: ModelSettings) -> ModelSettings:
         """Return settings for a network without validation images.
 
         Minimum area: a quarter of the smallest labelled defect. The threshold is low because a network after little
@@ -149,29 +149,31 @@ class Evaluator:
         """
         if settings.task == "classification":
             return settings
-        least = {id: int(areas.min()) // 4 for id, areas in self._labeled_areas.items()}
-        chosen = tuple(max(self.least_area, least.get(entry.id, 0)) for entry in settings.classes)
-        return dataclasses.replace(settings, thresholds=(_UNSEEN,) * len(chosen), min_area=chosen)
+        min_areas = {id: int(areas.min()) // 4 for id, areas in self._labeled_areas.items()}
+        min_area_by_class = tuple(max(self.min_area, min_areas.get(entry.id, 0)) for entry in settings.classes)
+        return dataclasses.replace(
+            settings, thresholds=(_DEFAULT_THRESHOLD,) * len(min_area_by_class), min_area=min_area_by_class
+        )
 
     def _passes(
         self, predictor: Predictor, items: Sequence[Item], cancelled: Callable[[], bool]
     ) -> Iterator[tuple[Item, _ImagePass]]:
         """Yield the results of readable images, in order; several images are computed at once, each on its own core."""
         with ThreadPoolExecutor(self.threads) as pool:
-            waiting = deque[tuple[Item, Future[_ImagePass]]]()
+            pending = deque[tuple[Item, Future[_ImagePass]]]()
             try:
                 for item in [*items, *[None] * self.threads]:
                     if item is not None:
-                        waiting.append((item, pool.submit(self._predict_image, predictor, item, cancelled)))
-                    if waiting and (item is None or len(waiting) > self.threads):
-                        done, look = waiting.popleft()
+                        pending.append((item, pool.submit(self._predict_image, predictor, item, cancelled)))
+                    if pending and (item is None or len(pending) > self.threads):
+                        finished, future = pending.popleft()
                         try:
-                            yield done, look.result()
+                            yield finished, future.result()
                         except Problem as problem:
-                            self.skipped.setdefault(done.key, problem)
+                            self.skipped.setdefault(finished.key, problem)
             finally:
-                for _, look in waiting:
-                    look.cancel()
+                for _, future in pending:
+                    future.cancel()
 
     def _predict_image(self, predictor: Predictor, item: Item, cancelled: Callable[[], bool]) -> _ImagePass:
         image, truth = self._read(item)
@@ -188,28 +190,28 @@ class Evaluator:
         if self.dataset.model == "resnet":
             return image, str(item.verdict)
         size = (image.shape[1], image.shape[0])
-        mask = self.truth.mask(item.key) if self.truth else None
+        mask = self.frozen_labels.mask(item.key) if self.frozen_labels else None
         if mask is None or mask.shape != image.shape[:2]:
             mask = annotation.load_mask(self.project, item.key, size)
         if mask is None:
             raise MaskBroken(path=str(self.project.mask_path(item.key)), why=Message("file.gone"))
         return image, mask
 
-    def _choose(self, settings: ModelSettings, looks: list[_ImagePass]) -> ModelSettings:
+    def _choose(self, settings: ModelSettings, passes: list[_ImagePass]) -> ModelSettings:
         if settings.task == "classification":
-            truths = [settings.verdicts.index(str(look.truth)) for look in looks]
-            temperature = choose_temperature([look.probabilities for look in looks], truths)
+            truths = [settings.verdicts.index(str(image_pass.truth)) for image_pass in passes]
+            temperature = choose_temperature([image_pass.probabilities for image_pass in passes], truths)
             return dataclasses.replace(settings, temperature=temperature)
         ids = tuple(entry.id for entry in settings.classes)
         levels, areas = ThresholdSweep(ids), AreaSweep(ids)
-        for look in looks:
-            levels.add(look.truth, look.class_scores)  # type: ignore[arg-type]
+        for image_pass in passes:
+            levels.add(image_pass.truth, image_pass.class_scores)  # type: ignore[arg-type]
         raw = dataclasses.replace(settings, thresholds=tuple(levels.best()), min_area=(0,) * len(ids))
-        for look in looks:
-            areas.add(look.truth, apply_thresholds(look.class_scores, raw)[0])  # type: ignore[arg-type]
-        return dataclasses.replace(raw, min_area=tuple(areas.best(self.least_area, most_areas(self._labeled_areas))))
+        for image_pass in passes:
+            areas.add(image_pass.truth, apply_thresholds(image_pass.class_scores, raw)[0])  # type: ignore[arg-type]
+        return dataclasses.replace(raw, min_area=tuple(areas.best(self.min_area, max_areas(self._labeled_areas))))
 
-    def renew(self) -> None:
+    def reset(self) -> None:
         """Discard cached label sizes after training labels have changed."""
         self.__dict__.pop("_labeled_areas", None)
 
@@ -218,8 +220,11 @@ class Evaluator:
         """Areas of labelled regions by class id, from some of the training images of each class."""
         chosen: dict[str, Item] = {}
         for info in self.dataset.classes:
-            painted = [item for item in self.dataset.of("train") if info.id in item.classes]
-            chosen |= {item.key: item for item in painted[:: max(1, len(painted) // _SIZED)][:_SIZED]}
+            items_of_class = [item for item in self.dataset.of("train") if info.id in item.classes]
+            chosen |= {
+                item.key: item
+                for item in items_of_class[:: max(1, len(items_of_class) // _MAX_SIZED_IMAGES)][:_MAX_SIZED_IMAGES]
+            }
 
         def masks() -> Iterator[np.ndarray]:
             for item in chosen.values():
@@ -230,16 +235,16 @@ class Evaluator:
 
         return labeled_areas(masks(), [info.id for info in self.dataset.classes])
 
-    def _measure(self, settings: ModelSettings, looks: list[_ImagePass]) -> dict[str, Any]:
+    def _measure(self, settings: ModelSettings, passes: list[_ImagePass]) -> dict[str, Any]:
         if settings.task == "classification":
             verdicts = VerdictMeter(settings.verdicts)
-            for look in looks:
+            for image_pass in passes:
                 # The temperature does not change the order of probabilities, so it changes no verdict.
-                verdicts.add(str(look.truth), settings.verdicts[int(np.argmax(look.probabilities))])
+                verdicts.add(str(image_pass.truth), settings.verdicts[int(np.argmax(image_pass.probabilities))])
             return verdicts.report()
         meter = SegmentationMeter({entry.id: entry.name for entry in settings.classes})
-        for look in looks:
-            meter.add(look.truth, apply_thresholds(look.class_scores, settings)[0])  # type: ignore[arg-type]
+        for image_pass in passes:
+            meter.add(image_pass.truth, apply_thresholds(image_pass.class_scores, settings)[0])  # type: ignore[arg-type]
         return meter.report()
 
 
@@ -259,10 +264,10 @@ def stratified_order(items: Sequence[Item]) -> list[Item]:
     """Return a fixed order whose every prefix is representative: classes alternate, the images of each by hash."""
     strata: dict[object, list[Item]] = {}
     for item in sorted(items, key=lambda item: zlib.crc32(item.key.encode("utf-8", "surrogatepass"))):
-        kind = item.verdict if not (item.classes or item.mask_hash) else tuple(item.classes[:1])
-        strata.setdefault(kind, []).append(item)
+        stratum = item.verdict if not (item.classes or item.mask_hash) else tuple(item.classes[:1])
+        strata.setdefault(stratum, []).append(item)
     queues = sorted(strata.values(), key=lambda queue: (not queue[0].classes, len(queue), queue[0].key))
     order = []
-    for turn in range(max(map(len, queues), default=0)):
-        order += [queue[turn] for queue in queues if turn < len(queue)]
+    for index in range(max(map(len, queues), default=0)):
+        order += [queue[index] for queue in queues if index < len(queue)]
     return order

@@ -25,7 +25,7 @@ class FrozenLabels:
         if dataset.model == "unet" and not self._folder.exists():
             for item in dataset.of("val", "test"):
                 with contextlib.suppress(OSError, Problem):  # a missing copy is read from the project instead
-                    self._keep(project, item.key)
+                    self._copy_mask(project, item.key)
 
     def mask(self, key: str) -> np.ndarray | None:
         """Return uint8 (H, W); None if there is no copy."""
@@ -34,7 +34,7 @@ class FrozenLabels:
         except (OSError, Problem):
             return None
 
-    def _keep(self, project: Project, key: str) -> None:
+    def _copy_mask(self, project: Project, key: str) -> None:
         source, target = project.mask_path(key), inside(self._folder, f"{key}.png")
         check_links(self._folder, target)
         make_folder(target.parent)

@@ -20,8 +20,8 @@ from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.normalize import resize_for_network
 
-_SPOTS = 512  # defect pixels kept per class and image
-_MOST_BYTES = 8 << 30
+_SPOTS_PER_CLASS = 512  # defect pixels kept per class and image
+_MAX_BYTES = 8 << 30
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class ImageCache:
 
     def __init__(self, project: Project, dataset: Dataset, settings: ModelSettings, most_bytes: int = 0) -> None:
         self.project, self.settings = project, settings
-        self.segments = dataset.model == "unet"
-        self.most_bytes = most_bytes or memory_share()
+        self.is_segmentation = dataset.model == "unet"
+        self.max_bytes = most_bytes or memory_share()
         self.broken: dict[str, Problem] = {}
         self._loaded: OrderedDict[str, CachedImage] = OrderedDict()
         self._bytes = 0
@@ -61,12 +61,12 @@ class ImageCache:
     def get(self, key: str) -> CachedImage:
         """Return an image and its label. Raise a Problem if one of them cannot be read."""
         with self._lock:
-            found = self._loaded.get(key)
-            if found is not None:
+            cached = self._loaded.get(key)
+            if cached is not None:
                 self._loaded.move_to_end(key)
-                return found
-            busy = self._loading.setdefault(key, threading.Lock())
-        with busy:  # one thread decodes, the others block
+                return cached
+            loading_lock = self._loading.setdefault(key, threading.Lock())
+        with loading_lock:  # one thread decodes, the others block
             with self._lock:
                 if key in self.broken:
                     raise self.broken[key]
@@ -80,38 +80,38 @@ class ImageCache:
                     if version == self._forgotten.get(key, 0):
                         self.broken[key] = problem
                 raise
-            self._keep(key, loaded, version)
+            self._store(key, loaded, version)
             return loaded
 
-    def forget(self, key: str) -> None:
+    def remove(self, key: str) -> None:
         """Discard an image whose label was changed, so that the next `get` reads it again."""
         with self._lock:
-            gone = self._loaded.pop(key, None)
-            self._bytes -= gone.bytes if gone else 0
+            removed = self._loaded.pop(key, None)
+            self._bytes -= removed.bytes if removed else 0
             self.broken.pop(key, None)
             self._forgotten[key] = self._forgotten.get(key, 0) + 1
 
-    def _keep(self, key: str, loaded: CachedImage, version: int) -> None:
+    def _store(self, key: str, loaded: CachedImage, version: int) -> None:
         with self._lock:
             self._loading.pop(key, None)
             if version != self._forgotten.get(key, 0):
                 return
             self._loaded[key] = loaded
             self._bytes += loaded.bytes
-            while self._bytes > self.most_bytes and len(self._loaded) > 1:
-                _, gone = self._loaded.popitem(last=False)
-                self._bytes -= gone.bytes
+            while self._bytes > self.max_bytes and len(self._loaded) > 1:
+                _, evicted = self._loaded.popitem(last=False)
+                self._bytes -= evicted.bytes
 
     def _load(self, key: str) -> CachedImage:
         image = read(self.project.image_path(key))
-        if not self.segments:
+        if not self.is_segmentation:
             return CachedImage(np.ascontiguousarray(resize_for_network(image, self.settings)), None, {})
         mask = annotation.load_mask(self.project, key, (image.shape[1], image.shape[0]))
         if mask is None:
             raise MaskBroken(path=str(self.project.mask_path(key)), why=Message("file.gone"))
-        seen = resize_for_network(image, self.settings)
-        mask = shrink_mask(mask, seen.shape[0], seen.shape[1])
-        return CachedImage(seen, mask, find_spots(mask, seed=zlib.crc32(key.encode("utf-8", "surrogatepass"))))
+        resized = resize_for_network(image, self.settings)
+        mask = shrink_mask(mask, resized.shape[0], resized.shape[1])
+        return CachedImage(resized, mask, find_spots(mask, seed=zlib.crc32(key.encode("utf-8", "surrogatepass"))))
 
 
 def shrink_mask(mask: np.ndarray, height: int, width: int) -> np.ndarray:
@@ -123,13 +123,13 @@ def shrink_mask(mask: np.ndarray, height: int, width: int) -> np.ndarray:
     # Priority: defects, "don't care", "not labelled", background.
     rank = np.arange(256, dtype=np.uint8)
     rank[1:254], rank[254], rank[255] = np.arange(3, 256), 2, 1
-    back = np.argsort(rank).astype(np.uint8)
-    reach = int(np.ceil(max(mask.shape[0] / height, mask.shape[1] / width)))
-    spread = cv2.dilate(rank[mask], np.ones((reach, reach), np.uint8))
-    return back[cv2.resize(spread, (width, height), interpolation=cv2.INTER_NEAREST)]
+    id_of_rank = np.argsort(rank).astype(np.uint8)
+    kernel_side = int(np.ceil(max(mask.shape[0] / height, mask.shape[1] / width)))
+    dilated = cv2.dilate(rank[mask], np.ones((kernel_side, kernel_side), np.uint8))
+    return id_of_rank[cv2.resize(dilated, (width, height), interpolation=cv2.INTER_NEAREST)]
 
 
-def find_spots(mask: np.ndarray, *, seed: int, most: int = _SPOTS) -> dict[int, np.ndarray]:
+def find_spots(mask: np.ndarray, *, seed: int, spots_per_class: int = _SPOTS_PER_CLASS) -> dict[int, np.ndarray]:
     """Return class id to int32 (n, 2) pixels (y, x) of that class. Small regions get as many pixels as large ones."""
     spots = {}
     generator = np.random.default_rng(seed)
@@ -142,7 +142,7 @@ def find_spots(mask: np.ndarray, *, seed: int, most: int = _SPOTS) -> dict[int, 
         pixels = pixels[order]
         ends = np.cumsum(np.bincount(labels.ravel()[pixels], minlength=count)[1:])
         starts = np.concatenate([[0], ends[:-1]])
-        region = generator.integers(0, count - 1, most)
+        region = generator.integers(0, count - 1, spots_per_class)
         chosen = pixels[generator.integers(starts[region], ends[region])]
         spots[id] = np.stack(np.unravel_index(chosen, mask.shape), axis=1).astype(np.int32)
     return spots
@@ -150,7 +150,7 @@ def find_spots(mask: np.ndarray, *, seed: int, most: int = _SPOTS) -> dict[int, 
 
 def memory_share() -> int:
     """Return the bytes available for decoded images: a quarter of the installed memory, so equal at every start."""
-    return min(_MOST_BYTES, psutil.virtual_memory().total // 4)
+    return min(_MAX_BYTES, psutil.virtual_memory().total // 4)
 
 
 def estimate_bytes(item: Item, settings: ModelSettings) -> int:

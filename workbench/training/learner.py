@@ -21,7 +21,7 @@ Loss = Callable[[paddle.Tensor, paddle.Tensor], paddle.Tensor]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StepResult:
     """Result of one step. skipped: the weights were not changed because a 16-bit gradient overflowed."""
 
     loss: float
@@ -29,7 +29,7 @@ class Outcome:
     skipped: bool
 
     @property
-    def broken(self) -> bool:
+    def diverged(self) -> bool:
         """True if the step diverged. An overflow that the loss scaler has handled does not count."""
         return not math.isfinite(self.loss) or (not self.skipped and not math.isfinite(self.grad_norm))
 
@@ -62,7 +62,7 @@ class Learner:
     ) -> None:
         self.net, self.mean, self.loss, self.precision, self.optimizer = net, mean, loss, precision, optimizer
         self.nets = [net, *copies]
-        self.ranks = ProcessGroup()
+        self.process_group = ProcessGroup()
         self._pool = ThreadPoolExecutor(max(1, len(copies)), thread_name_prefix="copies")
         self.grad_clip, self.average = grad_clip, average
         self.parts = 1
@@ -75,17 +75,17 @@ class Learner:
 
     # --- a step ----------------------------------------------------------------------------------
 
-    def step(self, images: np.ndarray, truth: np.ndarray, rate: float, *, whole: int = 0) -> Outcome:
+    def step(self, images: np.ndarray, truth: np.ndarray, rate: float, *, batch_size: int = 0) -> StepResult:
         """Run one optimization step on a batch: float32 (N, C, H, W) and its truth.
 
         whole: images in the batch, including those of other processes. Raise OutOfMemory, MemoryError, WorkerFailed.
         After a MemoryError nothing has changed except slightly the norms' statistics; call `split` and retry.
         """
         self.optimizer.set_lr(rate)
-        whole = whole or len(images)
+        batch_size = batch_size or len(images)
         try:
-            total = self.ranks.together(lambda: self._compute(images, truth, whole))
-            self.ranks.combine(self.net.parameters())
+            total = self.process_group.together(lambda: self._compute(images, truth, batch_size))
+            self.process_group.combine(self.net.parameters())
             norm, skipped = self.precision.step(self.optimizer, self.optimizer._parameter_list, self.grad_clip)
         except Exception as error:
             if is_out_of_memory(error):
@@ -94,8 +94,8 @@ class Learner:
         finally:
             for net in self.nets:
                 net.clear_gradients()
-        outcome = Outcome(total, norm, skipped)
-        if not outcome.broken and not skipped:
+        outcome = StepResult(total, norm, skipped)
+        if not outcome.diverged and not skipped:
             self._update_mean()
         return outcome
 
@@ -106,47 +106,49 @@ class Learner:
             raise OutOfMemory
         self.parts *= 2
 
-    def _compute(self, images: np.ndarray, truth: np.ndarray, whole: int) -> float:
+    def _compute(self, images: np.ndarray, truth: np.ndarray, batch_size: int) -> float:
         """Compute the gradients of this process. Return its share of the loss."""
         # Equally many parts in every process: norms over several GPUs communicate once per part.
-        count = min(max(self.parts, len(self.nets)), max(1, whole // self.ranks.size))
+        count = min(max(self.parts, len(self.nets)), max(1, batch_size // self.process_group.size))
         # Interleaved: the places of a batch with defects come first, and each part needs some of them.
         parts = [np.arange(first, len(images), count) for first in range(count)]
-        self._hand_out_weights()
+        self._copy_weights()
         others = [
-            self._pool.submit(self._learn_from, net, images, truth, parts[number :: len(self.nets)], whole)
+            self._pool.submit(
+                self._accumulate_gradients, net, images, truth, parts[number :: len(self.nets)], batch_size
+            )
             for number, net in enumerate(self.nets[1:], start=1)
         ]
         try:
-            total = self._learn_from(self.net, images, truth, parts[:: len(self.nets)], whole)
+            total = self._accumulate_gradients(self.net, images, truth, parts[:: len(self.nets)], batch_size)
         finally:
             wait(others)
         total += sum(other.result() for other in others)
-        self._gather()
+        self._sum_gradients()
         return total
 
-    def _learn_from(
-        self, net: paddle.nn.Layer, images: np.ndarray, truth: np.ndarray, parts: list[np.ndarray], whole: int
+    def _accumulate_gradients(
+        self, net: paddle.nn.Layer, images: np.ndarray, truth: np.ndarray, parts: list[np.ndarray], batch_size: int
     ) -> float:
         """Add the gradients of some parts of a batch to those of `net`. Return their share of the loss."""
         net.train()
         total = 0.0
         for part in parts:
             with self.precision.cast():
-                answer = net(paddle.to_tensor(images[part]))
-            loss = self.loss(answer, paddle.to_tensor(truth[part])) * (len(part) / whole)
+                logits = net(paddle.to_tensor(images[part]))
+            loss = self.loss(logits, paddle.to_tensor(truth[part])) * (len(part) / batch_size)
             self.precision.backward(loss)
             total += loss.item()
         return total
 
     @paddle.no_grad()
-    def _hand_out_weights(self) -> None:
+    def _copy_weights(self) -> None:
         for copy in self.nets[1:]:
             for source, target in zip(self.net.parameters(), copy.parameters()):
                 paddle.assign(source, target)
 
     @paddle.no_grad()
-    def _gather(self) -> None:
+    def _sum_gradients(self) -> None:
         for first, *others in zip(*(net.parameters() for net in self.nets)):
             for other in others:
                 if first.stop_gradient:  # a running statistic
@@ -160,22 +162,22 @@ class Learner:
     def _update_mean(self) -> None:
         self.updates += 1
         # Smaller factor at first, or the average would retain the untrained weights for the whole of a short run.
-        keep = min(self.average, (1 + self.updates) / (10 + self.updates)) if self.average else 0.0
-        if not keep:
+        decay = min(self.average, (1 + self.updates) / (10 + self.updates)) if self.average else 0.0
+        if not decay:
             self.copy_to_mean()
             return
-        for slow, fast in self._pairs():
-            slow.scale_(keep)
-            slow.add_(fast.astype("float32") * (1 - keep))
+        for averaged, current in self._pairs():
+            averaged.scale_(decay)
+            averaged.add_(current.astype("float32") * (1 - decay))
 
     @paddle.no_grad()
     def copy_to_mean(self) -> None:
-        for slow, fast in self._pairs():
-            paddle.assign(fast.astype("float32"), slow)
+        for averaged, current in self._pairs():
+            paddle.assign(current.astype("float32"), averaged)
 
     def _pairs(self) -> list[tuple[paddle.Tensor, paddle.Tensor]]:
-        fast = self.net.state_dict()
-        return [(slow, fast[name]) for name, slow in self.mean.state_dict().items()]
+        current = self.net.state_dict()
+        return [(averaged, current[name]) for name, averaged in self.mean.state_dict().items()]
 
     # --- content of a checkpoint -----------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from workbench.core.runs.events import LabelsAdded, Trouble
 from workbench.training.distributed.process_group import Command
 from workbench.training.training_context import TrainingContext
 
-_REST = 1.5  # seconds without change after which a label counts as finished
+_REST_SECONDS = 1.5  # seconds without change after which a label counts as finished
 
 Change = Literal["new", "corrected", "gone"]
 
@@ -34,96 +34,96 @@ class _Rejected(Exception):
 class LiveLabels:
     """Intake of changed labels; call `poll` between steps. fresh: labels that have entered since it was reset to 0."""
 
-    def __init__(self, stage: TrainingContext) -> None:
-        self.stage = stage
-        self.fresh = 0
+    def __init__(self, context: TrainingContext) -> None:
+        self.context = context
+        self.added = 0
         self._due: dict[str, float] = {}
-        self._looked = 0.0  # time of the last scan for changes without an order
+        self._last_scan = 0.0  # time of the last scan for changes without an order
 
     def poll(self) -> bool:
         """Take in changed labels that have rested. Return True if one entered."""
-        now, before = time.monotonic(), self.fresh
-        for key in self.stage.orders.take_changed():
-            self._due[key] = now + _REST
+        now, previous = time.monotonic(), self.added
+        for key in self.context.control.take_changed():
+            self._due[key] = now + _REST_SECONDS
         for key in [key for key, due in self._due.items() if due <= now]:
-            if self._unfinished(key):
-                self._due[key] = now + _REST
+            if self._is_unfinished(key):
+                self._due[key] = now + _REST_SECONDS
             else:
                 del self._due[key]
                 self.add_label(key)
-        return self.fresh > before
+        return self.added > previous
 
     def scan_project(self) -> None:
         """Find labels changed without an order: before this session began, or by another program."""
-        folder, suffix = ("masks", ".png") if self.stage.recipe.model == "unet" else ("notes", ".json")
-        root = self.stage.project.root / folder
-        now, made = time.time(), self.stage.run.settings_path.stat().st_mtime
+        folder, suffix = ("masks", ".png") if self.context.settings.model == "unet" else ("notes", ".json")
+        root = self.context.project.root / folder
+        now, created = time.time(), self.context.run.settings_path.stat().st_mtime
         for path in sorted(root.rglob(f"*{suffix}")):
             with contextlib.suppress(OSError):
-                if path.stat().st_mtime > max(self._looked, made):
+                if path.stat().st_mtime > max(self._last_scan, created):
                     key = path.relative_to(root).as_posix().removesuffix(suffix)
                     self._due.setdefault(key, time.monotonic())
-        self._looked = now
+        self._last_scan = now
 
     def add_label(self, key: str) -> None:
         """Add the current label of this image to the training data, if it is eligible."""
-        stage = self.stage
-        step = stage.course.step
+        context = self.context
+        step = context.state.step
         try:
-            found = self._decide(key)
+            change = self._decide(key)
         except _Rejected as why:
-            stage.report(LabelsAdded(step=step, picture=key, how="left out", why=str(why)))
+            context.report(LabelsAdded(step=step, picture=key, how="left out", why=str(why)))
             return
         except (Problem, OSError) as problem:
-            stage.report(Trouble(what=Message.of(problem), done=Message("labels.before_used"), picture=key))
+            context.report(Trouble(what=Message.of(problem), done=Message("labels.before_used"), picture=key))
             return
-        if found is None:
+        if change is None:
             return
-        item, how = found
-        stage.dataset.joined.append(Entry(step=step, item=item, ready=how != "gone"))
+        item, how = change
+        context.dataset.joined.append(Entry(step=step, item=item, ready=how != "gone"))
         try:
             self._record()
         except Problem as problem:  # a label that is not recorded is not used for training
-            stage.dataset.joined.pop()
-            stage.report(Trouble(what=Message.of(problem), done=Message("labels.not_used"), picture=key))
+            context.dataset.joined.pop()
+            context.report(Trouble(what=Message.of(problem), done=Message("labels.not_used"), picture=key))
             return
-        stage.ranks.send_command(Command.RELABEL, item=len(stage.dataset.joined) - 1)
-        renew(stage, key)
-        self.fresh += 1
-        stage.report(LabelsAdded(step=step, picture=key, how=how))
+        context.ranks.send_command(Command.RELABEL, item=len(context.dataset.joined) - 1)
+        reload_image(context, key)
+        self.added += 1
+        context.report(LabelsAdded(step=step, picture=key, how=how))
 
-    def catch_up(self) -> None:
+    def apply_missed(self) -> None:
         """After resuming from a checkpoint, apply labels that were changed after it, in their present state."""
-        stage, step = self.stage, self.stage.course.step
-        late = [entry for entry in stage.dataset.joined if entry.step > step]
-        for entry in late:
+        context, step = self.context, self.context.state.step
+        later_entries = [entry for entry in context.dataset.joined if entry.step > step]
+        for entry in later_entries:
             entry.step = step
-        if late:
+        if later_entries:
             with contextlib.suppress(Problem):  # reported anyway
                 self._record()
-        count = len(stage.dataset.joined)
-        for item in stage.dataset.of("train"):
+        count = len(context.dataset.joined)
+        for item in context.dataset.of("train"):
             if self._hash(item.key) != item.mask_hash:
                 self.add_label(item.key)
-        touched = {entry.item.key for entry in [*late, *stage.dataset.joined[count:]]}
-        if touched:
-            what = Message("labels.changed_since", step=step, n=len(touched))
+        changed_keys = {entry.item.key for entry in [*later_entries, *context.dataset.joined[count:]]}
+        if changed_keys:
+            what = Message("labels.changed_since", step=step, n=len(changed_keys))
             done = Message("labels.current_used")
-            stage.report(Trouble(what=what, done=done))
+            context.report(Trouble(what=what, done=done))
 
     def _record(self) -> None:
         """Write the data set. Raise CannotWrite."""
-        write_json(self.stage.run.dataset_path, self.stage.dataset.model_dump(mode="json"))
+        write_json(self.context.run.dataset_path, self.context.dataset.model_dump(mode="json"))
 
     # --- eligibility ------------------------------------------------------------------------------
 
     def _decide(self, key: str) -> tuple[Item, Change] | None:
         """Return the item and kind of change; None if nothing has changed. Raise _LeftOut, Problem, OSError."""
-        dataset, project = self.stage.dataset, self.stage.project
+        dataset, project = self.context.dataset, self.context.project
         known = self._known(key)
         if known is not None and known.split != "train":
             raise _Rejected(Message("labels.validation_image"))
-        drawn = key in {item.key for item in dataset.of("train")}
+        in_training = key in {item.key for item in dataset.of("train")}
         note = load_note(project, key)
         try:
             item = to_learn_from(project, key, note, dataset.model)
@@ -131,14 +131,14 @@ class LiveLabels:
             project.file = Project.open(project.root, write=False).file  # a class was added since
             item = to_learn_from(project, key, note, dataset.model)
         if item is None:
-            return (known, "gone") if known is not None and drawn and self._spare(key) else None
+            return (known, "gone") if known is not None and in_training and self._is_dispensable(key) else None
         if dataset.model == "resnet" and item.verdict not in dataset.verdicts:
             raise _Rejected(Message("labels.unknown_verdict"))
         self._drop_unknown_classes(item)
         if known is not None:
-            same = (known.mask_hash, known.verdict) == (item.mask_hash, item.verdict)
+            unchanged = (known.mask_hash, known.verdict) == (item.mask_hash, item.verdict)
             item.group = known.group
-            return None if same and drawn else (item, "corrected")
+            return None if unchanged and in_training else (item, "corrected")
         held_out = dataset.of("val", "test")
         item.group = group_of_added(project, held_out, item, note)
         if note.pin in ("val", "test"):
@@ -149,46 +149,46 @@ class LiveLabels:
 
     def _known(self, key: str) -> Item | None:
         """Return the run's latest item of an image, also if its label was removed."""
-        dataset = self.stage.dataset
+        dataset = self.context.dataset
         items = [*dataset.items, *(entry.item for entry in dataset.joined)]
         return next((item for item in reversed(items) if item.key == key), None)
 
-    def _unfinished(self, key: str) -> bool:
+    def _is_unfinished(self, key: str) -> bool:
         """Return True for a new image that is open: its unpainted defects would be learned as background."""
-        if self.stage.recipe.model != "unet" or key != self.stage.orders.watched or self._known(key) is not None:
+        if self.context.settings.model != "unet" or key != self.context.control.watched or self._known(key) is not None:
             return False
         try:
-            note = load_note(self.stage.project, key)
+            note = load_note(self.context.project, key)
         except Problem:
             return False
         return note.status != "done" and not note.explicit_background
 
     def _drop_unknown_classes(self, item: Item) -> None:
         """Drop classes added since the run began: its network has no channel for them."""
-        known = {info.id for info in self.stage.dataset.classes}
-        kept = [(id, pixels) for id, pixels in zip(item.classes, item.pixels) if id in known]
-        if item.classes and not kept:
+        known = {info.id for info in self.context.dataset.classes}
+        remaining = [(id, pixels) for id, pixels in zip(item.classes, item.pixels) if id in known]
+        if item.classes and not remaining:
             raise _Rejected(Message("labels.new_class"))
-        item.classes, item.pixels = [id for id, _ in kept], [pixels for _, pixels in kept]
+        item.classes, item.pixels = [id for id, _ in remaining], [pixels for _, pixels in remaining]
 
-    def _spare(self, key: str) -> bool:
+    def _is_dispensable(self, key: str) -> bool:
         """Return True if the run can continue without this image."""
-        others = [item for item in self.stage.dataset.of("train") if item.key != key]
-        if self.stage.recipe.model == "resnet":
+        others = [item for item in self.context.dataset.of("train") if item.key != key]
+        if self.context.settings.model == "resnet":
             return bool(others)
         return any(item.classes for item in others)
 
     def _hash(self, key: str) -> str:
-        if self.stage.recipe.model == "resnet":
+        if self.context.settings.model == "resnet":
             return ""
         try:
-            return hashlib.sha256(self.stage.project.mask_path(key).read_bytes()).hexdigest()[:16]
+            return hashlib.sha256(self.context.project.mask_path(key).read_bytes()).hexdigest()[:16]
         except OSError:
             return "gone"
 
 
-def renew(stage: TrainingContext, key: str) -> None:
+def reload_image(context: TrainingContext, key: str) -> None:
     """Reload an image so that samples match the data set."""
-    stage.sampler.renew(key)
-    stage.judge.renew()
-    stage.loader.restart()
+    context.sampler.reload(key)
+    context.evaluator.reset()
+    context.loader.restart()

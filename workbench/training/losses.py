@@ -18,27 +18,29 @@ def segmentation_loss(
     Dice is pooled over the batch, half is the mean over patches: if only pooled, a pinhole would have no weight in a
     batch with a large stain. Both are means over the foreground channels that occur; elsewhere there is no Dice.
     """
-    logs = _log_softmax(logits.astype("float32"))
-    channels = logs.shape[1]
-    counted = (truth != IGNORED).astype("float32")
+    log_probabilities = _log_softmax(logits.astype("float32"))
+    channels = log_probabilities.shape[1]
+    valid = (truth != IGNORED).astype("float32")
     # One plane per channel, by comparison: an ignored pixel is in none of them.
-    planes = paddle.stack([(truth == c).astype("float32") for c in range(channels)], axis=1)
-    entropy = -(planes * logs).sum() / counted.sum().clip(min=1.0)
+    targets = paddle.stack([(truth == c).astype("float32") for c in range(channels)], axis=1)
+    entropy = -(targets * log_probabilities).sum() / valid.sum().clip(min=1.0)
     if not dice_weight:
         return cross_entropy_weight * entropy
-    said = logs.exp() * _broadcast(counted.unsqueeze(1), channels)
+    predictions = log_probabilities.exp() * _broadcast(valid.unsqueeze(1), channels)
     # (N, foreground channels), used by both kinds of Dice.
-    both, said, real = ((plane.sum(axis=(2, 3)))[:, 1:] for plane in (said * planes, said, planes))
-    alone = _dice_loss(both, said, real)
-    pooled = _dice_loss(both.sum(axis=0), said.sum(axis=0), real.sum(axis=0))
-    return cross_entropy_weight * entropy + dice_weight * (alone + pooled) / 2
+    intersection, predictions, target_sum = (
+        (plane.sum(axis=(2, 3)))[:, 1:] for plane in (predictions * targets, predictions, targets)
+    )
+    per_image = _dice_loss(intersection, predictions, target_sum)
+    whole_batch = _dice_loss(intersection.sum(axis=0), predictions.sum(axis=0), target_sum.sum(axis=0))
+    return cross_entropy_weight * entropy + dice_weight * (per_image + whole_batch) / 2
 
 
 def _log_softmax(logits: paddle.Tensor) -> paddle.Tensor:
     """Log-softmax over channels of (N, K, H, W). Paddle's own takes three times as long along this axis on a CPU."""
     channels = logits.shape[1]
-    lowered = logits - _broadcast(logits.detach().max(axis=1, keepdim=True), channels)
-    return lowered - _broadcast(lowered.exp().sum(axis=1, keepdim=True).log(), channels)
+    shifted = logits - _broadcast(logits.detach().max(axis=1, keepdim=True), channels)
+    return shifted - _broadcast(shifted.exp().sum(axis=1, keepdim=True).log(), channels)
 
 
 def _broadcast(plane: paddle.Tensor, channels: int) -> paddle.Tensor:
@@ -46,16 +48,16 @@ def _broadcast(plane: paddle.Tensor, channels: int) -> paddle.Tensor:
     return plane if channels == 1 else paddle.concat([plane] * channels, axis=1)
 
 
-def _dice_loss(both: paddle.Tensor, said: paddle.Tensor, real: paddle.Tensor) -> paddle.Tensor:
+def _dice_loss(intersection: paddle.Tensor, prediction: paddle.Tensor, target: paddle.Tensor) -> paddle.Tensor:
     """Return 1 - Dice, averaged over the entries with true pixels; 0 if there are none."""
-    present = (real > 0).astype("float32")
-    dice = (2 * both + 1.0) / (said + real + 1.0)
+    present = (target > 0).astype("float32")
+    dice = (2 * intersection + 1.0) / (prediction + target + 1.0)
     return ((1 - dice) * present).sum() / present.sum().clip(min=1.0)
 
 
 def verdict_loss(logits: paddle.Tensor, truth: paddle.Tensor, *, label_smoothing: float) -> paddle.Tensor:
     """Return cross entropy with smoothed labels (Szegedy et al. 2016). logits: (N, V). truth: int64 (N,)."""
     logs = F.log_softmax(logits.astype("float32"), axis=1)
-    hit = F.one_hot(truth, logs.shape[1])
-    wanted = hit * (1 - label_smoothing) + label_smoothing / logs.shape[1]
-    return -(wanted * logs).sum(axis=1).mean()
+    one_hot = F.one_hot(truth, logs.shape[1])
+    targets = one_hot * (1 - label_smoothing) + label_smoothing / logs.shape[1]
+    return -(targets * logs).sum(axis=1).mean()

@@ -19,7 +19,7 @@ from workbench.training.unet import UNet, multiple_of
 # Pixels. Larger tiles waste less on overlap, and most images fit into one. Without a stem that reduces the resolution
 # they would take too much memory.
 _TILE, _TILE_AT_FULL_RESOLUTION = 2048, 1024
-_AT_ONCE = 1 << 20  # pixels of the tiles that form one batch
+_PIXELS_PER_BATCH = 1 << 20  # pixels of the tiles that form one batch
 
 
 class ProbabilityHead(nn.Layer):
@@ -69,10 +69,10 @@ def mirrored(settings: TrainingSettings) -> tuple[str, ...]:
 
     Compared with three further orientations, the image rotated by 180° gives nearly the full gain at half the cost.
     """
-    across, down = ("flip_horizontal" in settings.augment, "flip_vertical" in settings.augment)
-    if not settings.mirror or not (across or down):
+    horizontal, vertical = ("flip_horizontal" in settings.augment, "flip_vertical" in settings.augment)
+    if not settings.mirror or not (horizontal or vertical):
         return ()
-    return ("both",) if across and down else ("left_right",) if across else ("upside_down",)
+    return ("both",) if horizontal and vertical else ("left_right",) if horizontal else ("upside_down",)
 
 
 def settings(
@@ -93,7 +93,7 @@ def settings(
     if not len(settings.mean) == len(settings.std) == settings.channels:
         why = Message("settings.channel_numbers", n=settings.channels)
         raise BadSettings(key="mean", value=settings.mean, why=why)
-    seen = {
+    input_settings = {
         "channels": settings.channels,
         "full_scale": settings.full_scale,
         "low": settings.low,
@@ -101,15 +101,15 @@ def settings(
         "mean": tuple(settings.mean),
         "std": tuple(settings.std),
     }
-    common = {"name": name, "run": run, "um_per_pixel": um_per_pixel, "files": files or {}, **seen}
+    common = {"name": name, "run": run, "um_per_pixel": um_per_pixel, "files": files or {}, **input_settings}
     try:
         if settings.model == "resnet":
             return ModelSettings(
                 task="classification", verdicts=tuple(dataset.verdicts), input_size=settings.input_size, **common
             )
         side = multiple(settings)
-        shrinks = settings.stem > 1 or ENCODERS[settings.encoder] is not None
-        tile = max(patch_side(settings), (_TILE if shrinks else _TILE_AT_FULL_RESOLUTION) // side * side)
+        reduced = settings.stem > 1 or ENCODERS[settings.encoder] is not None
+        tile = max(patch_side(settings), (_TILE if reduced else _TILE_AT_FULL_RESOLUTION) // side * side)
         classes = dataset.classes
         return ModelSettings(
             task="segmentation",
@@ -118,7 +118,7 @@ def settings(
             tile=tile,
             overlap=min(settings.overlap, tile // 2),
             multiple=side,
-            batch=max(1, _AT_ONCE // tile**2),
+            batch=max(1, _PIXELS_PER_BATCH // tile**2),
             thresholds=tuple(thresholds) or (0.5,) * len(classes),
             min_area=tuple(min_area) or (settings.min_area,) * len(classes),
             **common,

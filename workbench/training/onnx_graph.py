@@ -34,17 +34,17 @@ def to_onnx(net: UNet | ResNet, channels: int, side: int | None, *, maps: bool =
     contribution of each position of its last features to each verdict.
     """
     graph = OnnxGraph()
-    answers: dict[str, list[int | str]] = {}
+    outputs: dict[str, list[int | str]] = {}
     if isinstance(net, UNet):
-        _answer_of_pixels(graph, net, _unet(graph, net, INPUT))
-        answers[OUTPUT] = ["N", net.outputs, "H", "W"]
+        _pixel_output(graph, net, _unet(graph, net, INPUT))
+        outputs[OUTPUT] = ["N", net.outputs, "H", "W"]
     else:
-        _answer_of_images(graph, net, _stages(graph, net, INPUT)[-1], maps)
-        answers[OUTPUT] = ["N", net.head.weight.shape[1]]
+        _image_output(graph, net, _stages(graph, net, INPUT)[-1], maps)
+        outputs[OUTPUT] = ["N", net.head.weight.shape[1]]
         if maps:
-            answers[MAPS] = [*answers[OUTPUT], "h", "w"]
+            outputs[MAPS] = [*outputs[OUTPUT], "h", "w"]
     sides = ["H", "W"] if side is None else [side, side]
-    return graph.model(["N", channels, *sides], answers)
+    return graph.model(["N", channels, *sides], outputs)
 
 
 def write_onnx(net: UNet | ResNet, settings: TrainingSettings, path: Path, *, maps: bool = False) -> None:
@@ -103,10 +103,14 @@ class OnnxGraph:
         self._nodes.append(helper.make_node("Split", [x], names, axis=1))
         return names
 
-    def model(self, seen: Sequence[int | str], answers: Mapping[str, Sequence[int | str]]) -> onnx.ModelProto:
+    def model(
+        self, input_shape: Sequence[int | str], output_shapes: Mapping[str, Sequence[int | str]]
+    ) -> onnx.ModelProto:
         """Return the checked model. seen: shape of the input. answers: shapes of the outputs, by name."""
-        image = helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, list(seen))
-        outputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, list(shape)) for n, shape in answers.items()]
+        image = helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, list(input_shape))
+        outputs = [
+            helper.make_tensor_value_info(n, TensorProto.FLOAT, list(shape)) for n, shape in output_shapes.items()
+        ]
         graph = helper.make_graph(self._nodes, "network", [image], outputs, self._constants)
         opset = helper.make_opsetid("", OPSET)
         model = helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION, producer_name="defect-workbench")
@@ -127,23 +131,23 @@ def _unet(graph: OnnxGraph, net: UNet, x: str) -> str:
     if net.stem is not None:
         x = graph.relu(graph.convolve(x, net.stem.convolve, net.stem.norm))
     if isinstance(net.down, Body):
-        seen = _stages(graph, net.down, x)
+        stage_outputs = _stages(graph, net.down, x)
     else:
-        seen = []
+        stage_outputs = []
         for level in net.down:
-            if seen:
+            if stage_outputs:
                 x = graph.add("MaxPool", [x], kernel_shape=[2, 2], strides=[2, 2])
             x = _double_convolution(graph, level, x)
-            seen.append(x)
-    x = seen[-1]
-    for rise, skip in zip(net.up, seen[-2::-1]):
-        kernel = graph.constant(to_array(rise.grow.weight))
-        grown = graph.add("ConvTranspose", [x, kernel], kernel_shape=[2, 2], strides=[2, 2])
-        x = _double_convolution(graph, rise.convolve, graph.join(skip, grown))
+            stage_outputs.append(x)
+    x = stage_outputs[-1]
+    for up_block, skip in zip(net.up, stage_outputs[-2::-1]):
+        kernel = graph.constant(to_array(up_block.grow.weight))
+        enlarged = graph.add("ConvTranspose", [x, kernel], kernel_shape=[2, 2], strides=[2, 2])
+        x = _double_convolution(graph, up_block.convolve, graph.join(skip, enlarged))
     return x
 
 
-def _answer_of_pixels(graph: OnnxGraph, net: UNet, x: str) -> None:
+def _pixel_output(graph: OnnxGraph, net: UNet, x: str) -> None:
     """Add the softmax over the outputs, each output in a plane of its own, then the pixel shuffle.
 
     ONNX Runtime is optimized for a softmax over the last axis; over another axis its strided access took more than
@@ -152,18 +156,18 @@ def _answer_of_pixels(graph: OnnxGraph, net: UNet, x: str) -> None:
     """
     if net.outputs == 2:  # softmax of two outputs is the logistic function of their difference
         kernel, bias = to_array(net.head.weight), to_array(net.head.bias)
-        ahead = [graph.constant(each - np.roll(each, len(each) // 2, axis=0)) for each in (kernel, bias)]
-        shares = graph.add("Sigmoid", [graph.add("Conv", [x, *ahead], kernel_shape=[1, 1])])
+        difference = [graph.constant(array - np.roll(array, len(array) // 2, axis=0)) for array in (kernel, bias)]
+        probabilities = graph.add("Sigmoid", [graph.add("Conv", [x, *difference], kernel_shape=[1, 1])])
     else:
         logits = graph.split(graph.convolve(x, net.head), net.outputs)
-        most = reduce(lambda one, other: graph.add("Max", [one, other]), logits)  # prevents overflow in Exp
-        parts = [graph.add("Exp", [graph.add("Sub", [logit, most])]) for logit in logits]
-        whole = reduce(lambda one, other: graph.add("Add", [one, other]), parts)
-        shares = graph.join(*(graph.add("Div", [part, whole]) for part in parts))
+        maximum = reduce(lambda left, right: graph.add("Max", [left, right]), logits)  # prevents overflow in Exp
+        parts = [graph.add("Exp", [graph.add("Sub", [logit, maximum])]) for logit in logits]
+        total = reduce(lambda left, right: graph.add("Add", [left, right]), parts)
+        probabilities = graph.join(*(graph.add("Div", [part, total]) for part in parts))
     if net.stem_size == 1:
-        graph.add("Identity", [shares], OUTPUT)
+        graph.add("Identity", [probabilities], OUTPUT)
     else:
-        graph.add("DepthToSpace", [shares], OUTPUT, blocksize=net.stem_size, mode="CRD")
+        graph.add("DepthToSpace", [probabilities], OUTPUT, blocksize=net.stem_size, mode="CRD")
 
 
 def _double_convolution(graph: OnnxGraph, layer: DoubleConvolution, x: str) -> str:
@@ -174,7 +178,7 @@ def _double_convolution(graph: OnnxGraph, layer: DoubleConvolution, x: str) -> s
 def _local_contrast(graph: OnnxGraph, layer: LocalContrast, x: str) -> str:
     channels = (layer.planes - 1) // 2
 
-    def around(plane: str) -> str:
+    def local_mean(plane: str) -> str:
         cells = graph.add("AveragePool", [plane], kernel_shape=[layer.cell] * 2, strides=[layer.cell] * 2)
         return graph.add(
             "AveragePool",
@@ -185,16 +189,16 @@ def _local_contrast(graph: OnnxGraph, layer: LocalContrast, x: str) -> str:
             count_include_pad=0,
         )
 
-    mean, square = around(x), around(graph.add("Mul", [x, x]))
+    mean, square = local_mean(x), local_mean(graph.add("Mul", [x, x]))
     spread = graph.relu(graph.add("Sub", [square, graph.add("Mul", [mean, mean])]))
-    root = graph.add("Sqrt", [graph.add("Add", [spread, graph.number(layer.even)])])
+    root = graph.add("Sqrt", [graph.add("Add", [spread, graph.number(layer.epsilon)])])
     gain = graph.add("Reciprocal", [root])
     offset = graph.add("Mul", [mean, gain])
-    gain, offset = graph.split(_grown(graph, graph.join(gain, offset), layer.cell, 2 * channels), 2)
+    gain, offset = graph.split(_enlarge(graph, graph.join(gain, offset), layer.cell, 2 * channels), 2)
     return graph.join(x, graph.add("Sub", [graph.add("Mul", [x, gain]), offset]))
 
 
-def _grown(graph: OnnxGraph, cells: str, size: int, planes: int) -> str:
+def _enlarge(graph: OnnxGraph, cells: str, size: int, planes: int) -> str:
     """Enlarge cells to size x size pixels by linear interpolation, repeating those at the border beyond it.
 
     Each pixel is a mean of its cell and the eight around it: a convolution and a shuffle. The layer does the same by
@@ -202,25 +206,25 @@ def _grown(graph: OnnxGraph, cells: str, size: int, planes: int) -> str:
     nearly twice as long as this.
     """
     padded = graph.add("Pad", [cells, graph.constant(np.array([0, 0, 1, 1, 0, 0, 1, 1], np.int64))], mode="edge")
-    at = (np.arange(size) + 0.5) / size - 0.5  # in cells, relative to the center of the cell
-    shares = np.maximum(0, 1 - np.abs(at[:, None] - np.array([-1, 0, 1])))
-    kernel = np.einsum("ya,xb->yxab", shares, shares).reshape(size * size, 1, 3, 3).astype(np.float32)
-    mixed = graph.add(
+    offsets = (np.arange(size) + 0.5) / size - 0.5  # in cells, relative to the center of the cell
+    weights = np.maximum(0, 1 - np.abs(offsets[:, None] - np.array([-1, 0, 1])))
+    kernel = np.einsum("ya,xb->yxab", weights, weights).reshape(size * size, 1, 3, 3).astype(np.float32)
+    interpolated = graph.add(
         "Conv", [padded, graph.constant(np.tile(kernel, (planes, 1, 1, 1)))], group=planes, kernel_shape=[3, 3]
     )
-    return graph.add("DepthToSpace", [mixed], blocksize=size, mode="CRD")
+    return graph.add("DepthToSpace", [interpolated], blocksize=size, mode="CRD")
 
 
 def _stages(graph: OnnxGraph, body: Body, x: str) -> list[str]:
     x = graph.relu(_convolution_norm(graph, body.stem, x))
-    seen = [x]
+    outputs = [x]
     if not body.small:
         x = graph.add("MaxPool", [x], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
     for index, block in enumerate(body.blocks):
         x = _block(graph, block, x)
         if index in body._ends:
-            seen.append(x)
-    return seen
+            outputs.append(x)
+    return outputs
 
 
 def _convolution_norm(graph: OnnxGraph, layer: ConvolutionNorm, x: str) -> str:
@@ -231,11 +235,11 @@ def _block(graph: OnnxGraph, block: Block, x: str) -> str:
     y = x
     for index, part in enumerate(block.body):
         y = _convolution_norm(graph, part, graph.relu(y) if index else y)
-    straight = x if block.shortcut is None else _convolution_norm(graph, block.shortcut, x)
-    return graph.relu(graph.add("Add", [y, straight]))
+    shortcut = x if block.shortcut is None else _convolution_norm(graph, block.shortcut, x)
+    return graph.relu(graph.add("Add", [y, shortcut]))
 
 
-def _answer_of_images(graph: OnnxGraph, net: ResNet, features: str, maps: bool) -> None:
+def _image_output(graph: OnnxGraph, net: ResNet, features: str, maps: bool) -> None:
     weight, bias = to_array(net.head.weight), graph.constant(to_array(net.head.bias))
     if maps:
         kernel = graph.constant(weight.T[:, :, None, None])

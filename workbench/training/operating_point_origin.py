@@ -41,12 +41,12 @@ def summary(settings: ModelSettings, chosen: OperatingPointOrigin) -> dict[str, 
     """Return the operating point for `workbench export --json`: by class the probability threshold and the minimum area
     in pixels; for verdicts the probability below which none is given.
     """
-    told: dict[str, Any] = {"chosen_by": chosen.chosen_by, "chosen_on": list(chosen.chosen_on)}
+    report: dict[str, Any] = {"chosen_by": chosen.chosen_by, "chosen_on": list(chosen.chosen_on)}
     if settings.task == "classification":
-        return {**told, "unsure": settings.unsure}
+        return {**report, "unsure": settings.unsure}
     names = [entry.name for entry in settings.classes]
     return {
-        **told,
+        **report,
         "thresholds": dict(zip(names, settings.thresholds, strict=True)),
         "min_area": dict(zip(names, settings.min_area, strict=True)),
     }

@@ -8,8 +8,8 @@ from typing import Any
 import paddle
 
 _MOMENTUM = 0.95
-_LIKE_ADAM = 0.2  # root mean square of AdamW's steps, so that one learning rate fits both
-_LEAST = 16  # minimum input and output channels; smaller layers have too few directions
+_ADAM_SCALE = 0.2  # root mean square of AdamW's steps, so that one learning rate fits both
+_MIN_CHANNELS = 16  # minimum input and output channels; smaller layers have too few directions
 _ROUNDS = 3  # the usual five cost more without better training
 _QUINTIC = 3.4445, -4.7750, 2.0315  # drives singular values toward 1
 
@@ -59,7 +59,7 @@ class Muon(paddle.optimizer.AdamW):
         self._hidden = {
             parameter.name
             for name, parameter in net.named_parameters()
-            if len(parameter.shape) == 4 and min(parameter.shape[:2]) >= _LEAST and not name.startswith("head")
+            if len(parameter.shape) == 4 and min(parameter.shape[:2]) >= _MIN_CHANNELS and not name.startswith("head")
         }
         super().__init__(parameters=net.parameters(), **options)
 
@@ -73,12 +73,12 @@ class Muon(paddle.optimizer.AdamW):
         gradient = gradient.astype("float32")
         momentum.scale_(_MOMENTUM)
         momentum.add_(gradient * (1 - _MOMENTUM))
-        ahead = momentum * _MOMENTUM + gradient * (1 - _MOMENTUM)  # Nesterov momentum
-        matrix = ahead.reshape([ahead.shape[0], -1])
+        update = momentum * _MOMENTUM + gradient * (1 - _MOMENTUM)  # Nesterov momentum
+        matrix = update.reshape([update.shape[0], -1])
         rate = self.get_lr()
-        size = _LIKE_ADAM * max(matrix.shape) ** 0.5
+        size = _ADAM_SCALE * max(matrix.shape) ** 0.5
         weight.scale_(1 - rate * self._weight_decay)
-        weight.subtract_((rate * size) * orthogonal(matrix).reshape(ahead.shape))
+        weight.subtract_((rate * size) * orthogonal(matrix).reshape(update.shape))
         if weight is not parameter:
             paddle.assign(weight.astype(parameter.dtype), parameter)
 
@@ -92,17 +92,17 @@ def orthogonal(matrix: paddle.Tensor) -> paddle.Tensor:
     multiplies by a polynomial of the matrix times its transpose, so all rounds use that small square, and the matrix
     itself, usually nine times as wide as high, is multiplied once.
     """
-    tall = matrix.shape[0] > matrix.shape[1]
-    x = matrix.t() if tall else matrix
+    transposed = matrix.shape[0] > matrix.shape[1]
+    x = matrix.t() if transposed else matrix
     first, third, fifth = _QUINTIC
     square, product = paddle.matmul(x, x, transpose_y=True), None
     shrink = 1 / (square.trace() + 1e-14)  # squared norm; Paddle's norm takes as long as all the rest
     square = square * shrink
     unit = paddle.eye(len(square))
-    for left in reversed(range(_ROUNDS)):
+    for remaining in reversed(range(_ROUNDS)):
         factor = first * unit + third * square + fifth * paddle.matmul(square, square)
         product = factor if product is None else paddle.matmul(factor, product)
-        if left:
+        if remaining:
             square = paddle.matmul(factor, paddle.matmul(square, factor))
     x = paddle.matmul(product * shrink.sqrt(), x)
-    return x.t() if tall else x
+    return x.t() if transposed else x

@@ -20,14 +20,14 @@ from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.normalize import normalize
-from workbench.training.augment import cut_patch, draw_pose, vary_light
+from workbench.training.augment import augment_intensity, cut_patch, draw_pose
 from workbench.training.image_cache import ImageCache, estimate_bytes
 from workbench.training.losses import IGNORED
 from workbench.training.networks import patch_side
 
 _BLOCK = 50  # steps that use one selection of images if not all fit into memory
-_TRIES = 50
-_LEAST_SIDE = 64  # smaller patches show too little context around a defect
+_MAX_ATTEMPTS = 50
+_MIN_SIDE = 64  # smaller patches show too little context around a defect
 
 Sample = tuple[np.ndarray, "np.ndarray | int"]
 
@@ -37,10 +37,12 @@ class PatchSampler:
     IGNORED; for a ResNet an image, float32 (C, size, size), with the index of its verdict.
     """
 
-    def __init__(self, recipe: TrainingSettings, dataset: Dataset, settings: ModelSettings, cache: ImageCache) -> None:
-        self.recipe, self.dataset, self.settings, self.cache = recipe, dataset, settings, cache
+    def __init__(
+        self, training_settings: TrainingSettings, dataset: Dataset, settings: ModelSettings, cache: ImageCache
+    ) -> None:
+        self.training_settings, self.dataset, self.settings, self.cache = training_settings, dataset, settings, cache
         self.items = dataset.of("train")
-        self.side = patch_side(recipe) if recipe.model == "unet" else recipe.input_size
+        self.side = patch_side(training_settings) if training_settings.model == "unet" else training_settings.input_size
         self._channel = np.full(256, IGNORED, np.uint8)
         self._channel[0] = 0
         for number, info in enumerate(dataset.classes, start=1):
@@ -52,21 +54,21 @@ class PatchSampler:
     @property
     def steps_per_epoch(self) -> int:
         """Steps that cover the area of all training images once (UNet) or each image once (ResNet)."""
-        if self.recipe.model == "resnet":
+        if self.training_settings.model == "resnet":
             patches = len(self.items)
         else:
-            area = patch_side(self.recipe) ** 2 / self.recipe.scale**2
+            area = patch_side(self.training_settings) ** 2 / self.training_settings.scale**2
             patches = sum(max(1, round(item.width * item.height / area)) for item in self.items)
-        return max(1, -(-patches // self.recipe.batch))
+        return max(1, -(-patches // self.training_settings.batch))
 
     def sample(self, step: int, place: int) -> Sample:
         """Return the sample at `place` 0..batch-1 of `step`. Raise NoLabels if no image can be read."""
-        generator = np.random.default_rng([self.recipe.seed, step, place])
+        generator = np.random.default_rng([self.training_settings.seed, step, place])
         strata = self._strata(step)
-        for _ in range(_TRIES):
+        for _ in range(_MAX_ATTEMPTS):
             # A broken image is drawn and skipped every time, independent of the thread that detected it.
             try:
-                if self.recipe.model == "resnet":
+                if self.training_settings.model == "resnet":
                     return self._verdict_sample(strata, generator)
                 return self._patch(strata, place, generator)
             except Problem:
@@ -78,8 +80,8 @@ class PatchSampler:
 
         Return False if nothing changes: patches would be too small, the network accepts no smaller ones or uses none.
         """
-        side = patch_side(self.recipe, times) if self.recipe.model == "unet" else self.side
-        if side == self.side or (times and side < _LEAST_SIDE):
+        side = patch_side(self.training_settings, times) if self.training_settings.model == "unet" else self.side
+        if side == self.side or (times and side < _MIN_SIDE):
             return False
         self.side = side
         return True
@@ -88,7 +90,7 @@ class PatchSampler:
 
     def _strata(self, step: int) -> dict[object, list[int]]:
         """Return stratum (class id, verdict, or None for all) to indices of those items that fit into memory."""
-        fits = sum(self._bytes) <= self.cache.most_bytes
+        fits = sum(self._bytes) <= self.cache.max_bytes
         block = 0 if fits else step // _BLOCK
         with self._lock:
             if block not in self._blocks:
@@ -100,16 +102,16 @@ class PatchSampler:
 
     def _choose_block(self, block: int) -> list[int]:
         """Choose as many images as fit into memory, one of each stratum in turn, so that rare classes are included."""
-        generator = np.random.default_rng([self.recipe.seed, 1 << 32, block])
+        generator = np.random.default_rng([self.training_settings.seed, 1 << 32, block])
         queues = [list(generator.permutation(numbers)) for numbers in self._sort(range(len(self.items))).values()]
         chosen: dict[int, None] = {}
-        room = self.cache.most_bytes * 0.9
-        while room > 0 and any(queues):
+        free_bytes = self.cache.max_bytes * 0.9
+        while free_bytes > 0 and any(queues):
             for queue in queues:
                 number = int(queue.pop()) if queue else -1
                 if number >= 0 and number not in chosen:
-                    room -= self._bytes[number]
-                    if room > 0 or not chosen:
+                    free_bytes -= self._bytes[number]
+                    if free_bytes > 0 or not chosen:
                         chosen[number] = None
         return list(chosen)
 
@@ -118,55 +120,55 @@ class PatchSampler:
         for number in numbers:  # type: ignore[attr-defined]
             item: Item = self.items[number]
             strata[None].append(number)
-            for stratum in item.classes if self.recipe.model == "unet" else [item.verdict]:
+            for stratum in item.classes if self.training_settings.model == "unet" else [item.verdict]:
                 strata[stratum].append(number)
         return dict(strata)
 
     # --- samples ---------------------------------------------------------------------------------
 
     def _patch(self, strata: dict[object, list[int]], place: int, generator: np.random.Generator) -> Sample:
-        painted = [stratum for stratum in strata if stratum is not None]
-        pose = draw_pose(generator, self.recipe.augment)
+        classes = [stratum for stratum in strata if stratum is not None]
+        pose = draw_pose(generator, self.training_settings.augment)
         # By place, not by chance, so that every batch has the same share of defects.
-        if painted and (place + 0.5) / self.recipe.batch < self.recipe.foreground_share:
-            id = painted[generator.integers(len(painted))]
-            loaded = self.cache.get(self.items[_any(strata[id], generator)].key)
+        if classes and (place + 0.5) / self.training_settings.batch < self.training_settings.foreground_share:
+            id = classes[generator.integers(len(classes))]
+            loaded = self.cache.get(self.items[_choose(strata[id], generator)].key)
             spots = loaded.spots.get(id)  # type: ignore[arg-type]
         else:
-            loaded, spots = self.cache.get(self.items[_any(strata[None], generator)].key), None
+            loaded, spots = self.cache.get(self.items[_choose(strata[None], generator)].key), None
         if spots is None:  # also if the class was removed from the label since
             center = generator.uniform(0, loaded.image.shape[:2])
         else:
             center = spots[generator.integers(len(spots))] + generator.uniform(-1, 1, 2) * self.side / 3
         half = self.side / 2 / pose.zoom
-        at = [_inside(float(c), half, length) for c, length in zip(center, loaded.image.shape[:2])]
-        image, mask = cut_patch(loaded.image, loaded.mask, (at[0], at[1]), self.side, pose)
-        patch = vary_light(normalize(image, self.settings), generator, self.recipe.augment)
+        position = [_clamp_center(float(c), half, length) for c, length in zip(center, loaded.image.shape[:2])]
+        image, mask = cut_patch(loaded.image, loaded.mask, (position[0], position[1]), self.side, pose)
+        patch = augment_intensity(normalize(image, self.settings), generator, self.training_settings.augment)
         assert mask is not None
         return patch, self._channel[mask]
 
     def _verdict_sample(self, strata: dict[object, list[int]], generator: np.random.Generator) -> Sample:
-        kinds = [stratum for stratum in strata if stratum is not None]
-        verdict = kinds[generator.integers(len(kinds))]
-        loaded = self.cache.get(self.items[_any(strata[verdict], generator)].key)
-        pose = draw_pose(generator, self.recipe.augment)
-        middle = np.array(loaded.image.shape[:2]) / 2 + generator.uniform(-1, 1, 2) * self.side * 0.06
-        image, _ = cut_patch(loaded.image, None, (middle[0], middle[1]), self.side, pose)
-        patch = vary_light(normalize(image, self.settings), generator, self.recipe.augment)
+        verdicts = [stratum for stratum in strata if stratum is not None]
+        verdict = verdicts[generator.integers(len(verdicts))]
+        loaded = self.cache.get(self.items[_choose(strata[verdict], generator)].key)
+        pose = draw_pose(generator, self.training_settings.augment)
+        center = np.array(loaded.image.shape[:2]) / 2 + generator.uniform(-1, 1, 2) * self.side * 0.06
+        image, _ = cut_patch(loaded.image, None, (center[0], center[1]), self.side, pose)
+        patch = augment_intensity(normalize(image, self.settings), generator, self.training_settings.augment)
         return patch, self.dataset.verdicts.index(str(verdict))
 
     def class_shares(self, batches: int = 4) -> np.ndarray:
         """Return float (K,): shares of the classes in the pixels of some batches, background first."""
         counts = np.ones(len(self.dataset.classes) + 1)
-        for number in range(batches * self.recipe.batch):
-            batch, place = divmod(number, self.recipe.batch)
+        for number in range(batches * self.training_settings.batch):
+            batch, place = divmod(number, self.training_settings.batch)
             truth = self.sample(10**9 + batch, place)[1]
             counts += np.bincount(np.asarray(truth).ravel(), minlength=256)[: len(counts)]
         return counts / counts.sum()
 
-    def renew(self, key: str) -> None:
+    def reload(self, key: str) -> None:
         """Reload an image whose entry in the data set or whose label was changed."""
-        self.cache.forget(key)
+        self.cache.remove(key)
         with self._lock:
             self.items = self.dataset.of("train")
             self._bytes = [estimate_bytes(item, self.settings) for item in self.items]
@@ -187,18 +189,18 @@ class PatchLoader:
         self._places = range(batch) if places is None else places
         self._pool = ThreadPoolExecutor(max(1, threads), thread_name_prefix="patches")
         self._pending: dict[int, list[Future[Sample]]] = {}
-        self.waited = 0.0
+        self.wait_seconds = 0.0
 
     def take(self, step: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the batch of a step: float32 (N, C, H, W), and int64 (N,) or uint8 (N, H, W). Raise NoLabels."""
-        for missing in [other for other in self._pending if other < step]:
-            _cancel(self._pending.pop(missing))
-        for wanted in range(step, step + self._ahead + 1):
-            if wanted not in self._pending:
-                self._pending[wanted] = [self._pool.submit(self._sampler.sample, wanted, p) for p in self._places]
-        began = time.perf_counter()
+        for outdated in [other for other in self._pending if other < step]:
+            _cancel(self._pending.pop(outdated))
+        for index in range(step, step + self._ahead + 1):
+            if index not in self._pending:
+                self._pending[index] = [self._pool.submit(self._sampler.sample, index, p) for p in self._places]
+        started = time.perf_counter()
         samples = [future.result() for future in self._pending.pop(step)]
-        self.waited += time.perf_counter() - began
+        self.wait_seconds += time.perf_counter() - started
         images = np.stack([image for image, _ in samples])
         truth = np.stack([np.asarray(t) for _, t in samples])
         return images, truth
@@ -219,10 +221,10 @@ def _cancel(futures: list[Future[Sample]]) -> None:
         future.cancel()
 
 
-def _any(numbers: list[int], generator: np.random.Generator) -> int:
+def _choose(numbers: list[int], generator: np.random.Generator) -> int:
     return numbers[int(generator.integers(len(numbers)))]
 
 
-def _inside(center: float, half: float, length: int) -> float:
+def _clamp_center(center: float, half: float, length: int) -> float:
     """Return the nearest center at which the patch stays inside the image, or the middle if the image is too small."""
     return length / 2 if 2 * half >= length else min(max(center, half), length - half)

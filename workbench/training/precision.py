@@ -22,7 +22,7 @@ from workbench.training.device import Device
 from workbench.training.optimizers import clip_gradients
 
 _DTYPES = {"fp16": "float16", "bf16": "bfloat16"}
-_LEAST_CAPABILITY = {"fp16": (7, 0), "bf16": (8, 0)}
+_MIN_CAPABILITY = {"fp16": (7, 0), "bf16": (8, 0)}
 
 
 @dataclass(frozen=True)
@@ -33,27 +33,27 @@ class PrecisionChoice:
     reason: str
 
 
-def choose(asked: str, device: Device) -> PrecisionChoice:
+def choose(request: str, device: Device) -> PrecisionChoice:
     """Return the number type for a requested precision on this device. Raise BadRecipe if it is not supported."""
     if not device.is_gpu:
-        if asked in ("auto", "fp32"):
+        if request in ("auto", "fp32"):
             return PrecisionChoice("fp32", Message("precision.cpu"))
-        return PrecisionChoice("fp32", Message("precision.cpu_asked", asked=asked))
-    if asked == "fp32":
+        return PrecisionChoice("fp32", Message("precision.cpu_asked", asked=request))
+    if request == "fp32":
         return PrecisionChoice("fp32", Message("plan.manual"))
-    if asked == "auto":
-        if device.capability >= _LEAST_CAPABILITY["fp16"]:
+    if request == "auto":
+        if device.capability >= _MIN_CAPABILITY["fp16"]:
             return PrecisionChoice("fp16", Message("precision.gpu_fp16"))
         return PrecisionChoice("fp32", Message("precision.gpu_old"))
-    least = _LEAST_CAPABILITY[asked]
+    least = _MIN_CAPABILITY[request]
     if device.capability < least:
         have = ".".join(map(str, device.capability))
         need = ".".join(map(str, least))
-        raise BadSettings(key="precision", value=asked, why=Message("precision.capability", need=need, have=have))
-    return PrecisionChoice(asked, Message("plan.manual"))
+        raise BadSettings(key="precision", value=request, why=Message("precision.capability", need=need, have=have))
+    return PrecisionChoice(request, Message("plan.manual"))
 
 
-class Scaler(paddle.amp.GradScaler):
+class LossScaler(paddle.amp.GradScaler):
     """Paddle's loss scaler, which fails at the first overflow with NumPy 2.4 and prints to stdout.
 
     It converts an array of one element to float, which NumPy no longer allows (fixed in Paddle after 3.3.1).
@@ -66,21 +66,21 @@ class Scaler(paddle.amp.GradScaler):
     @property
     def skipped(self) -> bool:
         """True if the last step was skipped because a gradient overflowed."""
-        return _truth(self._cache_found_inf) if self._enable else False
+        return _to_bool(self._cache_found_inf) if self._enable else False
 
     def scale(self, var: paddle.Tensor) -> paddle.Tensor:
         # Paddle would disable the scaler if the last `auto_cast` had named another type, or if there was none yet.
         amp_global_state().amp_dtype = "float16"
         return super().scale(var)
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Reset after an aborted step; otherwise its gradients and all later ones would count as unscaled."""
         self._optimizer_states.clear()
 
     def _update(self) -> None:
         if not self._enable:
             return
-        if _truth(self._cache_found_inf):
+        if _to_bool(self._cache_found_inf):
             self._incr_count = 0
             self._decr_count += 1
             if self._decr_count >= self._decr_every_n_nan_or_inf:
@@ -97,12 +97,12 @@ class Scaler(paddle.amp.GradScaler):
 class Precision:
     """Part of a training step that depends on the number type."""
 
-    def __init__(self, choice: PrecisionChoice, level: str = "O1", scaler: Scaler | None = None) -> None:
+    def __init__(self, choice: PrecisionChoice, level: str = "O1", scaler: LossScaler | None = None) -> None:
         self.choice = choice
         self.level = level
         if choice.name == "fp16" and scaler is None:
             # Doubled every 500 steps without overflow: a run of minutes may not reach Paddle's 2000.
-            scaler = Scaler(init_loss_scaling=2.0**15, incr_every_n_steps=500)
+            scaler = LossScaler(init_loss_scaling=2.0**15, incr_every_n_steps=500)
         self.scaler = scaler
 
     def prepare(self, net: paddle.nn.Layer, optimizer: paddle.optimizer.Optimizer) -> None:
@@ -129,7 +129,7 @@ class Precision:
                 self.scaler.step(optimizer)
                 self.scaler.update()
             except BaseException:
-                self.scaler.forget()
+                self.scaler.reset()
                 raise
             return norm, self.scaler.skipped
         norm = clip_gradients(parameters, clip)
@@ -152,5 +152,5 @@ class Precision:
             self.scaler.load_state_dict({**state, "scale": np.asarray(state["scale"], np.float32)})
 
 
-def _truth(found: Any) -> bool:
-    return bool(found.item()) if isinstance(found, paddle.Tensor) else bool(found)
+def _to_bool(value: Any) -> bool:
+    return bool(value.item()) if isinstance(value, paddle.Tensor) else bool(value)

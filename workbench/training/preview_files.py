@@ -23,8 +23,8 @@ from workbench.inference.predictor import Engine, PredictionCancelled, Predictor
 STEPS = 12  # kept per image, including the first and the newest
 IMAGES = 24  # images that keep so many; of the least recently previewed others, only the newest step is kept
 
-_MOST_PIXELS = 1_500_000  # of the network's input: about a second on a CPU
-_MOST_PLANES = 48_000_000  # bytes of per-class probabilities that are written
+_MAX_PIXELS = 1_500_000  # of the network's input: about a second on a CPU
+_MAX_PLANE_PIXELS = 48_000_000  # bytes of per-class probabilities that are written
 
 
 def preview(
@@ -46,7 +46,7 @@ def preview(
         image = read(project.image_path(key))
         top, left, part = _part(project, key, image, settings)
         planes = part.shape[0] * part.shape[1] * len(settings.classes)
-        by_class = len(settings.classes) > 1 and planes <= _MOST_PLANES
+        by_class = len(settings.classes) > 1 and planes <= _MAX_PLANE_PIXELS
         result = Predictor(settings, engine).predict(part, cancelled=cancelled, keep_probabilities=by_class)
         if result.mask is None or result.scores is None:
             return Preview(step=step, picture=key, verdict=result.verdict, probabilities=result.probabilities)
@@ -57,13 +57,13 @@ def preview(
         write_png(run.root / files["scores"], scores)
     except (Problem, PredictionCancelled, MemoryError, OSError):
         return None
-    whole = part.shape[:2] == image.shape[:2]
+    is_complete = part.shape[:2] == image.shape[:2]
     return Preview(
         step=step,
         picture=key,
         **files,
         corner=[left, top],
-        size=None if whole else [*image.shape[1::-1]],
+        size=None if is_complete else [*image.shape[1::-1]],
         thresholds=list(settings.thresholds),
         min_area=list(settings.min_area),
     )
@@ -86,14 +86,16 @@ class PreviewFiles:
             if step.isdecimal():
                 self._steps.setdefault(name, []).append(int(step))
 
-    def put(self, key: str, step: int) -> None:
+    def add(self, key: str, step: int) -> None:
         """Register a preview written for this step, and delete excess ones."""
         name = safe_name(key)
         steps = sorted({*self._steps.pop(name, []), step})
         while len(steps) > STEPS:
             # Remove the step whose neighbors are closest to each other.
-            apart = [(after - before, at) for at, (before, after) in enumerate(zip(steps, steps[2:]), start=1)]
-            self._remove(name, steps.pop(min(apart)[1]))
+            distances = [
+                (after - before, index) for index, (before, after) in enumerate(zip(steps, steps[2:]), start=1)
+            ]
+            self._remove(name, steps.pop(min(distances)[1]))
         self._steps[name] = steps
         for other in list(self._steps)[:-IMAGES]:
             for old in self._steps[other][:-1]:
@@ -109,25 +111,25 @@ class PreviewFiles:
 def _part(project: Project, key: str, image: np.ndarray, settings: ModelSettings) -> tuple[int, int, np.ndarray]:
     """Return top, left and pixels of the part to predict: the whole image, or a window centered on the labels."""
     height, width = image.shape[:2]
-    if settings.task == "classification" or height * width * settings.scale**2 <= _MOST_PIXELS:
+    if settings.task == "classification" or height * width * settings.scale**2 <= _MAX_PIXELS:
         return 0, 0, image
-    side = int((_MOST_PIXELS / settings.scale**2) ** 0.5)
+    side = int((_MAX_PIXELS / settings.scale**2) ** 0.5)
     rows = min(height, max(side, side * side // max(1, width)))
     columns = min(width, side * side // rows)
-    y, x = _middle(project, key, (height, width))
+    y, x = _focus(project, key, (height, width))
     top, left = min(max(0, y - rows // 2), height - rows), min(max(0, x - columns // 2), width - columns)
     return top, left, image[top : top + rows, left : left + columns]
 
 
-def _middle(project: Project, key: str, shape: tuple[int, int]) -> tuple[int, int]:
+def _focus(project: Project, key: str, shape: tuple[int, int]) -> tuple[int, int]:
     """Return the labelled defect pixel nearest to the mean of all; without labels, the center of the image."""
     try:
         mask = annotation.load_mask(project, key, (shape[1], shape[0]))
     except Problem:
         mask = None
     if mask is not None:
-        painted = np.argwhere((mask > 0) & (mask < NOT_LABELED - 1))
-        if len(painted):
-            nearest = painted[np.abs(painted - painted.mean(axis=0)).sum(axis=1).argmin()]
+        labeled = np.argwhere((mask > 0) & (mask < NOT_LABELED - 1))
+        if len(labeled):
+            nearest = labeled[np.abs(labeled - labeled.mean(axis=0)).sum(axis=1).argmin()]
             return int(nearest[0]), int(nearest[1])
     return shape[0] // 2, shape[1] // 2

@@ -18,11 +18,11 @@ from workbench.training.device import Device
 from workbench.training.reporter import Reporter
 
 _FIRST, _STEPS = 5, 10  # the first steps include one-time costs of memory and threads
-_SHOWN = 20
+_TABLE_ROWS = 20
 FOLDER = "profile"
 
 # Name of a table row, and a pattern of Paddle's operation names; the first match counts.
-_KINDS = (
+_CATEGORIES = (
     ("convolution, backward", r"conv.*grad"),
     ("convolution, forward", r"conv"),
     ("normalisation", r"batch_norm|batchnorm"),
@@ -41,7 +41,7 @@ class StepProfiler:
         self._profiler: Profiler | None = Profiler(
             targets=targets, scheduler=(_FIRST, _FIRST + _STEPS), on_trace_ready=self._write
         )
-        self._began, self._waited, self._count = 0.0, 0.0, 0
+        self._started, self._waited, self._count = 0.0, 0.0, 0
         self._profiler.start()
 
     def step(self, waited: float) -> None:
@@ -52,7 +52,7 @@ class StepProfiler:
             self._waited += waited
         self._profiler.step()
         if self._count == _FIRST:
-            self._began = time.perf_counter()
+            self._started = time.perf_counter()
         elif self._count >= _FIRST + _STEPS:
             self.close()
 
@@ -63,44 +63,44 @@ class StepProfiler:
             profiler.stop()
 
     def _write(self, profiler: Profiler) -> None:
-        each = 1000 * (time.perf_counter() - self._began) / max(1, self._count - _FIRST)
+        step_ms = 1000 * (time.perf_counter() - self._started) / max(1, self._count - _FIRST)
         waited = 1000 * self._waited / max(1, self._count - _FIRST)
         self.folder.mkdir(exist_ok=True)
         trace = self.folder / "trace.json"
         profiler.export(str(trace), format="json")
         operations = sum_operations(trace, _STEPS)
-        write_text(self.folder / "profile.md", table(each, waited, operations))
+        write_text(self.folder / "profile.md", table(step_ms, waited, operations))
         kinds = sum_kinds(operations)
         total = sum(kinds.values()) or 1.0
         shares = ", ".join(f"{kind} {ms / total:.0%}" for kind, ms in list(kinds.items())[:3])
-        what = Message("profiler.step", ms=f"{each:.0f}", share=f"{waited / max(1e-09, each):.0%}", shares=shares)
+        what = Message("profiler.step", ms=f"{step_ms:.0f}", share=f"{waited / max(1e-09, step_ms):.0%}", shares=shares)
         self.report(Profiled(what=what, folder=FOLDER))
 
 
 def sum_operations(trace: Path, steps: int) -> dict[str, float]:
     """Return milliseconds per step of each operation in a trace of Paddle's profiler, the longest first."""
-    found: dict[str, float] = defaultdict(float)
+    durations: dict[str, float] = defaultdict(float)
     for event in json.loads(trace.read_text("utf-8"))["traceEvents"]:
         if event.get("cat") == "Operator" and "dur" in event:
-            found[re.sub(r"\[.*", "", event["name"]).strip()] += event["dur"] / 1000 / steps
-    return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+            durations[re.sub(r"\[.*", "", event["name"]).strip()] += event["dur"] / 1000 / steps
+    return dict(sorted(durations.items(), key=lambda pair: -pair[1]))
 
 
 def sum_kinds(operations: dict[str, float]) -> dict[str, float]:
     """Sum the operations by kind of work, the longest first."""
-    found: dict[str, float] = defaultdict(float)
+    durations: dict[str, float] = defaultdict(float)
     for name, milliseconds in operations.items():
-        found[next(kind for kind, pattern in _KINDS if re.search(pattern, name.lower()))] += milliseconds
-    return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+        durations[next(kind for kind, pattern in _CATEGORIES if re.search(pattern, name.lower()))] += milliseconds
+    return dict(sorted(durations.items(), key=lambda pair: -pair[1]))
 
 
-def table(each: float, waited: float, operations: dict[str, float]) -> str:
+def table(step_ms: float, waited: float, operations: dict[str, float]) -> str:
     """Return the profile as Markdown.
 
     Several copies of a network run concurrently, so the times of operations may add up to more than the step.
     """
     lines = [
-        f"A step takes {each:.1f} ms by the clock, {waited:.1f} ms of it waiting for pictures.",
+        f"A step takes {step_ms:.1f} ms by the clock, {waited:.1f} ms of it waiting for pictures.",
         "",
         "| work | ms a step |",
         "|---|---|",
@@ -108,7 +108,7 @@ def table(each: float, waited: float, operations: dict[str, float]) -> str:
         "",
         "| operation | ms a step |",
         "|---|---|",
-        *(f"| {name} | {ms:.2f} |" for name, ms in list(operations.items())[:_SHOWN]),
+        *(f"| {name} | {ms:.2f} |" for name, ms in list(operations.items())[:_TABLE_ROWS]),
         "",
         "`trace.json` opens in chrome://tracing and in Perfetto.",
     ]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from workbench.core.runs.events import Progress
 from workbench.training.reporter import Reporter
 
-_EVERY = 0.5  # seconds between two reports of one stage
+_INTERVAL = 0.5  # seconds between two reports of one stage
 
 
 class ExportCancelled(Exception):
@@ -33,7 +33,7 @@ class ProgressStages:
 
     def share(self, done: float) -> None:
         """Report the done share of the stage, 0..1. Raise Cancelled."""
-        if time.monotonic() - self._last_report > _EVERY:
+        if time.monotonic() - self._last_report > _INTERVAL:
             self._send(min(1.0, done))
         else:
             self.check()
@@ -50,6 +50,6 @@ class ProgressStages:
         self.check()
         self._last_report = time.monotonic()
         what, seconds = self._plan[self._stage]
-        before = sum(seconds for _, seconds in self._plan[: self._stage])
-        whole = sum(seconds for _, seconds in self._plan)
-        self._report(Progress(what=what, done=round(10 * (before + done * seconds)), total=max(1, round(10 * whole))))
+        elapsed = sum(seconds for _, seconds in self._plan[: self._stage])
+        total = sum(seconds for _, seconds in self._plan)
+        self._report(Progress(what=what, done=round(10 * (elapsed + done * seconds)), total=max(1, round(10 * total))))

@@ -18,21 +18,21 @@ LAUNCHER_FOLDER = "workbench-launcher-"
 class Clock:
     """Duration of a run in seconds: over all its sessions, without pauses."""
 
-    def __init__(self, began: float | None = None) -> None:
-        self._began = time.perf_counter() if began is None else began
+    def __init__(self, started: float | None = None) -> None:
+        self._started = time.perf_counter() if started is None else started
         self._earlier = 0.0
-        self._stood = 0.0
+        self._paused = 0.0
 
     @property
     def elapsed(self) -> float:
-        return self._earlier + time.perf_counter() - self._began - self._stood
+        return self._earlier + time.perf_counter() - self._started - self._paused
 
     def continue_from(self, earlier: float) -> None:
         """Continue a run that has already taken `earlier` seconds in previous sessions."""
         self._earlier = earlier
 
-    def stand_still(self, seconds: float) -> None:
-        self._stood += seconds
+    def exclude(self, seconds: float) -> None:
+        self._paused += seconds
 
 
 class Reporter:
@@ -41,7 +41,7 @@ class Reporter:
     def __init__(self, pipe: int | None, clock: Clock, path: Path | None = None) -> None:
         self._pipe, self._clock, self._path = pipe, clock, path
         self._lock = threading.Lock()
-        self._whole = False  # last line complete: a kill or a full disk may have truncated it
+        self._at_line_start = False  # last line complete: a kill or a full disk may have truncated it
 
     def __call__(self, event: Event, *, keep: bool = True) -> None:
         """Report an event. keep: False to omit it from the file, which another process may be writing."""
@@ -57,15 +57,15 @@ class Reporter:
 
     def _append(self, line: bytes) -> None:
         assert self._path is not None
-        whole, self._whole = self._whole, False
+        at_line_start, self._at_line_start = self._at_line_start, False
         with contextlib.suppress(OSError):
             with self._path.open("ab+") as file:
-                if not whole and file.tell():
+                if not at_line_start and file.tell():
                     file.seek(-1, os.SEEK_END)
                     if file.read(1) != b"\n":
                         line = b"\n" + line
                 file.write(line)
-            self._whole = True
+            self._at_line_start = True
 
 
 def claim_stdout() -> int | None:

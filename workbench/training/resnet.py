@@ -31,8 +31,8 @@ class Block(nn.Layer):
         else:
             steps = [(inputs, width, 3, stride), (width, outputs, 3, 1)]
         self.body = nn.LayerList([ConvolutionNorm(*step) for step in steps])
-        same = stride == 1 and inputs == outputs
-        self.shortcut = None if same else ConvolutionNorm(inputs, outputs, 1, stride)
+        identity = stride == 1 and inputs == outputs
+        self.shortcut = None if identity else ConvolutionNorm(inputs, outputs, 1, stride)
         self.outputs = outputs
         # A block starts as identity (Goyal et al. 2017), so that deep networks train from the first steps.
         nn.initializer.Constant(0.0)(self.body[-1].norm.weight)
@@ -72,14 +72,14 @@ class Body(nn.Layer):
         With `small`, the first stage has the size of the stem's output.
         """
         x = nn.functional.relu(self.stem(x))
-        seen = [x]
+        outputs = [x]
         if not self.small:
             x = nn.functional.max_pool2d(x, 3, stride=2, padding=1)
         for index, block in enumerate(self.blocks):
             x = block(x)
             if index in self._ends:
-                seen.append(x)
-        return seen
+                outputs.append(x)
+        return outputs
 
 
 class ResNet(Body):

@@ -18,11 +18,11 @@ def one_cycle(progress: float, *, peak: float, warm_up: float) -> float:
     """
     progress = min(1.0, max(0.0, progress))
     if progress < warm_up:
-        return _between(peak * _START, peak, progress / warm_up)
-    return _between(peak, peak * _END, (progress - warm_up) / max(1e-9, 1 - warm_up))
+        return _interpolate(peak * _START, peak, progress / warm_up)
+    return _interpolate(peak, peak * _END, (progress - warm_up) / max(1e-9, 1 - warm_up))
 
 
-def _between(first: float, last: float, share: float) -> float:
+def _interpolate(first: float, last: float, share: float) -> float:
     return last + (first - last) * (1 + math.cos(math.pi * share)) / 2
 
 

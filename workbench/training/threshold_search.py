@@ -16,8 +16,8 @@ from workbench.inference.io.opencv import cv2
 _LEVELS = np.arange(5, 99) / 100
 _AREAS = (0, *(side**2 for side in (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 70, 100)))
 _TEMPERATURES = np.round(np.exp(np.linspace(np.log(0.5), np.log(4), 43)), 3)
-_ENOUGH_VERDICTS = 20
-_SHARED = 20  # weight, in images, of the curve of all classes relative to a class's own
+_MIN_VERDICTS = 20
+_PRIOR_IMAGES = 20  # weight, in images, of the curve of all classes relative to a class's own
 
 
 @dataclass
@@ -38,15 +38,15 @@ class ThresholdSweep:
 
     def add(self, truth: np.ndarray, class_scores: np.ndarray) -> None:
         """Add one image: uint8 (H, W) label, and uint8 (classes, H, W) probabilities times 255."""
-        counted = truth <= MAX_CLASS_ID
+        valid = truth <= MAX_CLASS_ID
         highest = class_scores.max(axis=0)
         for number, (id, plane) in enumerate(zip(self.ids, class_scores)):
-            leads = (plane == highest) & counted
-            real = truth == id
-            self.right[number] += np.bincount(plane[leads & real], minlength=256)
-            self.wrong[number] += np.bincount(plane[leads & ~real], minlength=256)
-            self.missed[number] += np.count_nonzero(real & ~leads)
-            self.images[number] += real.any()
+            is_highest = (plane == highest) & valid
+            labeled = truth == id
+            self.right[number] += np.bincount(plane[is_highest & labeled], minlength=256)
+            self.wrong[number] += np.bincount(plane[is_highest & ~labeled], minlength=256)
+            self.missed[number] += np.count_nonzero(labeled & ~is_highest)
+            self.images[number] += labeled.any()
 
     def best(self) -> list[float]:
         """Return per class the threshold of the greatest Dice; 0.5 for all if no image shows a defect.
@@ -59,12 +59,12 @@ class ThresholdSweep:
             return [0.5] * len(self.ids)
         levels = np.ceil(255 * _LEVELS - 1e-9).astype(int)
         hit, false = (counts[:, ::-1].cumsum(axis=1)[:, ::-1][:, levels] for counts in (self.right, self.wrong))
-        real = self.right.sum(axis=1) + self.missed
-        dice = 2 * hit / np.maximum(1, hit + false + real[:, None])
+        labeled = self.right.sum(axis=1) + self.missed
+        dice = 2 * hit / np.maximum(1, hit + false + labeled[:, None])
         weights = self.images[:, None]
         shared = (weights * dice).sum(axis=0) / weights.sum()
-        believed = (weights * dice + _SHARED * shared) / (weights + _SHARED)
-        return _LEVELS[np.argmax(believed - 0.02 * np.abs(_LEVELS - 0.5), axis=1)].tolist()
+        estimate = (weights * dice + _PRIOR_IMAGES * shared) / (weights + _PRIOR_IMAGES)
+        return _LEVELS[np.argmax(estimate - 0.02 * np.abs(_LEVELS - 0.5), axis=1)].tolist()
 
 
 @dataclass
@@ -72,59 +72,61 @@ class AreaSweep:
     """Counter of labelled regions, with the areas of the regions that found them and of false regions."""
 
     ids: tuple[int, ...]
-    real: dict[int, int] = field(default_factory=dict)  # id -> number of labelled regions
-    finds: dict[int, list[int]] = field(default_factory=dict)  # id -> area of the largest region on each found one
-    false: dict[int, list[int]] = field(default_factory=dict)  # id -> areas of regions on no label
+    labeled_regions: dict[int, int] = field(default_factory=dict)  # id -> number of labelled regions
+    detecting_areas: dict[int, list[int]] = field(
+        default_factory=dict
+    )  # id -> area of the largest region on each found one
+    false_areas: dict[int, list[int]] = field(default_factory=dict)  # id -> areas of regions on no label
 
     def add(self, truth: np.ndarray, mask: np.ndarray) -> None:
         """Add one image: label and prediction before small regions are dropped, uint8 (H, W)."""
-        counted = truth <= MAX_CLASS_ID
+        valid = truth <= MAX_CLASS_ID
         for id in self.ids:
-            real, labeled = _areas(truth == id)
-            said, found = _areas(mask == id)
-            self.real[id] = self.real.get(id, 0) + len(real)
-            if not len(said):
+            true_areas, true_labels = _areas(truth == id)
+            predicted_areas, predicted = _areas(mask == id)
+            self.labeled_regions[id] = self.labeled_regions.get(id, 0) + len(true_areas)
+            if not len(predicted_areas):
                 continue
-            both = (labeled > 0) & (found > 0)
-            largest = np.zeros(len(real) + 1, np.int64)
-            np.maximum.at(largest, labeled[both], said[found[both] - 1])
-            self.finds.setdefault(id, []).extend(largest[largest > 0].tolist())
-            touching = np.bincount(found[both], minlength=len(said) + 1)[1:] > 0
-            countable = np.bincount(found[counted], minlength=len(said) + 1)[1:] * 2 >= said
-            self.false.setdefault(id, []).extend(said[~touching & countable].tolist())
+            overlap = (true_labels > 0) & (predicted > 0)
+            largest = np.zeros(len(true_areas) + 1, np.int64)
+            np.maximum.at(largest, true_labels[overlap], predicted_areas[predicted[overlap] - 1])
+            self.detecting_areas.setdefault(id, []).extend(largest[largest > 0].tolist())
+            touching = np.bincount(predicted[overlap], minlength=len(predicted_areas) + 1)[1:] > 0
+            countable = np.bincount(predicted[valid], minlength=len(predicted_areas) + 1)[1:] * 2 >= predicted_areas
+            self.false_areas.setdefault(id, []).extend(predicted_areas[~touching & countable].tolist())
 
-    def best(self, least: int = 0, most: Mapping[int, int] | None = None) -> list[int]:
+    def best(self, min_area: int = 0, max_areas: Mapping[int, int] | None = None) -> list[int]:
         """Return per class the minimum area with the best balance of found defects and false regions.
 
-        At least `least`, and otherwise not above that of the class in `most`.
+        At least `min_area`, and otherwise not above that of the class in `max_areas`.
 
         The balance is F2 (van Rijsbergen 1979): a missed defect has the weight of four false regions. Of equal ones
         the smallest area is taken, so without false regions nothing is dropped.
         """
         chosen = []
         for id in self.ids:
-            finds, false = np.array(self.finds.get(id, [])), np.array(self.false.get(id, []))
-            count = self.real.get(id, 0)
-            bound = min(max(finds, default=0), (most or {}).get(id, max(_AREAS)))
-            areas = [area for area in _AREAS if area <= bound] or [0]
-            found = np.array([(finds >= area).sum() for area in areas])
-            vain = np.array([(false >= area).sum() for area in areas])
-            balance = 5 * found / np.maximum(1, 5 * found + 4 * (count - found) + vain)
-            chosen.append(max(least, areas[int(np.argmax(balance))]))
+            detecting, false = np.array(self.detecting_areas.get(id, [])), np.array(self.false_areas.get(id, []))
+            count = self.labeled_regions.get(id, 0)
+            limit = min(max(detecting, default=0), (max_areas or {}).get(id, max(_AREAS)))
+            areas = [area for area in _AREAS if area <= limit] or [0]
+            detected = np.array([(detecting >= area).sum() for area in areas])
+            false_regions = np.array([(false >= area).sum() for area in areas])
+            balance = 5 * detected / np.maximum(1, 5 * detected + 4 * (count - detected) + false_regions)
+            chosen.append(max(min_area, areas[int(np.argmax(balance))]))
         return chosen
 
 
 def labeled_areas(masks: Iterable[np.ndarray], ids: Sequence[int]) -> dict[int, np.ndarray]:
     """Return the areas of all regions of these masks, uint8 (H, W), per class of `ids` that occurs."""
-    found: dict[int, list[np.ndarray]] = {id: [] for id in ids}
+    areas: dict[int, list[np.ndarray]] = {id: [] for id in ids}
     for mask in masks:
-        for id in found:
+        for id in areas:
             if (mask == id).any():
-                found[id].append(_areas(mask == id)[0])
-    return {id: np.concatenate(of) for id, of in found.items() if of}
+                areas[id].append(_areas(mask == id)[0])
+    return {id: np.concatenate(arrays) for id, arrays in areas.items() if arrays}
 
 
-def most_areas(labeled: Mapping[int, np.ndarray]) -> dict[int, int]:
+def max_areas(labeled: Mapping[int, np.ndarray]) -> dict[int, int]:
     """Return per class half the area which four of five labelled regions exceed.
 
     The few parts in validation may show only large defects by chance; a minimum area chosen for them would drop defects
@@ -135,7 +137,7 @@ def most_areas(labeled: Mapping[int, np.ndarray]) -> dict[int, int]:
 
 def choose_temperature(probabilities: Sequence[np.ndarray], truths: Sequence[int]) -> float:
     """Return the temperature of the greatest likelihood, 0.5 to 4; 1 if there are too few verdicts."""
-    if len(truths) < _ENOUGH_VERDICTS:
+    if len(truths) < _MIN_VERDICTS:
         return 1.0
     logs = np.log(np.maximum(np.stack(probabilities), 1e-12)).astype(np.float64)
     losses = []
@@ -147,7 +149,7 @@ def choose_temperature(probabilities: Sequence[np.ndarray], truths: Sequence[int
     return float(_TEMPERATURES[int(np.argmin(losses))])
 
 
-def _areas(where: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _areas(region: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the areas of the connected components, int (n,), and their labels, int32 (H, W)."""
-    count, labels, stats, _ = cv2.connectedComponentsWithStats(where.astype(np.uint8), connectivity=8)
+    count, labels, stats, _ = cv2.connectedComponentsWithStats(region.astype(np.uint8), connectivity=8)
     return stats[1:count, cv2.CC_STAT_AREA], labels

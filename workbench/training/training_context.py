@@ -36,10 +36,10 @@ from workbench.training.optimizers import make_optimizer
 from workbench.training.patch_loader import PatchLoader, PatchSampler
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.schedule import Budget, one_cycle
-from workbench.training.weights.encoder_weights import begin_with
+from workbench.training.weights.encoder_weights import load_initial_weights
 from workbench.training.weights.warm_start import start_from
 
-LATER_PEAK = 0.4  # relative to the configured rate: later rounds only refine
+LATER_ROUND_PEAK = 0.4  # relative to the configured rate: later rounds only refine
 
 
 @dataclass
@@ -64,47 +64,47 @@ class TrainingContext:
     """All components of a training."""
 
     run: Run
-    recipe: TrainingSettings
+    settings: TrainingSettings
     dataset: Dataset
     project: Project
     device: Device
-    settings: ModelSettings
+    model_settings: ModelSettings
     learner: Learner
     sampler: PatchSampler
     loader: PatchLoader
-    judge: Evaluator
+    evaluator: Evaluator
     best: BestCheckpoint
     budget: Budget
     clock: Clock
     report: Reporter
-    orders: ControlChannel
+    control: ControlChannel
     ranks: ProcessGroup = field(default_factory=ProcessGroup)
-    course: TrainingProgress = field(default_factory=TrainingProgress)
+    state: TrainingProgress = field(default_factory=TrainingProgress)
 
     @property
     def progress(self) -> float:
         """Share of the current round that is done, 0..1; the first round is the planned training."""
-        course, elapsed = self.course, self.clock.elapsed
-        if course.round:
-            return self.budget.progress_of_round(course.step - course.round_step, elapsed - course.round_time)
-        return self.budget.progress(course.step, elapsed)
+        state, elapsed = self.state, self.clock.elapsed
+        if state.round:
+            return self.budget.progress_of_round(state.step - state.round_step, elapsed - state.round_time)
+        return self.budget.progress(state.step, elapsed)
 
     @property
     def validations(self) -> int:
         """Number of validations in this round."""
-        return max(1, self.recipe.validations // 4) if self.course.round else self.recipe.validations
+        return max(1, self.settings.validations // 4) if self.state.round else self.settings.validations
 
     @property
     def rate(self) -> float:
         """Current learning rate."""
-        peak = self.recipe.rate * (LATER_PEAK if self.course.round else 1.0)
-        return self.course.rate_factor * one_cycle(self.progress, peak=peak, warm_up=self.recipe.warm_up)
+        peak = self.settings.rate * (LATER_ROUND_PEAK if self.state.round else 1.0)
+        return self.state.rate_factor * one_cycle(self.progress, peak=peak, warm_up=self.settings.warm_up)
 
     def halve_patch(self) -> bool:
         """Train on patches of half the side from now on. Return False if there are no smaller ones."""
-        if not self.sampler.halve(self.course.halvings + 1):
+        if not self.sampler.halve(self.state.halvings + 1):
             return False
-        self.course.halvings += 1
+        self.state.halvings += 1
         self.learner.parts = max(1, self.learner.parts // 2)
         self.loader.restart()
         return True
@@ -112,16 +112,16 @@ class TrainingContext:
     def validation_items(self) -> list[Item]:
         """Return the validation images evaluated during the run, in the order of `in_telling_order`."""
         items = stratified_order(self.dataset.of("val"))
-        if self.course.subset is None:
+        if self.state.subset is None:
             return items
-        chosen = set(self.course.subset)
+        chosen = set(self.state.subset)
         return [item for item in items if item.key in chosen]
 
     def save_last(self) -> None:
         """Write `last/`. Raise CannotWrite."""
         checkpoint.save_last(
             self.run,
-            self.course.step,
+            self.state.step,
             {
                 "weights": weights(self.learner.net),
                 "optimiser": self.learner.optimizer_arrays(),
@@ -129,8 +129,8 @@ class TrainingContext:
             },
             {
                 "elapsed": self.clock.elapsed,
-                "recipe": checkpoint.settings_hash(self.recipe),
-                "course": {name: value for name, value in vars(self.course).items() if name != "step"},
+                "recipe": checkpoint.settings_hash(self.settings),
+                "course": {name: value for name, value in vars(self.state).items() if name != "step"},
                 "updates": self.learner.updates,
                 "parts": self.learner.parts,
                 "scaler": self.learner.precision.state(),
@@ -144,17 +144,17 @@ class TrainingContext:
         No random state is needed: samples are a pure function of seed and step, and no layer draws random numbers.
         """
         tensors, state = checkpoint.load_last(self.run)
-        where = str(self.run.last)
+        folder = str(self.run.last)
         try:
             self.learner.load_optimizer(tensors["optimiser"])
-            load_weights(self.learner.net, tensors["weights"], where)
-            load_weights(self.learner.mean, tensors["average"], where)
+            load_weights(self.learner.net, tensors["weights"], folder)
+            load_weights(self.learner.mean, tensors["average"], folder)
             self.learner.updates, self.learner.parts = int(state["updates"]), int(state["parts"])
             self.learner.precision.load(state["scaler"])
-            self.course = to_dataclass(TrainingProgress, {**state["course"], "step": state["step"]})
+            self.state = to_dataclass(TrainingProgress, {**state["course"], "step": state["step"]})
             self.best.load(state["best"])
-            self.budget.reserve = self.course.reserve or self.budget.reserve
-            self.sampler.halve(self.course.halvings)
+            self.budget.reserve = self.state.reserve or self.budget.reserve
+            self.sampler.halve(self.state.halvings)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, SettingsError) as error:
             raise RunBroken(
                 path=str(self.run.last / "state.json"), why=Message("checkpoint.value_damaged", why=error)
@@ -172,24 +172,24 @@ class TrainingContext:
         if type(elapsed) not in (int, float) or not 0 <= elapsed < 1e10:
             raise RunBroken(path=str(self.run.last / "state.json"), why=Message("checkpoint.no_time"))
         self.clock.continue_from(elapsed)
-        if state.get("recipe") != checkpoint.settings_hash(self.recipe):
+        if state.get("recipe") != checkpoint.settings_hash(self.settings):
             what = Message("training.settings_changed")
             self.report(Trouble(what=what, done=Message("training.new_settings_used")))
 
 
 def prepare(
-    run: Run, report: Reporter, orders: ControlChannel, clock: Clock, *, resume: bool = False
+    run: Run, report: Reporter, control: ControlChannel, clock: Clock, *, resume: bool = False
 ) -> TrainingContext:
     """Prepare all components of a training. Raise a Problem if the run cannot begin.
 
     resume: weights come from `last/`, so no initial ones are loaded.
     """
-    recipe, dataset = run.settings(), run.dataset()
+    training_settings, dataset = run.settings(), run.dataset()
     project = Project.open(run.project_root, write=False)
-    place = device.choose(recipe.device)
-    choice = precision.choose(recipe.precision, place)
+    training_device = device.choose(training_settings.device)
+    choice = precision.choose(training_settings.precision, training_device)
     settings = networks.settings(
-        recipe,
+        training_settings,
         dataset,
         name=project.file.name,
         run=run.name,
@@ -197,60 +197,74 @@ def prepare(
         files={"onnx": "network.onnx"},
     )
     cache = ImageCache(project, dataset, settings)
-    sampler = PatchSampler(recipe, dataset, settings, cache)
-    np.random.seed(recipe.seed)
-    paddle.seed(recipe.seed)
-    net, mean = networks.build(recipe, dataset), networks.build(recipe, dataset)
-    group = process_group.join(run.ranks, recipe.batch)
-    workers = 1 if place.is_gpu else min(max(1, recipe.workers // group.here), len(group.places(recipe.batch)))
-    copies = [networks.build(recipe, dataset) for _ in range(workers - 1)]
-    if recipe.model == "unet":
+    sampler = PatchSampler(training_settings, dataset, settings, cache)
+    np.random.seed(training_settings.seed)
+    paddle.seed(training_settings.seed)
+    net, mean = networks.build(training_settings, dataset), networks.build(training_settings, dataset)
+    group = process_group.join(run.ranks, training_settings.batch)
+    workers = (
+        1
+        if training_device.is_gpu
+        else min(max(1, training_settings.workers // group.here), len(group.places(training_settings.batch)))
+    )
+    copies = [networks.build(training_settings, dataset) for _ in range(workers - 1)]
+    if training_settings.model == "unet":
         net.set_prior(sampler.class_shares())
         loss = partial(
-            segmentation_loss, dice_weight=recipe.dice_weight, cross_entropy_weight=recipe.cross_entropy_weight
+            segmentation_loss,
+            dice_weight=training_settings.dice_weight,
+            cross_entropy_weight=training_settings.cross_entropy_weight,
         )
     else:
-        loss = partial(verdict_loss, label_smoothing=recipe.label_smoothing)
-    if recipe.weights and not resume:
-        origin = begin_with(recipe, net, report, cancelled=lambda: orders.stop)
+        loss = partial(verdict_loss, label_smoothing=training_settings.label_smoothing)
+    if training_settings.weights and not resume:
+        origin = load_initial_weights(training_settings, net, report, cancelled=lambda: control.stop)
         if group.is_leader:
             write_json(run.root / "weights.json", origin)  # the file itself may be deleted later
-    if recipe.start_from and not resume:
-        start_from(project, recipe, dataset, net, report)
+    if training_settings.start_from and not resume:
+        start_from(project, training_settings, dataset, net, report)
     net = group.normalize_together(net)
-    optimizer = make_optimizer(net, recipe.optimizer, weight_decay=recipe.weight_decay, masters=choice.name != "fp32")
+    optimizer = make_optimizer(
+        net, training_settings.optimizer, weight_decay=training_settings.weight_decay, masters=choice.name != "fp32"
+    )
     learner = Learner(
         net,
         mean,
         loss,
-        precision.Precision(choice, recipe.amp_level),
+        precision.Precision(choice, training_settings.amp_level),
         optimizer,
-        grad_clip=recipe.grad_clip,
-        average=recipe.average,
+        grad_clip=training_settings.grad_clip,
+        average=training_settings.average,
         copies=copies,
     )
-    learner.ranks = group
-    threads = recipe.threads or min(4, max(1, cores() // group.here))
-    steps = None if recipe.epochs is None else recipe.epochs * _steps_per_epoch(sampler)
-    seconds = None if steps is not None else (recipe.minutes or DEFAULT_MINUTES) * 60
+    learner.process_group = group
+    threads = training_settings.threads or min(4, max(1, cores() // group.here))
+    steps = None if training_settings.epochs is None else training_settings.epochs * _steps_per_epoch(sampler)
+    seconds = None if steps is not None else (training_settings.minutes or DEFAULT_MINUTES) * 60
     return TrainingContext(
         run=run,
-        recipe=recipe,
+        settings=training_settings,
         dataset=dataset,
         project=project,
-        device=place,
-        settings=settings,
+        device=training_device,
+        model_settings=settings,
         learner=learner,
         sampler=sampler,
-        loader=PatchLoader(sampler, batch=recipe.batch, threads=threads, places=group.places(recipe.batch)),
-        judge=Evaluator(
-            project, dataset, least_area=recipe.min_area, threads=workers, truth=FrozenLabels(run, project, dataset)
+        loader=PatchLoader(
+            sampler, batch=training_settings.batch, threads=threads, places=group.places(training_settings.batch)
         ),
-        best=BestCheckpoint(run, recipe, settings, report),
+        evaluator=Evaluator(
+            project,
+            dataset,
+            least_area=training_settings.min_area,
+            threads=workers,
+            truth=FrozenLabels(run, project, dataset),
+        ),
+        best=BestCheckpoint(run, training_settings, settings, report),
         budget=Budget(steps, seconds),
         clock=clock,
         report=report,
-        orders=orders,
+        control=control,
         ranks=group,
     )
 
@@ -258,4 +272,4 @@ def prepare(
 def _steps_per_epoch(sampler: PatchSampler) -> int:
     """Return the steps per epoch at the creation of the run: labels added later do not make it longer."""
     dataset = sampler.dataset.model_copy(update={"joined": []})
-    return PatchSampler(sampler.recipe, dataset, sampler.settings, sampler.cache).steps_per_epoch
+    return PatchSampler(sampler.training_settings, dataset, sampler.settings, sampler.cache).steps_per_epoch

@@ -36,8 +36,8 @@ class UpBlock(nn.Layer):
         self.grow = nn.Conv2DTranspose(inputs, outputs, 2, stride=2, bias_attr=False)
         self.convolve = DoubleConvolution(2 * outputs, outputs)
 
-    def forward(self, x: paddle.Tensor, seen: paddle.Tensor) -> paddle.Tensor:
-        return self.convolve(paddle.concat([seen, self.grow(x)], axis=1))
+    def forward(self, x: paddle.Tensor, skip: paddle.Tensor) -> paddle.Tensor:
+        return self.convolve(paddle.concat([skip, self.grow(x)], axis=1))
 
 
 class LocalContrast(nn.Layer):
@@ -48,7 +48,7 @@ class LocalContrast(nn.Layer):
     """
 
     cell, reach = 8, 9
-    even = 0.02  # added to the variance of normalized pixels, so that noise on an even surface is not amplified
+    epsilon = 0.02  # added to the variance of normalized pixels, so that noise on an even surface is not amplified
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -59,21 +59,21 @@ class LocalContrast(nn.Layer):
         self.register_buffer("kernel", paddle.to_tensor(kernel), persistable=False)
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
-        mean = self._around(nn.functional.avg_pool2d(x, self.cell))
-        square = self._around(nn.functional.avg_pool2d(x * x, self.cell))
-        gain = (nn.functional.relu(square - mean * mean) + self.even) ** -0.5  # the converter does not support rsqrt
+        mean = self._local_mean(nn.functional.avg_pool2d(x, self.cell))
+        square = self._local_mean(nn.functional.avg_pool2d(x * x, self.cell))
+        gain = (nn.functional.relu(square - mean * mean) + self.epsilon) ** -0.5  # the converter does not support rsqrt
         cells = paddle.concat([gain, mean * gain, paddle.ones_like(mean[:, :1])], axis=1)
-        grown = nn.functional.conv2d_transpose(
+        enlarged = nn.functional.conv2d_transpose(
             cells, self.kernel, stride=self.cell, padding=self.cell // 2, groups=self.planes
         )
         channels = x.shape[1]
-        gain, offset, ones = paddle.split(grown, [channels, channels, 1], axis=1)
+        gain, offset, ones = paddle.split(enlarged, [channels, channels, 1], axis=1)
         # Beyond the border there are no cells: gain and offset are divided by the share of weight that is left.
-        lost = _broadcast(ones, channels)
-        gain, offset = gain / lost, offset / lost
+        weight_sum = _broadcast(ones, channels)
+        gain, offset = gain / weight_sum, offset / weight_sum
         return paddle.concat([x, x * gain - offset], axis=1)
 
-    def _around(self, cells: paddle.Tensor) -> paddle.Tensor:
+    def _local_mean(self, cells: paddle.Tensor) -> paddle.Tensor:
         return nn.functional.avg_pool2d(cells, self.reach, stride=1, padding=self.reach // 2, exclusive=True)
 
 
@@ -113,11 +113,11 @@ class UNet(nn.Layer):
         widths = encoder_widths(width) if encoder else list(widths)
         stem = 2 if encoder else stem
         self.contrast = LocalContrast(channels) if contrast else None
-        seen = channels * (2 if contrast else 1)
-        self.stem = Stem(seen, widths[0], stem) if stem > 1 and not encoder else None
-        first = widths[0] if stem > 1 else seen
+        input_channels = channels * (2 if contrast else 1)
+        self.stem = Stem(input_channels, widths[0], stem) if stem > 1 and not encoder else None
+        first = widths[0] if stem > 1 else input_channels
         if encoder:
-            self.down: Body | nn.LayerList = Body(seen, depth=encoder, width=width)
+            self.down: Body | nn.LayerList = Body(input_channels, depth=encoder, width=width)
         else:
             self.down = nn.LayerList([DoubleConvolution(a, b) for a, b in zip([first, *widths[:-1]], widths)])
         self.up = nn.LayerList([UpBlock(a, b) for a, b in zip(widths[:0:-1], widths[-2::-1])])
@@ -129,19 +129,19 @@ class UNet(nn.Layer):
             x = self.contrast(x)
         if self.stem is not None:
             x = self.stem(x)
-        seen = self.down.stages(x) if isinstance(self.down, Body) else self._descend(x)
-        x = seen[-1]
-        for rise, skip in zip(self.up, seen[-2::-1]):
-            x = rise(x, skip)
+        stage_outputs = self.down.stages(x) if isinstance(self.down, Body) else self._descend(x)
+        x = stage_outputs[-1]
+        for up_block, skip in zip(self.up, stage_outputs[-2::-1]):
+            x = up_block(x, skip)
         x = self.head(x)
         return x if self.stem_size == 1 else nn.functional.pixel_shuffle(x, self.stem_size)
 
     def _descend(self, x: paddle.Tensor) -> list[paddle.Tensor]:
-        seen: list[paddle.Tensor] = []
+        outputs: list[paddle.Tensor] = []
         for convolve in self.down:
-            x = convolve(nn.functional.max_pool2d(x, 2) if seen else x)
-            seen.append(x)
-        return seen
+            x = convolve(nn.functional.max_pool2d(x, 2) if outputs else x)
+            outputs.append(x)
+        return outputs
 
     def set_prior(self, shares: np.ndarray) -> None:
         """Initialize the untrained network to predict the classes' shares of the pixels, float (outputs,).

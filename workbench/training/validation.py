@@ -14,69 +14,69 @@ from workbench.training.evaluator import DygraphEngine, Evaluation
 from workbench.training.training_context import TrainingContext
 
 
-def validate(stage: TrainingContext) -> bool:
+def validate(context: TrainingContext) -> bool:
     """Evaluate on validation images and keep the weights if they are the best. Return False if stopped in between.
 
     Raise EngineError if the network's output is not finite.
     """
-    course, items = stage.course, stage.validation_items()
-    stage.ranks.wait_idle()
-    limit = None if course.subset else stage.budget.evaluation_seconds(stage.recipe.validations)
-    found = stage.judge.evaluate(
-        DygraphEngine(stage.learner.mean),
-        stage.settings,
+    progress, items = context.state, context.validation_items()
+    context.ranks.wait_idle()
+    limit = None if progress.subset else context.budget.evaluation_seconds(context.settings.validations)
+    evaluation = context.evaluator.evaluate(
+        DygraphEngine(context.learner.mean),
+        context.model_settings,
         items,
         choose=True,
         most_seconds=limit,
-        cancelled=lambda: stage.orders.stop,
+        cancelled=lambda: context.control.stop,
     )
-    if found is None and items:
+    if evaluation is None and items:
         return False
-    if found is not None and course.subset is None:
-        course.subset = found.keys
-        _plan_end(stage, found)
-    score = found.score if found else None
-    keys = set(found.keys) if found is not None else set()
-    seen = [item for item in items if item.key in keys]
-    telling = sum(stage.recipe.model == "resnet" or bool(item.classes) for item in seen)
+    if evaluation is not None and progress.subset is None:
+        progress.subset = evaluation.keys
+        _reserve_time(context, evaluation)
+    score = evaluation.score if evaluation else None
+    keys = set(evaluation.keys) if evaluation is not None else set()
+    evaluated = [item for item in items if item.key in keys]
+    informative = sum(context.settings.model == "resnet" or bool(item.classes) for item in evaluated)
     better = (
-        stage.best.consider(score, telling) or not items
+        context.best.is_best(score, informative) or not items
     )  # without validation images the newest weights are the best
     if better:
-        settings = found.settings if found else stage.judge.unseen(stage.settings)
-        better = _keep(stage, settings, score)
-    if found is not None:
-        stage.report(Evaluated(step=course.step, metrics=found.metrics, score=score, best=better))
-        _warn(stage, found)
+        settings = evaluation.settings if evaluation else context.evaluator.default_settings(context.model_settings)
+        better = _store_best(context, settings, score)
+    if evaluation is not None:
+        context.report(Evaluated(step=progress.step, metrics=evaluation.metrics, score=score, best=better))
+        _warn(context, evaluation)
     return True
 
 
-def _keep(stage: TrainingContext, settings: ModelSettings, score: float | None) -> bool:
+def _store_best(context: TrainingContext, settings: ModelSettings, score: float | None) -> bool:
     try:
-        stage.best.store(stage.learner.mean, settings, step=stage.course.step, score=score)
+        context.best.store(context.learner.mean, settings, step=context.state.step, score=score)
     except CannotWrite as problem:
-        stage.report(Trouble(what=Message.of(problem), done=Message("training.best_kept")))
+        context.report(Trouble(what=Message.of(problem), done=Message("training.best_kept")))
         return False
     return True
 
 
-def _plan_end(stage: TrainingContext, found: Evaluation) -> None:
+def _reserve_time(context: TrainingContext, evaluation: Evaluation) -> None:
     """Reserve the time that the final evaluation of all validation/test images will take."""
-    segments = stage.recipe.model == "unet"
-    images = stage.dataset.of("val", "test")
-    looked = [item for item in images if item.key in set(found.keys)]
-    seconds = found.seconds * _cost(images, segments) / max(1.0, _cost(looked, segments))
-    if stage.device.is_gpu:  # a CPU computes in ONNX Runtime then, which compensates for the mirrored passes
-        seconds *= 1 + len(networks.mirrored(stage.recipe))
-    most = stage.budget.final_evaluation_seconds() or 0.0
-    stage.course.reserve = stage.budget.reserve = stage.best.writing_seconds + min(most, seconds)
+    segments = context.settings.model == "unet"
+    images = context.dataset.of("val", "test")
+    evaluated = [item for item in images if item.key in set(evaluation.keys)]
+    seconds = evaluation.seconds * _cost(images, segments) / max(1.0, _cost(evaluated, segments))
+    if context.device.is_gpu:  # a CPU computes in ONNX Runtime then, which compensates for the mirrored passes
+        seconds *= 1 + len(networks.mirrored(context.settings))
+    limit = context.budget.final_evaluation_seconds() or 0.0
+    context.state.reserve = context.budget.reserve = context.best.writing_seconds + min(limit, seconds)
 
 
-def _warn(stage: TrainingContext, found: Evaluation) -> None:
-    if found.metrics.get("only_background") and (stage.progress > 0.3 or stage.course.round):
+def _warn(context: TrainingContext, evaluation: Evaluation) -> None:
+    if evaluation.metrics.get("only_background") and (context.progress > 0.3 or context.state.round):
         what = Message("training.only_background")
         done = Message("training.may_still_begin")
-        stage.report(Trouble(what=what, done=done))
+        context.report(Trouble(what=what, done=done))
 
 
 def _cost(items: Sequence[Item], segments: bool) -> float:

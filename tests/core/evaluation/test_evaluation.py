@@ -13,12 +13,18 @@ from scipy import ndimage, stats
 from sklearn.metrics import f1_score, jaccard_score
 
 from workbench.core.evaluation import stored_predictions as kept
-from workbench.core.evaluation.confidence import digits_supported, garwood, rate_interval, student, wilson
+from workbench.core.evaluation.confidence import (
+    digits_supported,
+    garwood_interval,
+    rate_interval,
+    student_quantile,
+    wilson,
+)
 from workbench.core.evaluation.evaluation_summary import summarize
 from workbench.core.evaluation.image_counts import ANY, count_image
 from workbench.core.evaluation.operating_point import OperatingPoint
 from workbench.core.evaluation.operating_point_sweep import AREAS, THRESHOLDS, OperatingPointSweep, count_thresholds
-from workbench.core.evaluation.stored_predictions import collect_prediction, cut, evaluate_prediction
+from workbench.core.evaluation.stored_predictions import collect_prediction, cut_patches, evaluate_prediction
 from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.inference.predictor import apply_thresholds
 
@@ -59,8 +65,8 @@ points = some.builds(
 def test_what_is_kept_counts_as_the_whole_picture_does(seed, point, small):
     truth, scores = scene(seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept, "_WHOLE", 1 << 30 if small else 0)
-        found = collect_prediction("a", truth, cut(scores), (1, 4))
+        patch.setattr(kept, "_MAX_UNCUT_PIXELS", 1 << 30 if small else 0)
+        found = collect_prediction("a", truth, cut_patches(scores), (1, 4))
     told = evaluate_prediction(found, point.on(MODEL)).facts
     whole = count_image("a", truth, apply_thresholds(scores, point.on(MODEL))[0], (1, 4))
     assert dict(told.pixels) == dict(whole.pixels)
@@ -75,7 +81,9 @@ def test_figures_agree_with_other_implementations(seeds, point):
     truths, masks, told = [], [], []
     for seed in seeds:
         truth, scores = scene(seed)
-        told.append(evaluate_prediction(collect_prediction(str(seed), truth, cut(scores), (1, 4)), point.on(MODEL)))
+        told.append(
+            evaluate_prediction(collect_prediction(str(seed), truth, cut_patches(scores), (1, 4)), point.on(MODEL))
+        )
         truths.append(truth)
         masks.append(by_hand(scores, point))
     alarms = {id: [sum(alarm.class_id == id for alarm in each.alarms) for each in told] for id in (1, 4)}
@@ -130,7 +138,7 @@ def test_the_curve_passes_through_what_is_counted(seed, step, area):
     one = dataclasses.replace(MODEL, classes=CLASSES[:1], thresholds=(0.5,), min_area=(0,))
     truth, scores = scene(seed)
     truth[truth == 4] = 0
-    found = collect_prediction("a", truth, cut(scores[:1]), (1,))
+    found = collect_prediction("a", truth, cut_patches(scores[:1]), (1,))
     sweep = OperatingPointSweep([found], [count_thresholds(found, 1)], (1,))
     point = OperatingPoint((THRESHOLDS[step],), (AREAS[area],))
     facts, curve = evaluate_prediction(found, point.on(one)).facts, sweep.curve(point, 0)
@@ -147,7 +155,7 @@ def test_the_cheapest_point_is_cheaper_than_every_other_of_the_grid():
     for seed in range(12):
         truth, scores = scene(seed)
         truth[truth == 4] = 0
-        found.append(collect_prediction(str(seed), truth, cut(scores[:1]), (1,)))
+        found.append(collect_prediction(str(seed), truth, cut_patches(scores[:1]), (1,)))
     sweep = OperatingPointSweep(found, [count_thresholds(each, 1) for each in found], (1,))
 
     def cost(point: OperatingPoint, escape: float) -> float:
@@ -169,9 +177,9 @@ def test_the_cheapest_point_is_cheaper_than_every_other_of_the_grid():
 def test_intervals_are_those_of_the_tables():
     for count in (0, 1, 4.5, 141, 2000):
         low = stats.gamma.ppf(0.025, count) if count else 0
-        assert garwood(count, 7) == pytest.approx([low / 7, stats.gamma.ppf(0.975, count + 1) / 7], rel=1e-9)
+        assert garwood_interval(count, 7) == pytest.approx([low / 7, stats.gamma.ppf(0.975, count + 1) / 7], rel=1e-9)
     for freedom in range(1, 60):
-        assert student(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=2e-3)
+        assert student_quantile(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=2e-3)
     for hits, total in ((0, 5), (7, 9), (40, 55)):
         theirs = stats.binomtest(hits, total).proportion_ci(0.95, "wilson")
         assert wilson(hits, total) == pytest.approx([theirs.low, theirs.high], abs=1e-4)
@@ -196,7 +204,7 @@ def test_without_regard_to_parts_it_would_not():
     groups, inside = np.repeat(np.arange(8), 15), []
     for _ in range(300):
         own = rng.gamma(2, 0.6, 8)
-        low, high = garwood(int(rng.poisson(own[groups]).sum()), 120)
+        low, high = garwood_interval(int(rng.poisson(own[groups]).sum()), 120)
         inside.append(low <= 1.2 <= high)
     assert np.mean(inside) < 0.6
 

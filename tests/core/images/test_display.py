@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from workbench.core.images.display import Display, automatic, full_range, stretched
-from workbench.core.images.tone_mapping import ToneMapper, chosen
+from workbench.core.images.tone_mapping import ToneMapper, select_channel
 from workbench.core.problems import ProjectBroken, ProjectReadOnly
 from workbench.core.project.display_file import DisplayFile, load_displays, save_displays
 from workbench.core.project.project import Project
@@ -59,10 +59,10 @@ def test_every_part_is_developed_as_in_the_whole(dtype, colour):
 
 def test_channels():
     picture = RNG.integers(0, 65535, (5, 6, 3)).astype(np.uint16)
-    assert np.array_equal(chosen(picture, "green"), picture[:, :, 1])
-    grey = chosen(picture, "grey")
+    assert np.array_equal(select_channel(picture, "green"), picture[:, :, 1])
+    grey = select_channel(picture, "grey")
     assert grey.dtype == np.uint16 and np.abs(grey - picture @ [0.299, 0.587, 0.114]).max() <= 1
-    assert chosen(grey, "blue") is grey and chosen(picture, "colour") is picture
+    assert select_channel(grey, "blue") is grey and select_channel(picture, "colour") is picture
 
 
 def test_displays_are_kept_and_what_is_broken_is_refused(tmp_path):

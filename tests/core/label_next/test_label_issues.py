@@ -10,7 +10,14 @@ import pytest
 from tests.inference.conftest import grey_settings
 from workbench.core.geometry.drawing import Rect
 from workbench.core.label_next.feature_cache import CachedPrediction
-from workbench.core.label_next.label_issues import LabelIssue, find_issues, holds, same, verdict_issue, worst_first
+from workbench.core.label_next.label_issues import (
+    LabelIssue,
+    find_issues,
+    holds,
+    is_same_issue,
+    verdict_issue,
+    worst_first,
+)
 from workbench.core.project.project import DONT_CARE, NOT_LABELED
 from workbench.inference.predictor import apply_thresholds
 
@@ -106,18 +113,20 @@ def test_the_worst_come_first_and_what_was_learned_weighs_less():
 
 def test_the_same_place_is_known_again():
     one = LabelIssue("missing", 3, 0, 0.9, A, 240)
-    assert same(one, replace(one, certainty=0.99, rect=Rect(A.x + 2, A.y, A.width, A.height)))
-    assert not same(one, replace(one, rect=B)) and not same(one, replace(one, class_id=7))
-    assert not same(one, replace(one, kind="extra"))
+    assert is_same_issue(one, replace(one, certainty=0.99, rect=Rect(A.x + 2, A.y, A.width, A.height)))
+    assert not is_same_issue(one, replace(one, rect=B)) and not is_same_issue(one, replace(one, class_id=7))
+    assert not is_same_issue(one, replace(one, kind="extra"))
     verdict = LabelIssue("verdict", verdict="OK", said="NG")
-    assert same(verdict, replace(verdict, certainty=0.9)) and not same(verdict, replace(verdict, said="X"))
+    assert is_same_issue(verdict, replace(verdict, certainty=0.9)) and not is_same_issue(
+        verdict, replace(verdict, said="X")
+    )
 
 
 def test_a_sight_survives_its_text():
     slips, labelled = look({A: (0, 250), B: (1, 250)}, {B: 3})
-    sight = CachedPrediction(slips=tuple(slips), labelled=labelled, probabilities={"OK": 0.5})
+    sight = CachedPrediction(issues=tuple(slips), labeled_regions=labelled, probabilities={"OK": 0.5})
     again = CachedPrediction.from_text(sight.to_text())
-    assert again == sight and np.array_equal(again.slips[0].selection.inside, slips[0].selection.inside)
+    assert again == sight and np.array_equal(again.issues[0].selection.inside, slips[0].selection.inside)
     for text in ("", "[]", "{}", '{"seen": [{}], "slips": [], "labelled": 0, "probabilities": null}'):
         with pytest.raises((ValueError, KeyError, TypeError)):
             CachedPrediction.from_text(text)

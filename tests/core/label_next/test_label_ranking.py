@@ -13,17 +13,17 @@ from workbench.core.geometry.drawing import Rect
 from workbench.core.images.descriptor import SIZE, describe
 from workbench.core.images.image_files import read
 from workbench.core.label_next import label_ranking
-from workbench.core.label_next.image_scan import ImageScanner, spread
+from workbench.core.label_next.image_scan import ImageScanner, spread_keys
 from workbench.core.label_next.label_issues import LabelIssue
 from workbench.core.label_next.label_ranking import Candidate, LabeledImage, rank
 from workbench.core.label_next.saliency import SIZE as SPOT_SIZE
 from workbench.core.label_next.saliency import saliency_features
 from workbench.core.label_next.uncertainty import (
     RegionCertainty,
-    certainty_of,
+    certain_share,
     image_uncertainty,
     region_certainties,
-    unsure,
+    uncertain_regions,
 )
 from workbench.core.messages import Message
 from workbench.core.project.grouping import parts
@@ -51,16 +51,16 @@ def test_a_region_near_its_threshold_is_doubtful_and_a_clear_one_is_not():
     at, clear, faint = Rect(5, 5, 9, 9), Rect(30, 5, 9, 9), Rect(55, 5, 9, 9)
     seen = region_certainties(planes((0, at, 128), (0, clear, 252), (1, faint, 20)), settings)
     assert [(each.rect, each.class_id) for each in seen] == [(at, 3), (clear, 3)]  # 20 of 255 is background
-    assert seen[0].doubt == pytest.approx(0.5, abs=0.01) and seen[1].doubt < 0.02
+    assert seen[0].uncertainty == pytest.approx(0.5, abs=0.01) and seen[1].uncertainty < 0.02
     # What is sure for a threshold of 0.5 is the threshold itself for one of 0.9.
     high = region_certainties(planes((1, at, round(0.9 * 255))), settings)
-    assert high[0].class_id == 7 and high[0].doubt == pytest.approx(0.5, abs=0.02)
+    assert high[0].class_id == 7 and high[0].uncertainty == pytest.approx(0.5, abs=0.02)
 
 
 def test_doubt_between_two_classes_names_the_rival():
     seen = region_certainties(planes((0, BOX, 150), (1, BOX, 140)), grey_settings(thresholds=(0.5, 0.5)))
     assert len(seen) == 1 and (seen[0].class_id, seen[0].rival) == (3, 7)
-    assert seen[0].doubt > 0.4
+    assert seen[0].uncertainty > 0.4
 
 
 def test_the_size_of_the_picture_does_not_drown_a_doubtful_region():
@@ -70,7 +70,7 @@ def test_the_size_of_the_picture_does_not_drown_a_doubtful_region():
     small, wide = (region_certainties(scores, grey_settings()) for scores in (one, large))
     assert small == wide and image_uncertainty(small) == image_uncertainty(wide) == pytest.approx(0.5, abs=0.01)
     two = region_certainties(planes((0, BOX, 128), (0, Rect(40, 30, 9, 9), 128)), grey_settings())
-    assert len(unsure(two)) == 2 and image_uncertainty(two) > image_uncertainty(small)
+    assert len(uncertain_regions(two)) == 2 and image_uncertainty(two) > image_uncertainty(small)
 
 
 def test_specks_below_half_the_least_area_are_passed_over_and_corners_are_added():
@@ -128,10 +128,10 @@ CLEAR = RegionCertainty(7, 0, 0.99, 0.01, BOX, 81)
 def test_of_a_rare_class_what_is_found_comes_first_and_of_a_common_one_what_is_doubtful():
     features = directions(4)
     asked = [
-        Candidate("sure", features[0], seen=()),
-        Candidate("one", features[1], seen=(HALF,)),
-        Candidate("three", features[2], seen=(HALF, HALF, HALF)),
-        Candidate("found", features[3], seen=(CLEAR,)),
+        Candidate("sure", features[0], regions=()),
+        Candidate("one", features[1], regions=(HALF,)),
+        Candidate("three", features[2], regions=(HALF, HALF, HALF)),
+        Candidate("found", features[3], regions=(CLEAR,)),
     ]
     rare, common = (rank(asked, labelled, 4) for labelled in (NOTHING, MANY))
     assert rare[0].key == "found"
@@ -149,12 +149,12 @@ def test_of_a_rare_class_what_is_found_comes_first_and_of_a_common_one_what_is_d
 def test_what_stands_out_clearly_comes_before_a_surface_that_is_full_of_specks():
     features = directions(2)
     specks = tuple(RegionCertainty(7, 0, 0.95 - 0.1 * n, 0.05 + 0.1 * n, BOX, 81) for n in range(6))
-    asked = [Candidate("specks", features[0], seen=specks), Candidate("clear", features[1], seen=(CLEAR,))]
+    asked = [Candidate("specks", features[0], regions=specks), Candidate("clear", features[1], regions=(CLEAR,))]
     assert [entry.key for entry in rank(asked, NOTHING, 2)] == ["clear", "specks"]
     assert (
-        certainty_of(()) == 0
-        and certainty_of((HALF,)) == 0
-        and certainty_of((CLEAR,)) > 0.95 > certainty_of(specks) > 0
+        certain_share(()) == 0
+        and certain_share((HALF,)) == 0
+        and certain_share((CLEAR,)) > 0.95 > certain_share(specks) > 0
     )
 
 
@@ -211,7 +211,7 @@ def test_what_stands_out_as_on_labelled_defects_comes_first_and_says_so():
     ]
     labelled = LabeledImage(features[19:], counts={3: 2}, names={3: "dark"}, defective=dark[:2], good=good)
     for seen in (None, ()):  # without a model, and with one that finds nothing
-        asked = [replace(each, seen=seen) for each in candidates]
+        asked = [replace(each, regions=seen) for each in candidates]
         first = rank(asked, labelled, 2)[0]
         assert first.key == "dark" and "Contains a spot similar to labeled defects" in map(str, first.whys)
         for less in (replace(labelled, good=()), replace(labelled, defective=())):  # one side tells nothing
@@ -220,9 +220,9 @@ def test_what_stands_out_as_on_labelled_defects_comes_first_and_says_so():
 
 def test_ten_equal_pictures_do_not_fill_the_queue():
     features = directions(11)
-    same = [Candidate(f"same {n}", features[0], seen=(HALF, HALF)) for n in range(10)]
+    same = [Candidate(f"same {n}", features[0], regions=(HALF, HALF)) for n in range(10)]
     others = [
-        Candidate(f"other {n}", features[n], seen=(RegionCertainty(3, 0, 0.3, 0.3, BOX, 81),)) for n in range(1, 11)
+        Candidate(f"other {n}", features[n], regions=(RegionCertainty(3, 0, 0.3, 0.3, BOX, 81),)) for n in range(1, 11)
     ]
     first = [entry.key for entry in rank(same + others, NOTHING, 11)]
     assert first[0] == "same 0" and first[1:] == [key for key in first[1:] if key.startswith("other")]
@@ -231,7 +231,7 @@ def test_ten_equal_pictures_do_not_fill_the_queue():
 def test_pictures_of_one_part_come_one_after_another_part():
     features = directions(6)
     candidates = [
-        Candidate(f"{part}{n}", features[2 * i + n], group=part, seen=(CLEAR,))
+        Candidate(f"{part}{n}", features[2 * i + n], group=part, regions=(CLEAR,))
         for i, part in enumerate("abc")
         for n in range(2)
     ]
@@ -268,8 +268,8 @@ def test_a_contradiction_comes_before_doubt():
     features = directions(2)
     entries = rank(
         [
-            Candidate("doubt", features[0], seen=(HALF,)),
-            Candidate("good", features[1], seen=(CLEAR,), issues=(slip,), started=True),
+            Candidate("doubt", features[0], regions=(HALF,)),
+            Candidate("good", features[1], regions=(CLEAR,), issues=(slip,), started=True),
         ],
         NOTHING,
         2,
@@ -303,7 +303,7 @@ def test_verdicts_are_ranked_by_their_margin():
 
 def test_nothing_to_rank():
     assert rank([], NOTHING, 5) == [] and rank([Candidate("a", directions(1)[0])], NOTHING, 0) == []
-    assert len(rank([Candidate("a", directions(1)[0], seen=())], NOTHING, 5)[0].whys) == 1
+    assert len(rank([Candidate("a", directions(1)[0], regions=())], NOTHING, 5)[0].whys) == 1
 
 
 def test_ten_thousand_pictures_are_ranked():
@@ -341,30 +341,30 @@ def test_a_survey_is_bounded_goes_on_and_remembers(project, model):
     keys = fill_project(project, 9)
     told = []
     first = survey(project, model, most=4, progress=lambda done, total: told.append((done, total)))
-    assert len(first.looks) == 4 and first.asked == 9 and not first.whole and told[-1] == (4, 4)
+    assert len(first.results) == 4 and first.requested == 9 and not first.complete and told[-1] == (4, 4)
     second = survey(project, model, most=20, progress=lambda done, total: told.append((done, total)))
-    assert second.whole and set(second.looks) == set(keys) and told[-1] == (5, 5)
+    assert second.complete and set(second.results) == set(keys) and told[-1] == (5, 5)
     again = survey(project, model, most=0)
-    assert again.whole
+    assert again.complete
     for key in keys:
-        assert again.looks[key].sight == second.looks[key].sight
-        assert np.allclose(again.looks[key].feature, second.looks[key].feature, atol=1e-3)
+        assert again.results[key].prediction == second.results[key].prediction
+        assert np.allclose(again.results[key].feature, second.results[key].feature, atol=1e-3)
     write_png(project.image_path(keys[2]), scratched(np.random.default_rng(9))[0])
-    assert set(keys) - set(survey(project, model, most=0).looks) == {keys[2]}  # it was exchanged
+    assert set(keys) - set(survey(project, model, most=0).results) == {keys[2]}  # it was exchanged
     write_onnx(model / "network.onnx", GREY_WEIGHTS * 2, GREY_BIAS)
-    assert not survey(project, model, most=0).looks  # another model
-    assert len(survey(project, None, most=0).looks) == 8  # what it needs no model for is still known
+    assert not survey(project, model, most=0).results  # another model
+    assert len(survey(project, None, most=0).results) == 8  # what it needs no model for is still known
 
 
 def test_a_survey_can_be_cancelled_and_passes_over_what_is_broken(project, model):
     keys = fill_project(project, 6)
     project.image_path(keys[1]).write_bytes(b"?")
     found = survey(project, model)
-    assert found.whole and found.skipped == 1 and keys[1] not in found.looks
+    assert found.complete and found.skipped == 1 and keys[1] not in found.results
     (project.root / ".cache" / "looks.sqlite").write_bytes(b"no database")
     calls = iter([False, False] + [True] * 100)
     stopped = survey(project, model, cancelled=lambda: next(calls))
-    assert len(stopped.looks) < 3 and not stopped.whole
+    assert len(stopped.results) < 3 and not stopped.complete
 
 
 def test_a_large_picture_is_looked_at_in_parts(project, model, monkeypatch):
@@ -373,20 +373,24 @@ def test_a_large_picture_is_looked_at_in_parts(project, model, monkeypatch):
     picture = np.full((100, 230), 128, np.uint8)
     picture[10:20, 10:20] = picture[60:70, 200:215] = 10
     write_png(project.image_path("large.png"), picture)
-    whole = survey(project, model).looks["large.png"].sight
-    monkeypatch.setattr(module, "PART", 96)
+    whole = survey(project, model).results["large.png"].prediction
+    monkeypatch.setattr(module, "PART_SIDE", 96)
     (project.root / ".cache" / "looks.sqlite").unlink()
-    inparts = survey(project, model).looks["large.png"].sight
-    assert {(each.rect, each.class_id) for each in inparts.seen} == {(each.rect, each.class_id) for each in whole.seen}
-    assert len(whole.seen) == 2 and read(project.image_path("large.png")).shape == (100, 230)
+    inparts = survey(project, model).results["large.png"].prediction
+    assert {(each.rect, each.class_id) for each in inparts.regions} == {
+        (each.rect, each.class_id) for each in whole.regions
+    }
+    assert len(whole.regions) == 2 and read(project.image_path("large.png")).shape == (100, 230)
 
 
 def test_a_survey_begins_evenly_spread():
     keys = [str(n) for n in range(1000)]
-    order = spread(keys)
+    order = spread_keys(keys)
     assert sorted(order, key=int) == keys
     places = sorted(int(key) for key in order[:100])
-    assert max(b - a for a, b in zip(places, places[1:])) <= 16 and spread(["a"]) == ["a"] and spread([]) == []
+    assert (
+        max(b - a for a, b in zip(places, places[1:])) <= 16 and spread_keys(["a"]) == ["a"] and spread_keys([]) == []
+    )
 
 
 def test_parts_come_from_notes_rules_and_numbers():

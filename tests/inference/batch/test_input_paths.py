@@ -98,16 +98,16 @@ def test_names_that_are_given_one_after_another_can_all_be_written(listed):
     with tempfile.TemporaryDirectory() as place:
         names = OutputNames()
         for root, folders, file in listed:
-            name = names.give(source(root, "/".join([*folders, file])))
+            name = names.reserve(source(root, "/".join([*folders, file])))
             path = Path(place, f"{name.casefold()}.png")
-            assert not path.exists() and not names.fits(name)
+            assert not path.exists() and not names.is_free(name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch(exist_ok=False)
 
 
 def test_a_wish_is_granted_where_it_can_be():
     names = OutputNames()
-    assert names.give(source("/x", "a.png"), "a") == "a"
-    assert names.give(source("/x", "a.jpg"), "a") == "a.jpg"
-    assert names.give(source("/y", "a.png")) == "a.png"
-    assert names.give(source("/z", "a.png/b.png")) == "z/a.png/b.png"  # a.png is a file already
+    assert names.reserve(source("/x", "a.png"), "a") == "a"
+    assert names.reserve(source("/x", "a.jpg"), "a") == "a.jpg"
+    assert names.reserve(source("/y", "a.png")) == "a.png"
+    assert names.reserve(source("/z", "a.png/b.png")) == "z/a.png/b.png"  # a.png is a file already

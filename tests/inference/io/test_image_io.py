@@ -13,7 +13,7 @@ import pytest
 import tifffile
 from PIL import Image, ImageOps
 
-from workbench.inference.io.image_header import turn
+from workbench.inference.io.image_header import apply_orientation
 from workbench.inference.io.image_io import IMAGE_SUFFIXES, ReadError, decode_image, read_image, write_png
 
 RNG = np.random.default_rng(1)
@@ -81,7 +81,7 @@ def test_tiff_orientation_is_applied_exactly_once(orientation, dtype, layout):
 def test_turning_back_and_forth_gives_the_same():
     picture = RNG.integers(0, 255, (5, 7), dtype=np.uint8)
     for there, back in ((2, 2), (3, 3), (4, 4), (5, 5), (6, 8), (7, 7), (8, 6)):
-        np.testing.assert_array_equal(turn(turn(picture, there), back), picture)
+        np.testing.assert_array_equal(apply_orientation(apply_orientation(picture, there), back), picture)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])

@@ -226,7 +226,7 @@ def test_worker_rank_executes_commands(labelled, monkeypatch):
     told += [CommandMessage(Command.LEARN, step, 1e-3) for step in (0, 0, 1)] + [CommandMessage(Command.END)]
     monkeypatch.setattr(follower.ranks, "receive_command", lambda: told.pop(0))
     take, forgotten = follower.loader.take, []
-    monkeypatch.setattr(follower.sampler.cache, "forget", forgotten.append)
+    monkeypatch.setattr(follower.sampler.cache, "remove", forgotten.append)
 
     def take_or_fail(step: int):
         if follower.learner.parts == 1:
@@ -238,7 +238,7 @@ def test_worker_rank_executes_commands(labelled, monkeypatch):
     split = follower.learner.split
     monkeypatch.setattr(follower.learner, "split", lambda batch: (parts.append(batch), split(batch)))
     session = training_loop.TrainingLoop(follower)
-    training_loop.run_worker(follower, make_room=session.reduce_memory)
+    training_loop.run_worker(follower, reduce_memory=session.reduce_memory)
     leader.learner.parts = 2
     for step in (0, 1):
         leader.learner.step(*leader.loader.take(step), 1e-3)
@@ -251,7 +251,7 @@ def test_worker_rank_executes_commands(labelled, monkeypatch):
 
 def test_worker_rank_without_leader_ends(monkeypatch):
     left = []
-    monkeypatch.setattr(control_channel, "_LAST_CALL", 0.0)
+    monkeypatch.setattr(control_channel, "_EXIT_SECONDS", 0.0)
     monkeypatch.setattr(control_channel.os, "read", lambda pipe, most: b"")
     monkeypatch.setattr(control_channel.os, "_exit", left.append)
     ControlChannel(None)._read_pipe()

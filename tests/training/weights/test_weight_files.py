@@ -80,7 +80,7 @@ def begin(path: Path, *, channels: int = 3, model: str = "resnet", **choices):
     else:
         encoder = {"plain": None, "resnet18": 18, "resnet34": 34}[recipe.encoder]
         net = UNet(channels, 2, [4, 8], encoder=encoder, width=recipe.width)
-    encoder_weights.begin_with(recipe, net, lambda event: None, cancelled=lambda: False)
+    encoder_weights.load_initial_weights(recipe, net, lambda event: None, cancelled=lambda: False)
     net.eval()
     return net
 
@@ -333,13 +333,13 @@ def server(monkeypatch):
 
 def test_what_was_fetched_is_kept_and_not_fetched_again(server):
     told = []
-    assert encoder_weights.published(18, told.append) == server.content
+    assert encoder_weights.download_weights(18, told.append) == server.content
     assert server.asked == ["/models/resnet18.pdparams"] and told[-1].done == told[-1].total == 2
-    kept = encoder_weights.kept_at(18)
+    kept = encoder_weights.cache_path(18)
     assert kept.read_bytes() == server.content and list(kept.parent.iterdir()) == [kept]
-    assert encoder_weights.published(18, told.append) == server.content and len(server.asked) == 1
+    assert encoder_weights.download_weights(18, told.append) == server.content and len(server.asked) == 1
     kept.write_bytes(b"torn")
-    assert encoder_weights.published(18, told.append) == server.content and len(server.asked) == 2
+    assert encoder_weights.download_weights(18, told.append) == server.content and len(server.asked) == 2
 
 
 @pytest.mark.parametrize("way", ["changed", "cut", "404", "offline", "stopped", "large"])
@@ -353,10 +353,10 @@ def test_a_fetch_that_fails_says_why_and_where_to_put_the_file(server, way, monk
     elif way == "offline":
         monkeypatch.setattr(encoder_weights, "URL", "http://127.0.0.1:9/resnet{depth}.pdparams")
     elif way == "large":
-        monkeypatch.setattr(encoder_weights, "_MOST_BYTES", 1000)
+        monkeypatch.setattr(encoder_weights, "_MAX_BYTES", 1000)
     with pytest.raises(NoDownload) as caught:
-        encoder_weights.published(18, lambda event: None, cancelled=lambda: way == "stopped")
-    kept = encoder_weights.kept_at(18)
+        encoder_weights.download_weights(18, lambda event: None, cancelled=lambda: way == "stopped")
+    kept = encoder_weights.cache_path(18)
     assert str(kept) in str(caught.value) and "http://127.0.0.1" in str(caught.value)
     assert not kept.parent.exists() or not list(kept.parent.iterdir())
 
@@ -364,7 +364,7 @@ def test_a_fetch_that_fails_says_why_and_where_to_put_the_file(server, way, monk
 def test_a_cache_that_cannot_be_written_costs_no_run(server, tmp_path, monkeypatch):
     (tmp_path / "file").write_bytes(b"")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert encoder_weights.published(18, lambda event: None) == server.content
+    assert encoder_weights.download_weights(18, lambda event: None) == server.content
 
 
 def test_imagenet_means_the_file_for_the_depth_of_the_run(server, tmp_path, paddles, monkeypatch):
@@ -374,7 +374,7 @@ def test_imagenet_means_the_file_for_the_depth_of_the_run(server, tmp_path, padd
     monkeypatch.setitem(encoder_weights.MD5, 18, hashlib.md5(server.content).hexdigest())
     recipe = request("resnet", weights="imagenet", channels=3)
     net = ResNet(3, 2, depth=18, width=1.0, input_size=224)
-    encoder_weights.begin_with(recipe, net, lambda event: None, cancelled=lambda: False)
+    encoder_weights.load_initial_weights(recipe, net, lambda event: None, cancelled=lambda: False)
     assert (net.stem.convolve.weight == paddles.conv1.weight).all()
 
 

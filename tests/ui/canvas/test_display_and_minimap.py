@@ -340,7 +340,7 @@ def test_preview_is_shown_and_cannot_be_painted_on(hand, monkeypatch):
 
 def test_damaged_parts_of_a_very_large_tiff_are_reported(hand, monkeypatch):
     monkeypatch.setattr("workbench.core.images.image_files.BY_REGION", 100_000)
-    monkeypatch.setattr("workbench.inference.io.tiff_regions._OVERVIEW", 300)
+    monkeypatch.setattr("workbench.inference.io.tiff_regions._MAX_OVERVIEW_SIDE", 300)
     path = hand.session.project.image_path("torn.tif")
     tifffile.imwrite(path, textured(500, 700), tile=(64, 64), compression="zlib")
     with tifffile.TiffFile(path) as file:
@@ -356,7 +356,7 @@ def test_damaged_parts_of_a_very_large_tiff_are_reported(hand, monkeypatch):
 
 def test_very_large_tiff_read_by_region_looks_the_same(view, qtbot, tmp_path, monkeypatch):  # noqa: F811
     """At every position and zoom the screen equals that of the decoded image once the overview is computed."""
-    monkeypatch.setattr("workbench.inference.io.tiff_regions._OVERVIEW", 300)
+    monkeypatch.setattr("workbench.inference.io.tiff_regions._MAX_OVERVIEW_SIDE", 300)
     whole = textured(1003, 1501)
     whole = cv2.GaussianBlur(whole, (0, 0), 3)
     tifffile.imwrite(tmp_path / "a.tif", whole, tile=(128, 128), compression="zlib")
@@ -382,12 +382,12 @@ def test_very_large_tiff_read_by_region_looks_the_same(view, qtbot, tmp_path, mo
 
 def test_very_large_tiff_is_decoded_in_a_thread(view, qtbot, tmp_path, monkeypatch):  # noqa: F811
     """New parts are shown coarsely first, are decoded outside the GUI thread, and are then shown exactly."""
-    monkeypatch.setattr("workbench.inference.io.tiff_regions._OVERVIEW", 300)
+    monkeypatch.setattr("workbench.inference.io.tiff_regions._MAX_OVERVIEW_SIDE", 300)
     whole = cv2.GaussianBlur(textured(1003, 1501), (0, 0), 6)
     tifffile.imwrite(tmp_path / "a.tif", whole, tile=(64, 64), compression="zlib")
     image = TiffImage(tmp_path / "a.tif")
     by: list[int] = []
-    segment = TiffImage._decoded
+    segment = TiffImage._decode
 
     def decoded(self, data, index):
         by.append(threading.get_ident())
@@ -395,7 +395,7 @@ def test_very_large_tiff_is_decoded_in_a_thread(view, qtbot, tmp_path, monkeypat
 
     view.scene.show_image(image)
     view.end()
-    monkeypatch.setattr(TiffImage, "_decoded", decoded)
+    monkeypatch.setattr(TiffImage, "_decode", decoded)
     for zoom, x, y in ((1.0, 900, 300), (3.0, 200, 800), (0.45, 700, 500)):
         view.set_view(view.view.at_scale(zoom).centered(x, y))
         view.repaint()

@@ -10,15 +10,15 @@ Z = 1.959963984540054  # 97.5 % quantile of the normal distribution
 
 # With fewer observations, the 95 % interval of a share may span 40 points and more (Wilson's for 10 of 19 is 32 to 73
 # %): a single number would claim too much precision, so only the interval is shown.
-ENOUGH = 20
+MIN_OBSERVATIONS = 20
 
 # 97.5 % quantiles of Student's distribution for 1 to 4 degrees of freedom; above, a series is exact to three digits.
-_STUDENT = (12.706, 4.303, 3.182, 2.776)
+_STUDENT_QUANTILES = (12.706, 4.303, 3.182, 2.776)
 
 
 def digits_supported(total: int) -> bool:
     """Return True if a share of `total` observations is precise enough to be shown as one number."""
-    return total >= ENOUGH
+    return total >= MIN_OBSERVATIONS
 
 
 def wilson(hits: int, total: int, z: float = 1.96) -> list[float] | None:
@@ -34,7 +34,7 @@ def wilson(hits: int, total: int, z: float = 1.96) -> list[float] | None:
     return [max(0.0, center - half), min(1.0, center + half)]
 
 
-def garwood(count: float, exposure: float) -> list[float]:
+def garwood_interval(count: float, exposure: float) -> list[float]:
     """Return the exact 95 % interval of a Poisson rate: `count` events in `exposure` units (Garwood 1936).
 
     count may be fractional, an effective number of events.
@@ -63,32 +63,32 @@ def rate_interval(counts: Sequence[int], groups: Sequence[object]) -> list[float
     rate = sum(events.values()) / total
     spread = sum((events[group] - rate * images[group]) ** 2 for group in events)
     variance = len(events) / (len(events) - 1) * spread / total**2
-    effect = max(1.0, variance / (rate / total)) if rate > 0 else 1.0
-    exposure = total / effect * (Z / student(len(events) - 1)) ** 2
-    return garwood(rate * exposure, exposure)
+    design_effect = max(1.0, variance / (rate / total)) if rate > 0 else 1.0
+    exposure = total / design_effect * (Z / student_quantile(len(events) - 1)) ** 2
+    return garwood_interval(rate * exposure, exposure)
 
 
-def student(freedom: int) -> float:
+def student_quantile(degrees: int) -> float:
     """Return the 97.5% quantile of Student's t (Cornish and Fisher's series; Abramowitz and Stegun 26.7.5)."""
-    if freedom <= len(_STUDENT):
-        return _STUDENT[freedom - 1]
-    z, n = Z, float(freedom)
+    if degrees <= len(_STUDENT_QUANTILES):
+        return _STUDENT_QUANTILES[degrees - 1]
+    z, n = Z, float(degrees)
     first = (z**3 + z) / 4
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
     third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
     return z + first / n + second / n**2 + third / n**3
 
 
-def _gamma_quantile(shape: float, share: float) -> float:
-    """Return the `share` quantile of the gamma distribution of scale 1, by bisection."""
+def _gamma_quantile(shape: float, probability: float) -> float:
+    """Return the `probability` quantile of the gamma distribution of scale 1, by bisection."""
     low, high = 0.0, max(4.0, shape + 12 * math.sqrt(shape) + 12)
     for _ in range(90):
         middle = (low + high) / 2
-        low, high = (middle, high) if _gamma_below(shape, middle) < share else (low, middle)
+        low, high = (middle, high) if _gamma_cdf(shape, middle) < probability else (low, middle)
     return (low + high) / 2
 
 
-def _gamma_below(shape: float, x: float) -> float:
+def _gamma_cdf(shape: float, x: float) -> float:
     """Return the regularized lower incomplete gamma function.
 
     Up to shape + 1 by its series, beyond by the continued fraction of its complement (Abramowitz and Stegun 6.5.29 and
@@ -99,10 +99,10 @@ def _gamma_below(shape: float, x: float) -> float:
     scale = math.exp(shape * math.log(x) - x - math.lgamma(shape))
     if x < shape + 1:
         term = total = 1 / shape
-        place = shape
+        denominator = shape
         while abs(term) > abs(total) * 1e-15:
-            place += 1
-            term *= x / place
+            denominator += 1
+            term *= x / denominator
             total += term
         return min(1.0, total * scale)
     b = x + 1 - shape

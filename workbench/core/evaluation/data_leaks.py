@@ -29,22 +29,22 @@ def find_data_leaks(project: Project, dataset: Dataset, split: str) -> list[Data
 
     In runs of more than 4000 images, similar appearance is not checked, see `core.grouping.lookalikes`.
     """
-    held, learned = dataset.of(split), dataset.of("train")
-    sides = {item.key: item.split for item in dataset.items}
-    found: dict[str, DataLeak] = {}
-    by_content = {known: item.key for item in learned if (known := content(project.image_path(item.key)))}
-    for item in held:
-        twin = by_content.get(content(project.image_path(item.key)) or b"")
-        if twin is not None:
-            found[item.key] = DataLeak(item.key, twin, "same")
-    for a, b in near_duplicates(project, [*held, *learned]):
-        for one, other in ((a, b), (b, a)):
-            if sides[one] == split and sides[other] == "train":
-                found.setdefault(one, DataLeak(one, other, "alike"))
+    evaluated, training = dataset.of(split), dataset.of("train")
+    splits = {item.key: item.split for item in dataset.items}
+    leaks: dict[str, DataLeak] = {}
+    by_content = {digest: item.key for item in training if (digest := content(project.image_path(item.key)))}
+    for item in evaluated:
+        duplicate = by_content.get(content(project.image_path(item.key)) or b"")
+        if duplicate is not None:
+            leaks[item.key] = DataLeak(item.key, duplicate, "same")
+    for a, b in near_duplicates(project, [*evaluated, *training]):
+        for key, other in ((a, b), (b, a)):
+            if splits[key] == split and splits[other] == "train":
+                leaks.setdefault(key, DataLeak(key, other, "alike"))
     parts: dict[str, str] = defaultdict(str)
-    for item in learned:
+    for item in training:
         parts.setdefault(item.group, item.key)
-    for item in held:
+    for item in evaluated:
         if item.group and item.group in parts:
-            found.setdefault(item.key, DataLeak(item.key, parts[item.group], "part"))
-    return list(found.values())
+            leaks.setdefault(item.key, DataLeak(item.key, parts[item.group], "part"))
+    return list(leaks.values())

@@ -16,9 +16,9 @@ from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.overlay_drawing import to_display
 
-_AROUND = 1.9  # times the size of the region, to show its surroundings
-_LEAST = 56  # least height in image pixels, so that tiny defects have context
-_KEPT = 3  # cached images: the errors of one image are requested in sequence
+_MARGIN_FACTOR = 1.9  # times the size of the region, to show its surroundings
+_MIN_SIZE = 56  # least height in image pixels, so that tiny defects have context
+_CACHE_SIZE = 3  # cached images: the errors of one image are requested in sequence
 
 Color = tuple[int, int, int]
 
@@ -33,8 +33,8 @@ class CropFrame:
     box: Rect
     width: int
     height: int
-    truth: Color
-    said: Color
+    label_color: Color
+    prediction_color: Color
     line: int = 2
     missed: bool = False
 
@@ -46,54 +46,54 @@ class Cropper:
         self._project = project
         self._read: OrderedDict[str, tuple[np.ndarray, np.ndarray]] = OrderedDict()
 
-    def crop(self, evidence: StoredPrediction, settings: ModelSettings, frame: CropFrame) -> np.ndarray:
+    def crop(self, prediction: StoredPrediction, settings: ModelSettings, frame: CropFrame) -> np.ndarray:
         """Return uint8 (h, w, 3) RGB with outlines in the colors of the frame. Raises Problem."""
-        image, truth = self._pixels(evidence)
-        window = _window(evidence, frame)
-        said = np.zeros((window.height, window.width), np.uint8)
-        for patch in evidence.patches:
-            _paste(said, window, patch.predicted(settings), patch.left, patch.top)
+        image, truth = self._pixels(prediction)
+        window = _window(prediction, frame)
+        predicted = np.zeros((window.height, window.width), np.uint8)
+        for patch in prediction.patches:
+            _paste(predicted, window, patch.apply_operating_point(settings), patch.left, patch.top)
         scale = min(frame.width / window.width, frame.height / window.height)
         size = (max(1, round(window.width * scale)), max(1, round(window.height * scale)))
-        shown = cv2.resize(
+        resized = cv2.resize(
             np.ascontiguousarray(image[window.slices]),
             size,
             interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC,
         )
-        canvas = cv2.cvtColor(shown, cv2.COLOR_GRAY2RGB) if shown.ndim == 2 else shown
+        canvas = cv2.cvtColor(resized, cv2.COLOR_GRAY2RGB) if resized.ndim == 2 else resized
         box = frame.box
-        own = Rect(box.x - window.x, box.y - window.y, box.width, box.height).clipped(window.width, window.height)
-        _outline(canvas, truth[window.slices], frame.truth, frame.line, own if frame.missed else NOTHING)
-        _outline(canvas, said, frame.said, frame.line, NOTHING if frame.missed else own)
+        local_box = Rect(box.x - window.x, box.y - window.y, box.width, box.height).clipped(window.width, window.height)
+        _outline(canvas, truth[window.slices], frame.label_color, frame.line, local_box if frame.missed else NOTHING)
+        _outline(canvas, predicted, frame.prediction_color, frame.line, NOTHING if frame.missed else local_box)
         return canvas
 
-    def _pixels(self, evidence: StoredPrediction) -> tuple[np.ndarray, np.ndarray]:
-        key = evidence.key
+    def _pixels(self, prediction: StoredPrediction) -> tuple[np.ndarray, np.ndarray]:
+        key = prediction.key
         if key not in self._read:
             image = to_display(read(self._project.image_path(key)))
             truth = annotation.load_mask(self._project, key)
             blank = np.zeros(image.shape[:2], np.uint8)
             self._read[key] = image, blank if truth is None else np.where(truth <= MAX_CLASS_ID, truth, 0)
-            while len(self._read) > _KEPT:
+            while len(self._read) > _CACHE_SIZE:
                 self._read.popitem(last=False)
         self._read.move_to_end(key)
         return self._read[key]
 
 
-def _window(evidence: StoredPrediction, frame: CropFrame) -> Rect:
+def _window(prediction: StoredPrediction, frame: CropFrame) -> Rect:
     """Return the image region to show, with the aspect ratio of the frame if the image is large enough."""
     if frame.box.empty:
-        return Rect(0, 0, evidence.width, evidence.height)
+        return Rect(0, 0, prediction.width, prediction.height)
     box = frame.box
-    high = max(_LEAST, box.height * _AROUND, box.width * _AROUND * frame.height / frame.width)
-    height = min(round(high), evidence.height)
-    width = min(round(high * frame.width / frame.height), evidence.width)
-    x = min(max(0, box.x + (box.width - width) // 2), evidence.width - width)
-    y = min(max(0, box.y + (box.height - height) // 2), evidence.height - height)
+    target_height = max(_MIN_SIZE, box.height * _MARGIN_FACTOR, box.width * _MARGIN_FACTOR * frame.height / frame.width)
+    height = min(round(target_height), prediction.height)
+    width = min(round(target_height * frame.width / frame.height), prediction.width)
+    x = min(max(0, box.x + (box.width - width) // 2), prediction.width - width)
+    y = min(max(0, box.y + (box.height - height) // 2), prediction.height - height)
     return Rect(x, y, width, height)
 
 
-def _paste(said: np.ndarray, window: Rect, mask: np.ndarray | None, left: int, top: int) -> None:
+def _paste(predicted: np.ndarray, window: Rect, mask: np.ndarray | None, left: int, top: int) -> None:
     if mask is None:
         return
     x, y = max(left, window.x), max(top, window.y)
@@ -101,11 +101,11 @@ def _paste(said: np.ndarray, window: Rect, mask: np.ndarray | None, left: int, t
     bottom = min(top + mask.shape[0], window.y + window.height)
     if x < right and y < bottom:
         part = mask[y - top : bottom - top, x - left : right - left]
-        into = said[y - window.y : bottom - window.y, x - window.x : right - window.x]
-        np.maximum(into, part, out=into)
+        target = predicted[y - window.y : bottom - window.y, x - window.x : right - window.x]
+        np.maximum(target, part, out=target)
 
 
-def _outline(canvas: np.ndarray, mask: np.ndarray, color: Color, line: int, own: Rect) -> None:
+def _outline(canvas: np.ndarray, mask: np.ndarray, color: Color, line: int, emphasized: Rect) -> None:
     """Draw outlines of the regions in `mask`. own: region in mask pixels whose outline is twice as wide."""
     size = (canvas.shape[1], canvas.shape[0])
     for id in np.unique(mask[mask > 0]).tolist():
@@ -119,7 +119,10 @@ def _outline(canvas: np.ndarray, mask: np.ndarray, color: Color, line: int, own:
         for outline in outlines:
             x, y, width, height = cv2.boundingRect(outline)
             middle_x, middle_y = (x + width / 2) / scale_x - 1, (y + height / 2) / scale_y - 1
-            inside = own.x <= middle_x <= own.x + own.width and own.y <= middle_y <= own.y + own.height
-            fits = width <= (own.width + 3) * scale_x and height <= (own.height + 3) * scale_y
-            wide = 2 * line if inside and fits and not own.empty else line
+            inside = (
+                emphasized.x <= middle_x <= emphasized.x + emphasized.width
+                and emphasized.y <= middle_y <= emphasized.y + emphasized.height
+            )
+            fits = width <= (emphasized.width + 3) * scale_x and height <= (emphasized.height + 3) * scale_y
+            wide = 2 * line if inside and fits and not emphasized.empty else line
             cv2.drawContours(canvas, [outline], -1, color, wide, cv2.LINE_AA, offset=(-round(scale_x), -round(scale_y)))

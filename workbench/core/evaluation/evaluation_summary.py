@@ -12,7 +12,7 @@ from workbench.core.evaluation.confidence import digits_supported, rate_interval
 from workbench.core.evaluation.image_counts import ANY, DefectCount, ImageCounts, dice, dice_interval, size_edges
 
 Alert = Literal["only_background", "everything", "every_good_picture", "one_class"]
-_GOOD_TO_TELL = 5  # least number of good images for "every_good_picture"; with fewer it may be chance
+_MIN_GOOD_IMAGES = 5  # least number of good images for "every_good_picture"; with fewer it may be chance
 
 
 @dataclass(frozen=True)
@@ -103,36 +103,40 @@ def summarize(
     facts: one per image. groups: part shown in each image. classes: ids of the model. alarms: class id -> false alarms
     per image. marked: share of all pixels that is marked.
     """
-    defects = [defect for each in facts for defect in each.defects]
-    good = [at for at, each in enumerate(facts) if not _real(each)]
-    counts = [each.false for each in facts]
-    false = {id: _rate(own, groups) for id, own in (alarms or {}).items()}
-    rows = tuple(_of_class(facts, defects, id, false.get(id)) for id in classes)
+    defects = [defect for image in facts for defect in image.defects]
+    good = [index for index, image in enumerate(facts) if not _labeled_pixels(image)]
+    counts = [image.false for image in facts]
+    false = {id: _rate(values, groups) for id, values in (alarms or {}).items()}
+    rows = tuple(_summarize_class(facts, defects, id, false.get(id)) for id in classes)
     return EvaluationSummary(
         images=len(facts),
         good=len(good),
         groups=len(set(groups)),
-        found=_found(defects),
+        found=_detected(defects),
         false=_rate(counts, groups),
-        false_on_good=_rate([counts[at] for at in good], [groups[at] for at in good]),
+        false_on_good=_rate([counts[index] for index in good], [groups[index] for index in good]),
         dice=dice(facts),
         dice_interval=dice_interval(facts),
         iou=_iou(facts, ANY),
         classes=rows,
-        sizes=of_sizes(defects),
+        sizes=summarize_sizes(defects),
         alerts=_alerts(facts, good, rows, marked),
     )
 
 
-def of_sizes(defects: Sequence[DefectCount]) -> tuple[SizeSummary, ...]:
+def summarize_sizes(defects: Sequence[DefectCount]) -> tuple[SizeSummary, ...]:
     """Split defects into three sizes of about equal count. Return () if there are too few defects."""
     edges = size_edges([defect.area for defect in defects])
     if not edges:
         return ()
-    at = np.digitize([defect.area for defect in defects], edges)
+    size_of = np.digitize([defect.area for defect in defects], edges)
     ends = [0, *edges, None]
     return tuple(
-        SizeSummary(ends[size] or 0, ends[size + 1], _found([each for each, own in zip(defects, at) if own == size]))
+        SizeSummary(
+            ends[size] or 0,
+            ends[size + 1],
+            _detected([entry for entry, size_index in zip(defects, size_of) if size_index == size]),
+        )
         for size in range(3)
     )
 
@@ -141,23 +145,23 @@ def _rate(counts: Sequence[int], groups: Sequence[str]) -> RatePerImage:
     return RatePerImage(sum(counts), len(counts), rate_interval(counts, groups) if counts else None)
 
 
-def _found(defects: Sequence[DefectCount]) -> Proportion:
+def _detected(defects: Sequence[DefectCount]) -> Proportion:
     return Proportion(sum(defect.found for defect in defects), len(defects))
 
 
-def _of_class(
+def _summarize_class(
     facts: Sequence[ImageCounts], defects: Sequence[DefectCount], id: int, false: RatePerImage | None
 ) -> ClassSummary:
-    found = _found([defect for defect in defects if defect.class_id == id])
-    return ClassSummary(id, found, false, dice(facts, id), _iou(facts, id))
+    detected = _detected([defect for defect in defects if defect.class_id == id])
+    return ClassSummary(id, detected, false, dice(facts, id), _iou(facts, id))
 
 
 def _iou(facts: Sequence[ImageCounts], id: int) -> float | None:
-    hit, false, missed = (sum(each.pixels[id][at] for each in facts) for at in range(3))
+    hit, false, missed = (sum(image.pixels[id][index] for image in facts) for index in range(3))
     return hit / (hit + false + missed) if hit + false + missed else None
 
 
-def _real(facts: ImageCounts) -> int:
+def _labeled_pixels(facts: ImageCounts) -> int:
     hit, _, missed = facts.pixels[ANY]
     return hit + missed
 
@@ -166,15 +170,15 @@ def _alerts(
     facts: Sequence[ImageCounts], good: Sequence[int], classes: Sequence[ClassSummary], marked: float
 ) -> tuple[Alert, ...]:
     """Return problems that make all figures meaningless, such as a prediction that does not depend on the image."""
-    found: list[Alert] = []
-    if any(each.defects for each in facts) and not any(each.regions for each in facts):
-        found.append("only_background")
+    alerts: list[Alert] = []
+    if any(image.defects for image in facts) and not any(image.regions for image in facts):
+        alerts.append("only_background")
     if marked > 0.5:
-        found.append("everything")
-    if len(good) >= _GOOD_TO_TELL and all(facts[at].false for at in good):
-        found.append("every_good_picture")
-    shown = [row.class_id for row in classes if row.found.total]
-    said = [row.class_id for row in classes if any(sum(each.pixels[row.class_id][:2]) for each in facts)]
-    if len(shown) > 1 and len(said) == 1:
-        found.append("one_class")
-    return tuple(found)
+        alerts.append("everything")
+    if len(good) >= _MIN_GOOD_IMAGES and all(facts[index].false for index in good):
+        alerts.append("every_good_picture")
+    labeled = [row.class_id for row in classes if row.found.total]
+    predicted = [row.class_id for row in classes if any(sum(image.pixels[row.class_id][:2]) for image in facts)]
+    if len(labeled) > 1 and len(predicted) == 1:
+        alerts.append("one_class")
+    return tuple(alerts)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.core.evaluation.metrics import defects_found, false_alarms
+from workbench.core.evaluation.metrics import find_false_alarms, match_defects
 from workbench.core.project.project import MAX_CLASS_ID
 
 ANY = 0  # any class, in place of a class id
 ENOUGH = 10  # images with defects required for a meaningful bootstrap interval
-_RESAMPLED = 2000
+_RESAMPLES = 2000
 
 
 @dataclass(frozen=True)
@@ -46,25 +46,25 @@ class ImageCounts:
 def count_image(key: str, truth: np.ndarray, predicted: np.ndarray, classes: Sequence[int]) -> ImageCounts:
     """Compare a label with a prediction, both uint8 (H, W); counts as in core.metrics."""
     counted = truth <= MAX_CLASS_ID
-    real, said = (truth > 0) & counted, (predicted > 0) & counted
-    pixels = {ANY: _pixels(real, said)}
+    labeled, marked = (truth > 0) & counted, (predicted > 0) & counted
+    pixels = {ANY: _pixels(labeled, marked)}
     defects = []
     for id in classes:
         pixels[id] = _pixels(truth == id, (predicted == id) & counted)
-        areas, found = defects_found(truth == id, said)
-        defects += [DefectCount(id, int(area), bool(yes)) for area, yes in zip(areas, found)]
-    false = false_alarms(predicted > 0, real, said)
+        areas, detected = match_defects(truth == id, marked)
+        defects += [DefectCount(id, int(area), bool(is_detected)) for area, is_detected in zip(areas, detected)]
+    false = find_false_alarms(predicted > 0, labeled, marked)
     return ImageCounts(key, pixels, tuple(defects), len(false), int(false.sum()))
 
 
-def _pixels(real: np.ndarray, said: np.ndarray) -> tuple[int, int, int]:
-    hit = int(np.count_nonzero(real & said))
-    return hit, int(np.count_nonzero(said)) - hit, int(np.count_nonzero(real)) - hit
+def _pixels(labeled: np.ndarray, predicted: np.ndarray) -> tuple[int, int, int]:
+    hit = int(np.count_nonzero(labeled & predicted))
+    return hit, int(np.count_nonzero(predicted)) - hit, int(np.count_nonzero(labeled)) - hit
 
 
 def dice(facts: Sequence[ImageCounts], id: int = ANY) -> float | None:
     """Return the Dice of all images together; None if neither labels nor predictions have any pixels."""
-    hit, false, missed = (sum(each.pixels[id][at] for each in facts) for at in range(3))
+    hit, false, missed = (sum(image.pixels[id][index] for image in facts) for index in range(3))
     return 2 * hit / (2 * hit + false + missed) if hit + false + missed else None
 
 
@@ -73,15 +73,15 @@ def dice_interval(facts: Sequence[ImageCounts], id: int = ANY) -> list[float] | 
 
     Whole images are drawn, since the pixels of one image are not independent. The result is deterministic.
     """
-    telling = sum(each.pixels[id][0] + each.pixels[id][2] > 0 for each in facts)
-    if telling < ENOUGH:
+    informative = sum(image.pixels[id][0] + image.pixels[id][2] > 0 for image in facts)
+    if informative < ENOUGH:
         return None
-    values = np.array([each.pixels[id] for each in facts], float)
-    drawn = np.random.default_rng(0).multinomial(len(facts), np.full(len(facts), 1 / len(facts)), _RESAMPLED)
-    hit, false, missed = (drawn @ values).T
-    whole = 2 * hit + false + missed
-    scores = 2 * hit[whole > 0] / whole[whole > 0]
-    return [float(edge) for edge in np.percentile(scores, (2.5, 97.5))]
+    values = np.array([image.pixels[id] for image in facts], float)
+    resamples = np.random.default_rng(0).multinomial(len(facts), np.full(len(facts), 1 / len(facts)), _RESAMPLES)
+    hit, false, missed = (resamples @ values).T
+    denominator = 2 * hit + false + missed
+    values_of_dice = 2 * hit[denominator > 0] / denominator[denominator > 0]
+    return [float(edge) for edge in np.percentile(values_of_dice, (2.5, 97.5))]
 
 
 def size_edges(areas: Sequence[int]) -> list[int]:
@@ -89,8 +89,8 @@ def size_edges(areas: Sequence[int]) -> list[int]:
     if len(areas) < 9:
         return []
     edges = [_round(float(edge)) for edge in np.quantile(areas, (1 / 3, 2 / 3))]
-    full = [np.count_nonzero(np.digitize(areas, edges) == third) for third in range(3)]
-    return edges if edges[0] < edges[1] and min(full) >= 2 else []
+    sizes = [np.count_nonzero(np.digitize(areas, edges) == index) for index in range(3)]
+    return edges if edges[0] < edges[1] and min(sizes) >= 2 else []
 
 
 def _round(value: float) -> int:

@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 
 from workbench.core.evaluation.operating_point_sweep import ThresholdCounts, count_thresholds
 from workbench.core.evaluation.prediction_cache import PredictionCache
-from workbench.core.evaluation.stored_predictions import ProbabilityPatch, StoredPrediction, collect_prediction, cut
+from workbench.core.evaluation.stored_predictions import (
+    ProbabilityPatch,
+    StoredPrediction,
+    collect_prediction,
+    cut_patches,
+)
 from workbench.core.images.image_files import image_size, read
 from workbench.core.messages import Message
 from workbench.core.problems import MaskBroken, Problem
@@ -34,7 +39,7 @@ class InferencePass:
 
     def __init__(self, project: Project, run: Run, settings: ModelSettings) -> None:
         self._project, self._run, self._settings = project, run, settings
-        self._shelf = PredictionCache(project, run, settings)
+        self._cache = PredictionCache(project, run, settings)
         self._predictor: Predictor | None = None
 
     def over(
@@ -45,14 +50,14 @@ class InferencePass:
         Results so far stay cached. Raises EngineError.
         """
         try:
-            return self._over(items, progress, cancelled)
+            return self._predict_all(items, progress, cancelled)
         finally:
             self._predictor = None  # free the network's memory
 
-    def _over(
+    def _predict_all(
         self, items: Sequence[Item], progress: Callable[[int, int], None], cancelled: Callable[[], bool]
     ) -> PassResult | None:
-        looked = PassResult()
+        result = PassResult()
         classes = [entry.id for entry in self._settings.classes]
         for number, item in enumerate(items, start=1):
             if cancelled():
@@ -64,35 +69,35 @@ class InferencePass:
                 if truth is None:
                     raise MaskBroken(path=str(path), why=Message("file.gone"))
                 label = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-                looked.evidence.append(collect_prediction(item.key, truth, patches, classes, item.group, label))
-                looked.changed += label != item.mask_hash
+                result.evidence.append(collect_prediction(item.key, truth, patches, classes, item.group, label))
+                result.changed += label != item.mask_hash
             except PredictionCancelled:
                 return None
             except Problem as problem:
-                looked.skipped[item.key] = problem
+                result.skipped[item.key] = problem
             progress(number, len(items))
-        return looked
+        return result
 
-    def tallies(self, evidence: StoredPrediction) -> tuple[ThresholdCounts, ...]:
+    def tallies(self, prediction: StoredPrediction) -> tuple[ThresholdCounts, ...]:
         """Return the counts at other operating points, cached until the label changes."""
         classes = len(self._settings.classes)
-        kept = self._shelf.read_tallies(evidence, classes)
-        if kept is None:
-            kept = count_thresholds(evidence, classes)
-            self._shelf.write_tallies(evidence, kept)
-        return kept
+        counts = self._cache.read_counts(prediction, classes)
+        if counts is None:
+            counts = count_thresholds(prediction, classes)
+            self._cache.write_counts(prediction, counts)
+        return counts
 
     def _patches(self, key: str, cancelled: Callable[[], bool]) -> tuple[tuple[int, int], list[ProbabilityPatch]]:
         path = self._project.image_path(key)
-        kept = self._shelf.read(key)
-        if kept is not None and kept[0] == image_size(path):
-            return kept
+        cached = self._cache.read(key)
+        if cached is not None and cached[0] == image_size(path):
+            return cached
         image = read(path)
         if self._predictor is None:
             self._predictor = Predictor.open(self._run.best, engine="onnx")
         result = self._predictor.predict(image, cancelled=cancelled, keep_probabilities=True)
         assert result.class_scores is not None
         size = (image.shape[1], image.shape[0])
-        patches = cut(result.class_scores, self._shelf.least)
-        self._shelf.write(key, size, patches)
+        patches = cut_patches(result.class_scores, self._cache.min_probability)
+        self._cache.write(key, size, patches)
         return size, patches

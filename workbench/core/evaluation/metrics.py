@@ -17,7 +17,7 @@ from workbench.core.project.project import MAX_CLASS_ID
 from workbench.inference.io.opencv import cv2
 
 # Share of a labeled defect that predictions must cover for the defect to count as found.
-FOUND_SHARE = 0.1
+DETECTED_SHARE = 0.1
 
 
 @dataclass
@@ -28,7 +28,7 @@ class SegmentationMeter:
     hit: dict[int, int] = field(default_factory=dict)
     false: dict[int, int] = field(default_factory=dict)
     missed: dict[int, int] = field(default_factory=dict)
-    found: dict[int, int] = field(default_factory=dict)
+    detected: dict[int, int] = field(default_factory=dict)
     defects: dict[int, int] = field(default_factory=dict)
     any_hit: int = 0
     any_false: int = 0
@@ -42,51 +42,51 @@ class SegmentationMeter:
         """Add one image: label and prediction, uint8 (H, W)."""
         counted = truth <= MAX_CLASS_ID
         for id in self.classes:
-            real, said = truth == id, (predicted == id) & counted
-            _plus(self.hit, id, np.count_nonzero(real & said))
-            _plus(self.false, id, np.count_nonzero(said & ~real))
-            _plus(self.missed, id, np.count_nonzero(real & ~said))
-        real, said = (truth > 0) & counted, (predicted > 0) & counted
-        self.any_hit += np.count_nonzero(real & said)
-        self.any_false += np.count_nonzero(said & ~real)
-        self.any_missed += np.count_nonzero(real & ~said)
-        self._add_regions(truth, real, said, predicted > 0)
+            labeled, marked = truth == id, (predicted == id) & counted
+            _add_count(self.hit, id, np.count_nonzero(labeled & marked))
+            _add_count(self.false, id, np.count_nonzero(marked & ~labeled))
+            _add_count(self.missed, id, np.count_nonzero(labeled & ~marked))
+        labeled, marked = (truth > 0) & counted, (predicted > 0) & counted
+        self.any_hit += np.count_nonzero(labeled & marked)
+        self.any_false += np.count_nonzero(marked & ~labeled)
+        self.any_missed += np.count_nonzero(labeled & ~marked)
+        self._add_regions(truth, labeled, marked, predicted > 0)
         self.images += 1
-        self.good_images += not real.any()
+        self.good_images += not labeled.any()
 
-    def _add_regions(self, truth: np.ndarray, real: np.ndarray, said: np.ndarray, raw: np.ndarray) -> None:
+    def _add_regions(self, truth: np.ndarray, labeled: np.ndarray, marked: np.ndarray, regions: np.ndarray) -> None:
         for id in self.classes:
-            found = defects_found(truth == id, said)[1]
-            if len(found):
-                _plus(self.found, id, int(found.sum()))
-                _plus(self.defects, id, len(found))
-        wrong = int(false_alarms(raw, real, said).sum())
+            detected = match_defects(truth == id, marked)[1]
+            if len(detected):
+                _add_count(self.detected, id, int(detected.sum()))
+                _add_count(self.defects, id, len(detected))
+        wrong = int(find_false_alarms(regions, labeled, marked).sum())
         self.false_regions += wrong
-        self.false_on_good += wrong if not real.any() else 0
+        self.false_on_good += wrong if not labeled.any() else 0
 
     def report(self) -> dict[str, Any]:
         per_class, dices, ious = {}, [], []
         for id, name in self.classes.items():
-            scores = _pixel_scores(self.hit.get(id, 0), self.false.get(id, 0), self.missed.get(id, 0))
+            scores = _pixel_metrics(self.hit.get(id, 0), self.false.get(id, 0), self.missed.get(id, 0))
             defects = self.defects.get(id, 0)
             scores["defects"] = defects
-            scores["recall_defects"] = self.found.get(id, 0) / defects if defects else None
-            scores["recall_interval"] = wilson(self.found.get(id, 0), defects)
+            scores["recall_defects"] = self.detected.get(id, 0) / defects if defects else None
+            scores["recall_interval"] = wilson(self.detected.get(id, 0), defects)
             per_class[name] = scores
             if scores["dice"] is not None:
                 dices.append(scores["dice"])
                 ious.append(scores["iou"])
-        total, found = sum(self.defects.values()), sum(self.found.values())
-        any_defect = _pixel_scores(self.any_hit, self.any_false, self.any_missed)
+        total, detected = sum(self.defects.values()), sum(self.detected.values())
+        any_defect = _pixel_metrics(self.any_hit, self.any_false, self.any_missed)
         return {
             "dice": float(np.mean(dices)) if dices else None,
             "iou": float(np.mean(ious)) if ious else None,
             "any_defect": any_defect,
             "per_class": per_class,
             "regions": {
-                "recall": found / total if total else None,
-                "recall_interval": wilson(found, total),
-                "found": found,
+                "recall": detected / total if total else None,
+                "recall_interval": wilson(detected, total),
+                "found": detected,
                 "defects": total,
                 "false": self.false_regions,
                 "false_per_picture": self.false_regions / self.images if self.images else None,
@@ -117,23 +117,23 @@ class VerdictMeter:
 
     def report(self) -> dict[str, Any]:
         total = int(self.confusion.sum())
-        right = int(np.trace(self.confusion))
+        correct = int(np.trace(self.confusion))
         per_class, f1s = {}, []
         for i, name in enumerate(self.names):
             hit = int(self.confusion[i, i])
-            real, said = int(self.confusion[i].sum()), int(self.confusion[:, i].sum())
-            f1 = 2 * hit / (real + said) if real else None
+            labeled, predicted = int(self.confusion[i].sum()), int(self.confusion[:, i].sum())
+            f1 = 2 * hit / (labeled + predicted) if labeled else None
             per_class[name] = {
-                "precision": hit / said if said else None,
-                "recall": hit / real if real else None,
+                "precision": hit / predicted if predicted else None,
+                "recall": hit / labeled if labeled else None,
                 "f1": f1,
-                "pictures": real,
+                "pictures": labeled,
             }
             if f1 is not None:
                 f1s.append(f1)
         return {
-            "accuracy": right / total if total else None,
-            "accuracy_interval": wilson(right, total),
+            "accuracy": correct / total if total else None,
+            "accuracy_interval": wilson(correct, total),
             "macro_f1": float(np.mean(f1s)) if f1s else None,
             "per_class": per_class,
             "confusion": {"names": list(self.names), "rows": self.confusion.tolist()},
@@ -141,44 +141,44 @@ class VerdictMeter:
         }
 
 
-def defects_found(labeled: np.ndarray, said: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def match_defects(labeled: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the area in pixels of each labeled region, and True if it counts as found.
 
     bool (H, W): labeled: one class of the labels; said: predictions of any class.
     """
     labels, count = _components(labeled)
     area = np.bincount(labels.ravel(), minlength=count + 1)[1:]
-    covered = np.bincount(labels[said], minlength=count + 1)[1:]
-    return area, covered >= np.maximum(1, FOUND_SHARE * area)
+    covered = np.bincount(labels[predicted], minlength=count + 1)[1:]
+    return area, covered >= np.maximum(1, DETECTED_SHARE * area)
 
 
-def false_alarms(raw: np.ndarray, real: np.ndarray, said: np.ndarray) -> np.ndarray:
+def find_false_alarms(regions: np.ndarray, labeled: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     """Return True for each predicted region that touches no defect.
 
     bool (H, W): raw: predictions; real: defects in the labels; said: predictions where labels count. A region mainly on
     "don't care" is neither right nor wrong.
     """
-    labels, count = _components(raw)
+    labels, count = _components(regions)
     area = np.bincount(labels.ravel(), minlength=count + 1)[1:]
-    touching = np.bincount(labels[real], minlength=count + 1)[1:]
-    countable = np.bincount(labels[said], minlength=count + 1)[1:]
+    touching = np.bincount(labels[labeled], minlength=count + 1)[1:]
+    countable = np.bincount(labels[predicted], minlength=count + 1)[1:]
     return (touching == 0) & (countable * 2 >= area)
 
 
-def _pixel_scores(hit: int, false: int, missed: int) -> dict[str, float | None]:
-    either = hit + false + missed
+def _pixel_metrics(hit: int, false: int, missed: int) -> dict[str, float | None]:
+    union = hit + false + missed
     return {
-        "dice": 2 * hit / (2 * hit + false + missed) if either else None,
-        "iou": hit / either if either else None,
+        "dice": 2 * hit / (2 * hit + false + missed) if union else None,
+        "iou": hit / union if union else None,
         "precision": hit / (hit + false) if hit + false else None,
         "recall": hit / (hit + missed) if hit + missed else None,
     }
 
 
-def _components(where: np.ndarray) -> tuple[np.ndarray, int]:
-    count, labels = cv2.connectedComponents(where.astype(np.uint8), connectivity=8)
+def _components(mask: np.ndarray) -> tuple[np.ndarray, int]:
+    count, labels = cv2.connectedComponents(mask.astype(np.uint8), connectivity=8)
     return labels, count - 1
 
 
-def _plus(table: dict[int, int], id: int, amount: int) -> None:
+def _add_count(table: dict[int, int], id: int, amount: int | np.integer) -> None:
     table[id] = table.get(id, 0) + int(amount)

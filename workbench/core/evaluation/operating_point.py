@@ -67,7 +67,7 @@ class StoredOperatingPoint:
 def read(run: Run) -> StoredOperatingPoint:
     """Return the operating points of a run. Raises RunBroken if the run's model.json is unreadable."""
     settings = settings_of(run)
-    now = OperatingPoint.of(settings)
+    current = OperatingPoint.of(settings)
     try:
         raw = load_object(run.root / FILE, RunBroken)
         trained, chosen = _point(raw["trained"]), _point(raw["chosen"])
@@ -75,10 +75,10 @@ def read(run: Run) -> StoredOperatingPoint:
         splits = (splits,) if isinstance(splits, str) else tuple(map(str, splits))
         trained.on(settings)  # raises SettingsError if it is no operating point of this model
     except (FileNotFoundError, RunBroken, SettingsError, ValueError, KeyError, TypeError, AttributeError):
-        return StoredOperatingPoint(now)
+        return StoredOperatingPoint(current)
     # A resumed training has chosen a new point, which is the trained one now.
-    fits = chosen == now and len(trained.thresholds) == len(now.thresholds)
-    return StoredOperatingPoint(trained, splits) if fits else StoredOperatingPoint(now)
+    fits = chosen == current and len(trained.thresholds) == len(current.thresholds)
+    return StoredOperatingPoint(trained, splits) if fits else StoredOperatingPoint(current)
 
 
 def store(run: Run, point: OperatingPoint, *, chosen_on: Sequence[str]) -> None:
@@ -86,19 +86,19 @@ def store(run: Run, point: OperatingPoint, *, chosen_on: Sequence[str]) -> None:
 
     Raises RunBroken, CannotWrite.
     """
-    settings, before = settings_of(run), read(run)
-    if point == before.trained:
+    settings, previous = settings_of(run), read(run)
+    if point == previous.trained:
         restore(run)
         return
-    said: dict[str, Any] = {
+    document: dict[str, Any] = {
         "format": 1,
-        "trained": dataclasses.asdict(before.trained),
+        "trained": dataclasses.asdict(previous.trained),
         "chosen": dataclasses.asdict(point),
         "chosen_on": list(chosen_on),
         "when": time.strftime("%Y-%m-%dT%H:%M:%S"),
     }
     # Save the previous point before the change, so that nothing is lost if the second write fails.
-    write_json(run.root / FILE, said)
+    write_json(run.root / FILE, document)
     _write(point.on(settings), run.best / MODEL_FILE)
 
 

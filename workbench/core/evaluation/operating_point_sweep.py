@@ -33,47 +33,47 @@ class ThresholdCounts:
 
     covered: np.ndarray
     regions: np.ndarray
-    false: np.ndarray
+    false_regions: np.ndarray
 
 
-def count_thresholds(evidence: StoredPrediction, classes: int) -> tuple[ThresholdCounts, ...]:
+def count_thresholds(prediction: StoredPrediction, classes: int) -> tuple[ThresholdCounts, ...]:
     """Return the tally of each class, in the model's order."""
     shape = (len(THRESHOLDS), len(AREAS))
-    found = tuple(
+    counts = tuple(
         ThresholdCounts(
-            np.zeros((*shape, len(evidence.defects)), np.int32), np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+            np.zeros((*shape, len(prediction.defects)), np.int32), np.zeros(shape, np.int32), np.zeros(shape, np.int32)
         )
         for _ in range(classes)
     )
-    for patch, truth, numbers in zip(evidence.patches, evidence.truths, evidence.numbers):
-        for number, into in enumerate(found):
+    for patch, truth, numbers in zip(prediction.patches, prediction.truths, prediction.numbers):
+        for number, target in enumerate(counts):
             plane = np.where(patch.strongest == number, patch.highest, np.uint8(0))
             if plane.any():
-                _count(plane, truth, numbers, into)
-    return found
+                _count(plane, truth, numbers, target)
+    return counts
 
 
-def _count(plane: np.ndarray, truth: np.ndarray, numbers: np.ndarray, into: ThresholdCounts) -> None:
+def _count(plane: np.ndarray, truth: np.ndarray, numbers: np.ndarray, target: ThresholdCounts) -> None:
     rows, columns = np.flatnonzero(plane.any(axis=1)), np.flatnonzero(plane.any(axis=0))
     part = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
     plane, truth, numbers = plane[part], truth[part], numbers[part]
     highest = int(plane.max())
-    on, counts = np.flatnonzero(plane), None
+    marked, counts = np.flatnonzero(plane), None
     for step, threshold in enumerate(THRESHOLDS):
         level = int(np.ceil(255 * threshold - 1e-9))
         if level > highest:
             break
-        kept_on = on[plane.reshape(-1)[on] >= level]
-        if counts is None or len(kept_on) < len(on):
-            on = kept_on
-            counts = _at(plane, level, on, truth, numbers, into.covered.shape[2])
-        into.regions[step] += counts[0]
-        into.false[step] += counts[1]
-        into.covered[step] += counts[2]
+        remaining = marked[plane.reshape(-1)[marked] >= level]
+        if counts is None or len(remaining) < len(marked):
+            marked = remaining
+            counts = _count_at_level(plane, level, marked, truth, numbers, target.covered.shape[2])
+        target.regions[step] += counts[0]
+        target.false_regions[step] += counts[1]
+        target.covered[step] += counts[2]
 
 
-def _at(
-    plane: np.ndarray, level: int, on: np.ndarray, truth: np.ndarray, numbers: np.ndarray, defects: int
+def _count_at_level(
+    plane: np.ndarray, level: int, marked: np.ndarray, truth: np.ndarray, numbers: np.ndarray, defects: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return regions, false regions and covered pixels for each minimum area at `level`.
 
@@ -81,22 +81,22 @@ def _at(
     """
     covered = np.zeros((len(AREAS), defects), np.int32)
     count, labels, stats, _ = cv2.connectedComponentsWithStats((plane >= level).view(np.uint8), connectivity=8)
-    region, real = labels.reshape(-1)[on], truth.reshape(-1)[on]
-    counted = real <= MAX_CLASS_ID
+    region, labeled = labels.reshape(-1)[marked], truth.reshape(-1)[marked]
+    counted = labeled <= MAX_CLASS_ID
     area = stats[:, cv2.CC_STAT_AREA]
-    kept = area[None, 1:] >= np.array(AREAS)[:, None]
-    touching = np.bincount(region[counted & (real > 0)], minlength=count)
+    large_enough = area[None, 1:] >= np.array(AREAS)[:, None]
+    touching = np.bincount(region[counted & (labeled > 0)], minlength=count)
     false = (touching == 0) & (np.bincount(region[counted], minlength=count) * 2 >= area)
-    defect = numbers.reshape(-1)[on]
+    defect = numbers.reshape(-1)[marked]
     if defect.any():
-        many = int(defect.max()) + 1
-        both, pixels = np.unique((region.astype(np.int64) * many + defect)[defect > 0], return_counts=True)
-        own, defect = np.divmod(both, many)
-        for at, least in enumerate(AREAS):
-            enough = area[own] >= least
-            np.add.at(covered[at], defect[enough] - 1, pixels[enough].astype(np.int32))
-    regions, vain = kept.sum(axis=1), (kept & false[None, 1:]).sum(axis=1)
-    return regions.astype(np.int32), vain.astype(np.int32), covered
+        stride = int(defect.max()) + 1
+        pairs, pixels = np.unique((region.astype(np.int64) * stride + defect)[defect > 0], return_counts=True)
+        region_of_pair, defect = np.divmod(pairs, stride)
+        for index, min_area in enumerate(AREAS):
+            selected = area[region_of_pair] >= min_area
+            np.add.at(covered[index], defect[selected] - 1, pixels[selected].astype(np.int32))
+    regions, false_regions = large_enough.sum(axis=1), (large_enough & false[None, 1:]).sum(axis=1)
+    return regions.astype(np.int32), false_regions.astype(np.int32), covered
 
 
 @dataclass(frozen=True)
@@ -117,33 +117,36 @@ class OperatingPointSweep:
     """Sum of the tallies of all images. tallies: per image, one per class."""
 
     def __init__(
-        self, evidence: Sequence[StoredPrediction], tallies: Sequence[Sequence[ThresholdCounts]], classes: Sequence[int]
+        self,
+        predictions: Sequence[StoredPrediction],
+        tallies: Sequence[Sequence[ThresholdCounts]],
+        classes: Sequence[int],
     ) -> None:
-        self.images = len(evidence)
-        self._ids = np.array([defect.class_id for each in evidence for defect in each.defects], np.int64)
-        needed = [each.needed for each in evidence]
+        self.images = len(predictions)
+        self._ids = np.array([defect.class_id for entry in predictions for defect in entry.defects], np.int64)
+        needed = [entry.needed_pixels for entry in predictions]
         self._needed = np.concatenate(needed) if needed else np.zeros(0)
         self._classes = tuple(classes)
         shape = (len(THRESHOLDS), len(AREAS))
         self._covered = [
-            np.concatenate([np.zeros((*shape, 0), np.int32), *(each[at].covered for each in tallies)], axis=2)
-            for at in range(len(classes))
+            np.concatenate([np.zeros((*shape, 0), np.int32), *(entry[index].covered for entry in tallies)], axis=2)
+            for index in range(len(classes))
         ]
-        nothing, numbers = np.zeros(shape, int), range(len(classes))
-        self._regions = [sum((each[at].regions for each in tallies), nothing) for at in numbers]
-        self._false = [sum((each[at].false for each in tallies), nothing) for at in numbers]
+        zeros, numbers = np.zeros(shape, int), range(len(classes))
+        self._regions = [sum((entry[index].regions for entry in tallies), zeros) for index in numbers]
+        self._false = [sum((entry[index].false_regions for entry in tallies), zeros) for index in numbers]
 
     def curve(self, point: OperatingPoint, number: int | None = None) -> PrecisionRecallCurve:
         """Return the curve of class index `number` by its own regions, or of all classes at a common threshold."""
-        which = range(len(self._classes)) if number is None else [number]
-        areas = [_nearest(AREAS, point.min_area[at]) for at in which]
-        real = slice(None) if number is None else self._ids == self._classes[number]
-        covered = sum(self._covered[at][:, area][:, real] for at, area in zip(which, areas))
-        regions = sum(self._regions[at][:, area] for at, area in zip(which, areas))
-        false = sum(self._false[at][:, area] for at, area in zip(which, areas))
-        needed = self._needed[real]
-        found = (covered >= needed).sum(axis=1)
-        recall = found / len(needed) if len(needed) else np.full(len(THRESHOLDS), np.nan)
+        indices = range(len(self._classes)) if number is None else [number]
+        areas = [_nearest(AREAS, point.min_area[index]) for index in indices]
+        selected = slice(None) if number is None else self._ids == self._classes[number]
+        covered = sum(self._covered[index][:, area][:, selected] for index, area in zip(indices, areas))
+        regions = sum(self._regions[index][:, area] for index, area in zip(indices, areas))
+        false = sum(self._false[index][:, area] for index, area in zip(indices, areas))
+        needed = self._needed[selected]
+        detected = (covered >= needed).sum(axis=1)
+        recall = detected / len(needed) if len(needed) else np.full(len(THRESHOLDS), np.nan)
         with np.errstate(invalid="ignore"):
             precision = np.where(regions > 0, (regions - false) / regions, np.nan)
         return PrecisionRecallCurve(np.array(THRESHOLDS), recall, precision, false / max(1, self.images))
@@ -162,27 +165,30 @@ class OperatingPointSweep:
         Coordinate descent over the classes; on ties the point nearest to `start`. Classes without defects in the images
         keep their values, since the cost of missing them is unknown. number: optimize only this class.
         """
-        at = [(_nearest(THRESHOLDS, t), _nearest(AREAS, a)) for t, a in zip(start.thresholds, start.min_area)]
-        first = list(at)
-        shown = [k for k, id in enumerate(self._classes) if (self._ids == id).any() and number in (None, k)]
+        positions = [(_nearest(THRESHOLDS, t), _nearest(AREAS, a)) for t, a in zip(start.thresholds, start.min_area)]
+        initial = list(positions)
+        adjustable = [k for k, id in enumerate(self._classes) if (self._ids == id).any() and number in (None, k)]
         for _ in range(_ROUNDS):
-            before = list(at)
-            for own in shown:
-                others = sum((self._covered[k][at[k]] for k in range(len(at)) if k != own), np.zeros(len(self._ids)))
-                missed = (self._covered[own] + others < self._needed).sum(axis=2)
-                cost = escape * missed + overkill * self._false[own]
-                steps = np.abs(np.arange(len(THRESHOLDS)) - first[own][0])[:, None]
-                away = steps + np.abs(np.arange(len(AREAS)) - first[own][1])[None, :]
-                best = np.lexsort((away.ravel(), cost.ravel()))[0]
-                at[own] = (int(best) // len(AREAS), int(best) % len(AREAS))
-            if at == before:
+            previous = list(positions)
+            for current in adjustable:
+                other_covered = sum(
+                    (self._covered[k][positions[k]] for k in range(len(positions)) if k != current),
+                    np.zeros(len(self._ids)),
+                )
+                missed = (self._covered[current] + other_covered < self._needed).sum(axis=2)
+                cost = escape * missed + overkill * self._false[current]
+                steps = np.abs(np.arange(len(THRESHOLDS)) - initial[current][0])[:, None]
+                distance = steps + np.abs(np.arange(len(AREAS)) - initial[current][1])[None, :]
+                best = np.lexsort((distance.ravel(), cost.ravel()))[0]
+                positions[current] = (int(best) // len(AREAS), int(best) % len(AREAS))
+            if positions == previous:
                 break
-        moved = [k in shown and at[k] != first[k] for k in range(len(at))]
+        moved = [k in adjustable and positions[k] != initial[k] for k in range(len(positions))]
         return OperatingPoint(
-            tuple(THRESHOLDS[at[k][0]] if moved[k] else start.thresholds[k] for k in range(len(at))),
-            tuple(AREAS[at[k][1]] if moved[k] else start.min_area[k] for k in range(len(at))),
+            tuple(THRESHOLDS[positions[k][0]] if moved[k] else start.thresholds[k] for k in range(len(positions))),
+            tuple(AREAS[positions[k][1]] if moved[k] else start.min_area[k] for k in range(len(positions))),
         )
 
 
-def _nearest(values: Sequence[float], wanted: float) -> int:
-    return int(np.argmin(np.abs(np.array(values, float) - wanted)))
+def _nearest(values: Sequence[float], value: float) -> int:
+    return int(np.argmin(np.abs(np.array(values, float) - value)))

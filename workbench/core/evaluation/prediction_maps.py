@@ -31,22 +31,22 @@ class PredictionMaps:
     step: int | None = None
 
     @property
-    def class_scores(self) -> np.ndarray | None:
+    def class_probabilities(self) -> np.ndarray | None:
         """255 * class probability, uint8 (n, H, W); for a single class equal to `scores`. None if not kept."""
-        one = self.settings is not None and len(self.settings.classes) == 1
-        return self.scores[None] if one and self.planes is None else self.planes
+        single_class = self.settings is not None and len(self.settings.classes) == 1
+        return self.scores[None] if single_class and self.planes is None else self.planes
 
     @property
     def adjustable(self) -> bool:
         """True if other thresholds can be applied."""
-        return self.settings is not None and self.class_scores is not None
+        return self.settings is not None and self.class_probabilities is not None
 
     def with_thresholds(self, thresholds: Sequence[float]) -> np.ndarray:
         """Return the mask at other thresholds (one per class), uint8 (H, W), identical to a prediction with them.
 
         For a partial preview, only that part is set. Takes some milliseconds per megapixel and class.
         """
-        planes = self.class_scores
+        planes = self.class_probabilities
         assert self.settings is not None and planes is not None
         if tuple(thresholds) == self.settings.thresholds:
             return self.mask
@@ -60,7 +60,7 @@ class PredictionMaps:
         This is the margin of Scheffer, Decomain and Wrobel 2001 between the two most probable classes, including
         background. Without class probabilities, all classes count as one.
         """
-        planes = self.class_scores
+        planes = self.class_probabilities
         planes = self.scores[None] if planes is None else planes
         if len(planes) == 1:
             margin = np.abs(2 * planes[0].astype(np.int16) - 255)
@@ -72,13 +72,13 @@ class PredictionMaps:
                 rest -= plane
                 np.maximum(second, np.minimum(first, plane), out=second)
                 np.maximum(first, plane, out=first)
-            ground = np.clip(rest, 0, 255).astype(np.uint8)
-            np.maximum(second, np.minimum(first, ground), out=second)
-            np.maximum(first, ground, out=first)
+            background = np.clip(rest, 0, 255).astype(np.uint8)
+            np.maximum(second, np.minimum(first, background), out=second)
+            np.maximum(first, background, out=first)
             margin = first.astype(np.int16) - second
-        found = (255 - np.minimum(margin, 255)).astype(np.uint8)
-        found[self.mask == NOT_LABELED] = 0
-        return found
+        result = (255 - np.minimum(margin, 255)).astype(np.uint8)
+        result[self.mask == NOT_LABELED] = 0
+        return result
 
     @property
     def nbytes(self) -> int:

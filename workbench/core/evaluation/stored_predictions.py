@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from workbench.core.evaluation.image_counts import ANY, DefectCount, ImageCounts
-from workbench.core.evaluation.metrics import FOUND_SHARE
+from workbench.core.evaluation.metrics import DETECTED_SHARE
 from workbench.core.evaluation.operating_point import OperatingPoint
 from workbench.core.geometry.drawing import Rect
 from workbench.core.project.project import MAX_CLASS_ID
@@ -21,9 +21,9 @@ from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.regions import drop_small_in_place
 
-LEAST = 0.05  # lowest threshold that can be evaluated
+MIN_PROBABILITY = 0.05  # lowest threshold that can be evaluated
 _CELL = 32  # pixels: side of the square cells along which patches are cut
-_WHOLE = 512 * 512  # pixels: a smaller image is one patch, which is faster than several
+_MAX_UNCUT_PIXELS = 512 * 512  # pixels: a smaller image is one patch, which is faster than several
 
 
 @dataclass(frozen=True)
@@ -35,24 +35,24 @@ class ProbabilityPatch:
 
     top: int
     left: int
-    scores: np.ndarray
+    probabilities: np.ndarray
 
     @property
     def slices(self) -> tuple[slice, slice]:
-        height, width = self.scores.shape[1:]
+        height, width = self.probabilities.shape[1:]
         return slice(self.top, self.top + height), slice(self.left, self.left + width)
 
     @cached_property
     def strongest(self) -> np.ndarray:
         """Class index of the greatest probability, uint8 (h, w); the first one on ties."""
-        return self.scores.argmax(axis=0).astype(np.uint8)
+        return self.probabilities.argmax(axis=0).astype(np.uint8)
 
     @cached_property
     def highest(self) -> np.ndarray:
         """Greatest probability of any class, uint8 (h, w), 255 * probability."""
-        return self.scores.max(axis=0)
+        return self.probabilities.max(axis=0)
 
-    def predicted(self, settings: ModelSettings) -> np.ndarray | None:
+    def apply_operating_point(self, settings: ModelSettings) -> np.ndarray | None:
         """Return class ids, uint8 (h, w), as `inference.predictor.apply_thresholds` does; None if nothing is marked.
 
         Several times faster, because the strongest class, which nearly always decides, is tested first.
@@ -62,48 +62,50 @@ class ProbabilityPatch:
         mask = np.where(self.highest >= levels.astype(np.uint8)[self.strongest], ids[self.strongest], np.uint8(0))
         if levels.min() < levels.max():
             # A weaker class may reach its own lower threshold where the strongest does not.
-            left = np.flatnonzero((mask == 0) & (self.highest >= levels.min()))
-            if left.size:
-                scores = self.scores.reshape(len(ids), -1)[:, left]
-                able = np.where(scores >= levels[:, None], scores, 0)
-                mask.reshape(-1)[left] = np.where(able.max(axis=0) > 0, ids[able.argmax(axis=0)], 0)
+            undecided = np.flatnonzero((mask == 0) & (self.highest >= levels.min()))
+            if undecided.size:
+                scores = self.probabilities.reshape(len(ids), -1)[:, undecided]
+                above_threshold = np.where(scores >= levels[:, None], scores, 0)
+                mask.reshape(-1)[undecided] = np.where(
+                    above_threshold.max(axis=0) > 0, ids[above_threshold.argmax(axis=0)], 0
+                )
         if not mask.any():
             return None
         drop_small_in_place(mask, {entry.id: area for entry, area in zip(settings.classes, settings.min_area)})
         return mask
 
 
-def cut(class_scores: np.ndarray, least: float = LEAST) -> list[ProbabilityPatch]:
+def cut_patches(class_scores: np.ndarray, min_probability: float = MIN_PROBABILITY) -> list[ProbabilityPatch]:
     """Cut network output into patches. class_scores: uint8 (classes, H, W). least: lowest threshold in use."""
-    seen = class_scores.max(axis=0) >= np.uint8(np.ceil(255 * least - 1e-9))
-    height, width = seen.shape
-    if height * width <= _WHOLE:
-        return [_patch(class_scores, seen, np.ones_like(seen), 0, 0)] if seen.any() else []
+    visible = class_scores.max(axis=0) >= np.uint8(np.ceil(255 * min_probability - 1e-9))
+    height, width = visible.shape
+    if height * width <= _MAX_UNCUT_PIXELS:
+        return [_patch(class_scores, visible, np.ones_like(visible), 0, 0)] if visible.any() else []
     rows, columns = -(-height // _CELL), -(-width // _CELL)
     padded = np.zeros((rows * _CELL, columns * _CELL), bool)
-    padded[:height, :width] = seen
+    padded[:height, :width] = visible
     cells = padded.reshape(rows, _CELL, columns, _CELL).any(axis=(1, 3))
     # Touching pixels are in the same or touching cells, so a region stays within one group of cells.
     count, groups, boxes, _ = cv2.connectedComponentsWithStats(cells.astype(np.uint8), connectivity=8)
     patches = []
     for number in range(1, count):
-        x, y, wide, high = (int(value) * _CELL for value in boxes[number, :4])
-        part = (slice(y, min(y + high, height)), slice(x, min(x + wide, width)))
-        own = np.kron(
-            groups[y // _CELL : (y + high) // _CELL, x // _CELL : (x + wide) // _CELL] == number,
+        x, y, cell_width, cell_height = (int(value) * _CELL for value in boxes[number, :4])
+        part = (slice(y, min(y + cell_height, height)), slice(x, min(x + cell_width, width)))
+        component = np.kron(
+            groups[y // _CELL : (y + cell_height) // _CELL, x // _CELL : (x + cell_width) // _CELL] == number,
             np.ones((_CELL, _CELL), bool),
         )
-        own = own[: part[0].stop - y, : part[1].stop - x]
-        patches.append(_patch(class_scores[(slice(None), *part)], seen[part], own, y, x))
+        component = component[: part[0].stop - y, : part[1].stop - x]
+        patches.append(_patch(class_scores[(slice(None), *part)], visible[part], component, y, x))
     return patches
 
 
-def _patch(scores: np.ndarray, seen: np.ndarray, own: np.ndarray, top: int, left: int) -> ProbabilityPatch:
-    """Return the patch cropped to the bounding box of `seen` within `own`."""
-    seen = seen & own
-    rows, columns = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
+def _patch(scores: np.ndarray, visible: np.ndarray, component: np.ndarray, top: int, left: int) -> ProbabilityPatch:
+    """Return the patch cropped to the bounding box of `visible` within `component`."""
+    visible = visible & component
+    rows, columns = np.flatnonzero(visible.any(axis=1)), np.flatnonzero(visible.any(axis=0))
     part = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
-    return ProbabilityPatch(top + int(rows[0]), left + int(columns[0]), scores[(slice(None), *part)] * seen[part])
+    return ProbabilityPatch(top + int(rows[0]), left + int(columns[0]), scores[(slice(None), *part)] * visible[part])
 
 
 @dataclass(frozen=True)
@@ -148,16 +150,16 @@ class StoredPrediction:
     width: int
     height: int
     defects: tuple[LabeledDefect, ...]
-    real: Mapping[int, int]
+    labeled_pixels: Mapping[int, int]
     patches: tuple[ProbabilityPatch, ...]
     truths: tuple[np.ndarray, ...]
     numbers: tuple[np.ndarray, ...]
     label: str = ""
 
     @property
-    def needed(self) -> np.ndarray:
+    def needed_pixels(self) -> np.ndarray:
         """Pixels of each defect that must be covered to count as found, float64 (defects,)."""
-        return np.maximum(1.0, FOUND_SHARE * np.array([defect.area for defect in self.defects], float))
+        return np.maximum(1.0, DETECTED_SHARE * np.array([defect.area for defect in self.defects], float))
 
 
 def collect_prediction(
@@ -171,71 +173,74 @@ def collect_prediction(
     """Build the evidence of one image. truth: label, uint8 (H, W). classes: ids of the model."""
     height, width = truth.shape
     numbered = np.zeros(truth.shape, np.int32)
-    found: list[tuple[int, int, Rect]] = []
-    real = {ANY: int(np.count_nonzero((truth > 0) & (truth <= MAX_CLASS_ID)))}
+    regions: list[tuple[int, int, Rect]] = []
+    labeled = {ANY: int(np.count_nonzero((truth > 0) & (truth <= MAX_CLASS_ID)))}
     for id in classes:
         of_class = truth == id
-        real[id] = int(np.count_nonzero(of_class))
-        if real[id]:
+        labeled[id] = int(np.count_nonzero(of_class))
+        if labeled[id]:
             count, labels, stats, _ = cv2.connectedComponentsWithStats(of_class.view(np.uint8), connectivity=8)
-            numbered += np.where(of_class, labels + len(found), 0).astype(np.int32)
-            found += [
+            numbered += np.where(of_class, labels + len(regions), 0).astype(np.int32)
+            regions += [
                 (id, int(stats[i, cv2.CC_STAT_AREA]), Rect(*(int(value) for value in stats[i, :4])))
                 for i in range(1, count)
             ]
     numbers = [np.ascontiguousarray(numbered[patch.slices]) for patch in patches]
-    peaks = np.zeros(len(found) + 1, np.uint8)
+    peaks = np.zeros(len(regions) + 1, np.uint8)
     for patch, number in zip(patches, numbers):
-        on = np.flatnonzero(number)
-        np.maximum.at(peaks, number.reshape(-1)[on], patch.highest.reshape(-1)[on])
+        marked = np.flatnonzero(number)
+        np.maximum.at(peaks, number.reshape(-1)[marked], patch.highest.reshape(-1)[marked])
     defects = tuple(
-        LabeledDefect(id, area, box, float(peak) / 255) for (id, area, box), peak in zip(found, peaks[1:].tolist())
+        LabeledDefect(id, area, box, float(peak) / 255) for (id, area, box), peak in zip(regions, peaks[1:].tolist())
     )
     truths = tuple(np.ascontiguousarray(truth[patch.slices]) for patch in patches)
-    return StoredPrediction(key, group, width, height, defects, real, tuple(patches), truths, tuple(numbers), label)
+    return StoredPrediction(key, group, width, height, defects, labeled, tuple(patches), truths, tuple(numbers), label)
 
 
-def evaluate_prediction(evidence: StoredPrediction, settings: ModelSettings) -> ImageEvaluation:
+def evaluate_prediction(prediction: StoredPrediction, settings: ModelSettings) -> ImageEvaluation:
     """Count one image at an operating point, as `core.defects.picture_facts` and `core.evaluation.metrics` count it."""
     ids = [entry.id for entry in settings.classes]
-    hit, said = dict.fromkeys([ANY, *ids], 0), dict.fromkeys([ANY, *ids], 0)
-    covered = np.zeros(len(evidence.defects) + 1, np.int64)
+    hit, predicted = dict.fromkeys([ANY, *ids], 0), dict.fromkeys([ANY, *ids], 0)
+    covered = np.zeros(len(prediction.defects) + 1, np.int64)
     alarms: list[FalseAlarm] = []
     regions = marked = 0
-    for patch, truth, numbers in zip(evidence.patches, evidence.truths, evidence.numbers):
-        mask = patch.predicted(settings)
-        on = np.flatnonzero(mask) if mask is not None else ()
-        if mask is None or not len(on):
+    for patch, truth, numbers in zip(prediction.patches, prediction.truths, prediction.numbers):
+        mask = patch.apply_operating_point(settings)
+        marked_pixels = np.flatnonzero(mask) if mask is not None else ()
+        if mask is None or not len(marked_pixels):
             continue
-        called, real = mask.reshape(-1)[on], truth.reshape(-1)[on]
-        counted = real <= MAX_CLASS_ID
-        of_class = np.bincount(called[counted], minlength=256)
-        right = np.bincount(called[called == real], minlength=256)
+        predicted_ids, labeled_ids = mask.reshape(-1)[marked_pixels], truth.reshape(-1)[marked_pixels]
+        counted = labeled_ids <= MAX_CLASS_ID
+        of_class = np.bincount(predicted_ids[counted], minlength=256)
+        correct = np.bincount(predicted_ids[predicted_ids == labeled_ids], minlength=256)
         for id in ids:
-            hit[id] += int(right[id])
-            said[id] += int(of_class[id])
-        hit[ANY] += int(np.count_nonzero(counted & (real > 0)))
-        said[ANY] += int(np.count_nonzero(counted))
-        marked += len(on)
-        covered += np.bincount(numbers.reshape(-1)[on[counted]], minlength=len(covered))
-        count, wrong = _alarms(patch, mask, on, counted, real)
+            hit[id] += int(correct[id])
+            predicted[id] += int(of_class[id])
+        hit[ANY] += int(np.count_nonzero(counted & (labeled_ids > 0)))
+        predicted[ANY] += int(np.count_nonzero(counted))
+        marked += len(marked_pixels)
+        covered += np.bincount(numbers.reshape(-1)[marked_pixels[counted]], minlength=len(covered))
+        count, new_alarms = _find_false_alarms(patch, mask, marked_pixels, counted, labeled_ids)
         regions += count
-        alarms += wrong
-    pixels = {id: (hit[id], said[id] - hit[id], evidence.real[id] - hit[id]) for id in hit}
-    found = covered[1:] >= evidence.needed
-    defects = tuple(DefectCount(each.class_id, each.area, bool(yes)) for each, yes in zip(evidence.defects, found))
-    facts = ImageCounts(evidence.key, pixels, defects, regions, len(alarms))
+        alarms += new_alarms
+    pixels = {id: (hit[id], predicted[id] - hit[id], prediction.labeled_pixels[id] - hit[id]) for id in hit}
+    detected = covered[1:] >= prediction.needed_pixels
+    defects = tuple(
+        DefectCount(defect.class_id, defect.area, bool(is_detected))
+        for defect, is_detected in zip(prediction.defects, detected)
+    )
+    facts = ImageCounts(prediction.key, pixels, defects, regions, len(alarms))
     return ImageEvaluation(facts, tuple(alarms), marked)
 
 
 def evaluate_at(
-    evidence: Sequence[StoredPrediction], settings: ModelSettings, point: OperatingPoint
+    predictions: Sequence[StoredPrediction], settings: ModelSettings, point: OperatingPoint
 ) -> list[ImageEvaluation]:
-    return [evaluate_prediction(each, point.on(settings)) for each in evidence]
+    return [evaluate_prediction(prediction, point.on(settings)) for prediction in predictions]
 
 
-def _alarms(
-    patch: ProbabilityPatch, mask: np.ndarray, on: np.ndarray, counted: np.ndarray, real: np.ndarray
+def _find_false_alarms(
+    patch: ProbabilityPatch, mask: np.ndarray, marked: np.ndarray, counted: np.ndarray, labeled_ids: np.ndarray
 ) -> tuple[int, list[FalseAlarm]]:
     """Return the number of predicted regions and the false alarms among them; see `core.metrics.false_alarms`.
 
@@ -243,17 +248,17 @@ def _alarms(
     label.
     """
     count, labels, stats, _ = cv2.connectedComponentsWithStats((mask > 0).view(np.uint8), connectivity=8)
-    region = labels.reshape(-1)[on]
-    touching = np.bincount(region[counted & (real > 0)], minlength=count)
+    region = labels.reshape(-1)[marked]
+    touching = np.bincount(region[counted & (labeled_ids > 0)], minlength=count)
     countable = np.bincount(region[counted], minlength=count)
     area = stats[:, cv2.CC_STAT_AREA]
-    found = []
+    alarms = []
     for number in range(1, count):
         if touching[number] == 0 and countable[number] * 2 >= area[number]:
             x, y, width, height = (int(value) for value in stats[number, :4])
             part = (slice(y, y + height), slice(x, x + width))
-            own = labels[part] == number
-            id = int(np.bincount(mask[part][own]).argmax())
-            peak = float(patch.highest[part][own].max()) / 255
-            found.append(FalseAlarm(id, int(area[number]), Rect(patch.left + x, patch.top + y, width, height), peak))
-    return count - 1, found
+            region_mask = labels[part] == number
+            id = int(np.bincount(mask[part][region_mask]).argmax())
+            peak = float(patch.highest[part][region_mask].max()) / 255
+            alarms.append(FalseAlarm(id, int(area[number]), Rect(patch.left + x, patch.top + y, width, height), peak))
+    return count - 1, alarms

@@ -46,12 +46,12 @@ class CalibrationBin:
     high: float
     images: int
     sure: float
-    right: int
+    correct: int
     interval: tuple[float, float]
 
     @property
     def share(self) -> float:
-        return self.right / self.images
+        return self.correct / self.images
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class VerdictEvaluation:
         logs = np.log(np.maximum([image.probabilities for image in self.images], 1e-30)) * self.temperature
         raw = np.exp(logs - logs.max(axis=1, keepdims=True))
         raw /= raw.sum(axis=1, keepdims=True)
-        images = [replace(one, probabilities=tuple(row.tolist())) for one, row in zip(self.images, raw)]
+        images = [replace(entry, probabilities=tuple(row.tolist())) for entry, row in zip(self.images, raw)]
         return replace(self, images=tuple(images), temperature=1.0)
 
     def report(self) -> dict[str, Any]:
@@ -111,67 +111,75 @@ class VerdictEvaluation:
             report["per_class"][name]["recall_interval"] = wilson(hits, int(row.sum()))
         return report
 
-    def cell(self, truth: str, said: str) -> list[PredictedVerdict]:
-        """Return images labeled `truth` and predicted as `said`.
+    def cell(self, truth: str, predicted: str) -> list[PredictedVerdict]:
+        """Return images labeled `truth` and predicted as `predicted`.
 
         Mistakes: highest probability first; others: lowest first.
         """
-        at = self.names.index(said)
-        found = [image for image in self.images if image.truth == truth and image.said == at]
-        return sorted(found, key=lambda one: (one.sure if truth == said else -one.sure, one.key))
+        index = self.names.index(predicted)
+        images = [image for image in self.images if image.truth == truth and image.said == index]
+        return sorted(images, key=lambda entry: (entry.sure if truth == predicted else -entry.sure, entry.key))
 
     def mistakes(self) -> list[PredictedVerdict]:
         """Return the wrong predictions, highest probability first."""
-        found = [image for image in self.images if image.truth != self.names[image.said]]
-        return sorted(found, key=lambda one: (-one.sure, one.key))
+        images = [image for image in self.images if image.truth != self.names[image.said]]
+        return sorted(images, key=lambda entry: (-entry.sure, entry.key))
 
-    def unsure(self, least: float) -> list[PredictedVerdict]:
-        """Return the images without a verdict at minimum probability `least`, lowest probability first."""
-        return sorted((one for one in self.images if one.sure < least), key=lambda one: (one.sure, one.key))
+    def unsure(self, threshold: float) -> list[PredictedVerdict]:
+        """Return the images without a verdict at minimum probability `threshold`, lowest probability first."""
+        return sorted(
+            (entry for entry in self.images if entry.sure < threshold), key=lambda entry: (entry.sure, entry.key)
+        )
 
     # --- calibration -----------------------------------------------------------------------------
 
     @cached_property
-    def _sure_and_right(self) -> tuple[np.ndarray, np.ndarray]:
-        sure = np.array([image.sure for image in self.images], np.float64)
-        right = np.array([picture.truth == self.names[picture.said] for picture in self.images], bool)
-        return sure, right
+    def _probabilities_and_correctness(self) -> tuple[np.ndarray, np.ndarray]:
+        probabilities = np.array([image.sure for image in self.images], np.float64)
+        correct = np.array([picture.truth == self.names[picture.said] for picture in self.images], bool)
+        return probabilities, correct
 
     def reliability(self, bins: int = BINS) -> list[CalibrationBin]:
         """Return bins of equal width in the probability of the verdict; empty bins are omitted."""
-        sure, right = self._sure_and_right
-        at = np.minimum((sure * bins).astype(int), bins - 1)
-        found = []
-        for number in np.unique(at).tolist():
-            inside = at == number
-            count, hits = int(inside.sum()), int(right[inside].sum())
+        probabilities, correct = self._probabilities_and_correctness
+        bin_of = np.minimum((probabilities * bins).astype(int), bins - 1)
+        result = []
+        for number in np.unique(bin_of).tolist():
+            inside = bin_of == number
+            count, hits = int(inside.sum()), int(correct[inside].sum())
             low, high = wilson(hits, count) or (0.0, 1.0)
-            mean = float(sure[inside].mean())
-            found.append(CalibrationBin(number / bins, (number + 1) / bins, count, mean, hits, (low, high)))
-        return found
+            mean = float(probabilities[inside].mean())
+            result.append(CalibrationBin(number / bins, (number + 1) / bins, count, mean, hits, (low, high)))
+        return result
 
     def calibration_error(self, bins: int = BINS) -> float | None:
         """Return the expected calibration error (ECE, Naeini et al. 2015), None without images."""
         if not self.images:
             return None
-        weighed = sum(one.images * abs(one.share - one.sure) for one in self.reliability(bins))
-        return weighed / len(self.images)
+        weighted = sum(entry.images * abs(entry.share - entry.sure) for entry in self.reliability(bins))
+        return weighted / len(self.images)
 
     # --- minimum probability ---------------------------------------------------------------------
 
-    def band(self, least: float) -> RejectBand:
-        sure, right = self._sure_and_right
-        out = sure < least
-        return RejectBand(least, len(sure), int(out.sum()), int((out & ~right).sum()), int((~out & ~right).sum()))
+    def band(self, threshold: float) -> RejectBand:
+        probabilities, correct = self._probabilities_and_correctness
+        rejected = probabilities < threshold
+        return RejectBand(
+            threshold,
+            len(probabilities),
+            int(rejected.sum()),
+            int((rejected & ~correct).sum()),
+            int((~rejected & ~correct).sum()),
+        )
 
-    def bands(self, leasts: Sequence[float]) -> list[RejectBand]:
-        return [self.band(least) for least in leasts]
+    def bands(self, thresholds: Sequence[float]) -> list[RejectBand]:
+        return [self.band(threshold) for threshold in thresholds]
 
-    def threshold_for(self, left: int) -> float:
-        """Return the lowest minimum probability that leaves at most `left` wrong verdicts, at most `MOST`."""
-        sure, right = self._sure_and_right
-        wrong = np.sort(sure[~right])[::-1]
-        if len(wrong) <= left:
+    def threshold_for(self, max_errors: int) -> float:
+        """Return the lowest minimum probability that leaves at most `max_errors` wrong verdicts, at most `MOST`."""
+        probabilities, correct = self._probabilities_and_correctness
+        wrong = np.sort(probabilities[~correct])[::-1]
+        if len(wrong) <= max_errors:
             return 0.0
         # Rounded to thousandths, the precision of the setting in the GUI.
-        return min(MOST, (np.floor(wrong[left] * 1000) + 1) / 1000)
+        return min(MOST, (np.floor(wrong[max_errors] * 1000) + 1) / 1000)

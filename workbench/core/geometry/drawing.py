@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 
 _CELL = 128  # pixels: changed areas this far apart are reported separately
-_SMALL = 1 << 18  # pixels: changed areas up to this size are reported as one
-_PAGED = 1 << 20  # bytes of a mask from which on its memory is allocated page by page
-_LONG = 48  # pixels: mean run length from which on runs are painted in blocks
+_MAX_SINGLE_RECT_AREA = 1 << 18  # pixels: changed areas up to this size are reported as one
+_MIN_MAPPED_PIXELS = 1 << 20  # bytes of a mask from which on its memory is allocated page by page
+_MIN_BLOCK_RUN = 48  # pixels: mean run length from which on runs are painted in blocks
 _BLOCK = 16  # rows of such a block
 
 Point = tuple[float, float]
@@ -74,7 +74,7 @@ def blank(height: int, width: int) -> np.ndarray:
     NumPy would request pages of 2 MB, and the first access to each would block until the whole page is cleared or
     assembled.
     """
-    if height * width < _PAGED:
+    if height * width < _MIN_MAPPED_PIXELS:
         return np.zeros((height, width), np.uint8)
     memory = mmap.mmap(-1, height * width)
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
@@ -87,21 +87,21 @@ class Paint:
     """Paint of a tool: a class id, and the ids that must be kept."""
 
     id: int
-    keep: frozenset[int] = frozenset()
+    protected: frozenset[int] = frozenset()
 
     @cached_property
-    def free(self) -> np.ndarray:
+    def paintable(self) -> np.ndarray:
         """Ids that may be painted over, bool (256,)."""
         table = np.ones(256, bool)
-        table[list(self.keep)] = False
+        table[list(self.protected)] = False
         return table
 
-    def apply(self, mask: np.ndarray, rect: Rect, where: np.ndarray) -> None:
-        """Set `mask` to the id in `rect` where `where` (bool, shape of the rectangle) is True."""
+    def apply(self, mask: np.ndarray, rect: Rect, region: np.ndarray) -> None:
+        """Set `mask` to the id in `rect` where `region` (bool, shape of the rectangle) is True."""
         view = mask[rect.slices]
-        if self.keep:
-            where = where & self.free[view]
-        view[where] = self.id
+        if self.protected:
+            region = region & self.paintable[view]
+        view[region] = self.id
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,23 +122,23 @@ class Runs:
     @property
     def rects(self) -> list[Rect]:
         """Bounding rectangles of the runs: one if they are close together, else several that enclose less space."""
-        whole = self.rect
-        if whole.empty:
+        bounds = self.rect
+        if bounds.empty:
             return []
-        if whole.width * whole.height <= _SMALL:
-            return [whole]
-        left, band = whole.x // _CELL, self.rows // _CELL - whole.y // _CELL
-        across = (whole.x + whole.width - 1) // _CELL - left + 2  # the last cell of each band stays free
-        first, last = band * across + self.first // _CELL - left, band * across + (self.stop - 1) // _CELL - left
-        count = (int(band.max()) + 1) * across
+        if bounds.width * bounds.height <= _MAX_SINGLE_RECT_AREA:
+            return [bounds]
+        left, band = bounds.x // _CELL, self.rows // _CELL - bounds.y // _CELL
+        columns = (bounds.x + bounds.width - 1) // _CELL - left + 2  # the last cell of each band stays free
+        first, last = band * columns + self.first // _CELL - left, band * columns + (self.stop - 1) // _CELL - left
+        count = (int(band.max()) + 1) * columns
         covered = np.cumsum(np.bincount(first, minlength=count) - np.bincount(last + 1, minlength=count)[:count]) > 0
-        begins = np.flatnonzero(covered & ~np.concatenate(([False], covered[:-1])))
-        stretch = np.searchsorted(begins, first, side="right") - 1
-        low = np.full((2, begins.size), np.iinfo(np.int64).max)
-        high = np.zeros((2, begins.size), np.int64)
-        for axis, (least, most) in enumerate(((self.first, self.stop), (self.rows, self.rows + 1))):
-            np.minimum.at(low[axis], stretch, least)
-            np.maximum.at(high[axis], stretch, most)
+        group_starts = np.flatnonzero(covered & ~np.concatenate(([False], covered[:-1])))
+        group = np.searchsorted(group_starts, first, side="right") - 1
+        low = np.full((2, group_starts.size), np.iinfo(np.int64).max)
+        high = np.zeros((2, group_starts.size), np.int64)
+        for axis, (lower, upper) in enumerate(((self.first, self.stop), (self.rows, self.rows + 1))):
+            np.minimum.at(low[axis], group, lower)
+            np.maximum.at(high[axis], group, upper)
         return [Rect(*box) for box in np.stack([*low, *(high - low)], axis=1).tolist()]
 
     def draw(self, mask: np.ndarray, paint: Paint) -> None:
@@ -148,27 +148,27 @@ class Runs:
             self.draw(copy, paint)
             mask[...] = copy
             return
-        long = int((self.stop - self.first).sum()) > _LONG * self.rows.size
-        rest = self._draw_blocks(mask, paint) if long else self
-        lengths = rest.stop - rest.first
-        starts = rest.rows * mask.shape[1] + rest.first - (np.cumsum(lengths) - lengths)
-        places = np.repeat(starts, lengths) + np.arange(int(lengths.sum()))
+        use_blocks = int((self.stop - self.first).sum()) > _MIN_BLOCK_RUN * self.rows.size
+        remaining = self._draw_blocks(mask, paint) if use_blocks else self
+        lengths = remaining.stop - remaining.first
+        starts = remaining.rows * mask.shape[1] + remaining.first - (np.cumsum(lengths) - lengths)
+        positions = np.repeat(starts, lengths) + np.arange(int(lengths.sum()))
         pixels = mask.reshape(-1)
-        pixels[places[paint.free[pixels[places]]] if paint.keep else places] = paint.id
+        pixels[positions[paint.paintable[pixels[positions]]] if paint.protected else positions] = paint.id
 
     def _draw_blocks(self, mask: np.ndarray, paint: Paint) -> Runs:
         """Paint the common columns of consecutive rows, block by block. Return the remaining runs."""
         starts = np.empty(self.rows.size, bool)
         np.not_equal(self.rows[1:], self.rows[:-1] + 1, out=starts[1:])
         starts[::_BLOCK] = True
-        begins = np.flatnonzero(starts)
-        left = np.maximum.reduceat(self.first, begins)
-        right = np.maximum(left, np.minimum.reduceat(self.stop, begins))
-        tops, ends = self.rows[begins], np.append(begins[1:], self.rows.size)
-        lows = tops + (ends - begins)
-        for top, low, begin, end in zip(tops.tolist(), lows.tolist(), left.tolist(), right.tolist()):
-            part = mask[top:low, begin:end]
-            part[paint.free[part] if paint.keep else ...] = paint.id
+        block_starts = np.flatnonzero(starts)
+        left = np.maximum.reduceat(self.first, block_starts)
+        right = np.maximum(left, np.minimum.reduceat(self.stop, block_starts))
+        tops, ends = self.rows[block_starts], np.append(block_starts[1:], self.rows.size)
+        bottoms = tops + (ends - block_starts)
+        for top, bottom, begin, end in zip(tops.tolist(), bottoms.tolist(), left.tolist(), right.tolist()):
+            part = mask[top:bottom, begin:end]
+            part[paint.paintable[part] if paint.protected else ...] = paint.id
         block = np.cumsum(starts) - 1
         left, right = left[block], right[block]
         # If a block is empty, `left` may be beyond some of its runs.
@@ -176,8 +176,8 @@ class Runs:
         right = np.maximum(right, left)
         rows = np.concatenate((self.rows, self.rows))
         first, stop = np.concatenate((self.first, right)), np.concatenate((left, self.stop))
-        some = stop > first
-        return Runs(rows[some], first[some], stop[some])
+        nonempty = stop > first
+        return Runs(rows[nonempty], first[nonempty], stop[nonempty])
 
     def inside(self, rect: Rect) -> np.ndarray:
         """Return the pixels of the runs as bool (rect.height, rect.width); the runs must lie in `rect`."""
@@ -205,18 +205,24 @@ def segment_runs(start: Point, end: Point, radius: float, shape: tuple[int, ...]
     if rect.empty:
         return Runs(*np.zeros((3, 0), np.int64))
     rows = np.arange(rect.y, rect.y + rect.height)
-    (known, first), (after, stop) = _columns(*_capsule_spans(rows + 0.5, start, end, radius), rect)
+    (gap_start, first), (gap_stop, stop) = _columns(*_capsule_spans(rows + 0.5, start, end, radius), rect)
     ends = () if radius > 0.75 else (end,) if drawn else (start, end)  # a wider brush reaches a pixel center anyway
-    under = [p for p in ends if 0 <= p[0] < shape[1] and 0 <= p[1] < shape[0]]
+    end_pixels = [p for p in ends if 0 <= p[0] < shape[1] and 0 <= p[1] < shape[0]]
     if drawn:
-        known, after = np.where(after > known, known, stop), np.where(after > known, after, stop)
+        gap_start, gap_stop = (
+            np.where(gap_stop > gap_start, gap_start, stop),
+            np.where(gap_stop > gap_start, gap_stop, stop),
+        )
         rows = np.concatenate((rows, rows))
-        first, stop = np.concatenate((first, np.maximum(first, after))), np.concatenate((np.minimum(stop, known), stop))
-    for x, y in under:
+        first, stop = (
+            np.concatenate((first, np.maximum(first, gap_stop))),
+            np.concatenate((np.minimum(stop, gap_start), stop)),
+        )
+    for x, y in end_pixels:
         rows, first = np.append(rows, math.floor(y)), np.append(first, math.floor(x))
         stop = np.append(stop, math.floor(x) + 1)
-    real = stop > first
-    return Runs(rows[real], first[real], stop[real])
+    nonempty = stop > first
+    return Runs(rows[nonempty], first[nonempty], stop[nonempty])
 
 
 def draw_segment(mask: np.ndarray, start: Point, end: Point, radius: float, paint: Paint) -> Rect:
@@ -233,7 +239,7 @@ class Stamp:
         full = Rect(corner[0], corner[1], region.shape[1], region.shape[0])
         self.rect = full.clipped(shape[1], shape[0])
         top, left = self.rect.y - full.y, self.rect.x - full.x
-        self._where = region[top : top + self.rect.height, left : left + self.rect.width]
+        self._region = region[top : top + self.rect.height, left : left + self.rect.width]
 
     @property
     def rects(self) -> list[Rect]:
@@ -241,7 +247,7 @@ class Stamp:
 
     def draw(self, mask: np.ndarray, paint: Paint) -> None:
         if not self.rect.empty:
-            paint.apply(mask, self.rect, self._where)
+            paint.apply(mask, self.rect, self._region)
 
 
 def draw_region(mask: np.ndarray, region: np.ndarray, corner: tuple[int, int], paint: Paint) -> Rect:

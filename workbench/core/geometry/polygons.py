@@ -64,9 +64,11 @@ def _polygon_runs(corners: np.ndarray, rect: Rect, vertices: bool = True) -> Run
     crossings = np.sort(row * (rect.width + 1) + np.searchsorted(columns, cuts, side="left"))
     rows, begin = np.divmod(crossings[::2], rect.width + 1)
     end = crossings[1::2] % (rect.width + 1)
-    at = np.floor(corners[: len(corners) if vertices else 0]).astype(np.int64) - (rect.x, rect.y)
-    at = at[(at >= 0).all(axis=1) & (at[:, 0] < rect.width) & (at[:, 1] < rect.height)]
-    rows, begin = np.concatenate((rows, at[:, 1])), np.concatenate((begin, at[:, 0]))
-    end = np.concatenate((end, at[:, 0] + 1))
-    real = end > begin
-    return Runs(rows[real] + rect.y, begin[real] + rect.x, end[real] + rect.x)
+    corner_pixels = np.floor(corners[: len(corners) if vertices else 0]).astype(np.int64) - (rect.x, rect.y)
+    corner_pixels = corner_pixels[
+        (corner_pixels >= 0).all(axis=1) & (corner_pixels[:, 0] < rect.width) & (corner_pixels[:, 1] < rect.height)
+    ]
+    rows, begin = np.concatenate((rows, corner_pixels[:, 1])), np.concatenate((begin, corner_pixels[:, 0]))
+    end = np.concatenate((end, corner_pixels[:, 0] + 1))
+    nonempty = end > begin
+    return Runs(rows[nonempty] + rect.y, begin[nonempty] + rect.x, end[nonempty] + rect.x)

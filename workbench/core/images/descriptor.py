@@ -6,8 +6,8 @@ import numpy as np
 
 from workbench.inference.io.opencv import cv2
 
-_EDGE, _CELLS, _COARSE, _TURNS = 64, 4, 8, 8
-SIZE = _COARSE**2 + _CELLS**2 * _TURNS + 6
+_EDGE, _CELLS, _COARSE, _ORIENTATIONS = 64, 4, 8, 8
+SIZE = _COARSE**2 + _CELLS**2 * _ORIENTATIONS + 6
 
 
 def describe(image: np.ndarray) -> np.ndarray:
@@ -18,13 +18,13 @@ def describe(image: np.ndarray) -> np.ndarray:
     """
     gray = small_gray(image, _EDGE, _EDGE)
     mean, spread = float(gray.mean()), float(gray.std())
-    whole = max(1e-6, float(np.abs(gray).max()))
-    flat = (gray - mean) / (spread + 0.01 * whole)
+    maximum = max(1e-6, float(np.abs(gray).max()))
+    flat = (gray - mean) / (spread + 0.01 * maximum)
     coarse = cv2.resize(flat, (_COARSE, _COARSE), interpolation=cv2.INTER_AREA).ravel()
     fine = flat - cv2.GaussianBlur(flat, (0, 0), 3)
     tails = np.quantile(fine, (0.002, 0.02, 0.98, 0.998)) / 4
     aspect = np.log2(image.shape[1] / image.shape[0]) / 4
-    tones = np.array([*tails, mean / whole - 0.5, aspect])
+    tones = np.array([*tails, mean / maximum - 0.5, aspect])
     parts = (0.5 * _unit(coarse), 0.7 * _unit(_directions(flat)), 0.5 * np.clip(tones, -1, 1))
     return _unit(np.concatenate(parts)).astype(np.float32)
 
@@ -34,17 +34,17 @@ def small_gray(image: np.ndarray, width: int, height: int) -> np.ndarray:
     small = cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA).astype(np.float32)
     if small.ndim == 3:
         small = small.mean(axis=2)
-    good = np.isfinite(small)
-    return small if good.all() else np.where(good, small, small[good].min() if good.any() else 0)
+    finite = np.isfinite(small)
+    return small if finite.all() else np.where(finite, small, small[finite].min() if finite.any() else 0)
 
 
 def _directions(flat: np.ndarray) -> np.ndarray:
-    across, down = cv2.Sobel(flat, cv2.CV_32F, 1, 0), cv2.Sobel(flat, cv2.CV_32F, 0, 1)
-    strength = np.hypot(across, down)
-    turn = np.floor(np.arctan2(down, across) % np.pi / np.pi * _TURNS).astype(int) % _TURNS
+    dx, dy = cv2.Sobel(flat, cv2.CV_32F, 1, 0), cv2.Sobel(flat, cv2.CV_32F, 0, 1)
+    strength = np.hypot(dx, dy)
+    orientation = np.floor(np.arctan2(dy, dx) % np.pi / np.pi * _ORIENTATIONS).astype(int) % _ORIENTATIONS
     cell = np.arange(_EDGE) * _CELLS // _EDGE
-    place = (cell[:, None] * _CELLS + cell[None, :]) * _TURNS + turn
-    return np.sqrt(np.bincount(place.ravel(), strength.ravel(), _CELLS**2 * _TURNS))
+    bin_index = (cell[:, None] * _CELLS + cell[None, :]) * _ORIENTATIONS + orientation
+    return np.sqrt(np.bincount(bin_index.ravel(), strength.ravel(), _CELLS**2 * _ORIENTATIONS))
 
 
 def _unit(values: np.ndarray) -> np.ndarray:

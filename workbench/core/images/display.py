@@ -74,15 +74,15 @@ class Display:
 def _table(display: Display, size: int) -> np.ndarray:
     """Return the lookup table of integer values, uint8 (size,)."""
     span = max(display.high - display.low, 1e-9)
-    return _bent(display, np.clip((np.arange(size, dtype=np.float64) - display.low) / span, 0, 1))
+    return _apply_gamma(display, np.clip((np.arange(size, dtype=np.float64) - display.low) / span, 0, 1))
 
 
 @lru_cache(8)
 def _curve(display: Display, steps: int) -> np.ndarray:
-    return _bent(display, np.linspace(0, 1, steps))
+    return _apply_gamma(display, np.linspace(0, 1, steps))
 
 
-def _bent(display: Display, light: np.ndarray) -> np.ndarray:
+def _apply_gamma(display: Display, light: np.ndarray) -> np.ndarray:
     light = light ** (1 / display.gamma)
     return ((1 - light if display.invert else light) * 255 + 0.5).astype(np.uint8)
 

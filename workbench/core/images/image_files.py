@@ -32,8 +32,8 @@ __all__ = [
     "thumbnail",
 ]
 
-PREVIEWED = 12_000_000  # pixels from which on a JPEG is shown reduced first
-BY_REGION = 150_000_000  # pixels from which on a TIFF is read by region
+MIN_PREVIEW_PIXELS = 12_000_000  # pixels from which on a JPEG is shown reduced first
+MIN_REGION_PIXELS = 150_000_000  # pixels from which on a TIFF is read by region
 
 Image.MAX_IMAGE_PIXELS = None  # for masks; the limits of `inference.io.size_limits` are checked instead
 
@@ -51,15 +51,15 @@ def read_displayed(path: Path) -> np.ndarray | TiffImage:
 
     Raises PictureBroken.
     """
-    found = _by_region(path)
-    return read(path) if found is None else found
+    image = _by_region(path)
+    return read(path) if image is None else image
 
 
 def read_displayed_page(path: Path, number: int) -> np.ndarray | TiffImage:
     """Return page `number`, counted from 0, of a file of several pages for a viewer. Raises PictureBroken."""
     try:
-        found = _by_region(path, number)
-        return read_page(path, number) if found is None else found
+        image = _by_region(path, number)
+        return read_page(path, number) if image is None else image
     except ReadError as error:
         raise ImageBroken(path=str(path), why=error.why) from error
 
@@ -70,10 +70,10 @@ def preview(path: Path) -> tuple[np.ndarray, tuple[int, int]] | None:
         header = read_header(path)
     except ReadError:
         return None
-    if header.kind != "jpeg" or header.width * header.height < PREVIEWED:
+    if header.kind != "jpeg" or header.width * header.height < MIN_PREVIEW_PIXELS:
         return None
-    small = read_reduced(path, gray=header.channels == 1)
-    return None if small is None else (small, header.shown)
+    reduced = read_reduced(path, gray=header.channels == 1)
+    return None if reduced is None else (reduced, header.shown)
 
 
 def page_count(path: Path) -> int:
@@ -86,9 +86,9 @@ def _by_region(path: Path, page: int = 0) -> TiffImage | None:
         return None
     try:
         size = tiff_size(path, page)
-        if size is None or size[0] * size[1] < BY_REGION:
+        if size is None or size[0] * size[1] < MIN_REGION_PIXELS:
             return None
-        too_large = size_limits.refusal(*size)
+        too_large = size_limits.size_problem(*size)
         if too_large:
             raise ImageBroken(path=str(path), why=too_large)
         return TiffImage(path, page)

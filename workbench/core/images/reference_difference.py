@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.core.geometry.drawing import Rect
-from workbench.core.images.tone_mapping import chosen
+from workbench.core.images.tone_mapping import select_channel
 from workbench.inference.io.opencv import cv2
 
 _COARSE = 1024  # pixels of the longer side at which the two are aligned
 _BAND = 512  # rows that are processed together
-_LARGEST_TURN = 0.05  # radians; parts under a line camera are nearly straight
-_QUIET, _LOUD = 3.0, 15.0  # noise standard deviations: difference shown as zero, as maximum
+_MAX_ROTATION = 0.05  # radians; parts under a line camera are nearly straight
+_LOWER_NOISE_LIMIT, _UPPER_NOISE_LIMIT = 3.0, 15.0  # noise standard deviations: difference shown as zero, as maximum
 
 
 @dataclass(frozen=True)
@@ -44,21 +44,27 @@ def align(image: np.ndarray, sample: np.ndarray) -> Alignment:
     if image.shape[:2] != sample.shape[:2]:
         raise ValueError("the two pictures differ in size")
     step = max(1.0, max(image.shape[:2]) / _COARSE)
-    one, other = _coarse(image, step), _coarse(sample, step)
+    target, source = _coarse(image, step), _coarse(sample, step)
     # Both correlations need structure: slow changes of illumination would bias them towards zero shift.
-    flat_one, flat_other = _structure(one), _structure(other)
+    flat_target, flat_source = _structure(target), _structure(source)
     best = np.eye(2, 3, dtype=np.float32)
-    agreement = _agreement(flat_one, flat_other, best)
-    if min(one.shape) >= 16:
-        (dx, dy), _ = cv2.phaseCorrelate(flat_one, flat_other, cv2.createHanningWindow(one.shape[::-1], cv2.CV_32F))
-        moved = np.array([[1, 0, dx], [0, 1, dy]], np.float32)
-        best, agreement = _better(flat_one, flat_other, moved, best, agreement)
-        best, agreement = _better(flat_one, flat_other, _refined(flat_one, flat_other, best), best, agreement)
-    gain, offset = _brightness(one, cv2.warpAffine(other, best, one.shape[::-1], flags=_BACK, borderMode=_REPEAT))
+    agreement = _agreement(flat_target, flat_source, best)
+    if min(target.shape) >= 16:
+        (dx, dy), _ = cv2.phaseCorrelate(
+            flat_target, flat_source, cv2.createHanningWindow(target.shape[::-1], cv2.CV_32F)
+        )
+        shifted = np.array([[1, 0, dx], [0, 1, dy]], np.float32)
+        best, agreement = _better_alignment(flat_target, flat_source, shifted, best, agreement)
+        best, agreement = _better_alignment(
+            flat_target, flat_source, _refine(flat_target, flat_source, best), best, agreement
+        )
+    gain, offset = _brightness(
+        target, cv2.warpAffine(source, best, target.shape[::-1], flags=_WARP_FLAGS, borderMode=_BORDER_MODE)
+    )
     # The center of a coarse pixel i is at step * i + middle in the image.
-    middle, turned = 0.5 * (step - 1), best[:, :2].astype(np.float64)
-    shift = step * best[:, 2].astype(np.float64) + middle - turned @ (middle, middle)
-    matrix = np.column_stack((turned, shift)).astype(np.float32)
+    middle, rotation = 0.5 * (step - 1), best[:, :2].astype(np.float64)
+    shift = step * best[:, 2].astype(np.float64) + middle - rotation @ (middle, middle)
+    matrix = np.column_stack((rotation, shift)).astype(np.float32)
     return Alignment(matrix, gain, offset, agreement)
 
 
@@ -72,28 +78,33 @@ def difference(
     """
     height, width = image.shape[:2]
     rect = rect or Rect(0, 0, width, height)
-    wide = Rect(rect.x - slack, rect.y - slack, rect.width + 2 * slack, rect.height + 2 * slack)
+    extended = Rect(rect.x - slack, rect.y - slack, rect.width + 2 * slack, rect.height + 2 * slack)
     matrix = alignment.matrix.astype(np.float64).copy()
-    matrix[:, 2] += matrix[:, :2] @ (wide.x, wide.y)
+    matrix[:, 2] += matrix[:, :2] @ (extended.x, extended.y)
     # Convert only the needed part of the sample, which may be very large.
-    corners = np.array([[0, 0, 1], [wide.width, 0, 1], [0, wide.height, 1], [wide.width, wide.height, 1]]) @ matrix.T
+    corners = (
+        np.array([[0, 0, 1], [extended.width, 0, 1], [0, extended.height, 1], [extended.width, extended.height, 1]])
+        @ matrix.T
+    )
     left, top = np.maximum(np.floor(corners.min(axis=0)).astype(int) - 2, 0)
     right, bottom = np.ceil(corners.max(axis=0)).astype(int) + 3
-    part = chosen(sample[top : max(bottom, 0), left : max(right, 0)], "grey").astype(np.float32)
-    shown = chosen(image[rect.slices], "grey").astype(np.float32)
-    if part.size == 0:
-        return np.zeros(shown.shape, np.float32)
+    source = select_channel(sample[top : max(bottom, 0), left : max(right, 0)], "grey").astype(np.float32)
+    target = select_channel(image[rect.slices], "grey").astype(np.float32)
+    if source.size == 0:
+        return np.zeros(target.shape, np.float32)
     matrix[:, 2] -= left, top
-    size = (wide.width, wide.height)
-    laid = cv2.warpAffine(part, matrix, size, flags=_BACK, borderMode=_REPEAT) * np.float32(alignment.gain)
-    laid += np.float32(alignment.offset)
-    there = cv2.warpAffine(np.ones(part.shape, np.uint8), matrix, size, flags=cv2.INTER_NEAREST | _INVERSE)
+    size = (extended.width, extended.height)
+    warped = cv2.warpAffine(source, matrix, size, flags=_WARP_FLAGS, borderMode=_BORDER_MODE) * np.float32(
+        alignment.gain
+    )
+    warped += np.float32(alignment.offset)
+    valid = cv2.warpAffine(np.ones(source.shape, np.uint8), matrix, size, flags=cv2.INTER_NEAREST | _INVERSE)
     kernel = np.ones((2 * slack + 1, 2 * slack + 1), np.uint8)
-    inner = (slice(slack, slack + rect.height), slice(slack, slack + rect.width))
-    darkest, brightest = cv2.erode(laid, kernel)[inner], cv2.dilate(laid, kernel)[inner]
-    found = shown - np.clip(shown, darkest, brightest)
-    found[(cv2.erode(there, kernel)[inner] == 0) | ~np.isfinite(found)] = 0
-    return found
+    inside = (slice(slack, slack + rect.height), slice(slack, slack + rect.width))
+    darkest, brightest = cv2.erode(warped, kernel)[inside], cv2.dilate(warped, kernel)[inside]
+    result = target - np.clip(target, darkest, brightest)
+    result[(cv2.erode(valid, kernel)[inside] == 0) | ~np.isfinite(result)] = 0
+    return result
 
 
 def difference_map(image: np.ndarray, sample: np.ndarray, alignment: Alignment | None = None) -> np.ndarray:
@@ -104,26 +115,28 @@ def difference_map(image: np.ndarray, sample: np.ndarray, alignment: Alignment |
     # Estimate the noise from a few narrow bands across the image; the median is insensitive to defects.
     tops = np.linspace(0, max(height - 16, 0), 12).astype(int)
     strips = [Rect(0, int(top), width, min(16, height)) for top in tops]
-    thin = [np.abs(difference(image, sample, alignment, strip, slack=0)).ravel() for strip in strips]
-    noise = 1.4826 * float(np.median(np.concatenate(thin)))
-    least = 1.0 if image.dtype != np.float32 else 1e-6 * float(np.abs(chosen(image[::64, ::64], "grey")).max() or 1)
-    noise = max(noise, least)
+    samples = [np.abs(difference(image, sample, alignment, strip, slack=0)).ravel() for strip in strips]
+    noise = 1.4826 * float(np.median(np.concatenate(samples)))
+    min_noise = (
+        1.0 if image.dtype != np.float32 else 1e-6 * float(np.abs(select_channel(image[::64, ::64], "grey")).max() or 1)
+    )
+    noise = max(noise, min_noise)
     result = np.empty((height, width), np.uint8)
     for band in bands:
-        found = np.abs(difference(image, sample, alignment, band))
-        found -= np.float32(_QUIET * noise)
-        found *= np.float32(255 / ((_LOUD - _QUIET) * noise))
-        result[band.slices] = np.clip(found, 0, 255, out=found)
+        values = np.abs(difference(image, sample, alignment, band))
+        values -= np.float32(_LOWER_NOISE_LIMIT * noise)
+        values *= np.float32(255 / ((_UPPER_NOISE_LIMIT - _LOWER_NOISE_LIMIT) * noise))
+        result[band.slices] = np.clip(values, 0, 255, out=values)
     return result
 
 
 _INVERSE = cv2.WARP_INVERSE_MAP
-_BACK = cv2.INTER_LINEAR | _INVERSE
-_REPEAT = cv2.BORDER_REPLICATE
+_WARP_FLAGS = cv2.INTER_LINEAR | _INVERSE
+_BORDER_MODE = cv2.BORDER_REPLICATE
 
 
 def _coarse(image: np.ndarray, step: float) -> np.ndarray:
-    gray = chosen(image, "grey")
+    gray = select_channel(image, "grey")
     if step > 1:
         size = (round(gray.shape[1] / step), round(gray.shape[0] / step))
         gray = cv2.resize(np.ascontiguousarray(gray), size, interpolation=cv2.INTER_AREA)
@@ -135,42 +148,44 @@ def _structure(gray: np.ndarray) -> np.ndarray:
     return flat / max(float(flat.std()), 1e-9)
 
 
-def _agreement(one: np.ndarray, other: np.ndarray, matrix: np.ndarray) -> float:
-    size = one.shape[::-1]
-    laid = cv2.warpAffine(other, matrix, size, flags=_BACK, borderMode=_REPEAT)
-    there = cv2.warpAffine(np.ones(other.shape, np.uint8), matrix, size, flags=cv2.INTER_NEAREST | _INVERSE) > 0
-    if np.count_nonzero(there) < there.size // 4:
+def _agreement(target: np.ndarray, source: np.ndarray, matrix: np.ndarray) -> float:
+    size = target.shape[::-1]
+    warped = cv2.warpAffine(source, matrix, size, flags=_WARP_FLAGS, borderMode=_BORDER_MODE)
+    valid = cv2.warpAffine(np.ones(source.shape, np.uint8), matrix, size, flags=cv2.INTER_NEAREST | _INVERSE) > 0
+    if np.count_nonzero(valid) < valid.size // 4:
         return -1.0
-    return float(np.corrcoef(one[there], laid[there])[0, 1]) if one[there].std() and laid[there].std() else -1.0
+    return (
+        float(np.corrcoef(target[valid], warped[valid])[0, 1]) if target[valid].std() and warped[valid].std() else -1.0
+    )
 
 
-def _better(
-    one: np.ndarray, other: np.ndarray, offered: np.ndarray, best: np.ndarray, agreement: float
+def _better_alignment(
+    target: np.ndarray, source: np.ndarray, candidate: np.ndarray, best: np.ndarray, agreement: float
 ) -> tuple[np.ndarray, float]:
-    found = _agreement(one, other, offered)
-    return (offered, found) if found > agreement else (best, agreement)
+    candidate_agreement = _agreement(target, source, candidate)
+    return (candidate, candidate_agreement) if candidate_agreement > agreement else (best, agreement)
 
 
-def _refined(one: np.ndarray, other: np.ndarray, start: np.ndarray) -> np.ndarray:
-    until = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 40, 1e-5)
+def _refine(target: np.ndarray, source: np.ndarray, start: np.ndarray) -> np.ndarray:
+    criteria = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 40, 1e-5)
     try:
-        _, found = cv2.findTransformECC(one, other, start.copy(), cv2.MOTION_EUCLIDEAN, until, None, 5)
+        _, refined = cv2.findTransformECC(target, source, start.copy(), cv2.MOTION_EUCLIDEAN, criteria, None, 5)
     except cv2.error:  # no convergence if the two have little in common
         return start
-    return found if abs(float(np.arctan2(found[1, 0], found[0, 0]))) <= _LARGEST_TURN else start
+    return refined if abs(float(np.arctan2(refined[1, 0], refined[0, 0]))) <= _MAX_ROTATION else start
 
 
-def _brightness(one: np.ndarray, other: np.ndarray) -> tuple[float, float]:
+def _brightness(target: np.ndarray, source: np.ndarray) -> tuple[float, float]:
     """Return gain and offset of a straight line fitted to the pairs of values, without outliers such as defects."""
-    one, other = (cv2.GaussianBlur(gray, (0, 0), 1.5).ravel().astype(np.float64) for gray in (one, other))
-    near = np.ones(one.shape, bool)
-    gain, offset = 1.0, float(np.median(one) - np.median(other))
+    target, source = (cv2.GaussianBlur(gray, (0, 0), 1.5).ravel().astype(np.float64) for gray in (target, source))
+    inliers = np.ones(target.shape, bool)
+    gain, offset = 1.0, float(np.median(target) - np.median(source))
     for _ in range(3):
-        spread = other[near].std()
-        if spread > 0 and np.count_nonzero(near) > 16:
-            slope = float(np.cov(other[near], one[near])[0, 1] / spread**2)
+        spread = source[inliers].std()
+        if spread > 0 and np.count_nonzero(inliers) > 16:
+            slope = float(np.cov(source[inliers], target[inliers])[0, 1] / spread**2)
             gain = min(max(slope, 0.5), 2.0)
-            offset = float(one[near].mean() - gain * other[near].mean())
-        away = np.abs(one - gain * other - offset)
-        near = away <= 3 * max(1.4826 * float(np.median(away)), 1e-12)
+            offset = float(target[inliers].mean() - gain * source[inliers].mean())
+        residuals = np.abs(target - gain * source - offset)
+        inliers = residuals <= 3 * max(1.4826 * float(np.median(residuals)), 1e-12)
     return gain, offset

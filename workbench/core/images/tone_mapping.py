@@ -11,7 +11,7 @@ import numpy as np
 from workbench.core.images.display import Channel, Display
 from workbench.inference.io.opencv import cv2
 
-_THIN = 768  # pixels of the subsampled copy's longer side
+_SAMPLE_EDGE = 768  # pixels of the subsampled copy's longer side
 _TILES = 8  # for local contrast, along the longer side
 _SMALLEST_TILE = 48  # pixels of the image
 _FLAT_CELLS = 48  # of the flat field, along the longer side
@@ -19,7 +19,7 @@ _GAIN = 4.0  # largest factor by which the flat field changes brightness
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)  # ITU-R BT.601
 
 
-def chosen(values: np.ndarray, channel: Channel) -> np.ndarray:
+def select_channel(values: np.ndarray, channel: Channel) -> np.ndarray:
     """Return one channel of (H, W, 3), or its gray, or all; (H, W) is returned unchanged. Same dtype."""
     if values.ndim == 2 or channel == "colour":
         return values
@@ -39,42 +39,42 @@ class ToneMapper:
         self.shape = shape or image.shape
         self.display = display
         scale = self.shape[0] / image.shape[0]
-        step = max(1, -(-max(image.shape[:2]) // _THIN))
-        needed = display.needs_surroundings
-        thin = chosen(np.ascontiguousarray(image[::step, ::step]), display.channel) if needed else None
-        self._gain = _flat_field(thin) if thin is not None and display.flat_field else None
+        step = max(1, -(-max(image.shape[:2]) // _SAMPLE_EDGE))
+        needs_sample = display.needs_surroundings
+        sample = select_channel(np.ascontiguousarray(image[::step, ::step]), display.channel) if needs_sample else None
+        self._gain = _flat_field(sample) if sample is not None and display.flat_field else None
         self._tiles: np.ndarray | None = None
-        if thin is not None and display.local_contrast > 0:
-            height, width = thin.shape[:2]
-            centres = [(np.arange(size) + 0.5) * step * scale - 0.5 for size in (height, width)]
-            self._tiles = _tile_tables(_gray(self._toned(thin, *centres)), self.shape, display.local_contrast)
+        if sample is not None and display.local_contrast > 0:
+            height, width = sample.shape[:2]
+            centers = [(np.arange(size) + 0.5) * step * scale - 0.5 for size in (height, width)]
+            self._tiles = _tile_tables(_gray(self._tone(sample, *centers)), self.shape, display.local_contrast)
 
     def map_region(self, values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Render values, (h, w) or (h, w, 3), at image coordinates `rows` (h) and `columns` (w), as uint8."""
-        toned = self._toned(chosen(values, self.display.channel), rows, columns)
+        rendered = self._tone(select_channel(values, self.display.channel), rows, columns)
         if self.display.palette != "none":
-            toned = _gray(toned)
+            rendered = _gray(rendered)
         if self._tiles is None:
-            return toned
-        if toned.ndim == 2:
-            return self._contrasted(toned, rows, columns)
-        parted = cv2.cvtColor(np.ascontiguousarray(toned), cv2.COLOR_RGB2YCrCb)
-        parted[:, :, 0] = self._contrasted(np.ascontiguousarray(parted[:, :, 0]), rows, columns)
-        return cv2.cvtColor(parted, cv2.COLOR_YCrCb2RGB)
+            return rendered
+        if rendered.ndim == 2:
+            return self._apply_local_contrast(rendered, rows, columns)
+        ycrcb = cv2.cvtColor(np.ascontiguousarray(rendered), cv2.COLOR_RGB2YCrCb)
+        ycrcb[:, :, 0] = self._apply_local_contrast(np.ascontiguousarray(ycrcb[:, :, 0]), rows, columns)
+        return cv2.cvtColor(ycrcb, cv2.COLOR_YCrCb2RGB)
 
-    def _toned(self, values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    def _tone(self, values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         if self._gain is None:
             return self.display.apply(values)
-        gain = _interpolated(self._gain, self._places(rows, 0), self._places(columns, 1))
+        gain = _interpolate(self._gain, self._cell_positions(rows, 0), self._cell_positions(columns, 1))
         flat = values.astype(np.float32) * (gain if values.ndim == 2 else gain[:, :, None])
         return self.display.brightness(flat)
 
-    def _places(self, positions: np.ndarray, axis: int) -> np.ndarray:
+    def _cell_positions(self, positions: np.ndarray, axis: int) -> np.ndarray:
         """Return image coordinates in units of flat field cells, relative to the cell centers."""
         cells, size = self._gain.shape[axis], self.shape[axis]
         return np.clip((positions + 0.5) * (cells / size) - 0.5, 0, cells - 1)
 
-    def _contrasted(self, values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    def _apply_local_contrast(self, values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Apply CLAHE to uint8 (h, w), interpolating between the tables of the four nearest tiles."""
         tables = self._tiles
         spans = [
@@ -83,12 +83,12 @@ class ToneMapper:
         ]
         result = np.empty(values.shape, np.uint8)
         for top, bottom, i, fy in spans[0]:
-            lower = min(i + 1, tables.shape[0] - 1)
+            next_row = min(i + 1, tables.shape[0] - 1)
             for left, right, j, fx in spans[1]:
                 part = np.ascontiguousarray(values[top:bottom, left:right])
-                beside = min(j + 1, tables.shape[1] - 1)
-                above = _mixed(part, tables[i, j], tables[i, beside], fx)
-                below = _mixed(part, tables[lower, j], tables[lower, beside], fx)
+                next_column = min(j + 1, tables.shape[1] - 1)
+                above = _blend(part, tables[i, j], tables[i, next_column], fx)
+                below = _blend(part, tables[next_row, j], tables[next_row, next_column], fx)
                 below -= above
                 below *= fy[:, None]
                 above += below
@@ -97,32 +97,34 @@ class ToneMapper:
         return result
 
 
-def _mixed(part: np.ndarray, left: np.ndarray, right: np.ndarray, share: np.ndarray) -> np.ndarray:
-    mixed, other = cv2.LUT(part, left), cv2.LUT(part, right)
-    other -= mixed
-    other *= share
-    mixed += other
-    return mixed
+def _blend(part: np.ndarray, left: np.ndarray, right: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    result, right_values = cv2.LUT(part, left), cv2.LUT(part, right)
+    right_values -= result
+    right_values *= weight
+    result += right_values
+    return result
 
 
-def _spans(places: np.ndarray, count: int) -> list[tuple[int, int, int, np.ndarray]]:
+def _spans(positions: np.ndarray, count: int) -> list[tuple[int, int, int, np.ndarray]]:
     """Return (first, end, tile before, share of the tile after) per run of positions between the same two tiles."""
-    places = np.clip(places, 0, count - 1)
-    before = np.floor(places).astype(np.intp)
-    share = (places - before).astype(np.float32)
-    ends = [0, *(np.flatnonzero(np.diff(before)) + 1).tolist(), len(before)]
-    return [(a, b, int(before[a]), share[a:b]) for a, b in zip(ends[:-1], ends[1:], strict=True) if b > a]
+    positions = np.clip(positions, 0, count - 1)
+    first_tile = np.floor(positions).astype(np.intp)
+    weight = (positions - first_tile).astype(np.float32)
+    ends = [0, *(np.flatnonzero(np.diff(first_tile)) + 1).tolist(), len(first_tile)]
+    return [(a, b, int(first_tile[a]), weight[a:b]) for a, b in zip(ends[:-1], ends[1:], strict=True) if b > a]
 
 
-def _tile_tables(thin: np.ndarray, shape: tuple[int, ...], clip: float) -> np.ndarray:
+def _tile_tables(sample: np.ndarray, shape: tuple[int, ...], clip: float) -> np.ndarray:
     """Return the equalization table of each tile, float32 (tiles down, tiles across, 256)."""
     edge = max(_SMALLEST_TILE, max(shape[:2]) / _TILES)
     down, across = (max(1, round(size / edge)) for size in shape[:2])
     tables = np.empty((down, across, 256), np.float32)
-    ends = [np.linspace(0, size, n + 1).round().astype(int) for n, size in zip((down, across), thin.shape, strict=True)]
+    ends = [
+        np.linspace(0, size, n + 1).round().astype(int) for n, size in zip((down, across), sample.shape, strict=True)
+    ]
     for i in range(down):
         for j in range(across):
-            part = thin[ends[0][i] : ends[0][i + 1], ends[1][j] : ends[1][j + 1]]
+            part = sample[ends[0][i] : ends[0][i + 1], ends[1][j] : ends[1][j + 1]]
             counts = cv2.calcHist([np.ascontiguousarray(part)], [0], None, [256], [0, 256]).ravel()
             limit = max(1.0, clip * part.size / 256)
             excess = np.maximum(counts - limit, 0).sum()
@@ -131,9 +133,9 @@ def _tile_tables(thin: np.ndarray, shape: tuple[int, ...], clip: float) -> np.nd
     return np.clip(tables, 0, 255)
 
 
-def _flat_field(thin: np.ndarray) -> np.ndarray:
+def _flat_field(sample: np.ndarray) -> np.ndarray:
     """Return the factors that remove slow changes of illumination, float32 (h, w). thin: a subsampled image."""
-    gray = thin.astype(np.float32) if thin.ndim == 2 else thin.astype(np.float32) @ _LUMA
+    gray = sample.astype(np.float32) if sample.ndim == 2 else sample.astype(np.float32) @ _LUMA
     finite = np.isfinite(gray)
     middle = float(gray[finite].mean()) if finite.any() else 0.0
     gray = np.where(finite, gray, np.float32(middle))
@@ -147,17 +149,17 @@ def _flat_field(thin: np.ndarray) -> np.ndarray:
     return np.clip(middle / np.maximum(light, middle / _GAIN), 1 / _GAIN, _GAIN).astype(np.float32)
 
 
-def _interpolated(cells: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+def _interpolate(cells: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Return `cells` interpolated bilinearly at `rows` and `columns`, float32 (h, w)."""
-    for axis, places in ((0, rows), (1, columns)):
-        before = np.floor(places).astype(np.intp)
-        share = (places - before).astype(np.float32)
-        share = share[:, None] if axis == 0 else share
-        first = cells.take(before, axis=axis)
-        after = cells.take(np.minimum(before + 1, cells.shape[axis] - 1), axis=axis)
-        cells = first + (after - first) * share
+    for axis, positions in ((0, rows), (1, columns)):
+        lower = np.floor(positions).astype(np.intp)
+        weight = (positions - lower).astype(np.float32)
+        weight = weight[:, None] if axis == 0 else weight
+        lower_values = cells.take(lower, axis=axis)
+        upper_values = cells.take(np.minimum(lower + 1, cells.shape[axis] - 1), axis=axis)
+        cells = lower_values + (upper_values - lower_values) * weight
     return cells
 
 
-def _gray(toned: np.ndarray) -> np.ndarray:
-    return toned if toned.ndim == 2 else cv2.cvtColor(np.ascontiguousarray(toned), cv2.COLOR_RGB2GRAY)
+def _gray(rendered: np.ndarray) -> np.ndarray:
+    return rendered if rendered.ndim == 2 else cv2.cvtColor(np.ascontiguousarray(rendered), cv2.COLOR_RGB2GRAY)

@@ -23,7 +23,7 @@ from workbench.core.label_next.label_issues import LabelIssue
 from workbench.core.label_next.uncertainty import RegionCertainty
 from workbench.inference.io.json_io import parse_json
 
-VERSION = 2
+VERSION = 3
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS features (key TEXT PRIMARY KEY, stamp TEXT, feature BLOB, salience BLOB) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS sights (key TEXT PRIMARY KEY, stamp TEXT, sight TEXT) WITHOUT ROWID;
@@ -38,28 +38,28 @@ class CachedPrediction:
     of the verdicts, by name.
     """
 
-    seen: tuple[RegionCertainty, ...] = ()
-    slips: tuple[LabelIssue, ...] = ()
-    labelled: int = 0
+    regions: tuple[RegionCertainty, ...] = ()
+    issues: tuple[LabelIssue, ...] = ()
+    labeled_regions: int = 0
     probabilities: Mapping[str, float] | None = None
 
     def to_text(self) -> str:
-        issues = [{**asdict(issue), "bits": base64.b64encode(issue.bits).decode()} for issue in self.slips]
-        seen = [asdict(each) for each in self.seen]
+        issues = [{**asdict(issue), "bits": base64.b64encode(issue.bits).decode()} for issue in self.issues]
+        regions = [asdict(region) for region in self.regions]
         return json.dumps(
-            {"seen": seen, "slips": issues, "labelled": self.labelled, "probabilities": self.probabilities}
+            {"seen": regions, "slips": issues, "labelled": self.labeled_regions, "probabilities": self.probabilities}
         )
 
     @classmethod
     def from_text(cls, text: str) -> CachedPrediction:
         """Decode a text of `to_text`. Raises ValueError, KeyError or TypeError for any other text."""
         raw = parse_json(text)
-        seen = tuple(RegionCertainty(**{**each, "rect": Rect(**each["rect"])}) for each in raw["seen"])
+        regions = tuple(RegionCertainty(**{**entry, "rect": Rect(**entry["rect"])}) for entry in raw["seen"])
         issues = tuple(
-            LabelIssue(**{**each, "rect": Rect(**each["rect"]), "bits": base64.b64decode(each["bits"])})
-            for each in raw["slips"]
+            LabelIssue(**{**entry, "rect": Rect(**entry["rect"]), "bits": base64.b64decode(entry["bits"])})
+            for entry in raw["slips"]
         )
-        return cls(seen, issues, int(raw["labelled"]), raw["probabilities"])
+        return cls(regions, issues, int(raw["labelled"]), raw["probabilities"])
 
 
 class FeatureCache:
@@ -76,9 +76,11 @@ class FeatureCache:
     def features(self) -> dict[str, tuple[str, np.ndarray, np.ndarray]]:
         """Return, by image, the stamp of its file, its descriptor, and its salience."""
         return {
-            key: (stamp, np.frombuffer(like, np.float16).astype(np.float32), np.frombuffer(out, np.float32))
-            for key, stamp, like, out in self._database.execute("SELECT key, stamp, feature, salience FROM features")
-            if len(like) == 2 * SIZE and len(out) == 4 * saliency.SIZE
+            key: (stamp, np.frombuffer(descriptor, np.float16).astype(np.float32), np.frombuffer(salience, np.float32))
+            for key, stamp, descriptor, salience in self._database.execute(
+                "SELECT key, stamp, feature, salience FROM features"
+            )
+            if len(descriptor) == 2 * SIZE and len(salience) == 4 * saliency.SIZE
         }
 
     def stamps(self) -> dict[str, str]:
@@ -86,17 +88,17 @@ class FeatureCache:
         return dict(self._database.execute("SELECT key, stamp FROM sights"))
 
     def prediction(self, key: str) -> CachedPrediction | None:
-        found = self._database.execute("SELECT sight FROM sights WHERE key = ?", (key,)).fetchone()
+        row = self._database.execute("SELECT sight FROM sights WHERE key = ?", (key,)).fetchone()
         try:
-            return None if found is None else CachedPrediction.from_text(found[0])
+            return None if row is None else CachedPrediction.from_text(row[0])
         except (ValueError, KeyError, TypeError):
             return None
 
-    def put_feature(self, key: str, stamp: str, feature: np.ndarray, standing_out: np.ndarray) -> None:
-        self._put("features", key, stamp, feature.astype(np.float16).tobytes(), standing_out.tobytes())
+    def put_feature(self, key: str, stamp: str, feature: np.ndarray, salience: np.ndarray) -> None:
+        self._put("features", key, stamp, feature.astype(np.float16).tobytes(), salience.tobytes())
 
-    def put_prediction(self, key: str, stamp: str, sight: CachedPrediction) -> None:
-        self._put("sights", key, stamp, sight.to_text())
+    def put_prediction(self, key: str, stamp: str, prediction: CachedPrediction) -> None:
+        self._put("sights", key, stamp, prediction.to_text())
 
     def _put(self, table: str, *values: bytes | str) -> None:
         with contextlib.suppress(sqlite3.Error):  # on a full disk the result is merely calculated again

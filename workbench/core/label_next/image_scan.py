@@ -12,10 +12,10 @@ from workbench.core.geometry.drawing import Rect
 from workbench.core.images import image_files
 from workbench.core.images.descriptor import describe
 from workbench.core.label_next.feature_cache import CachedPrediction, FeatureCache
-from workbench.core.label_next.label_issues import MOST as MOST_SLIPS
+from workbench.core.label_next.label_issues import MAX_ISSUES as MOST_SLIPS
 from workbench.core.label_next.label_issues import find_issues, worst_first
 from workbench.core.label_next.saliency import saliency_features
-from workbench.core.label_next.uncertainty import MOST, region_certainties
+from workbench.core.label_next.uncertainty import MAX_REGIONS, region_certainties
 from workbench.core.problems import Problem
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -25,7 +25,7 @@ from workbench.inference.cpu_environment import cores
 from workbench.inference.predictor import PredictionCancelled, Predictor
 
 AT_ONCE = 400  # new images per call, so that first results come early
-PART = 2048  # pixels: tile side; large images are predicted in tiles to limit memory
+PART_SIDE = 2048  # pixels: tile side; large images are predicted in tiles to limit memory
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class ScanResult:
     key: str
     feature: np.ndarray
     salience: np.ndarray
-    sight: CachedPrediction | None = None
+    prediction: CachedPrediction | None = None
 
 
 @dataclass
@@ -45,21 +45,21 @@ class ScanSummary:
     whole: True if all images were processed.
     """
 
-    looks: dict[str, ScanResult]
-    asked: int = 0
+    results: dict[str, ScanResult]
+    requested: int = 0
     skipped: int = 0
-    fresh: int = 0
+    computed: int = 0
 
     @property
-    def whole(self) -> bool:
-        return len(self.looks) + self.skipped >= self.asked
+    def complete(self) -> bool:
+        return len(self.results) + self.skipped >= self.requested
 
 
-def spread(keys: Sequence[str]) -> list[str]:
+def spread_keys(keys: Sequence[str]) -> list[str]:
     """Return the keys in an order that covers the list evenly from the start (van der Corput, 1935)."""
     bits = max(1, (len(keys) - 1).bit_length())
-    places = (int(f"{n:0{bits}b}"[::-1], 2) for n in range(1 << bits))
-    return [keys[place] for place in places if place < len(keys)]
+    positions = (int(f"{n:0{bits}b}"[::-1], 2) for n in range(1 << bits))
+    return [keys[position] for position in positions if position < len(keys)]
 
 
 class ImageScanner:
@@ -73,12 +73,12 @@ class ImageScanner:
         threads = max(1, cores() - 1)  # one core is left for the GUI
         self._predictor = Predictor.open(model, threads=threads) if model is not None else None
         self._fingerprint = model_fingerprint(model) if model is not None else ""
-        self._book = FeatureCache(project.root)
-        self._features = self._book.features()
-        self._stamps = self._book.stamps()
+        self._cache = FeatureCache(project.root)
+        self._features = self._cache.features()
+        self._stamps = self._cache.stamps()
 
     def close(self) -> None:
-        self._book.close()
+        self._cache.close()
 
     def scan(
         self,
@@ -95,64 +95,64 @@ class ImageScanner:
         predict: run the model. compare: compare with the masks. progress(done, total) counts new results. Results
         obtained before `cancelled` returned True are kept. Unreadable images are skipped.
         """
-        found = ScanSummary({}, asked=len(keys))
-        fresh = [key for key in spread(keys) if not self._take_known(key, predict, compare, found)]
-        wanted = fresh[:most]
-        for number, key in enumerate(wanted, 1):
+        summary = ScanSummary({}, requested=len(keys))
+        fresh = [key for key in spread_keys(keys) if not self._add_cached(key, predict, compare, summary)]
+        selected = fresh[:most]
+        for number, key in enumerate(selected, 1):
             if cancelled():
                 break
             try:
-                look = self._scan_image(key, predict, compare, cancelled)
+                result = self._scan_image(key, predict, compare, cancelled)
             except Problem:
-                look = None
-            if look is not None:
-                found.looks[key] = look
+                result = None
+            if result is not None:
+                summary.results[key] = result
             elif not cancelled():
-                found.skipped += 1
-            found.fresh += 1
+                summary.skipped += 1
+            summary.computed += 1
             if progress is not None:
-                progress(number, len(wanted))
-        return found
+                progress(number, len(selected))
+        return summary
 
     def _stamp(self, key: str, compare: bool) -> str:
         paths = [self._project.image_path(key), *([self._project.mask_path(key)] if compare else [])]
         return f"{self._fingerprint[:32]}|{file_stamp(*paths)}"
 
-    def _take_known(self, key: str, predict: bool, compare: bool, found: ScanSummary) -> bool:
-        """Add the cached result to `found`. Return False if the image must be processed."""
+    def _add_cached(self, key: str, predict: bool, compare: bool, summary: ScanSummary) -> bool:
+        """Add the cached result to `summary`. Return False if the image must be processed."""
         try:
-            stamp, feature, standing_out = self._features.get(key, ("", None, None))
-            if feature is None or standing_out is None or stamp != file_stamp(self._project.image_path(key)):
+            stamp, feature, salience = self._features.get(key, ("", None, None))
+            if feature is None or salience is None or stamp != file_stamp(self._project.image_path(key)):
                 return False
-            sight = None
+            prediction = None
             if predict and self._predictor is not None:
                 if self._stamps.get(key) != self._stamp(key, compare):
                     return False
-                sight = self._book.prediction(key)
-                if sight is None:
+                prediction = self._cache.prediction(key)
+                if prediction is None:
                     return False
         except Problem:
             return False
-        found.looks[key] = ScanResult(key, feature, standing_out, sight)
+        summary.results[key] = ScanResult(key, feature, salience, prediction)
         return True
 
     def _scan_image(self, key: str, predict: bool, compare: bool, cancelled: Callable[[], bool]) -> ScanResult | None:
         path = self._project.image_path(key)
         stamps = file_stamp(path), self._stamp(key, compare)  # before reading, so that later changes are detected
         image = image_files.read(path)
-        feature, standing_out = describe(image), saliency_features(image)
-        self._book.put_feature(key, stamps[0], feature, standing_out)
-        self._features[key] = (stamps[0], feature, standing_out)
+        feature, salience = describe(image), saliency_features(image)
+        self._cache.put_feature(key, stamps[0], feature, salience)
+        self._features[key] = (stamps[0], feature, salience)
         if not predict or self._predictor is None:
-            return ScanResult(key, feature, standing_out)
+            return ScanResult(key, feature, salience)
         label = self._label(key, image) if compare else None
         try:
-            sight = scan_prediction(self._predictor, image, label, cancelled=cancelled)
+            prediction = scan_prediction(self._predictor, image, label, cancelled=cancelled)
         except PredictionCancelled:
             return None
-        self._book.put_prediction(key, stamps[1], sight)
+        self._cache.put_prediction(key, stamps[1], prediction)
         self._stamps[key] = stamps[1]
-        return ScanResult(key, feature, standing_out, sight)
+        return ScanResult(key, feature, salience, prediction)
 
     def _label(self, key: str, image: np.ndarray) -> np.ndarray | None:
         try:
@@ -175,22 +175,24 @@ def scan_prediction(
     if predictor.settings.task == "classification":
         result = predictor.predict(image, cancelled=cancelled)
         return CachedPrediction(probabilities=result.probabilities)
-    seen, issues, labeled = [], [], 0
+    regions, issues, labeled = [], [], 0
     for part in _parts(*image.shape[:2]):
         result = predictor.predict(
             np.ascontiguousarray(image[part.slices]), cancelled=cancelled, keep_probabilities=True
         )
         corner = (part.x, part.y)
-        seen += region_certainties(result.class_scores, predictor.settings, corner)
+        regions += region_certainties(result.class_scores, predictor.settings, corner)
         if label is not None:
-            found, count = find_issues(result.class_scores, result.mask, label[part.slices], predictor.settings, corner)
-            issues += found
+            part_issues, count = find_issues(
+                result.class_scores, result.mask, label[part.slices], predictor.settings, corner
+            )
+            issues += part_issues
             labeled += count
-    seen.sort(key=lambda each: (-each.doubt, -each.area))
-    return CachedPrediction(tuple(seen[:MOST]), tuple(worst_first(issues)[:MOST_SLIPS]), labeled)
+    regions.sort(key=lambda region: (-region.uncertainty, -region.area))
+    return CachedPrediction(tuple(regions[:MAX_REGIONS]), tuple(worst_first(issues)[:MOST_SLIPS]), labeled)
 
 
 def _parts(height: int, width: int) -> Iterator[Rect]:
-    for y in range(0, height, PART):
-        for x in range(0, width, PART):
-            yield Rect(x, y, min(PART, width - x), min(PART, height - y))
+    for y in range(0, height, PART_SIDE):
+        for x in range(0, width, PART_SIDE):
+            yield Rect(x, y, min(PART_SIDE, width - x), min(PART_SIDE, height - y))

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from workbench.core.images.descriptor import SIZE
-from workbench.core.label_next.image_scan import AT_ONCE, ImageScanner, ScanResult, spread
+from workbench.core.label_next.image_scan import AT_ONCE, ImageScanner, ScanResult, spread_keys
 from workbench.core.label_next.label_issues import LabelIssue, is_confirmed, verdict_issue, worst_first
 from workbench.core.label_next.label_ranking import Candidate, LabeledImage, RankedImage, rank
 from workbench.core.problems import Problem
@@ -20,7 +20,7 @@ from workbench.core.project.image_index import ImageRow
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 
-KNOWN = 300  # labeled images to compare with; more add little information
+MAX_REFERENCE_IMAGES = 300  # labeled images to compare with; more add little information
 # A model that misses a greater share of the labeled regions, or contradicts a greater share of the images, is more
 # likely wrong itself.
 OVERLOOKED, CONTRADICTED = 0.5, 0.4
@@ -83,31 +83,37 @@ def rank_images(
     """
     keys = [key for key, row in rows.items() if is_open(row, project)]
     known = [key for key, row in rows.items() if row.labeled and not row.broken and not is_open(row, project)]
-    surveyor = ImageScanner(project, _model_of(run))
+    scanner = ImageScanner(project, _model_of(run))
     try:
-        done = surveyor.scan(spread(known)[:KNOWN], most=KNOWN, predict=False, progress=progress, cancelled=cancelled)
-        found = surveyor.scan(keys, most=most, compare=True, progress=progress, cancelled=cancelled)
+        reference = scanner.scan(
+            spread_keys(known)[:MAX_REFERENCE_IMAGES],
+            most=MAX_REFERENCE_IMAGES,
+            predict=False,
+            progress=progress,
+            cancelled=cancelled,
+        )
+        summary = scanner.scan(keys, most=most, compare=True, progress=progress, cancelled=cancelled)
     finally:
-        surveyor.close()
+        scanner.close()
     groups = parts(list(rows), project.file.grouping, {key: row.group for key, row in rows.items() if row.group})
-    labeled = _labeled(project, rows, known, done.looks, groups)
-    candidates = [_candidate(look, rows[key], groups[key]) for key, look in sorted(found.looks.items())]
+    labeled = _labeled(project, rows, known, reference.results, groups)
+    candidates = [_candidate(result, rows[key], groups[key]) for key, result in sorted(summary.results.items())]
     entries = rank(candidates, labeled, count)
-    return LabelNextList(tuple(entries), len(found.looks), len(keys), run.name if run else "", found.skipped)
+    return LabelNextList(tuple(entries), len(summary.results), len(keys), run.name if run else "", summary.skipped)
 
 
 def _labeled(
     project: Project,
     rows: Mapping[str, ImageRow],
     known: Sequence[str],
-    looks: Mapping[str, ScanResult],
+    results: Mapping[str, ScanResult],
     groups: Mapping[str, str],
 ) -> LabeledImage:
-    features = np.stack([look.feature for look in looks.values()]) if looks else np.zeros((0, SIZE), np.float32)
-    defective = tuple(look.salience for key, look in looks.items() if rows[key].counts)
+    features = np.stack([result.feature for result in results.values()]) if results else np.zeros((0, SIZE), np.float32)
+    defective = tuple(result.salience for key, result in results.items() if rows[key].counts)
     good = tuple(
-        look.salience
-        for key, look in looks.items()
+        result.salience
+        for key, result in results.items()
         if not rows[key].counts and (rows[key].masked or rows[key].verdict is None)
     )
     counts: Counter = Counter(id for key in known for id, _ in rows[key].counts)
@@ -116,22 +122,22 @@ def _labeled(
     return LabeledImage(features, Counter(groups[key] for key in known), counts, names, defective, good)
 
 
-def _candidate(look: ScanResult, row: ImageRow, group: str) -> Candidate:
-    sight = look.sight
-    if sight is None:
-        return Candidate(look.key, look.feature, group, salience=look.salience)
-    issue = verdict_issue(sight.probabilities, row.verdict) if sight.probabilities else None
-    issues = (issue,) if issue is not None else sight.slips if row.masked else ()
-    asked = None if sight.probabilities else sight.seen
+def _candidate(result: ScanResult, row: ImageRow, group: str) -> Candidate:
+    prediction = result.prediction
+    if prediction is None:
+        return Candidate(result.key, result.feature, group, salience=result.salience)
+    issue = verdict_issue(prediction.probabilities, row.verdict) if prediction.probabilities else None
+    issues = (issue,) if issue is not None else prediction.issues if row.masked else ()
+    regions = None if prediction.probabilities else prediction.regions
     return Candidate(
-        look.key,
-        look.feature,
+        result.key,
+        result.feature,
         group,
-        asked,
-        sight.probabilities,
+        regions,
+        prediction.probabilities,
         issues,
         started=row.labeled and not row.counts,
-        salience=look.salience,
+        salience=result.salience,
     )
 
 
@@ -150,65 +156,65 @@ def find_label_issues(
     """
     data = run.dataset()
     all_items = [*data.items, *(entry.item for entry in data.joined)]
-    learned = {item.key for item in all_items if item.split == "train"}
+    trained_keys = {item.key for item in all_items if item.split == "train"}
     verdicts = data.model == "resnet"
     keys = [
         key
         for key, row in rows.items()
         if not row.broken and (row.verdict is not None if verdicts else row.masked and (row.counts or row.labeled))
     ]
-    surveyor = ImageScanner(project, _model_of(run))
-    looks: dict[str, ScanResult] = {}
-    skipped, left = 0, most
+    scanner = ImageScanner(project, _model_of(run))
+    results: dict[str, ScanResult] = {}
+    skipped, remaining = 0, most
     try:
-        for some in ([key for key in keys if key not in learned], [key for key in keys if key in learned]):
-            found = surveyor.scan(some, most=left, compare=not verdicts, progress=progress, cancelled=cancelled)
-            looks.update(found.looks)
-            skipped += found.skipped
-            left -= found.fresh
+        for group in ([key for key in keys if key not in trained_keys], [key for key in keys if key in trained_keys]):
+            summary = scanner.scan(group, most=remaining, compare=not verdicts, progress=progress, cancelled=cancelled)
+            results.update(summary.results)
+            skipped += summary.skipped
+            remaining -= summary.computed
     finally:
-        surveyor.close()
-    issues = {key: _issues_of_image(project, look, rows[key], key in learned) for key, look in looks.items()}
-    some_issues = {key: found for key, found in issues.items() if found}
-    order = sorted(some_issues, key=lambda key: (-some_issues[key][0].weight, key))
+        scanner.close()
+    issues = {key: _issues_of_image(project, result, rows[key], key in trained_keys) for key, result in results.items()}
+    flagged = {key: summary for key, summary in issues.items() if summary}
+    order = sorted(flagged, key=lambda key: (-flagged[key][0].weight, key))
     return LabelIssueList(
-        {key: some_issues[key] for key in order},
-        len(looks),
+        {key: flagged[key] for key in order},
+        len(results),
         len(keys),
         run.name,
-        _too_weak(looks, len(order)),
-        len(learned & looks.keys()),
+        _too_weak(results, len(order)),
+        len(trained_keys & results.keys()),
         skipped,
     )
 
 
-def _issues_of_image(project: Project, look: ScanResult, row: ImageRow, learned: bool) -> tuple[LabelIssue, ...]:
-    sight = look.sight
-    if sight is None:
+def _issues_of_image(project: Project, result: ScanResult, row: ImageRow, learned: bool) -> tuple[LabelIssue, ...]:
+    prediction = result.prediction
+    if prediction is None:
         return ()
-    issue = verdict_issue(sight.probabilities, row.verdict) if sight.probabilities else None
-    found = [issue] if issue is not None else list(sight.slips)
-    if not found:
+    issue = verdict_issue(prediction.probabilities, row.verdict) if prediction.probabilities else None
+    issues = [issue] if issue is not None else list(prediction.issues)
+    if not issues:
         return ()
     try:
-        confirmed = annotation.load_note(project, look.key).confirmed
+        confirmed = annotation.load_note(project, result.key).confirmed
     except Problem:
         confirmed = []
     ids = {info.id for info in project.classes}
     return tuple(
         worst_first(
-            replace(slip, learned=learned)
-            for slip in found
-            if (slip.kind == "verdict" or slip.class_id in ids) and not is_confirmed(slip, confirmed)
+            replace(candidate, learned=learned)
+            for candidate in issues
+            if (candidate.kind == "verdict" or candidate.class_id in ids) and not is_confirmed(candidate, confirmed)
         )
     )
 
 
-def _too_weak(looks: Mapping[str, ScanResult], contradicted: int) -> bool:
-    sights = [look.sight for look in looks.values() if look.sight is not None]
-    labeled = sum(sight.labelled for sight in sights)
-    overlooked = sum(issue.kind == "extra" for sight in sights for issue in sight.slips)
-    return overlooked > OVERLOOKED * labeled or contradicted > max(3, CONTRADICTED * len(sights))
+def _too_weak(results: Mapping[str, ScanResult], contradicted: int) -> bool:
+    predictions = [result.prediction for result in results.values() if result.prediction is not None]
+    labeled = sum(prediction.labeled_regions for prediction in predictions)
+    overlooked = sum(issue.kind == "extra" for prediction in predictions for issue in prediction.issues)
+    return overlooked > OVERLOOKED * labeled or contradicted > max(3, CONTRADICTED * len(predictions))
 
 
 def _model_of(run: Run | None) -> Path | None:

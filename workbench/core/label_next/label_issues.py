@@ -8,7 +8,7 @@ more.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -16,16 +16,16 @@ import numpy as np
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Selection
-from workbench.core.label_next.uncertainty import FAINT, SURE, certainties
+from workbench.core.label_next.uncertainty import CERTAIN, FAINT, certainties
 from workbench.core.project.annotation import ConfirmedLabel
 from workbench.core.project.project import MAX_CLASS_ID
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ModelSettings
 
-SURE_BACKGROUND = 0.15  # greatest probability of any defect in a labeled region that is not predicted
+MAX_CERTAIN_BACKGROUND = 0.15  # greatest probability of any defect in a labeled region that is not predicted
 NEAR = 3  # pixels around a label within which differences are ignored
-LEARNED = 0.5  # weight of findings on images that the model was trained on
-MOST = 30  # findings per image
+TRAINED_FACTOR = 0.5  # weight of findings on images that the model was trained on
+MAX_ISSUES = 30  # findings per image
 
 Kind = Literal["missing", "extra", "class", "verdict"]
 
@@ -56,7 +56,7 @@ class LabelIssue:
     def weight(self) -> float:
         """Sort key of the list: certainty, reduced for small regions, which are more likely due to chance."""
         size = 1.0 if self.kind == "verdict" else 0.7 + 0.3 * min(1.0, self.area / 400)
-        return self.certainty * size * (LEARNED if self.learned else 1.0)
+        return self.certainty * size * (TRAINED_FACTOR if self.learned else 1.0)
 
     @property
     def selection(self) -> Selection:
@@ -67,7 +67,7 @@ class LabelIssue:
         return Selection(self.rect, inside.reshape(self.rect.height, self.rect.width))
 
 
-def packed(inside: np.ndarray) -> bytes:
+def pack_bits(inside: np.ndarray) -> bytes:
     """Pack bool (h, w) as the bits of a `Slip`."""
     return zlib.compress(np.packbits(inside).tobytes(), 6)
 
@@ -84,75 +84,77 @@ def find_issues(
     The number counts the labeled regions of the model's classes. class_scores: uint8 (n_classes, H, W); predicted:
     uint8 (H, W), class ids of the prediction; label: uint8 (H, W).
     """
-    sure, _ = certainties(class_scores, settings)
+    certainty, _ = certainties(class_scores, settings)
     greatest = cv2.blur(class_scores.max(axis=0), (3, 3))
-    issues = _of_predictions(sure, greatest, predicted, label, settings)
-    extra, labeled = _of_labels(sure, greatest, label, settings)
-    found = [
+    issues = _prediction_issues(certainty, greatest, predicted, label, settings)
+    extra, labeled = _label_issues(certainty, greatest, label, settings)
+    shifted = [
         replace(
             issue, rect=Rect(issue.rect.x + corner[0], issue.rect.y + corner[1], issue.rect.width, issue.rect.height)
         )
         for issue in issues + extra
     ]
-    return worst_first(found)[:MOST], labeled
+    return worst_first(shifted)[:MAX_ISSUES], labeled
 
 
-def _of_predictions(
-    sure: np.ndarray, greatest: np.ndarray, predicted: np.ndarray, label: np.ndarray, settings: ModelSettings
+def _prediction_issues(
+    certainties_map: np.ndarray, greatest: np.ndarray, predicted: np.ndarray, label: np.ndarray, settings: ModelSettings
 ) -> list[LabelIssue]:
     painted = ((label > 0) & (label <= MAX_CLASS_ID)).astype(np.uint8)
     near = cv2.dilate(painted, np.ones((2 * NEAR + 1, 2 * NEAR + 1), np.uint8)) > 0
     issues = []
     for entry in settings.classes:
-        for rect, inside in _pieces(predicted == entry.id):
+        for rect, inside in _connected_regions(predicted == entry.id):
             window, area = rect.slices, int(inside.sum())
-            strength, certainty = sure[window][inside].max() / 255, greatest[window][inside].max() / 255
-            if strength < SURE or certainty < SURE:
+            strength, certainty = certainties_map[window][inside].max() / 255, greatest[window][inside].max() / 255
+            if strength < CERTAIN or certainty < CERTAIN:
                 continue
-            beneath = label[window][inside]
-            if np.count_nonzero(beneath > MAX_CLASS_ID) * 2 > area:
+            labels_below = label[window][inside]
+            if np.count_nonzero(labels_below > MAX_CLASS_ID) * 2 > area:
                 continue  # mostly not labeled
             if not near[window][inside].any():
-                issues.append(LabelIssue("missing", entry.id, 0, float(certainty), rect, area, packed(inside)))
+                issues.append(LabelIssue("missing", entry.id, 0, float(certainty), rect, area, pack_bits(inside)))
             else:
-                issues += _other_class(entry.id, beneath, float(certainty), rect, inside, label)
+                issues += _other_class(entry.id, labels_below, float(certainty), rect, inside, label)
     return issues
 
 
 def _other_class(
-    said: int, beneath: np.ndarray, certainty: float, rect: Rect, inside: np.ndarray, label: np.ndarray
+    predicted: int, labels_below: np.ndarray, certainty: float, rect: Rect, inside: np.ndarray, label: np.ndarray
 ) -> list[LabelIssue]:
     """Return a finding for a predicted region that is mostly labeled as one other class."""
-    counts = np.bincount(beneath, minlength=256)
+    counts = np.bincount(labels_below, minlength=256)
     counts[0] = counts[MAX_CLASS_ID + 1 :] = 0
     other = int(counts.argmax())
-    if other == said or counts[other] * 2 <= beneath.size or counts[said]:
+    if other == predicted or counts[other] * 2 <= labels_below.size or counts[predicted]:
         return []
     inside = inside & (label[rect.slices] == other)
-    return [LabelIssue("class", said, other, certainty, rect, int(inside.sum()), packed(inside))]
+    return [LabelIssue("class", predicted, other, certainty, rect, int(inside.sum()), pack_bits(inside))]
 
 
-def _of_labels(
-    sure: np.ndarray, greatest: np.ndarray, label: np.ndarray, settings: ModelSettings
+def _label_issues(
+    certainty: np.ndarray, greatest: np.ndarray, label: np.ndarray, settings: ModelSettings
 ) -> tuple[list[LabelIssue], int]:
     issues, count = [], 0
     for entry in settings.classes:
-        for rect, inside in _pieces(label == entry.id):
+        for rect, inside in _connected_regions(label == entry.id):
             count += 1
             window, area = rect.slices, int(inside.sum())
-            if area < 3 or sure[window][inside].max() >= FAINT:
+            if area < 3 or certainty[window][inside].max() >= FAINT:
                 continue
             highest = greatest[window][inside].max() / 255
-            if highest <= SURE_BACKGROUND:
-                issues.append(LabelIssue("extra", entry.id, entry.id, float(1 - highest), rect, area, packed(inside)))
+            if highest <= MAX_CERTAIN_BACKGROUND:
+                issues.append(
+                    LabelIssue("extra", entry.id, entry.id, float(1 - highest), rect, area, pack_bits(inside))
+                )
     return issues, count
 
 
-def _pieces(where: np.ndarray) -> list[tuple[Rect, np.ndarray]]:
+def _connected_regions(mask: np.ndarray) -> list[tuple[Rect, np.ndarray]]:
     """Return the connected regions (8 neighbors) of bool (H, W), each as its rectangle and the pixels in it."""
-    if not where.any():
+    if not mask.any():
         return []
-    count, labels, stats, _ = cv2.connectedComponentsWithStats(where.astype(np.uint8), connectivity=8)
+    count, labels, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8), connectivity=8)
     rects = [Rect(*(int(value) for value in stats[n, :4])) for n in range(1, count)]
     return [(rect, labels[rect.slices] == n) for n, rect in enumerate(rects, 1)]
 
@@ -161,10 +163,10 @@ def verdict_issue(probabilities: Mapping[str, float], verdict: str | None) -> La
     """Return a finding if a model is certain of another verdict than the label's. probabilities: by name."""
     if not verdict or not probabilities or verdict not in probabilities:
         return None
-    said = max(probabilities, key=lambda name: probabilities[name])
-    if said == verdict or probabilities[said] < SURE or probabilities[verdict] > SURE_BACKGROUND:
+    predicted = max(probabilities, key=lambda name: probabilities[name])
+    if predicted == verdict or probabilities[predicted] < CERTAIN or probabilities[verdict] > MAX_CERTAIN_BACKGROUND:
         return None
-    return LabelIssue("verdict", certainty=float(probabilities[said]), verdict=verdict, said=said)
+    return LabelIssue("verdict", certainty=float(probabilities[predicted]), verdict=verdict, said=predicted)
 
 
 def holds(issue: LabelIssue, label: np.ndarray | None, verdict: str | None = None) -> bool:
@@ -174,24 +176,24 @@ def holds(issue: LabelIssue, label: np.ndarray | None, verdict: str | None = Non
     rect = issue.rect
     if label is None or rect.x + rect.width > label.shape[1] or rect.y + rect.height > label.shape[0]:
         return False
-    beneath = label[issue.rect.slices][issue.selection.inside]
+    labels_below = label[issue.rect.slices][issue.selection.inside]
     if issue.kind == "missing":
-        return np.count_nonzero((beneath > 0) & (beneath <= MAX_CLASS_ID)) * 10 < beneath.size
-    return np.count_nonzero(beneath == issue.labelled_id) * 2 > beneath.size
+        return np.count_nonzero((labels_below > 0) & (labels_below <= MAX_CLASS_ID)) * 10 < labels_below.size
+    return np.count_nonzero(labels_below == issue.labelled_id) * 2 > labels_below.size
 
 
-def same(one: LabelIssue, other: LabelIssue) -> bool:
+def is_same_issue(first: LabelIssue, second: LabelIssue) -> bool:
     """Return True if two findings, possibly of different models, concern the same place."""
-    if (one.kind, one.labelled_id, one.verdict) != (other.kind, other.labelled_id, other.verdict):
+    if (first.kind, first.labelled_id, first.verdict) != (second.kind, second.labelled_id, second.verdict):
         return False
-    if one.kind == "verdict":
-        return one.said == other.said
-    if one.kind != "extra" and one.class_id != other.class_id:
+    if first.kind == "verdict":
+        return first.said == second.said
+    if first.kind != "extra" and first.class_id != second.class_id:
         return False
-    a, b = one.rect, other.rect
-    across = min(a.x + a.width, b.x + b.width) - max(a.x, b.x)
-    down = min(a.y + a.height, b.y + b.height) - max(a.y, b.y)
-    common = max(0, across) * max(0, down)
+    a, b = first.rect, second.rect
+    overlap_x = min(a.x + a.width, b.x + b.width) - max(a.x, b.x)
+    overlap_y = min(a.y + a.height, b.y + b.height) - max(a.y, b.y)
+    common = max(0, overlap_x) * max(0, overlap_y)
     return common * 10 >= 3 * (a.width * a.height + b.width * b.height - common)
 
 
@@ -214,20 +216,20 @@ def confirmation(issue: LabelIssue) -> ConfirmedLabel:
 def is_confirmed(issue: LabelIssue, confirmed: Sequence[ConfirmedLabel]) -> bool:
     """Return True if the user has already confirmed the label here."""
     return any(
-        same(
+        is_same_issue(
             issue,
             LabelIssue(
-                each.kind,
-                each.class_id,
-                each.labelled_id,
-                rect=Rect(each.x, each.y, each.width, each.height),
-                verdict=each.verdict,
-                said=each.said,
+                entry.kind,
+                entry.class_id,
+                entry.labelled_id,
+                rect=Rect(entry.x, entry.y, entry.width, entry.height),
+                verdict=entry.verdict,
+                said=entry.said,
             ),
         )
-        for each in confirmed
+        for entry in confirmed
     )
 
 
-def worst_first(issues: Sequence[LabelIssue]) -> list[LabelIssue]:
+def worst_first(issues: Iterable[LabelIssue]) -> list[LabelIssue]:
     return sorted(issues, key=lambda issue: (-issue.weight, -issue.area, issue.rect.y, issue.rect.x))

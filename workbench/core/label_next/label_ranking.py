@@ -22,15 +22,21 @@ import numpy as np
 
 from workbench.core.label_next.label_issues import LabelIssue, worst_first
 from workbench.core.label_next.saliency import saliency_match
-from workbench.core.label_next.uncertainty import SURE, RegionCertainty, certainty_of, image_uncertainty, unsure
+from workbench.core.label_next.uncertainty import (
+    CERTAIN,
+    RegionCertainty,
+    certain_share,
+    image_uncertainty,
+    uncertain_regions,
+)
 from workbench.core.messages import Message
 
-ALIKE = 0.90  # similarity above which an image represents another one
-_STANDING_FOR = 600  # sample of images used to estimate how many images one represents
-_FOUND = 3.0  # weight of findings of a class that is not labeled yet
-_UNSEEN = 0.3  # offset: a spot missed by the model or by salience may still be a defect
-_LITTLE = 0.1  # below this value from the model, an image is in the queue for its appearance
-_RARE = 10  # number of labeled images up to which a class is rare
+SIMILAR = 0.90  # similarity above which an image represents another one
+_REFERENCE_COUNT = 600  # sample of images used to estimate how many images one represents
+_DETECTION_WEIGHT = 3.0  # weight of findings of a class that is not labeled yet
+_PRODUCT_OFFSET = 0.3  # offset: a spot missed by the model or by salience may still be a defect
+_LOW_VALUE = 0.1  # below this value from the model, an image is in the queue for its appearance
+_RARE_COUNT = 10  # number of labeled images up to which a class is rare
 
 
 @dataclass(frozen=True)
@@ -41,16 +47,16 @@ class _Weights:
     image counts less after a chosen one. again: factor per image of the same part.
     """
 
-    stands: float
-    far: float
-    near: float
-    again: float
+    represented: float
+    distance: float
+    similarity_limit: float
+    repetition: float
 
 
-_ALONE = _Weights(stands=1.0, far=0.5, near=0.90, again=0.8)
+_WITHOUT_MODEL = _Weights(represented=1.0, distance=0.5, similarity_limit=0.90, repetition=0.8)
 # If model or salience values exist, appearance only decides between images of equal value. Two exposures of a part can
 # be 0.98 similar, and a defect found on the second is still worth a label.
-_BESIDE = _Weights(stands=0.02, far=0.02, near=0.99, again=0.95)
+_WITH_MODEL = _Weights(represented=0.02, distance=0.02, similarity_limit=0.99, repetition=0.95)
 
 
 @dataclass(frozen=True)
@@ -75,7 +81,7 @@ class Candidate:
     key: str
     feature: np.ndarray
     group: str = ""
-    seen: tuple[RegionCertainty, ...] | None = None
+    regions: tuple[RegionCertainty, ...] | None = None
     probabilities: Mapping[str, float] | None = None
     issues: tuple[LabelIssue, ...] = ()
     started: bool = False  # something is labeled, so an empty label means a good image
@@ -111,47 +117,51 @@ def rank(candidates: Sequence[Candidate], labeled: LabeledImage, count: int) -> 
     """Return the next `count` images to label, in order. Time and memory are proportional to the candidates."""
     if not candidates or count < 1:
         return []
-    features = np.stack([each.feature for each in candidates]).astype(np.float32)
+    features = np.stack([candidate.feature for candidate in candidates]).astype(np.float32)
     spots = _spots(candidates, labeled)
-    worth = np.array([priority(each, labeled, spot) for each, spot in zip(candidates, spots)])
+    priorities = np.array([priority(candidate, labeled, spot) for candidate, spot in zip(candidates, spots)])
     known = _nearest(features, labeled.features)
-    crowd = features[np.unique(np.linspace(0, len(features) - 1, _STANDING_FOR).round().astype(int))]
-    like = np.maximum(features @ crowd.T, 0)
-    covered = np.maximum(_nearest(crowd, labeled.features), 0)
-    told = spots[0] is not None or any(each.seen is not None or each.probabilities for each in candidates)
-    weights = _BESIDE if told else _ALONE
-    widest = max(1e-6, float(np.quantile(1 - known, 0.9)))
-    taken = Counter({group: 1 for group in labeled.groups if group})
-    groups = np.array([each.group for each in candidates])
-    share = np.array([weights.again ** taken[each.group] for each in candidates])
-    likeness = known.copy()
-    far = _far(known) if len(labeled.features) else -1.0
-    left = np.ones(len(candidates), bool)
-    most_gain = 1e-9
+    references = features[np.unique(np.linspace(0, len(features) - 1, _REFERENCE_COUNT).round().astype(int))]
+    similarity = np.maximum(features @ references.T, 0)
+    covered = np.maximum(_nearest(references, labeled.features), 0)
+    has_prediction = spots[0] is not None or any(
+        candidate.regions is not None or candidate.probabilities for candidate in candidates
+    )
+    weights = _WITH_MODEL if has_prediction else _WITHOUT_MODEL
+    distance_scale = max(1e-6, float(np.quantile(1 - known, 0.9)))
+    group_counts = Counter({group: 1 for group in labeled.groups if group})
+    groups = np.array([candidate.group for candidate in candidates])
+    repetition = np.array([weights.repetition ** group_counts[candidate.group] for candidate in candidates])
+    max_similarity = known.copy()
+    unlike_limit = _unlike_limit(known) if len(labeled.features) else -1.0
+    remaining = np.ones(len(candidates), bool)
+    max_gain = 1e-9
     queue: list[RankedImage] = []
     for _ in range(min(count, len(candidates))):
-        gains = np.maximum(like - covered, 0).sum(axis=1)
-        most_gain = max(most_gain, float(gains[left].max()))
-        fresh = np.clip((1 - likeness) / (1 - weights.near), 0.02, 1)
-        variety = weights.stands * gains / most_gain + weights.far * np.clip((1 - likeness) / widest, 0, 1)
-        value = (worth + variety) * fresh * share
-        best = int(np.argmax(np.where(left, value, -1)))
-        stands = int(round(float((like[best] > np.maximum(covered, ALIKE)).mean()) * len(candidates)))
-        varied = bool(queue) and bool(worth[best] < _LITTLE)
+        gains = np.maximum(similarity - covered, 0).sum(axis=1)
+        max_gain = max(max_gain, float(gains[remaining].max()))
+        novelty = np.clip((1 - max_similarity) / (1 - weights.similarity_limit), 0.02, 1)
+        variety = weights.represented * gains / max_gain + weights.distance * np.clip(
+            (1 - max_similarity) / distance_scale, 0, 1
+        )
+        value = (priorities + variety) * novelty * repetition
+        best = int(np.argmax(np.where(remaining, value, -1)))
+        represented = int(round(float((similarity[best] > np.maximum(covered, SIMILAR)).mean()) * len(candidates)))
+        varied = bool(queue) and bool(priorities[best] < _LOW_VALUE)
         whys = _reasons(
             candidates[best],
             labeled,
             spot=(spots[best] or 0) >= 0.5,
-            unlike=bool(known[best] < far),
-            stands=stands,
+            unlike=bool(known[best] < unlike_limit),
+            represented=represented,
             varied=varied,
         )
         queue.append(RankedImage(candidates[best].key, round(float(value[best]), 6), whys))
-        left[best] = False
-        covered = np.maximum(covered, like[best])
-        likeness = np.maximum(likeness, features @ features[best])
+        remaining[best] = False
+        covered = np.maximum(covered, similarity[best])
+        max_similarity = np.maximum(max_similarity, features @ features[best])
         if candidates[best].group:
-            share[groups == candidates[best].group] *= weights.again
+            repetition[groups == candidates[best].group] *= weights.repetition
     return queue
 
 
@@ -161,11 +171,11 @@ def _spots(candidates: Sequence[Candidate], labeled: LabeledImage) -> Sequence[f
     None for all if this cannot be determined, and for candidates with verdict probabilities, which do not concern
     spots.
     """
-    if not labeled.defective or not labeled.good or any(each.salience is None for each in candidates):
+    if not labeled.defective or not labeled.good or any(candidate.salience is None for candidate in candidates):
         return [None] * len(candidates)
-    three = ([each.salience for each in candidates], labeled.defective, labeled.good)
-    spots = saliency_match(*(np.stack(some) for some in three)).tolist()
-    return [None if each.probabilities else spot for each, spot in zip(candidates, spots)]
+    stacks = ([candidate.salience for candidate in candidates], labeled.defective, labeled.good)
+    spots = saliency_match(*(np.stack(rows) for rows in stacks)).tolist()
+    return [None if candidate.probabilities else spot for candidate, spot in zip(candidates, spots)]
 
 
 def priority(candidate: Candidate, labeled: LabeledImage, spot: float | None = None) -> float:
@@ -176,34 +186,38 @@ def priority(candidate: Candidate, labeled: LabeledImage, spot: float | None = N
     """
     contradiction = max((issue.certainty for issue in candidate.issues), default=0.0)
     if candidate.probabilities:
-        scarce = {name: _scarcity(name, labeled) for name in candidate.probabilities}
-        least = min(scarce.values())  # one of the verdicts is always found
-        found = max(share * (scarce[name] - least) for name, share in candidate.probabilities.items())
-        return _verdict_uncertainty(candidate.probabilities) + contradiction + _FOUND * found
-    seen = candidate.seen or ()
-    if seen:
-        clearest = max(seen, key=lambda each: each.strength)
-        scarce_one, found = _scarcity(clearest.class_id, labeled), clearest.strength * certainty_of(seen)
+        scarcity = {name: _scarcity(name, labeled) for name in candidate.probabilities}
+        min_scarcity = min(scarcity.values())  # one of the verdicts is always found
+        detection = max(share * (scarcity[name] - min_scarcity) for name, share in candidate.probabilities.items())
+        return _verdict_uncertainty(candidate.probabilities) + contradiction + _DETECTION_WEIGHT * detection
+    regions = candidate.regions or ()
+    if regions:
+        strongest = max(regions, key=lambda region: region.strength)
+        class_scarcity, detection = _scarcity(strongest.class_id, labeled), strongest.strength * certain_share(regions)
     else:
-        scarce_one, found = _scarce(len(labeled.defective)), 0.0
+        class_scarcity, detection = _scarcity_of_count(len(labeled.defective)), 0.0
     if spot is not None:
-        found = spot if candidate.seen is None else _both(found, spot)
-    return contradiction + _FOUND * scarce_one**2 * found + (1 - scarce_one) ** 2 * image_uncertainty(seen)
+        detection = spot if candidate.regions is None else _soft_product(detection, spot)
+    return (
+        contradiction
+        + _DETECTION_WEIGHT * class_scarcity**2 * detection
+        + (1 - class_scarcity) ** 2 * image_uncertainty(regions)
+    )
 
 
-def _both(one: float, other: float) -> float:
+def _soft_product(first: float, second: float) -> float:
     """Return the product of two independent values, 0..1, with an offset so that neither can force the result to 0."""
-    nothing, all_there_is = _UNSEEN**2, (_UNSEEN + 1) ** 2
-    return ((_UNSEEN + one) * (_UNSEEN + other) - nothing) / (all_there_is - nothing)
+    minimum, maximum = _PRODUCT_OFFSET**2, (_PRODUCT_OFFSET + 1) ** 2
+    return ((_PRODUCT_OFFSET + first) * (_PRODUCT_OFFSET + second) - minimum) / (maximum - minimum)
 
 
-def _scarcity(kind: Any, labeled: LabeledImage) -> float:
-    return _scarce(labeled.counts.get(kind, 0))
+def _scarcity(name: Any, labeled: LabeledImage) -> float:
+    return _scarcity_of_count(labeled.counts.get(name, 0))
 
 
-def _scarce(count: int) -> float:
+def _scarcity_of_count(count: int) -> float:
     """Return 1 for a class or verdict without labels, falling to 0.2 for one with many images."""
-    return 0.2 + 0.8 / (1 + count / _RARE)
+    return 0.2 + 0.8 / (1 + count / _RARE_COUNT)
 
 
 def _verdict_uncertainty(probabilities: Mapping[str, float]) -> float:
@@ -220,30 +234,30 @@ def _nearest(features: np.ndarray, others: np.ndarray) -> np.ndarray:
     return best
 
 
-def _far(known: np.ndarray) -> float:
+def _unlike_limit(known: np.ndarray) -> float:
     """Return the similarity below which an image is unlike all labeled ones: the 10 % quantile, at most 0.85."""
     return float(min(0.85, np.quantile(known, 0.1)))
 
 
 def _reasons(
-    candidate: Candidate, labeled: LabeledImage, *, spot: bool, unlike: bool, stands: int, varied: bool
+    candidate: Candidate, labeled: LabeledImage, *, spot: bool, unlike: bool, represented: int, varied: bool
 ) -> tuple[RankReason, ...]:
     """Return the reasons for a candidate.
 
     spot: something stands out. varied: it was chosen for its appearance rather than for the output of the model.
     """
-    whys = [_contradiction(issue, candidate, labeled) for issue in worst_first(candidate.issues)[:1]]
-    looks = [RankReason("spot")] if spot else []
-    looks += [RankReason("unlike")] if unlike else []
-    if stands >= 2:
-        looks.append(RankReason("stands", {"n": stands}))
-    elif varied and not looks:
-        looks.append(RankReason("variety"))
-    told = _model_reasons(candidate, labeled)
-    whys += looks + told if varied else told + looks
-    if not whys:
-        whys = [RankReason("quiet" if candidate.seen == () else "other")]
-    return tuple(whys)
+    reasons = [_contradiction(issue, candidate, labeled) for issue in worst_first(candidate.issues)[:1]]
+    appearance = [RankReason("spot")] if spot else []
+    appearance += [RankReason("unlike")] if unlike else []
+    if represented >= 2:
+        appearance.append(RankReason("stands", {"n": represented}))
+    elif varied and not appearance:
+        appearance.append(RankReason("variety"))
+    from_model = _model_reasons(candidate, labeled)
+    reasons += appearance + from_model if varied else from_model + appearance
+    if not reasons:
+        reasons = [RankReason("quiet" if candidate.regions == () else "other")]
+    return tuple(reasons)
 
 
 def _contradiction(issue: LabelIssue, candidate: Candidate, labeled: LabeledImage) -> RankReason:
@@ -266,20 +280,20 @@ def _model_reasons(candidate: Candidate, labeled: LabeledImage) -> list[RankReas
         if len(order) > 1 and _verdict_uncertainty(candidate.probabilities) >= 0.4:
             return [RankReason("between", {"said": order[0], "other": order[1]})]
         return [RankReason("found", {"name": order[0]})]
-    whys, seen = [], candidate.seen or ()
-    doubtful = unsure(seen)
-    rivals = next((each for each in doubtful if each.rival and len(doubtful) == 1), None)
-    if rivals is not None:
-        names = [labeled.names.get(id, str(id)) for id in (rivals.class_id, rivals.rival)]
-        whys.append(RankReason("between", {"said": names[0], "other": names[1]}))
-    elif doubtful:
-        whys.append(RankReason("unsure", {"n": len(doubtful)}) if len(doubtful) > 1 else RankReason("unsure_one"))
-    found = [each for each in seen if each.strength >= 0.5]
-    if found:
-        rarest = min(found, key=lambda each: (labeled.counts.get(each.class_id, 0), -each.strength))
+    reasons, regions = [], candidate.regions or ()
+    uncertain = uncertain_regions(regions)
+    ambiguous = next((region for region in uncertain if region.rival and len(uncertain) == 1), None)
+    if ambiguous is not None:
+        names = [labeled.names.get(id, str(id)) for id in (ambiguous.class_id, ambiguous.rival)]
+        reasons.append(RankReason("between", {"said": names[0], "other": names[1]}))
+    elif uncertain:
+        reasons.append(RankReason("unsure", {"n": len(uncertain)}) if len(uncertain) > 1 else RankReason("unsure_one"))
+    clear = [region for region in regions if region.strength >= 0.5]
+    if clear:
+        rarest = min(clear, key=lambda region: (labeled.counts.get(region.class_id, 0), -region.strength))
         name, known = labeled.names.get(rarest.class_id, str(rarest.class_id)), labeled.counts.get(rarest.class_id, 0)
-        if known <= _RARE and len(labeled.names) > 1:
-            whys.append(RankReason("rare", {"name": name, "n": known}))
-        elif any(each.strength >= SURE for each in found):
-            whys.append(RankReason("found", {"name": name}))
-    return whys
+        if known <= _RARE_COUNT and len(labeled.names) > 1:
+            reasons.append(RankReason("rare", {"name": name, "n": known}))
+        elif any(region.strength >= CERTAIN for region in clear):
+            reasons.append(RankReason("found", {"name": name}))
+    return reasons

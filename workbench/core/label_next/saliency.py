@@ -8,8 +8,8 @@ from workbench.core.images.descriptor import small_gray
 from workbench.inference.io.opencv import cv2
 
 _SIGMAS = (1.0, 1.6, 2.5, 4.0, 6.3, 10.0, 16.0)  # pixels; the response is greatest at the scale of the spot's radius
-_SHARE, _MOST = 0.2, 8.0  # share of candidates with a value above 0; limit of deviations
-_LARGEST = 512  # pixels of the longer side after reduction
+_SHARE, _MAX_VALUE = 0.2, 8.0  # share of candidates with a value above 0; limit of deviations
+_MAX_EDGE = 512  # pixels of the longer side after reduction
 _SAMPLE = 5  # stride of the pixels used for the median
 SIZE = 2 * (len(_SIGMAS) - 1)
 
@@ -23,18 +23,18 @@ def saliency_features(image: np.ndarray) -> np.ndarray:
     """
     gray = _gray(image)
     blurred = [cv2.GaussianBlur(gray, (0, 0), sigma) for sigma in _SIGMAS]
-    found = []
+    values_by_scale = []
     for fine, coarse, sigma in zip(blurred, blurred[1:], _SIGMAS):
         band = fine - coarse
-        rim = int(2 * sigma) + 2  # exclude the image border
-        if min(band.shape) > 4 * rim:
-            band = band[rim:-rim, rim:-rim]
+        border = int(2 * sigma) + 2  # exclude the image border
+        if min(band.shape) > 4 * border:
+            band = band[border:-border, border:-border]
         values = band.ravel()
-        usual = 1.4826 * float(np.median(np.abs(values[::_SAMPLE]))) + 1e-3  # the median of a band is 0
+        typical = 1.4826 * float(np.median(np.abs(values[::_SAMPLE]))) + 1e-3  # the median of a band is 0
         spot = min(values.size, max(3, round(sigma * sigma)))  # pixels
         values = np.partition(values, (spot - 1, values.size - spot))
-        found += [float(values[-spot:].mean()) / usual, float(-values[:spot].mean()) / usual]
-    return np.log(np.maximum(found, 0) + 1e-3).astype(np.float32)
+        values_by_scale += [float(values[-spot:].mean()) / typical, float(-values[:spot].mean()) / typical]
+    return np.log(np.maximum(values_by_scale, 0) + 1e-3).astype(np.float32)
 
 
 def saliency_match(candidates: np.ndarray, defective: np.ndarray, good: np.ndarray) -> np.ndarray:
@@ -49,19 +49,21 @@ def saliency_match(candidates: np.ndarray, defective: np.ndarray, good: np.ndarr
     if not len(defective) or not len(good) or not len(candidates):
         return np.zeros(len(candidates))
     everything = np.concatenate([candidates, defective, good]).astype(np.float64)
-    middle = np.median(everything, axis=0)
-    usual = 1.4826 * np.median(np.abs(everything - middle), axis=0) + 1e-6
-    of, bad, fine = ((each - middle) / usual for each in (candidates, defective, good))
-    weights = np.maximum(bad.mean(axis=0) - fine.mean(axis=0), 0)
-    strength = np.clip(of, 0, _MOST) @ weights
-    place = np.argsort(np.argsort(-strength, kind="stable"))
-    return np.where(strength > 0, np.maximum(0, 1 - place / (_SHARE * len(candidates))), 0)
+    median = np.median(everything, axis=0)
+    typical = 1.4826 * np.median(np.abs(everything - median), axis=0) + 1e-6
+    normalized, defective_normalized, good_normalized = (
+        (group - median) / typical for group in (candidates, defective, good)
+    )
+    weights = np.maximum(defective_normalized.mean(axis=0) - good_normalized.mean(axis=0), 0)
+    strength = np.clip(normalized, 0, _MAX_VALUE) @ weights
+    rank_of = np.argsort(np.argsort(-strength, kind="stable"))
+    return np.where(strength > 0, np.maximum(0, 1 - rank_of / (_SHARE * len(candidates))), 0)
 
 
 def _gray(image: np.ndarray) -> np.ndarray:
     """Return float32 (H, W) with mean 0 and standard deviation 1."""
-    smaller = min(1.0, _LARGEST / max(image.shape[:2]))
-    height, width = (max(1, round(side * smaller)) for side in image.shape[:2])
+    factor = min(1.0, _MAX_EDGE / max(image.shape[:2]))
+    height, width = (max(1, round(side * factor)) for side in image.shape[:2])
     gray = small_gray(image, width, height)
     spread = float(gray.std())
     return (gray - float(gray.mean())) / spread if spread > 0 else np.zeros_like(gray)

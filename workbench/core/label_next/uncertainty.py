@@ -16,9 +16,9 @@ from workbench.inference.model_settings import ModelSettings
 
 HALF = 128  # certainty at the class threshold, where the model begins to mark a defect
 FAINT = 64  # certainty; lower values are background
-SURE = 0.8  # strength from which on a region counts as certain
-UNSURE = 0.2  # doubt from which on a region counts as uncertain
-MOST = 100  # regions kept per image
+CERTAIN = 0.8  # strength from which on a region counts as certain
+UNCERTAIN = 0.2  # doubt from which on a region counts as uncertain
+MAX_REGIONS = 100  # regions kept per image
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class RegionCertainty:
     class_id: int
     rival: int
     strength: float
-    doubt: float
+    uncertainty: float
     rect: Rect
     area: int
 
@@ -44,12 +44,12 @@ def certainty_tables(settings: ModelSettings) -> np.ndarray:
     The middle of the certainty, HALF, is the threshold of the class, so that classes with different thresholds, such as
     0.3 and 0.98, are comparable.
     """
-    score = np.arange(256, dtype=np.float64)
+    value = np.arange(256, dtype=np.float64)
     tables = []
     for threshold in settings.thresholds:
         edge = min(max(255 * threshold, 1.0), 254.0)
-        low, high = HALF * score / edge, HALF + (255 - HALF) * (score - edge) / (255 - edge)
-        tables.append(np.rint(np.where(score < edge, low, high)))
+        low, high = HALF * value / edge, HALF + (255 - HALF) * (value - edge) / (255 - edge)
+        tables.append(np.rint(np.where(value < edge, low, high)))
     return np.array(tables).astype(np.uint8)
 
 
@@ -60,12 +60,12 @@ def certainties(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.n
     """
     tables = certainty_tables(settings)
     best = cv2.LUT(class_scores[0], tables[0])
-    which = np.zeros_like(best)
-    for place in range(1, len(class_scores)):
-        level = cv2.LUT(class_scores[place], tables[place])
-        which[level > best] = place
+    class_index = np.zeros_like(best)
+    for index in range(1, len(class_scores)):
+        level = cv2.LUT(class_scores[index], tables[index])
+        class_index[level > best] = index
         np.maximum(best, level, out=best)
-    return best, which
+    return best, class_index
 
 
 def region_certainties(
@@ -75,60 +75,62 @@ def region_certainties(
 
     Regions of less than half the minimum area of their class are skipped, as they would never be marked.
     """
-    best, which = certainties(class_scores, settings)
+    best, class_index = certainties(class_scores, settings)
     count, labels, stats, _ = cv2.connectedComponentsWithStats((best >= FAINT).astype(np.uint8), connectivity=8)
     if count < 2:
         return []
-    where = np.flatnonzero(labels)
-    number = labels.ravel()[where]
+    pixels = np.flatnonzero(labels)
+    number = labels.ravel()[pixels]
     peak = np.zeros(count, np.uint8)
-    np.maximum.at(peak, number, cv2.blur(best, (3, 3)).ravel()[where])  # smoothed, as a single pixel is not reliable
-    kinds = len(class_scores)
-    votes = np.bincount(number * kinds + which.ravel()[where], best.ravel()[where], count * kinds).reshape(count, kinds)
+    np.maximum.at(peak, number, cv2.blur(best, (3, 3)).ravel()[pixels])  # smoothed, as a single pixel is not reliable
+    classes = len(class_scores)
+    votes = np.bincount(number * classes + class_index.ravel()[pixels], best.ravel()[pixels], count * classes).reshape(
+        count, classes
+    )
     tables = certainty_tables(settings)
-    found = []
+    regions = []
     for n in range(1, count):
-        place = int(votes[n].argmax())
+        index = int(votes[n].argmax())
         left, top, width, height, area = (int(value) for value in stats[n])
-        if area < max(3, settings.min_area[place] / 2):
+        if area < max(3, settings.min_area[index] / 2):
             continue
         window = (slice(top, top + height), slice(left, left + width))
         inside = labels[window] == n
         sums = [float(table[plane[window][inside]].sum()) for table, plane in zip(tables, class_scores)]
         rect = Rect(corner[0] + left, corner[1] + top, width, height)
-        found.append(_region_certainty(place, float(peak[n]) / 255, sums, settings, rect, area))
-    found.sort(key=lambda seen: (-seen.doubt, -seen.area, seen.rect.y, seen.rect.x))
-    return found[:MOST]
+        regions.append(_region_certainty(index, float(peak[n]) / 255, sums, settings, rect, area))
+    regions.sort(key=lambda region: (-region.uncertainty, -region.area, region.rect.y, region.rect.x))
+    return regions[:MAX_REGIONS]
 
 
 def _region_certainty(
-    place: int, strength: float, sums: list[float], settings: ModelSettings, rect: Rect, area: int
+    index: int, strength: float, sums: list[float], settings: ModelSettings, rect: Rect, area: int
 ) -> RegionCertainty:
     """Return the rated region. sums: certainty of each class summed over the region's pixels."""
-    others = [(value, n) for n, value in enumerate(sums) if n != place]
-    against, rival = max(others, default=(0.0, -1))
-    between = 0.0
-    if strength >= 0.5 and against > 0:
-        between = min(0.5, against / (against + sums[place]))
-    rival_id = settings.classes[rival].id if between >= UNSURE else 0
-    uncertainty = max(min(strength, 1 - strength), between)
-    return RegionCertainty(settings.classes[place].id, rival_id, round(strength, 4), round(uncertainty, 4), rect, area)
+    others = [(total, n) for n, total in enumerate(sums) if n != index]
+    rival_sum, rival = max(others, default=(0.0, -1))
+    ambiguity = 0.0
+    if strength >= 0.5 and rival_sum > 0:
+        ambiguity = min(0.5, rival_sum / (rival_sum + sums[index]))
+    rival_id = settings.classes[rival].id if ambiguity >= UNCERTAIN else 0
+    uncertainty = max(min(strength, 1 - strength), ambiguity)
+    return RegionCertainty(settings.classes[index].id, rival_id, round(strength, 4), round(uncertainty, 4), rect, area)
 
 
-def unsure(seen: list[RegionCertainty] | tuple[RegionCertainty, ...]) -> list[RegionCertainty]:
+def uncertain_regions(regions: list[RegionCertainty] | tuple[RegionCertainty, ...]) -> list[RegionCertainty]:
     """Return the regions that the user should check."""
-    return [each for each in seen if each.doubt >= UNSURE]
+    return [region for region in regions if region.uncertainty >= UNCERTAIN]
 
 
-def image_uncertainty(seen: list[RegionCertainty] | tuple[RegionCertainty, ...]) -> float:
+def image_uncertainty(regions: list[RegionCertainty] | tuple[RegionCertainty, ...]) -> float:
     """Return the probability, 0..1, that the model is wrong about at least one of its uncertain regions."""
-    return 1 - float(np.prod([1 - each.doubt for each in unsure(seen)]))
+    return 1 - float(np.prod([1 - region.uncertainty for region in uncertain_regions(regions)]))
 
 
-def certainty_of(seen: list[RegionCertainty] | tuple[RegionCertainty, ...]) -> float:
+def certain_share(regions: list[RegionCertainty] | tuple[RegionCertainty, ...]) -> float:
     """Return the share, 0..1, of the model's predicted area that is certain.
 
     A defect contrasts with its surface. If a model predicts a little everywhere, the surface is unknown to the model.
     """
-    sure = sum(each.strength * each.area for each in seen if each.strength >= SURE)
-    return sure / (1 + sum(each.area for each in seen))
+    certain_area = sum(region.strength * region.area for region in regions if region.strength >= CERTAIN)
+    return certain_area / (1 + sum(region.area for region in regions))

@@ -88,13 +88,13 @@ class Note(BaseModel):
     def add(self, what: str, detail: str = "") -> None:
         """Append to the history; a repetition of the last entry replaces that entry."""
         now = time.strftime("%Y-%m-%dT%H:%M:%S")
-        who = _who()
-        act = HistoryEntry(when=now, who=who, what=what, detail=detail)
+        who = _user_name()
+        entry = HistoryEntry(when=now, who=who, what=what, detail=detail)
         last = self.history[-1] if self.history else None
         if last is not None and (last.what, last.who, last.detail) == (what, who, detail):
-            self.history[-1] = act
+            self.history[-1] = entry
         else:
-            self.history.append(act)
+            self.history.append(entry)
         del self.history[:-200]
 
     def content(self) -> dict[str, Any]:
@@ -113,14 +113,14 @@ def load_note(project: Project, key: str) -> Note:
         raise problems.NoteBroken(path=str(path), why=error.strerror or str(error)) from error
     try:
         note = Note.model_validate_json(data)
-        found, broken = note.format, None
+        stored_format, invalid = note.format, None
     except ValueError as error:  # JSON errors, encoding errors and pydantic's ValidationError
-        found, broken = _format_of(data), error
-    if found > NOTE_FORMAT:
-        why = Message("file.newer_format", found=found)
-        raise problems.NoteTooNew(path=str(path), why=why, found=found, known=NOTE_FORMAT) from broken
-    if broken is not None:
-        raise problems.NoteBroken(path=str(path), why=str(broken).splitlines()[0]) from broken
+        stored_format, invalid = _format_of(data), error
+    if stored_format > NOTE_FORMAT:
+        why = Message("file.newer_format", found=stored_format)
+        raise problems.NoteTooNew(path=str(path), why=why, found=stored_format, known=NOTE_FORMAT) from invalid
+    if invalid is not None:
+        raise problems.NoteBroken(path=str(path), why=str(invalid).splitlines()[0]) from invalid
     return note
 
 
@@ -130,8 +130,8 @@ def _format_of(data: bytes) -> int:
         content = json.loads(data)
     except (ValueError, RecursionError):
         return 0
-    found = content.get("format") if isinstance(content, dict) else None
-    return found if isinstance(found, int) else 0
+    stored_format = content.get("format") if isinstance(content, dict) else None
+    return stored_format if isinstance(stored_format, int) else 0
 
 
 def save_note(project: Project, key: str, note: Note) -> None:
@@ -151,9 +151,9 @@ def load_mask(project: Project, key: str, size: tuple[int, int] | None = None) -
     except FileNotFoundError:
         return None
     known = {BACKGROUND, DONT_CARE, NOT_LABELED} | {c.id for c in project.classes}
-    strangers = sorted(set(ids_in(mask)) - known)
-    if strangers:
-        raise problems.MaskUnknownClass(path=str(path), ids=", ".join(map(str, strangers)))
+    unknown_ids = sorted(set(ids_in(mask)) - known)
+    if unknown_ids:
+        raise problems.MaskUnknownClass(path=str(path), ids=", ".join(map(str, unknown_ids)))
     return mask
 
 
@@ -173,7 +173,7 @@ def backup_conflict(project: Project, key: str, data: bytes, suffix: str) -> Pat
 def free_place_aside(project: Project, key: str, suffix: str) -> Path:
     """Return an unused path in `journal/kept` for a file of the image `key`."""
     name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return storage.free_place_aside(project.root, name, suffix)
+    return storage.unused_backup_path(project.root, name, suffix)
 
 
 def read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
@@ -192,7 +192,7 @@ def read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
                 )
             if file.mode not in ("1", "P", "L"):
                 raise problems.MaskBroken(path=str(path), why=Message("mask.not_ids", mode=file.mode))
-            too_large = size_limits.refusal(width, height, width * height)
+            too_large = size_limits.size_problem(width, height, width * height)
             if too_large:
                 raise problems.MaskBroken(path=str(path), why=too_large)
             return np.array(file, dtype=np.uint8, order="C")
@@ -220,9 +220,9 @@ def encode_mask(mask: np.ndarray, classes: list[ClassInfo]) -> bytes:
     """Encode class ids, uint8 (H, W), as an 8-bit palette PNG with the colors of the classes as palette."""
     image = Image.fromarray(np.ascontiguousarray(mask))
     image.putpalette(palette_bytes(classes))
-    out = io.BytesIO()
-    image.save(out, "PNG", compress_level=1)
-    return out.getvalue()
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", compress_level=1)
+    return buffer.getvalue()
 
 
 def ids_in(mask: np.ndarray) -> list[int]:
@@ -256,7 +256,7 @@ def trained_ids(mask: np.ndarray) -> np.ndarray:
     return mask <= MAX_CLASS_ID
 
 
-def _who() -> str:
+def _user_name() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):

@@ -10,31 +10,31 @@ from workbench.core.project.project import Project
 from workbench.inference.io.regular_files import read_regular
 
 
-def find_duplicates(project: Project, keys: Sequence[str], other: Project, theirs: Iterable[str]) -> list[str]:
-    """Return those of `keys` whose files equal, byte for byte, a file of `theirs` in the other project.
+def find_duplicates(project: Project, keys: Sequence[str], other: Project, other_keys: Iterable[str]) -> list[str]:
+    """Return those of `keys` whose files equal, byte for byte, a file of `other_keys` in the other project.
 
     Names are ignored. Reads files of equal size: not for the GUI thread.
     """
-    known = _by_size(other, theirs)
-    contents = {size: {content(path) for path in paths.values()} - {None} for size, paths in known.items()}
-    found = {
+    other_files = _by_size(other, other_keys)
+    contents = {size: {content(path) for path in paths.values()} - {None} for size, paths in other_files.items()}
+    duplicates = {
         key
         for size, paths in _by_size(project, keys).items()
         for key, path in paths.items()
         if size in contents and content(path) in contents[size]
     }
-    return [key for key in keys if key in found]
+    return [key for key in keys if key in duplicates]
 
 
 def _by_size(project: Project, keys: Iterable[str]) -> dict[int, dict[str, Path]]:
-    found: dict[int, dict[str, Path]] = {}
+    paths: dict[int, dict[str, Path]] = {}
     for key in keys:
         path = project.image_path(key)
         try:
-            found.setdefault(path.stat().st_size, {})[key] = path
+            paths.setdefault(path.stat().st_size, {})[key] = path
         except OSError:
             continue
-    return found
+    return paths
 
 
 def content(path: Path) -> bytes | None:

@@ -20,34 +20,34 @@ def walk(
     followed, but each folder is entered only once: first all real folders, then those behind links, ordered by path.
     `enter` returns False for folders to skip.
     """
-    seen: set[tuple[int, int]] = set()
-    real: deque[tuple[str, str]] = deque([("", str(folder))])
-    linked: list[tuple[str, str]] = []  # heap
-    while real or linked:
-        prefix, path = real.popleft() if real else heapq.heappop(linked)
+    visited: set[tuple[int, int]] = set()
+    folders: deque[tuple[str, str]] = deque([("", str(folder))])
+    linked_folders: list[tuple[str, str]] = []  # heap
+    while folders or linked_folders:
+        prefix, path = folders.popleft() if folders else heapq.heappop(linked_folders)
         try:
             state = os.stat(path)
-            if (state.st_dev, state.st_ino) in seen:
+            if (state.st_dev, state.st_ino) in visited:
                 continue
-            seen.add((state.st_dev, state.st_ino))
+            visited.add((state.st_dev, state.st_ino))
             with os.scandir(path) as entries:
-                found = [entry for entry in entries if not entry.name.startswith(".")]
+                visible = [entry for entry in entries if not entry.name.startswith(".")]
         except OSError:
             continue  # only the files of a missing or unreadable folder are skipped
-        for entry in found:
+        for entry in visible:
             with contextlib.suppress(OSError):
                 if not entry.is_dir():
-                    if _may_be_read(entry):
+                    if _is_readable(entry):
                         yield prefix + entry.name, entry
                 elif enter(entry):
-                    below = (f"{prefix}{entry.name}/", entry.path)
+                    subfolder = (f"{prefix}{entry.name}/", entry.path)
                     if entry.is_symlink():
-                        heapq.heappush(linked, below)
+                        heapq.heappush(linked_folders, subfolder)
                     else:
-                        real.append(below)
+                        folders.append(subfolder)
 
 
-def _may_be_read(entry: os.DirEntry[str]) -> bool:
+def _is_readable(entry: os.DirEntry[str]) -> bool:
     if entry.is_file():
         return True
     try:

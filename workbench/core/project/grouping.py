@@ -49,8 +49,8 @@ def check_pattern(project: Project, keys: Sequence[str]) -> None:
 
 
 def _by_pattern(pattern: str, key: str) -> str:
-    found = name_pattern(pattern).group(key)
-    return key if found is None else found
+    group_name = name_pattern(pattern).group(key)
+    return key if group_name is None else group_name
 
 
 def _auto_groups(project: Project, items: Sequence[GroupedImage]) -> dict[str, str]:
@@ -79,15 +79,15 @@ def number_series(keys: Sequence[str]) -> list[list[str]]:
     """Return series of keys that differ in numbers only, sorted by the last number and split at the widest gaps."""
     series: dict[str, list[tuple[int, str]]] = {}
     for key in keys:
-        skeleton, number = _numbered(key)
+        skeleton, number = _split_number(key)
         if number is not None:
             series.setdefault(skeleton, []).append((number, key))
     target = max(1, min(10, len(keys) // 20))
     return [[key for _, key in chunk] for members in series.values() for chunk in _cut(sorted(members), target)]
 
 
-def parts(keys: Sequence[str], rule: Grouping, said: Mapping[str, str]) -> dict[str, str]:
-    """Return the group of each image without opening files: from its note (`said`), else from its name.
+def parts(keys: Sequence[str], rule: Grouping, note_groups: Mapping[str, str]) -> dict[str, str]:
+    """Return the group of each image without opening files: from its note (`note_groups`), else from its name.
 
     An unusable pattern is replaced by the folder here; training and checks refuse such a pattern.
     """
@@ -102,7 +102,7 @@ def parts(keys: Sequence[str], rule: Grouping, said: Mapping[str, str]) -> dict[
         names = {}
     else:
         names = {key: chunk[0] for chunk in number_series(keys) for key in chunk}
-    return {key: said.get(key) or names.get(key, key) for key in keys}
+    return {key: note_groups.get(key) or names.get(key, key) for key in keys}
 
 
 def _cut(members: list[tuple[int, str]], target: int) -> list[list[tuple[int, str]]]:
@@ -111,8 +111,8 @@ def _cut(members: list[tuple[int, str]], target: int) -> list[list[tuple[int, st
         return [members]
     low, high = len(members) // 4, max(len(members) // 4 + 1, 3 * len(members) // 4)
     gaps = [(members[i][0] - members[i - 1][0], -abs(i - len(members) // 2), i) for i in range(max(1, low), high)]
-    at = max(gaps)[2]
-    return _cut(members[:at], target) + _cut(members[at:], target)
+    position = max(gaps)[2]
+    return _cut(members[:position], target) + _cut(members[position:], target)
 
 
 def near_duplicates(
@@ -121,7 +121,7 @@ def near_duplicates(
     """Return pairs of the same aspect ratio (5 %) whose small gray versions correlate above `limit`."""
     if len(items) > 4000:
         return []  # for larger projects, series by number have to suffice
-    small = np.zeros((len(items), edge * edge), np.float32)
+    vectors = np.zeros((len(items), edge * edge), np.float32)
     for i, item in enumerate(items):
         try:
             gray = thumbnail(project.image_path(item.key), 96)
@@ -133,13 +133,13 @@ def near_duplicates(
         flat = gray[np.ix_(rows, columns)].ravel().astype(np.float32)
         flat -= flat.mean()
         norm = np.linalg.norm(flat)
-        small[i] = flat / norm if norm > 1e-3 else 0
+        vectors[i] = flat / norm if norm > 1e-3 else 0
     aspect = np.array([item.width / max(1, item.height) for item in items])
     pairs = []
     for i in range(len(items) - 1):
-        alike = small[i + 1 :] @ small[i]
-        same = np.abs(aspect[i + 1 :] / aspect[i] - 1) < 0.05
-        pairs += [(items[i].key, items[i + 1 + j].key) for j in np.flatnonzero((alike > limit) & same)]
+        correlations = vectors[i + 1 :] @ vectors[i]
+        same_aspect = np.abs(aspect[i + 1 :] / aspect[i] - 1) < 0.05
+        pairs += [(items[i].key, items[i + 1 + j].key) for j in np.flatnonzero((correlations > limit) & same_aspect)]
     return pairs
 
 
@@ -147,7 +147,7 @@ def near_duplicates(
 
 
 def group_of_added(
-    project: Project, held_out: Sequence[GroupedImage], newcomer: GroupedImage, note: annotation.Note
+    project: Project, held_out: Sequence[GroupedImage], added: GroupedImage, note: annotation.Note
 ) -> str:
     """Return the group of an image labeled after the split: that of a validation/test image, or its own.
 
@@ -158,26 +158,26 @@ def group_of_added(
     if note.group:
         return note.group
     if rule.rule == "folder":
-        return str(Path(newcomer.key).parent)
+        return str(Path(added.key).parent)
     if rule.rule == "pattern" and rule.pattern:
-        return _by_pattern(rule.pattern, newcomer.key)
+        return _by_pattern(rule.pattern, added.key)
     if rule.rule != "each":
         for item in held_out:
-            if _near(newcomer.key, item, held_out) or near_duplicates(project, [newcomer, item]):
+            if _is_neighbor(added.key, item, held_out) or near_duplicates(project, [added, item]):
                 return item.group
-    return newcomer.key
+    return added.key
 
 
-def _near(key: str, item: GroupedImage, held_out: Sequence[GroupedImage]) -> bool:
-    skeleton, number = _numbered(key)
-    if number is None or _numbered(item.key)[0] != skeleton:
+def _is_neighbor(key: str, item: GroupedImage, held_out: Sequence[GroupedImage]) -> bool:
+    skeleton, number = _split_number(key)
+    if number is None or _split_number(item.key)[0] != skeleton:
         return False
-    of_part = sorted(n for s, n in (_numbered(o.key) for o in held_out if o.group == item.group) if s == skeleton)
-    apart = max((b - a for a, b in zip(of_part, of_part[1:])), default=1)
-    return abs(number - _numbered(item.key)[1]) <= max(1, apart)
+    numbers = sorted(n for s, n in (_split_number(o.key) for o in held_out if o.group == item.group) if s == skeleton)
+    max_gap = max((b - a for a, b in zip(numbers, numbers[1:])), default=1)
+    return abs(number - _split_number(item.key)[1]) <= max(1, max_gap)
 
 
-def _numbered(key: str) -> tuple[str, int | None]:
+def _split_number(key: str) -> tuple[str, int | None]:
     """Return a name with its numbers replaced, and its last number."""
     numbers = re.findall(r"\d+", Path(key).stem)
     return re.sub(r"\d+", "#", Path(key).stem), int(numbers[-1]) if numbers else None

@@ -39,7 +39,7 @@ _FILES = ("index.sqlite", "index.sqlite-wal", "index.sqlite-shm")
 # SQLite messages for errors without damage to the file: the file is kept, and a database in memory is used instead.
 _NOT_DAMAGED = ("locked", "busy", "is full", "readonly", "unable to open")
 _PATIENCE = 10.0  # seconds to wait for another process that writes
-_TOGETHER = 200  # rows per commit
+_BATCH_SIZE = 200  # rows per commit
 
 Numbers = tuple[tuple[int, int], ...]  # (class id, number)
 
@@ -82,7 +82,7 @@ class ImageIndex:
     def __init__(self, project: Project, *, memory: bool = False, patience: float = _PATIENCE) -> None:
         """Open the database. memory: keep the rows in memory only. Raises sqlite3.Error, OSError."""
         self.project = project
-        self._waiting: list[tuple] = []  # rows not written yet
+        self._pending: list[tuple] = []  # rows not written yet
         self._database = _open(None if memory else project.root / ".cache" / "index.sqlite", patience)
 
     def close(self) -> None:
@@ -92,18 +92,18 @@ class ImageIndex:
 
     def keys(self) -> list[str]:
         """Return the keys of the images in the order of the last refresh."""
-        found = [key for (key,) in self._database.execute("SELECT key FROM pictures ORDER BY place")]
-        if not all(isinstance(key, str) for key in found):
+        result = [key for (key,) in self._database.execute("SELECT key FROM pictures ORDER BY place")]
+        if not all(isinstance(key, str) for key in result):
             raise sqlite3.DatabaseError(Message("index.row"))
-        return found
+        return result
 
     def batches(self, size: int = 4000) -> Iterator[list[ImageRow]]:
         """Yield all rows in order, in batches. Raises sqlite3.DatabaseError for a damaged row."""
         names = ", ".join(f"p.{name}" for name in [*_COLUMNS.split(", "), "stamp", "sum"])
-        found = self._database.execute(
+        cursor = self._database.execute(
             f"SELECT {names}, s.score FROM pictures p LEFT JOIN scores s ON s.key = p.key ORDER BY p.place"
         )
-        while batch := found.fetchmany(size):
+        while batch := cursor.fetchmany(size):
             yield [_row(values) for values in batch]
 
     def rows(self) -> dict[str, ImageRow]:
@@ -111,8 +111,8 @@ class ImageIndex:
 
     def mask_stamps(self) -> dict[str, tuple[str, Numbers]]:
         """Return, by image, the stamp of the mask file as read, and the pixels of each class."""
-        found = self._database.execute("SELECT key, stamp, counts FROM pictures WHERE masked AND broken = ''")
-        return {key: (stamp.split("|")[1], _numbers(counts)) for key, stamp, counts in found}
+        cursor = self._database.execute("SELECT key, stamp, counts FROM pictures WHERE masked AND broken = ''")
+        return {key: (stamp.split("|")[1], _numbers(counts)) for key, stamp, counts in cursor}
 
     # --- updates ------------------------------------------------------------------------------------
 
@@ -130,37 +130,37 @@ class ImageIndex:
         """
         ids = {info.id for info in self.project.classes}
         known = {
-            key: ("" if _of_other_classes(broken, stamp, counts, ids) else stamp, place)
+            key: ("" if _needs_reread(broken, stamp, counts, ids) else stamp, place)
             for key, stamp, place, broken, counts in self._database.execute(
                 "SELECT key, stamp, place, broken, counts FROM pictures"
             )
             if told is None or key in told
         }
-        gone = known.keys() - set(keys)
-        self._database.executemany("DELETE FROM pictures WHERE key = ?", ((key,) for key in gone))
+        removed = known.keys() - set(keys)
+        self._database.executemany("DELETE FROM pictures WHERE key = ?", ((key,) for key in removed))
         self._database.commit()
         stamps = _Stamps(self.project)
-        moved: list[tuple[int, str]] = []
+        moves: list[tuple[int, str]] = []
         for place, key in enumerate(keys):
             if cancelled is not None and cancelled():
                 break
             stamp = stamps.of(key)
-            stored, there = known.get(key, ("", -1))
+            stored, stored_place = known.get(key, ("", -1))
             if stored != stamp:
-                yield self._read_one(key, stamp, place)
-                if len(self._waiting) >= _TOGETHER:
+                yield self._read_image(key, stamp, place)
+                if len(self._pending) >= _BATCH_SIZE:
                     self._write()
-            elif there != place:
-                moved.append((place, key))
+            elif stored_place != place:
+                moves.append((place, key))
             if progress is not None:
                 progress(place + 1, len(keys))
-        self._database.executemany("UPDATE pictures SET place = ? WHERE key = ?", moved)
+        self._database.executemany("UPDATE pictures SET place = ? WHERE key = ?", moves)
         self._write()
 
     def read_changed(self, key: str) -> ImageRow:
         """Read the files of one image again and return its row."""
-        found = self._database.execute("SELECT place FROM pictures WHERE key = ?", (key,)).fetchone()
-        row = self._read_one(key, stamp_of(self.project, key), found[0] if found else -1)
+        place_row = self._database.execute("SELECT place FROM pictures WHERE key = ?", (key,)).fetchone()
+        row = self._read_image(key, stamp_of(self.project, key), place_row[0] if place_row else -1)
         self._write()
         return row
 
@@ -169,29 +169,29 @@ class ImageIndex:
         self._database.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", scores.items())
         self._database.commit()
 
-    def _read_one(self, key: str, stamp: str, place: int) -> ImageRow:
+    def _read_image(self, key: str, stamp: str, place: int) -> ImageRow:
         row = read_row(self.project, key)
         values = (*_values(row), stamp)
-        self._waiting.append((*values, place, _sum(values)))
+        self._pending.append((*values, place, _checksum(values)))
         score = self._database.execute("SELECT score FROM scores WHERE key = ?", (key,)).fetchone()
         return row if score is None else replace(row, score=_score(score[0]))
 
     def _write(self) -> None:
         """Write the collected rows. The database is locked only during this call, not while files are read."""
-        self._database.executemany(_INSERT, self._waiting)
+        self._database.executemany(_INSERT, self._pending)
         self._database.commit()
-        self._waiting.clear()
+        self._pending.clear()
 
 
 def with_index(
     project: Project,
-    work: Callable[[ImageIndex], None],
-    rebuilt: Callable[[IndexRebuilt], None] = lambda problem: None,
+    function: Callable[[ImageIndex], None],
+    on_rebuilt: Callable[[IndexRebuilt], None] = lambda problem: None,
     patience: float = _PATIENCE,
 ) -> None:
-    """Call `work` with the index, and call it again from its beginning if the database fails.
+    """Call `function` with the index, and call it again from its beginning if the database fails.
 
-    A damaged database is deleted first, once, and `rebuilt` is called with the problem. If that does not help, or the
+    A damaged database is deleted first, once, and `on_rebuilt` is called with the problem. If that fails, or the
     database is locked or read-only, the rows are kept in memory for this call.
     """
     memory = False
@@ -199,13 +199,13 @@ def with_index(
         index = None
         try:
             index = ImageIndex(project, memory=memory, patience=patience)
-            work(index)
+            function(index)
             return
         except (sqlite3.Error, OSError, UnicodeError) as error:  # SQLite messages may quote damaged text
             if memory:
                 raise
-            blameless = isinstance(error, OSError) or any(word in str(error) for word in _NOT_DAMAGED)
-            memory, why = blameless or attempt > 0, str(error)
+            not_damaged = isinstance(error, OSError) or any(word in str(error) for word in _NOT_DAMAGED)
+            memory, why = not_damaged or attempt > 0, str(error)
         finally:
             if index is not None:
                 index.close()
@@ -213,7 +213,7 @@ def with_index(
             for name in _FILES:
                 with contextlib.suppress(OSError):
                     (project.root / ".cache" / name).unlink()
-            rebuilt(IndexRebuilt(why=why))
+            on_rebuilt(IndexRebuilt(why=why))
 
 
 def _open(path: Path | None, patience: float) -> sqlite3.Connection:
@@ -274,7 +274,7 @@ def stamp_of(project: Project, key: str) -> str:
         return "-|-|-"
 
 
-def _of_other_classes(broken: str, stamp: str, counts: str, ids: set[int]) -> bool:
+def _needs_reread(broken: str, stamp: str, counts: str, ids: set[int]) -> bool:
     """Return True if changed classes may affect a row: a new class may repair it, a removed one may break it."""
     try:
         return "|-|" not in stamp if broken else any(id not in ids for id, _ in _numbers(counts))
@@ -282,14 +282,14 @@ def _of_other_classes(broken: str, stamp: str, counts: str, ids: set[int]) -> bo
         raise sqlite3.DatabaseError(Message("index.row")) from None
 
 
-def walk_stamps(folder: Path, into: dict[str, str] | None = None, prefix: str = "") -> dict[str, str]:
+def walk_stamps(folder: Path, target: dict[str, str] | None = None, prefix: str = "") -> dict[str, str]:
     """Return the stamp of every file below a folder, by its POSIX path, without unreadable files."""
-    found = {} if into is None else into
+    stamps = {} if target is None else target
     for relative, entry in walk(folder):
         with contextlib.suppress(OSError):
             state = entry.stat()
-            found[prefix + relative] = f"{state.st_size}:{state.st_mtime_ns}"
-    return found
+            stamps[prefix + relative] = f"{state.st_size}:{state.st_mtime_ns}"
+    return stamps
 
 
 def read_row(project: Project, key: str) -> ImageRow:
@@ -314,9 +314,9 @@ def read_row(project: Project, key: str) -> ImageRow:
 
 def count_regions(mask: np.ndarray, id: int) -> int:
     """Return the number of connected regions (8 neighbors) of a class in uint8 (H, W)."""
-    where = (mask == id).view(np.uint8)  # OpenCV takes a mask of one pixel for a number
+    plane = (mask == id).view(np.uint8)  # OpenCV takes a mask of one pixel for a number
     # Contours need far less memory than labels with four bytes per pixel; holes are recognized by their parent.
-    _, tree = cv2.findContours(where, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
+    _, tree = cv2.findContours(plane, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
     return 0 if tree is None else int((tree[0][:, 3] < 0).sum())
 
 
@@ -338,8 +338,8 @@ def _values(row: ImageRow) -> tuple:
 
 
 def _row(values: tuple) -> ImageRow:
-    *stored, stamp, found, score = values
-    if _sum((*stored, stamp)) != found:
+    *stored, stamp, checksum, score = values
+    if _checksum((*stored, stamp)) != checksum:
         raise sqlite3.DatabaseError(Message("index.row"))
     key, width, height, status, verdict, counts, masked, broken, regions, group, date = stored
     return ImageRow(
@@ -358,7 +358,7 @@ def _row(values: tuple) -> ImageRow:
     )
 
 
-def _sum(values: tuple) -> int:
+def _checksum(values: tuple) -> int:
     return zlib.crc32(repr(values).encode("utf-8", "surrogatepass"))
 
 

@@ -40,8 +40,8 @@ from workbench.core.project.leftovers import remove_leftovers
 from workbench.core.project.project import DONT_CARE, Project
 from workbench.inference.io.image_io import ReadError, decode_image
 
-LONGEST_NAME = 248  # bytes, so that ".NAME.part" and NAME.json have at most 255
-_BEFORE = Message("import.already_labeled")
+MAX_NAME_BYTES = 248  # bytes, so that ".NAME.part" and NAME.json have at most 255
+_ALREADY_LABELED = Message("import.already_labeled")
 
 
 @dataclass
@@ -113,7 +113,7 @@ def _import(
         project.add_source(tree.root)
     report = ImportReport(chosen.name, skipped=list(batch.skipped), notes=list(batch.notes))
     report.found = {format.name: count for format, count in found}
-    _Import(project, batch, report, overwrite, options.boxes).run(progress)
+    _LabelImport(project, batch, report, overwrite, options.boxes).run(progress)
     report.ignored = _hide_masks(project, batch.mask_files)
     return report
 
@@ -133,7 +133,7 @@ def _tree(project: Project, path: Path) -> FileTree:
     raise problems.FolderMissing(path=str(path))
 
 
-class _Import:
+class _LabelImport:
     """State of a running import: the project's images, and the labels imported so far."""
 
     def __init__(
@@ -141,7 +141,7 @@ class _Import:
     ) -> None:
         self.project, self.batch, self.report, self.overwrite, self.boxes = project, batch, report, overwrite, boxes
         self.act = f"import {report.format}"
-        masks = {_real(path) for path in batch.mask_files}
+        masks = {_real_path(path) for path in batch.mask_files}
         self.by_file: dict[str, str] = {}
         self.by_path: dict[str, list[str]] = defaultdict(list)
         self.by_stem: dict[str, list[str]] = defaultdict(list)
@@ -160,17 +160,17 @@ class _Import:
         total = len(self.batch.entries) + len(self.batch.unlabeled)
         for number, entry in enumerate(self.batch.entries, 1):
             try:
-                self._take(entry)
+                self._import_entry(entry)
             except (problems.CannotWrite, problems.ProjectReadOnly):
                 raise
             except (*FAULTS, problems.Problem) as error:
                 self.report.skipped.append((str(entry.label), reason(error)))
-                self.report.kept += str(error) == _BEFORE
+                self.report.kept += str(error) == _ALREADY_LABELED
             if progress is not None:
                 progress(number, total)
         for number, (path, key) in enumerate(self.batch.unlabeled, len(self.batch.entries) + 1):
             try:
-                self._bring(path, key)
+                self._add_image(path, key)
             except (problems.CannotWrite, problems.ProjectReadOnly):
                 raise
             except (*FAULTS, problems.Problem) as error:
@@ -179,17 +179,17 @@ class _Import:
                 progress(number, total)
         self.report.pictures = len(self.seen)
 
-    def _take(self, entry: ImportedEntry) -> None:
+    def _import_entry(self, entry: ImportedEntry) -> None:
         key = self._key(entry)
         _check_length(key)
         note = annotation.load_note(self.project, key)
         size = image_size(self.project.image_path(key))
-        labeled = key not in self.done and self._labeled(key, note)
-        if labeled and any(act.what == self.act for act in note.history):
-            raise UnreadableLabel(_BEFORE)
+        was_labeled = key not in self.done and self._labeled(key, note)
+        if was_labeled and any(step.what == self.act for step in note.history):
+            raise UnreadableLabel(_ALREADY_LABELED)
         label = entry.read(*size)
-        if labeled and not self._cut_off(key, note, label):
-            raise UnreadableLabel(_BEFORE)
+        if was_labeled and not self._was_interrupted(key, note, label):
+            raise UnreadableLabel(_ALREADY_LABELED)
         digest = _digest(label)
         if key in self.done:
             if self.done[key] != digest:
@@ -227,13 +227,13 @@ class _Import:
     def _key(self, entry: ImportedEntry) -> str:
         """Return the project's key of the entry's image, and add the image if it is new. Raises Unreadable."""
         if entry.image is not None:
-            return self._bring(entry.image, entry.key)
+            return self._add_image(entry.image, entry.key)
         for table in (self.by_path, self.by_stem):
             for alias in entry.aliases:
-                found = table.get(alias if table is self.by_path else PurePosixPath(alias).name, [])
-                if len(found) == 1:
-                    self.seen.add(found[0])
-                    return found[0]
+                keys = table.get(alias if table is self.by_path else PurePosixPath(alias).name, [])
+                if len(keys) == 1:
+                    self.seen.add(keys[0])
+                    return keys[0]
         if entry.embedded is None:
             raise UnreadableLabel(entry.missing)
         data = entry.embedded()
@@ -244,10 +244,10 @@ class _Import:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / ("picture" + (".jpg" if data[:3] == b"\xff\xd8\xff" else ".png"))
             path.write_bytes(data)
-            return self._bring(path, without_suffix(entry.key) + path.suffix)
+            return self._add_image(path, without_suffix(entry.key) + path.suffix)
 
-    def _bring(self, path: Path, key: str) -> str:
-        file = _real(path)
+    def _add_image(self, path: Path, key: str) -> str:
+        file = _real_path(path)
         known = self.by_file.get(file)
         if known is None:
             _check_length(key)
@@ -265,7 +265,7 @@ class _Import:
             return note.verdict is not None
         return _holds_label(self.project, key, note)
 
-    def _cut_off(self, key: str, note: annotation.Note, label: ImportedLabel) -> bool:
+    def _was_interrupted(self, key: str, note: annotation.Note, label: ImportedLabel) -> bool:
         """Return True if an interrupted import already wrote this mask, so that only the note is missing."""
         if label.mask is None or note.status == "done" or note.verdict not in (None, label.verdict):
             return False
@@ -286,8 +286,8 @@ class _Import:
         used = {info.id for info in self.project.classes} | set(self.project.file.retired_ids)
         for id, name in sorted(label.names.items()):
             if name not in known:
-                wanted = id if self.batch.keep_ids and id not in used else None
-                info = self.project.add_class(name, id=wanted)
+                requested = id if self.batch.keep_ids and id not in used else None
+                info = self.project.add_class(name, id=requested)
                 known[info.name] = known[name] = info.id
                 used.add(info.id)
                 self.report.added_classes.append(info.name)
@@ -297,8 +297,8 @@ class _Import:
 
 def _check_length(key: str) -> None:
     """Raise Unreadable if the files of an image would have longer names than file systems allow."""
-    if len(os.fsencode(PurePosixPath(key).name)) > LONGEST_NAME:
-        raise UnreadableLabel(Message("import.image_name_too_long", n=LONGEST_NAME))
+    if len(os.fsencode(PurePosixPath(key).name)) > MAX_NAME_BYTES:
+        raise UnreadableLabel(Message("import.image_name_too_long", n=MAX_NAME_BYTES))
 
 
 def _holds_label(project: Project, key: str, note: annotation.Note) -> bool:
@@ -319,40 +319,42 @@ def _digest(label: ImportedLabel) -> str:
     return hashlib.sha256(content + repr((sorted(label.names.items()), label.verdict)).encode()).hexdigest()
 
 
-def _real(path: Path) -> str:
+def _real_path(path: Path) -> str:
     """Return the path with links in its folder resolved; the file name is kept, as listed by sources."""
     return os.path.join(os.path.realpath(path.parent), path.name)
 
 
 def _hide_masks(project: Project, masks: list[Path]) -> list[str]:
     """Exclude masks that lie in a source from its images, by ignore patterns. Return the new patterns."""
-    files = {_real(mask) for mask in masks}
-    added: list[str] = []
+    files = {_real_path(mask) for mask in masks}
+    added_patterns: list[str] = []
     for source in project.file.sources:
         folder = os.path.realpath(source.folder(project.root))
         keys = source.images(project.root)
         hidden = {key for key in keys if os.path.join(folder, *PurePosixPath(key).parts) in files}
         source.ignore += (patterns := _patterns(keys, hidden))
-        added += patterns
-    if added:
+        added_patterns += patterns
+    if added_patterns:
         project.save()
-    return added
+    return added_patterns
 
 
 def _patterns(keys: list[str], hidden: set[str]) -> list[str]:
     """Return few patterns that match only `hidden`: by suffix, folder, end of the name, or single file."""
     others = [key for key in keys if key not in hidden]
-    left = set(hidden)
+    remaining = set(hidden)
     patterns: list[str] = []
     suffixes = {PurePosixPath(key).suffix for key in hidden}
     folders = {str(PurePosixPath(key).parent) for key in hidden} - {"."}
-    endings = {f"{sign}{word}{suffix}" for sign in "_-" for word in ("mask", "gt", "label") for suffix in suffixes}
+    endings = {
+        f"{separator}{word}{suffix}" for separator in "_-" for word in ("mask", "gt", "label") for suffix in suffixes
+    }
     candidates = [f"*{glob.escape(suffix)}" for suffix in sorted(suffixes)]
     candidates += [f"{glob.escape(folder)}/*" for folder in sorted(folders)]
     candidates += [f"*{glob.escape(ending)}" for ending in sorted(endings)]
     for pattern in candidates:
-        matched = set(fnmatch.filter(left, pattern)) if suffix_of(pattern) or pattern.endswith("*") else set()
+        matched = set(fnmatch.filter(remaining, pattern)) if suffix_of(pattern) or pattern.endswith("*") else set()
         if matched and not any(fnmatch.fnmatchcase(key, pattern) for key in others):
             patterns.append(pattern)
-            left -= matched
-    return patterns + [glob.escape(key) for key in sorted(left)]
+            remaining -= matched
+    return patterns + [glob.escape(key) for key in sorted(remaining)]

@@ -16,7 +16,7 @@ from workbench.inference.io.atomic_write import make_folder, sweep
 # Folders written under the project lock only. Runs belong to their training process, which may outlive the window.
 _FOLDERS = ("masks", "notes", "proposals", "pictures", "journal")
 _LOCK = ".lock"
-_PART = re.compile(r"\..{1,80}\.[0-9a-f]{8}\.part")
+_UNFINISHED = re.compile(r"\..{1,80}\.[0-9a-f]{8}\.part")
 
 
 def remove_leftovers(project: Project, stopped: Callable[[], bool] = lambda: False) -> None:
@@ -30,10 +30,10 @@ def remove_leftovers(project: Project, stopped: Callable[[], bool] = lambda: Fal
     for name in _FOLDERS:
         sweep(project.root / name, below=True, stopped=stopped)
     with contextlib.suppress(OSError):
-        found = {path.with_name(path.name.removesuffix(_LOCK)) for path in (project.root / "exports").iterdir()}
-        for folder in found:
-            if not stopped() and _PART.fullmatch(folder.name) and not folder.is_symlink():
-                _remove_part(folder)
+        folders = {path.with_name(path.name.removesuffix(_LOCK)) for path in (project.root / "exports").iterdir()}
+        for folder in folders:
+            if not stopped() and _UNFINISHED.fullmatch(folder.name) and not folder.is_symlink():
+                _remove_unfinished(folder)
 
 
 @contextlib.contextmanager
@@ -55,7 +55,7 @@ def holding_part(folder: Path) -> Iterator[None]:
             _lock_of(folder).unlink(missing_ok=True)
 
 
-def _remove_part(folder: Path) -> None:
+def _remove_unfinished(folder: Path) -> None:
     with contextlib.suppress(OSError, NotImplementedError, filelock.Timeout):
         with filelock.FileLock(_lock_of(folder), timeout=0, thread_local=False):
             shutil.rmtree(folder, ignore_errors=True)

@@ -11,9 +11,9 @@ import regex
 from workbench.core.messages import Message
 from workbench.core.problems import BadGrouping
 
-_ONE = 1.0  # seconds of CPU time for one name; ordinary patterns take microseconds
-_ALL = 5.0  # seconds for all slow names together
-_SLOW = 0.01  # seconds from which on a name counts as slow
+_SEARCH_TIMEOUT = 1.0  # seconds of CPU time for one name; ordinary patterns take microseconds
+_TOTAL_TIMEOUT = 5.0  # seconds for all slow names together
+_SLOW_SEARCH = 0.01  # seconds from which on a name counts as slow
 
 
 class NamePattern:
@@ -25,7 +25,7 @@ class NamePattern:
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
         self._lock = threading.Lock()
-        self._left = _ALL
+        self._remaining = _TOTAL_TIMEOUT
         self._refused = ""
         try:
             self._compiled = regex.compile(pattern)
@@ -41,18 +41,18 @@ class NamePattern:
             raise BadGrouping(pattern=self.pattern, why=self._refused)
         start = time.perf_counter()
         try:
-            found = self._compiled.search(key, timeout=_ONE)
+            match = self._compiled.search(key, timeout=_SEARCH_TIMEOUT)
         except (TimeoutError, MemoryError):
             self._refuse(key)
-        taken = time.perf_counter() - start
-        if taken > _SLOW:
+        elapsed = time.perf_counter() - start
+        if elapsed > _SLOW_SEARCH:
             with self._lock:
-                self._left -= taken
-            if self._left < 0:
+                self._remaining -= elapsed
+            if self._remaining < 0:
                 self._refuse(key)
-        if found is None:
+        if match is None:
             return None
-        return "|".join(part or "" for part in found.groups()) or found.group(0)
+        return "|".join(part or "" for part in match.groups()) or match.group(0)
 
     def _refuse(self, key: str) -> None:
         self._refused = Message("grouping.slow", key=key)

@@ -89,9 +89,9 @@ class ProjectFile(BaseModel):
 
     @field_validator("id", mode="before")
     @classmethod
-    def _plain(cls, id: object) -> str:
-        known = isinstance(id, str) and len(id) == 32 and set(id) <= set("0123456789abcdef")
-        return str(id) if known else ""
+    def _check_id(cls, id: object) -> str:
+        valid = isinstance(id, str) and len(id) == 32 and set(id) <= set("0123456789abcdef")
+        return str(id) if valid else ""
 
 
 class Project:
@@ -105,7 +105,7 @@ class Project:
         self.obstacle: problems.CannotWrite | None = None  # reason why the folder was not writable when it was opened
         self._folder = ProjectFolder(root, self.file.id, self.json) if content else None
         self._lock: ProjectLock | None = None
-        self._taken: problems.ProjectTaken | None = None
+        self._takeover: problems.ProjectTaken | None = None
         self._mutex = threading.RLock()
 
     # --- create and open -------------------------------------------------------------------------
@@ -190,8 +190,8 @@ class Project:
         Call this before every write below the project folder. The cost is a few calls of `stat`.
         """
         with self._mutex:
-            if self._taken is not None:
-                raise problems.ProjectTaken(**self._taken.fields)
+            if self._takeover is not None:
+                raise problems.ProjectTaken(**self._takeover.fields)
             if self._lock is None:
                 raise self.read_only(what)
             if self._folder is not None:
@@ -199,22 +199,22 @@ class Project:
             try:
                 self._lock.check()
             except problems.ProjectTaken as problem:
-                self._taken = problem
+                self._takeover = problem
                 self.close()
                 raise
 
     def relocate(self, root: Path | str) -> None:
         """Continue in the folder to which the project was moved. Raises the errors of `open` and AnotherProject."""
         root = Path(root).absolute()
-        moved = Project._read(root)
+        relocated = Project._read(root)
         if self._folder is None or not self._folder.matches(root):
-            raise problems.AnotherProject(path=str(root), name=moved.file.name)
+            raise problems.AnotherProject(path=str(root), name=relocated.file.name)
         with self._mutex:
-            former, self._lock = self._lock, ProjectLock(root) if self._lock is None else self._lock.at(root)
-            if former is not None and former is not self._lock:
-                former.release()
-            self.root, self._taken = root, None
-            self.json.at(root)
+            previous, self._lock = self._lock, ProjectLock(root) if self._lock is None else self._lock.move_to(root)
+            if previous is not None and previous is not self._lock:
+                previous.release()
+            self.root, self._takeover = root, None
+            self.json.move_to(root)
             self._folder = ProjectFolder(root, self.file.id, self.json)
 
     def save(self) -> None:
@@ -243,10 +243,10 @@ class Project:
     def image_path(self, key: str) -> Path:
         """Return the path of the image `key`."""
         if key.startswith("@"):
-            name, _, rest = key[1:].partition("/")
+            name, _, relative = key[1:].partition("/")
             for source in self.file.sources:
                 if source.name == name and name:
-                    return inside(source.folder(self.root), rest)
+                    return inside(source.folder(self.root), relative)
         return inside(self.root / "pictures", key)
 
     def mask_path(self, key: str) -> Path:
@@ -257,7 +257,7 @@ class Project:
 
     def images(self) -> list[str]:
         """Return the keys of all images in natural order, the project's own first. Lists folders; opens no files."""
-        return [source.prefix + rest for source in self.file.sources for rest in source.images(self.root)]
+        return [source.prefix + relative for source in self.file.sources for relative in source.images(self.root)]
 
     def add_source(self, folder: Path | str, *, save: bool = True) -> Source:
         """Add an external folder as a source of images."""

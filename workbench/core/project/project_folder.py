@@ -58,10 +58,10 @@ class ProjectFolder:
 def id_in(content: bytes) -> str:
     """Return the id in the content of a project.json, "" if there is none."""
     try:
-        found: Any = json.loads(content)
+        fields: Any = json.loads(content)
     except (ValueError, RecursionError):
         return ""
-    id = found.get("id") if isinstance(found, dict) else None
+    id = fields.get("id") if isinstance(fields, dict) else None
     return id if isinstance(id, str) else ""
 
 

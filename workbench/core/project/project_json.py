@@ -45,24 +45,24 @@ class ProjectJson:
     def path(self) -> Path:
         return self._root / "project.json"
 
-    def at(self, root: Path) -> None:
+    def move_to(self, root: Path) -> None:
         """Set the folder of the file to `root`."""
         self._root, self._stamp = root, ""
 
     def take_notices(self) -> list[Problem]:
         """Return and clear the problems reported by merges."""
-        taken, self.notices = self.notices, []
-        return taken
+        notices, self.notices = self.notices, []
+        return notices
 
     def save(self) -> None:
         """Merge and write. Raises CannotWrite; the next call then merges again."""
-        former = self._base, self.content, self._stamp
-        found = self._merge()
+        previous = self._base, self.content, self._stamp
+        fields = self._merge()
         ours = self._file.model_dump(mode="json")
         try:
-            write_json(self.path, {**found, **ours})
+            write_json(self.path, {**fields, **ours})
         except CannotWrite:
-            self._base, self.content, self._stamp = former
+            self._base, self.content, self._stamp = previous
             raise
         self._base, self._stamp = ours, file_stamp(self.path)
         try:
@@ -87,35 +87,35 @@ class ProjectJson:
             return json.loads(content)
         try:
             theirs = self._read(self._root).model_dump(mode="json")
-            found = json.loads(content)
+            fields = json.loads(content)
         except (ProjectBroken, NotAProject, ValueError, RecursionError):
-            kept = backup_conflict(self._root, "project", content, ".json")
-            self.notices.append(ProjectChangedElsewhere(fields="project.json", kept=str(kept)))
-            self._done()
+            backup = backup_conflict(self._root, "project", content, ".json")
+            self.notices.append(ProjectChangedElsewhere(fields="project.json", kept=str(backup)))
+            self._notify_merged()
             return {}
         theirs["id"] = self._base["id"] = self._file.id
         merged = merge(self._base, self._file.model_dump(mode="json"), theirs)
         if merged.conflicts:
-            kept = backup_conflict(self._root, "project", content, ".json")
-            self.notices.append(ProjectChangedElsewhere(fields=", ".join(merged.conflicts), kept=str(kept)))
+            backup = backup_conflict(self._root, "project", content, ".json")
+            self.notices.append(ProjectChangedElsewhere(fields=", ".join(merged.conflicts), kept=str(backup)))
         if merged.removed:
-            kept = backup_conflict(self._root, "project", self.content, ".json")
-            self.notices.append(RemovedElsewhere(names=", ".join(merged.removed), kept=str(kept)))
-        self._take_over(merged.fields, merged.new_ids)
+            backup = backup_conflict(self._root, "project", self.content, ".json")
+            self.notices.append(RemovedElsewhere(names=", ".join(merged.removed), kept=str(backup)))
+        self._replace_fields(merged.fields, merged.new_ids)
         self._base, self.content, self._stamp = theirs, content, stamp
-        self._done()
-        return found
+        self._notify_merged()
+        return fields
 
-    def _done(self) -> None:
+    def _notify_merged(self) -> None:
         if self.merged is not None:
             self.merged()
 
-    def _take_over(self, fields: Fields, new_ids: dict[int, int]) -> None:
+    def _replace_fields(self, fields: Fields, new_ids: dict[int, int]) -> None:
         """Make `fields` the content. Unchanged classes remain the same objects."""
         for info in self._file.classes:
             info.id = new_ids.get(info.id, info.id)
-        here = {info.id: info for info in self._file.classes}
-        found = type(self._file).model_validate(fields)
-        found.classes = [here[info.id] if here.get(info.id) == info else info for info in found.classes]
+        current = {info.id: info for info in self._file.classes}
+        merged = type(self._file).model_validate(fields)
+        merged.classes = [current[info.id] if current.get(info.id) == info else info for info in merged.classes]
         for name in fields:
-            setattr(self._file, name, getattr(found, name))
+            setattr(self._file, name, getattr(merged, name))

@@ -24,7 +24,7 @@ from workbench.core.problems import CannotWrite, ProjectLocked, ProjectTaken
 from workbench.core.project.storage import write_json
 
 NAME = "project.lock"
-_MOST = 10_000  # bytes of holder.json
+_MAX_BYTES = 10_000  # bytes of holder.json
 
 
 class ProjectLock:
@@ -32,10 +32,10 @@ class ProjectLock:
 
     def __init__(self, root: Path) -> None:
         self._root, self._token = root, secrets.token_hex(8)
-        self._held: dict[str, tuple[filelock.BaseFileLock, tuple[int, int] | None]] = {}
+        self._locks: dict[str, tuple[filelock.BaseFileLock, tuple[int, int] | None]] = {}
         try:
             self._acquire(NAME)
-            self._acquire_former()
+            self._acquire_legacy()
         except filelock.Timeout as error:
             self.release()
             raise ProjectLocked(**_holder(root)) from error
@@ -44,45 +44,45 @@ class ProjectLock:
             raise CannotWrite.of(root, error) from error
 
     def release(self) -> None:
-        for lock, _ in self._held.values():
+        for lock, _ in self._locks.values():
             lock.release()
-        self._held.clear()
+        self._locks.clear()
 
     def check(self) -> None:
         """Reacquire the lock if its file was deleted. Raises ProjectTaken if another process holds the new file."""
-        if all(_identity(self._root / name) == identity for name, (_, identity) in self._held.items()):
+        if all(_identity(self._root / name) == identity for name, (_, identity) in self._locks.items()):
             return
         try:
-            if _identity(self._root / NAME) != self._held[NAME][1]:
+            if _identity(self._root / NAME) != self._locks[NAME][1]:
                 self._acquire(NAME)
-            self._acquire_former()
+            self._acquire_legacy()
         except filelock.Timeout as error:
-            if self._is_holder(self._root):
+            if self._is_held_here(self._root):
                 return  # file identity changed on a network drive, or another process acquired only part of the lock
             raise ProjectTaken(path=str(self._root), why=Message("file.locked"), **_holder(self._root)) from error
         except OSError as error:
             raise CannotWrite.of(self._root, error) from error
 
-    def at(self, root: Path) -> ProjectLock:
+    def move_to(self, root: Path) -> ProjectLock:
         """Return this lock if its file was moved to `root`, else a new one. Raises ProjectLocked, CannotWrite."""
-        if _identity(root / NAME) != self._held[NAME][1]:
+        if _identity(root / NAME) != self._locks[NAME][1]:
             try:
                 return ProjectLock(root)
             except ProjectLocked:
-                if not self._is_holder(root):
+                if not self._is_held_here(root):
                     raise
         self._root = root
         return self
 
-    def _is_holder(self, root: Path) -> bool:
+    def _is_held_here(self, root: Path) -> bool:
         return _read_holder(root).get("token") == self._token
 
-    def _acquire_former(self) -> None:
-        former, held = ".cache/lock", self._held.get(".cache/lock")
-        if held is not None and _identity(self._root / former) == held[1]:
+    def _acquire_legacy(self) -> None:
+        legacy, lock = ".cache/lock", self._locks.get(".cache/lock")
+        if lock is not None and _identity(self._root / legacy) == lock[1]:
             return
         (self._root / ".cache").mkdir(exist_ok=True)
-        self._acquire(former)
+        self._acquire(legacy)
         with contextlib.suppress(CannotWrite):  # the file is only informative
             holder = {"pid": os.getpid(), "host": socket.gethostname(), "token": self._token}
             write_json(self._root / ".cache" / "holder.json", holder)
@@ -91,10 +91,10 @@ class ProjectLock:
         path = self._root / name
         lock = filelock.FileLock(path, thread_local=False)
         lock.acquire(timeout=0)
-        former = self._held.get(name)
-        self._held[name] = (lock, _identity(path))
-        if former is not None:
-            former[0].release()
+        previous = self._locks.get(name)
+        self._locks[name] = (lock, _identity(path))
+        if previous is not None:
+            previous[0].release()
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -107,11 +107,11 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 def _holder(root: Path) -> dict[str, str | int]:
     """Return the process and host in holder.json, "?" for missing or invalid values."""
-    found = _read_holder(root)
-    pid, host = found.get("pid"), found.get("host")
-    plain = isinstance(pid, int) and not isinstance(pid, bool) and 0 < pid < 1 << 32
-    named = isinstance(host, str) and 0 < len(host) <= 255 and host.isprintable()
-    return {"pid": pid if plain else "?", "host": host if named else "?"}
+    holder = _read_holder(root)
+    pid, host = holder.get("pid"), holder.get("host")
+    valid_pid = isinstance(pid, int) and not isinstance(pid, bool) and 0 < pid < 1 << 32
+    valid_host = isinstance(host, str) and 0 < len(host) <= 255 and host.isprintable()
+    return {"pid": pid if valid_pid else "?", "host": host if valid_host else "?"}
 
 
 def _read_holder(root: Path) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def _read_holder(root: Path) -> dict[str, Any]:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise ValueError("no file")
         with path.open("rb") as file:
-            found = json.loads(file.read(_MOST))
+            content = json.loads(file.read(_MAX_BYTES))
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}

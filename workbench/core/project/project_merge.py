@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Fields = dict[str, Any]
-_MOST = 253  # highest class id
+_MAX_CLASS_ID = 253  # highest class id
 
 
 @dataclass
@@ -27,15 +27,15 @@ class Merged:
 def merge(base: Fields, ours: Fields, theirs: Fields) -> Merged:
     """Merge `theirs` into `ours`, whose common ancestor is `base`."""
     merged = Merged(dict(ours))
-    ours = _own_ids(base, ours, theirs, merged)
+    ours = _renumber_added(base, ours, theirs, merged)
     for name in ours:
         if name in ("classes", "sources", "verdicts"):
             key = {"classes": "id", "sources": "name"}.get(name)
             merged.fields[name] = _merge_list(name, key, base[name], ours[name], theirs[name], merged)
         elif name != "retired_ids":
             merged.fields[name] = _choose(name, base[name], ours[name], theirs[name], merged)
-    merged.fields["retired_ids"] = _retired(base, ours, theirs, merged.fields["classes"])
-    _tell_apart(merged.fields["classes"], {entry["id"] for entry in [*base["classes"], *theirs["classes"]]})
+    merged.fields["retired_ids"] = _retired_ids(base, ours, theirs, merged.fields["classes"])
+    _make_unique(merged.fields["classes"], {entry["id"] for entry in [*base["classes"], *theirs["classes"]]})
     return merged
 
 
@@ -47,29 +47,34 @@ def _choose(name: str, base: Any, ours: Any, theirs: Any, merged: Merged) -> Any
     return ours
 
 
-def _own_ids(base: Fields, ours: Fields, theirs: Fields, merged: Merged) -> Fields:
+def _renumber_added(base: Fields, ours: Fields, theirs: Fields, merged: Merged) -> Fields:
     """Return `ours` with new ids for classes added here whose id belongs to a class of another name in `theirs`."""
-    before = {entry["id"] for entry in base["classes"]}
-    there = {entry["id"]: entry["name"] for entry in theirs["classes"]}
+    base_ids = {entry["id"] for entry in base["classes"]}
+    names_there = {entry["id"]: entry["name"] for entry in theirs["classes"]}
     used = {id for side in (base, ours, theirs) for id in [*(e["id"] for e in side["classes"]), *side["retired_ids"]]}
     classes = []
     for entry in ours["classes"]:
         id = entry["id"]
-        taken = there.get(id, entry["name"]) != entry["name"] or (id not in there and id in theirs["retired_ids"])
-        if id not in before and taken:
-            free = next((n for n in [*range(max(used) + 1, _MOST + 1), *range(1, _MOST + 1)] if n not in used), None)
-            if free is not None:
-                used.add(free)
-                merged.new_ids[id] = free
-                entry = {**entry, "id": free}
+        conflict = names_there.get(id, entry["name"]) != entry["name"] or (
+            id not in names_there and id in theirs["retired_ids"]
+        )
+        if id not in base_ids and conflict:
+            new_id = next(
+                (n for n in [*range(max(used) + 1, _MAX_CLASS_ID + 1), *range(1, _MAX_CLASS_ID + 1)] if n not in used),
+                None,
+            )
+            if new_id is not None:
+                used.add(new_id)
+                merged.new_ids[id] = new_id
+                entry = {**entry, "id": new_id}
         classes.append(entry)
     return {**ours, "classes": classes}
 
 
 def _merge_list(name: str, key: str | None, base: list, ours: list, theirs: list, merged: Merged) -> list:
     """Merge lists by entry key. A local order change is kept; otherwise the order of `theirs` is used."""
-    of: Callable[[Any], Any] = (lambda entry: entry[key]) if key else (lambda entry: entry)
-    b, o, t = ({of(entry): entry for entry in side} for side in (base, ours, theirs))
+    key_of: Callable[[Any], Any] = (lambda entry: entry[key]) if key else (lambda entry: entry)
+    b, o, t = ({key_of(entry): entry for entry in side} for side in (base, ours, theirs))
     result = {}
     for id in [*o, *(id for id in t if id not in o)]:
         title = str(o.get(id, t.get(id))["name"] if key else id) or name
@@ -102,22 +107,22 @@ def _merge_list(name: str, key: str | None, base: list, ours: list, theirs: list
     return [result[id] for id in dict.fromkeys(order) if id in result]
 
 
-def _retired(base: Fields, ours: Fields, theirs: Fields, classes: list[Fields]) -> list[int]:
+def _retired_ids(base: Fields, ours: Fields, theirs: Fields, classes: list[Fields]) -> list[int]:
     """Return the ids that must not be reused, including those of classes that either side removed."""
     b, o, t = (set(side["retired_ids"]) for side in (base, ours, theirs))
-    kept = {entry["id"] for entry in classes}
-    former = {entry["id"] for entry in base["classes"]}
-    return sorted(((b | o | t) - (b - o) - (b - t)) | (former - kept))
+    remaining = {entry["id"] for entry in classes}
+    base_ids = {entry["id"] for entry in base["classes"]}
+    return sorted(((b | o | t) - (b - o) - (b - t)) | (base_ids - remaining))
 
 
-def _tell_apart(classes: list[Fields], known: set[int]) -> None:
+def _make_unique(classes: list[Fields], known: set[int]) -> None:
     """Rename classes added here whose name is already used and clear shortcut keys that are already used."""
     names, keys = set(), set()
     for entry in sorted(classes, key=lambda entry: entry["id"] not in known):
         stem, number = entry["name"], 2
         while entry["name"] in names:
-            end = f" {number}"
-            entry["name"], number = stem[: 100 - len(end)] + end, number + 1
+            suffix = f" {number}"
+            entry["name"], number = stem[: 100 - len(suffix)] + suffix, number + 1
         names.add(entry["name"])
         if entry["key"] in keys:
             entry["key"] = None

@@ -39,8 +39,8 @@ class Source(BaseModel):
 
     @field_validator("name")
     @classmethod
-    def _plain(cls, name: str) -> str:
-        if any(sign in name for sign in "/\\") or name in {".", ".."}:
+    def _check_name(cls, name: str) -> str:
+        if any(separator in name for separator in "/\\") or name in {".", ".."}:
             raise ValueError("a source's name is one folder name")
         return name
 
@@ -55,13 +55,13 @@ class Source(BaseModel):
 
     def images(self, root: Path) -> list[str]:
         """Return the keys of the images without the prefix, in natural order. Lists folders; opens no files."""
-        found = [
-            rest
-            for rest, entry in walk(self.folder(root))
+        keys = [
+            relative
+            for relative, entry in walk(self.folder(root))
             if os.path.splitext(entry.name)[1].lower() in IMAGE_SUFFIXES
-            and not any(fnmatch.fnmatchcase(rest, pattern) for pattern in self.ignore)
+            and not any(fnmatch.fnmatchcase(relative, pattern) for pattern in self.ignore)
         ]
-        return sorted(found, key=natural_key)
+        return sorted(keys, key=natural_key)
 
 
 def source_of(folder: Path | str, sources: Sequence[Source], root: Path) -> Source:
@@ -72,9 +72,9 @@ def source_of(folder: Path | str, sources: Sequence[Source], root: Path) -> Sour
     for source in sources:
         if source.folder(root).resolve() == path:
             return source
-    taken = {source.name for source in sources}
+    names = {source.name for source in sources}
     stem = path.name or "source"
-    name = next(name for name in numbered_names(stem) if name not in taken)
+    name = next(name for name in numbered_names(stem) if name not in names)
     return Source(name=name, path=str(path))
 
 

@@ -16,12 +16,12 @@ from workbench.inference.io.atomic_write import write_atomic
 
 def backup_conflict(root: Path, stem: str, data: bytes, suffix: str) -> Path:
     """Write a file with a unique name to `journal/kept` of a project. Raises CannotWrite."""
-    path = free_place_aside(root, stem, suffix)
+    path = unused_backup_path(root, stem, suffix)
     write_bytes(path, data, root=root)
     return path
 
 
-def free_place_aside(root: Path, stem: str, suffix: str) -> Path:
+def unused_backup_path(root: Path, stem: str, suffix: str) -> Path:
     """Return an unused path in `journal/kept` of a project."""
     stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{stem}"
     folder = root / "journal" / "kept"

@@ -29,7 +29,7 @@ _LOTS: tuple[tuple[Material, tuple[float, float, float] | None], ...] = (
 _LEATHER = len(_LOTS) - 1
 _TEST_LOTS = (1, 11)  # so few lots have a test set only if the user defines one
 _SIZES = ((320, 240), (272, 272), (352, 264), (240, 320), (304, 232))
-_HOW_MANY = {"scratch": (2, 4), "pit": (3, 7), "stain": (1, 2), "dent": (1, 3)}  # minimum, maximum
+_DEFECT_COUNTS = {"scratch": (2, 4), "pit": (3, 7), "stain": (1, 2), "dent": (1, 3)}  # minimum, maximum
 _CLOSE_UPS, _CLOSE_UP = 20, 112  # number per lot; side in pixels
 _LARGE = 4096
 
@@ -72,7 +72,7 @@ def make_sample(
         plans = _small_plans() if small else _plans()
         lots = [make_lot(np.random.default_rng([seed, n]), m, tint=tint) for n, (m, tint) in enumerate(_LOTS)]
         for number, plan in enumerate(plans):
-            _make(project, plan, lots[plan.lot], np.random.default_rng([seed, 1000 + number]))
+            _render(project, plan, lots[plan.lot], np.random.default_rng([seed, 1000 + number]))
             if progress is not None:
                 progress(number + 1, len(plans))
     except BaseException:
@@ -108,8 +108,8 @@ def _small_plans() -> list[_SamplePlan]:
     return plans
 
 
-def _key(lot: int, what: str, number: int) -> str:
-    return f"lot-{lot + 1:02d}/{what}-{lot + 1:02d}{number:02d}.png"
+def _key(lot: int, prefix: str, number: int) -> str:
+    return f"lot-{lot + 1:02d}/{prefix}-{lot + 1:02d}{number:02d}.png"
 
 
 def _defects(plan: _SamplePlan, rng: np.random.Generator) -> tuple[str, ...]:
@@ -117,11 +117,11 @@ def _defects(plan: _SamplePlan, rng: np.random.Generator) -> tuple[str, ...]:
         return plan.defects
     if plan.close:
         return (plan.kind,) * {"scratch": 2, "pit": 5}.get(plan.kind, 1)
-    low, high = _HOW_MANY[plan.kind]
+    low, high = _DEFECT_COUNTS[plan.kind]
     return (plan.kind,) * int(rng.integers(low, high + 1))
 
 
-def _make(project: Project, plan: _SamplePlan, lot: Lot, rng: np.random.Generator) -> None:
+def _render(project: Project, plan: _SamplePlan, lot: Lot, rng: np.random.Generator) -> None:
     if plan.close:
         lot = replace(lot, extras=tuple(name for name in lot.extras if name in ("glints", "dust", "pores")))
     scene = SyntheticScene(rng, lot, plan.size, scale=1.0 if plan.close else None)
@@ -130,7 +130,7 @@ def _make(project: Project, plan: _SamplePlan, lot: Lot, rng: np.random.Generato
         scene.add(kind)
     path = project.image_path(plan.key)
     try:
-        write_png(path, scene.photograph(plan.depth))
+        write_png(path, scene.render(plan.depth))
     except OSError as error:
         raise problems.CannotWrite.of(path, error) from error
     if plan.mask:
@@ -154,11 +154,11 @@ def best_threshold_dice(pairs: Iterable[tuple[np.ndarray, np.ndarray]]) -> float
     for image, label in pairs:
         gray = image if image.ndim == 2 else image.mean(axis=2)
         gray = np.rint(gray.astype(np.float64) / (257 if image.dtype == np.uint16 else 1)).astype(np.int64)
-        away = np.abs(gray - int(np.median(gray)))
-        counted, real = label <= MAX_CLASS_ID, (label > 0) & (label <= MAX_CLASS_ID)
-        for row, values in enumerate((gray, 255 - gray, 255 - away)):
-            defect[row] += np.bincount(values[real], minlength=256)
-            other[row] += np.bincount(values[counted & ~real], minlength=256)
+        deviation = np.abs(gray - int(np.median(gray)))
+        counted, labeled = label <= MAX_CLASS_ID, (label > 0) & (label <= MAX_CLASS_ID)
+        for row, values in enumerate((gray, 255 - gray, 255 - deviation)):
+            defect[row] += np.bincount(values[labeled], minlength=256)
+            other[row] += np.bincount(values[counted & ~labeled], minlength=256)
     hit, false = np.cumsum(defect, axis=1), np.cumsum(other, axis=1)
     total = defect.sum(axis=1, keepdims=True)
     if not total.any():

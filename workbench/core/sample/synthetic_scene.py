@@ -34,23 +34,23 @@ class SyntheticScene:
         self.width, self.height = size
         self.scale = float(np.clip(min(size) / 280, 0.4, 1.6)) if scale is None else scale
         # On a rough surface, only stronger marks are visible.
-        self.force = lot.contrast * {"brushed": 1.0, "cast": 1.3, "leather": 1.3, "painted": 0.9}[lot.material]
+        self.contrast = lot.contrast * {"brushed": 1.0, "cast": 1.3, "leather": 1.3, "painted": 0.9}[lot.material]
         self.value = bare_surface(rng, lot, (self.height, self.width), self.scale)
         self.mask = np.zeros((self.height, self.width), np.uint8)
-        self.taken = np.zeros((self.height, self.width), bool)  # occupied pixels
+        self.occupied = np.zeros((self.height, self.width), bool)  # occupied pixels
 
     # --- placement -------------------------------------------------------------------------------
 
-    def place(self, margin: float) -> tuple[float, float]:
+    def random_position(self, margin: float) -> tuple[float, float]:
         """Return a random point, `margin` from the border and, if possible, from existing objects."""
         margin = min(margin, 0.35 * self.width, 0.35 * self.height)
         for _ in range(40):
             x = self.rng.uniform(margin, self.width - margin)
             y = self.rng.uniform(margin, self.height - margin)
-            box = self.taken[_span(y, margin, self.height), _span(x, margin, self.width)]
+            box = self.occupied[_span(y, margin, self.height), _span(x, margin, self.width)]
             if not box.any():
                 break
-        self.taken[_span(y, margin, self.height), _span(x, margin, self.width)] = True
+        self.occupied[_span(y, margin, self.height), _span(x, margin, self.width)] = True
         return float(x), float(y)
 
     def window(self, x: float, y: float, reach: float) -> tuple[tuple[slice, slice], np.ndarray, np.ndarray]:
@@ -68,11 +68,11 @@ class SyntheticScene:
 
     def _scratch(self) -> None:
         length = self.rng.uniform(70, 190) * self.scale
-        x, y = self.place(0.3 * length)
+        x, y = self.random_position(0.3 * length)
         # Across the brushing; a scratch along it would be invisible.
         angle = self.rng.uniform(0.35, np.pi - 0.35) + self.rng.choice([0, np.pi])
         points = _curve(self.rng, x, y, angle, length)
-        strength = self.rng.uniform(0.26, 0.38) * self.force
+        strength = self.rng.uniform(0.26, 0.38) * self.contrast
         sign = 1.0 if self.rng.random() < 0.5 else -1.0
         half = self.rng.uniform(1.4, 2.3)
         steps = np.linspace(0, 1, len(points))
@@ -80,57 +80,57 @@ class SyntheticScene:
         force = strength * fade * (0.75 + 0.25 * _walk(self.rng, len(points)))
         shadow = np.array(self.lot.light) * -1.8 * half
         reach = 12 + np.abs(points - (x, y)).max()
-        place, dx, dy = self.window(x, y, reach)
-        corner = (place[1].start, place[0].start)
+        region, dx, dy = self.window(x, y, reach)
+        corner = (region[1].start, region[0].start)
         shape = (dy.shape[0], dx.shape[1])
-        distance, here = _along(points - corner, force, shape)
-        beside, there = _along(points + shadow - corner, force, shape)
-        self.value[place] += sign * here * np.exp(-((distance / half) ** 2))
-        self.value[place] -= sign * 0.45 * there * np.exp(-((beside / half) ** 2))
-        self.mask[place][(distance <= half + 0.6) & (here > 0.3 * strength)] = 1
+        distance, line_force = _distance_to_line(points - corner, force, shape)
+        shadow_distance, shadow_force = _distance_to_line(points + shadow - corner, force, shape)
+        self.value[region] += sign * line_force * np.exp(-((distance / half) ** 2))
+        self.value[region] -= sign * 0.45 * shadow_force * np.exp(-((shadow_distance / half) ** 2))
+        self.mask[region][(distance <= half + 0.6) & (line_force > 0.3 * strength)] = 1
 
     def _pit(self) -> None:
         radius = self.rng.uniform(4.5, 10) * max(0.7, self.scale)
-        x, y = self.place(3 * radius)
-        place, dx, dy = self.window(x, y, 3 * radius)
+        x, y = self.random_position(3 * radius)
+        region, dx, dy = self.window(x, y, 3 * radius)
         angle = np.arctan2(dy, dx)
         outline = np.full(angle.shape, radius)
         for wave in (2, 3, 5):
             outline += radius * self.rng.uniform(0, 0.3) / wave * np.cos(wave * angle + self.rng.uniform(0, 2 * np.pi))
         distance = np.hypot(dx, dy)
-        depth = self.rng.uniform(0.22, 0.34) * self.force
+        depth = self.rng.uniform(0.22, 0.34) * self.contrast
         inside = 1 / (1 + np.exp((distance - outline) / 0.6))
         facing = (dx * self.lot.light[0] + dy * self.lot.light[1]) / np.maximum(distance, 1)
         rim = np.exp(-(((distance - outline) / 1.3) ** 2))
-        self.value[place] += -depth * inside * (0.8 + 0.2 * facing) - 0.6 * depth * rim * facing
-        self.mask[place][distance <= outline + 0.3] = 2
+        self.value[region] += -depth * inside * (0.8 + 0.2 * facing) - 0.6 * depth * rim * facing
+        self.mask[region][distance <= outline + 0.3] = 2
 
     def _stain(self) -> None:
         size = self.rng.uniform(30, 52) * self.scale
-        x, y = self.place(1.2 * size)
-        place, dx, dy = self.window(x, y, 2.4 * size)
+        x, y = self.random_position(1.2 * size)
+        region, dx, dy = self.window(x, y, 2.4 * size)
         stretch = self.rng.uniform(0.7, 1.4)
         shape = np.exp(-((dx / (size * stretch)) ** 2 + (dy * stretch / size) ** 2))
         area = (dy.shape[0], dx.shape[1])
         rough = 0.7 * noise(self.rng, area, size / 3, size / 3) + 0.3 * noise(self.rng, area, size / 9, size / 9)
         alpha = np.clip((shape + 0.3 * rough * np.sqrt(shape) - 0.3) / 0.34, 0, 1)
         edge = np.exp(-(((alpha - 0.5) / 0.35) ** 2)) * (alpha > 0.02)
-        depth = self.rng.uniform(0.20, 0.30) * self.force
-        self.value[place] *= 1 - depth * alpha - 0.35 * depth * edge  # a dried drop is darkest at its edge
-        self.mask[place][alpha > 0.4] = 3
+        depth = self.rng.uniform(0.20, 0.30) * self.contrast
+        self.value[region] *= 1 - depth * alpha - 0.35 * depth * edge  # a dried drop is darkest at its edge
+        self.mask[region][alpha > 0.4] = 3
 
     def _dent(self) -> None:
         size = self.rng.uniform(14, 25) * self.scale
-        x, y = self.place(2.2 * size)
-        place, dx, dy = self.window(x, y, 4 * size)
-        stretch, turn = self.rng.uniform(0.75, 1.3), self.rng.uniform(0, np.pi)
-        u = (dx * np.cos(turn) + dy * np.sin(turn)) / (size * stretch)
-        v = (dy * np.cos(turn) - dx * np.sin(turn)) * stretch / size
-        away = u * u + v * v
+        x, y = self.random_position(2.2 * size)
+        region, dx, dy = self.window(x, y, 4 * size)
+        stretch, rotation = self.rng.uniform(0.75, 1.3), self.rng.uniform(0, np.pi)
+        u = (dx * np.cos(rotation) + dy * np.sin(rotation)) / (size * stretch)
+        v = (dy * np.cos(rotation) - dx * np.sin(rotation)) * stretch / size
+        distance = u * u + v * v
         slope = (dx * self.lot.light[0] + dy * self.lot.light[1]) / size
-        strength = self.rng.uniform(0.30, 0.42) * self.force
-        self.value[place] -= strength * slope * np.exp(-away * 0.75) * 1.2
-        self.mask[place][away <= 2.2] = 4
+        strength = self.rng.uniform(0.30, 0.42) * self.contrast
+        self.value[region] -= strength * slope * np.exp(-distance * 0.75) * 1.2
+        self.mask[region][distance <= 2.2] = 4
 
     # --- harmless structures ---------------------------------------------------------------------
 
@@ -144,8 +144,8 @@ class SyntheticScene:
         for _ in range(int(self.rng.integers(4, 12))):
             x, y = self.rng.uniform(0, self.width), self.rng.uniform(0, self.height)
             length, force = self.rng.uniform(8, 30) * self.scale, self.rng.uniform(0.08, 0.28)
-            place, dx, dy = self.window(x, y, 2.5 * length)
-            self.value[place] += force * np.exp(-((dx / length) ** 2) - ((dy - self.lot.slope * dx) / 0.9) ** 2)
+            region, dx, dy = self.window(x, y, 2.5 * length)
+            self.value[region] += force * np.exp(-((dx / length) ** 2) - ((dy - self.lot.slope * dx) / 0.9) ** 2)
 
     def _pores(self) -> None:
         for _ in range(int(self.rng.integers(20, 60))):
@@ -157,20 +157,20 @@ class SyntheticScene:
 
     def _speck(self, force: float, radius: float) -> None:
         x, y = self.rng.uniform(0, self.width), self.rng.uniform(0, self.height)
-        place, dx, dy = self.window(x, y, 4 * radius + 1)
-        self.value[place] += force * np.exp(-(dx**2 + dy**2) / radius**2)
+        region, dx, dy = self.window(x, y, 4 * radius + 1)
+        self.value[region] += force * np.exp(-(dx**2 + dy**2) / radius**2)
 
     def _hole(self) -> None:
         radius = self.rng.uniform(13, 24) * self.scale
-        x, y = self.place(1.6 * radius)
-        place, dx, dy = self.window(x, y, 2 * radius)
+        x, y = self.random_position(1.6 * radius)
+        region, dx, dy = self.window(x, y, 2 * radius)
         distance = np.hypot(dx, dy)
         facing = (dx * self.lot.light[0] + dy * self.lot.light[1]) / np.maximum(distance, 1)
         chamfer = np.clip(1.5 - np.abs(distance - 1.13 * radius) / (0.09 * radius), 0, 1)
         inside = np.clip((radius - distance) / 1.2 + 0.5, 0, 1)
-        view = self.value[place]
+        view = self.value[region]
         view += chamfer * (0.16 - 0.22 * facing)
-        self.value[place] = view * (1 - inside) + inside * (0.07 + 0.05 * np.clip(facing, 0, 1))
+        self.value[region] = view * (1 - inside) + inside * (0.07 + 0.05 * np.clip(facing, 0, 1))
 
     def _edge(self) -> None:
         depth = self.rng.uniform(0.05, 0.13) * min(self.width, self.height)
@@ -181,7 +181,7 @@ class SyntheticScene:
         bevel = np.exp(-(((inward - depth - 2.5) / 1.6) ** 2))
         self.value += 0.2 * bevel
         self.value = self.value * (1 - outside) + outside * 0.05
-        self.taken |= np.broadcast_to(inward < depth + 6, self.taken.shape)
+        self.occupied |= np.broadcast_to(inward < depth + 6, self.occupied.shape)
 
     def _seam(self) -> None:
         y = self.rng.uniform(0.12, 0.25) * self.height
@@ -190,16 +190,16 @@ class SyntheticScene:
         self.value -= 0.12 * np.exp(-((rows / 2.2) ** 2))
         step = 13 * self.scale
         for x in np.arange(self.rng.uniform(0, step), self.width, step):
-            place, dx, dy = self.window(float(x), y + 7 * self.scale, 8)
+            region, dx, dy = self.window(float(x), y + 7 * self.scale, 8)
             stitch = np.clip(1.4 - np.maximum(np.abs(dx) / (3.6 * self.scale), np.abs(dy) / 1.4), 0, 1)
-            self.value[place] += 0.22 * stitch
-        self.taken |= np.broadcast_to(np.abs(rows - 4) < 16, self.taken.shape)
+            self.value[region] += 0.22 * stitch
+        self.occupied |= np.broadcast_to(np.abs(rows - 4) < 16, self.occupied.shape)
 
     def _flare(self) -> None:
         x, y = self.rng.uniform(0.1, 0.9) * self.width, self.rng.uniform(0.1, 0.9) * self.height
         size = self.rng.uniform(0.10, 0.2) * self.width
-        place, dx, dy = self.window(x, y, 3 * size)
-        self.value[place] += self.rng.uniform(0.1, 0.2) * np.exp(-((dx / size) ** 2 + (dy / (0.45 * size)) ** 2))
+        region, dx, dy = self.window(x, y, 3 * size)
+        self.value[region] += self.rng.uniform(0.1, 0.2) * np.exp(-((dx / size) ** 2 + (dy / (0.45 * size)) ** 2))
 
     def _code(self) -> None:
         """Draw a dot-matrix stamp of an ink-jet printer: round dots similar to pits, arranged in letters."""
@@ -210,7 +210,7 @@ class SyntheticScene:
             return
         for _ in range(20):
             left, top = self.rng.uniform(4, self.width - width - 4), self.rng.uniform(4, self.height - height - 4)
-            if not self.taken[int(top) : int(top + height) + 1, int(left) : int(left + width) + 1].any():
+            if not self.occupied[int(top) : int(top + height) + 1, int(left) : int(left + width) + 1].any():
                 break
         else:
             return
@@ -220,15 +220,15 @@ class SyntheticScene:
                 for column in range(5):
                     if bits >> (4 - column) & 1:
                         x = left + (letter * 6 + column + 0.5) * pitch
-                        place, dx, dy = self.window(x, top + (row + 0.5) * pitch, 5)
+                        region, dx, dy = self.window(x, top + (row + 0.5) * pitch, 5)
                         dot = np.clip(0.42 * pitch + 0.5 - np.hypot(dx, dy), 0, 1)
-                        self.value[place] += ink * dot
+                        self.value[region] += ink * dot
         rows = _span(top + height / 2, height / 2 + 3, self.height)
-        self.taken[rows, _span(left + width / 2, width / 2 + 3, self.width)] = True
+        self.occupied[rows, _span(left + width / 2, width / 2 + 3, self.width)] = True
 
     # --- rendering -------------------------------------------------------------------------------
 
-    def photograph(self, depth: int = 8) -> np.ndarray:
+    def render(self, depth: int = 8) -> np.ndarray:
         """Return the image: (H, W), or (H, W, 3) RGB for a tinted lot; uint8, or uint16 for a `depth` of 16."""
         factors = self.lot.tint or (1.0,)
         image = np.empty((self.height, self.width, len(factors)), np.uint8 if depth == 8 else np.uint16)
@@ -264,7 +264,7 @@ def _walk(rng: np.random.Generator, count: int) -> np.ndarray:
     return np.interp(np.linspace(0, len(knots) - 1, count), np.arange(len(knots)), knots)
 
 
-def _along(
+def _distance_to_line(
     points: np.ndarray, force: np.ndarray, shape: tuple[int, int], reach: int = 7
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return per pixel the distance to a sampled line (large beyond `reach`) and the force of the nearest sample."""

@@ -65,19 +65,19 @@ def bare_surface(rng: np.random.Generator, lot: Lot, shape: tuple[int, int], sca
         tall = (height + 2 * reach, width)
         streaks = 0.6 * noise(rng, tall, 70, 0.6) + 0.5 * noise(rng, tall, 25, 0.5)
         streaks += 0.3 * noise(rng, tall, 200, 2.2)
-        texture = 0.055 * _sheared(streaks, lot.slope, reach)
+        texture = 0.055 * _shear(streaks, lot.slope, reach)
     elif lot.material == "cast":
         relief = noise(rng, shape, 1.6, 1.6) + 1.6 * noise(rng, shape, 4, 4) + 2.4 * noise(rng, shape, 11, 11)
-        texture = 0.055 * _lit(relief, lot.light) + 0.02 * noise(rng, shape, 8, 8)
+        texture = 0.055 * _shade(relief, lot.light) + 0.02 * noise(rng, shape, 8, 8)
     elif lot.material == "leather":
         inside = _cells(rng, shape, 15 * scale)
         grain = np.clip(inside * 2.2, 0, 1)
         relief = grain + 0.25 * noise(rng, shape, 1.5, 1.5) + 0.5 * noise(rng, shape, 6, 6)
-        texture = 0.06 * _lit(relief, lot.light) - 0.10 * (1 - grain) ** 2
+        texture = 0.06 * _shade(relief, lot.light) - 0.10 * (1 - grain) ** 2
     else:
         peel = noise(rng, shape, 3.2, 3.2) + 0.5 * noise(rng, shape, 7, 7)
         flakes = np.where(rng.random(shape) > 0.985, rng.random(shape), 0.0)
-        texture = 0.035 * _lit(peel, lot.light) + 0.16 * flakes
+        texture = 0.035 * _shade(peel, lot.light) + 0.16 * flakes
     x = np.linspace(-1, 1, width)[None, :]
     y = np.linspace(-1, 1, height)[:, None]
     tilt = rng.uniform(0.08, 0.22)
@@ -92,34 +92,34 @@ def bare_surface(rng: np.random.Generator, lot: Lot, shape: tuple[int, int], sca
     return value
 
 
-def noise(rng: np.random.Generator, shape: tuple[int, int], wide: float, high: float) -> np.ndarray:
-    """Return smooth noise of standard deviation 1; `wide` and `high` are its grain in pixels.
+def noise(rng: np.random.Generator, shape: tuple[int, int], width: float, height: float) -> np.ndarray:
+    """Return smooth noise of standard deviation 1; `width` and `height` are its grain in pixels.
 
     Three box blurs approximate a Gaussian.
     """
     # Coarse noise is generated at low resolution and enlarged, which is faster and looks the same.
-    fold = (max(1, int(wide // 6)), max(1, int(high // 6)))
-    small = (-(-shape[0] // fold[1]) + 2, -(-shape[1] // fold[0]) + 2)
+    factors = (max(1, int(width // 6)), max(1, int(height // 6)))
+    small = (-(-shape[0] // factors[1]) + 2, -(-shape[1] // factors[0]) + 2)
     field = rng.normal(0, 1, small)
-    kernel = (round(wide / fold[0]) * 2 + 1, round(high / fold[1]) * 2 + 1)
+    kernel = (round(width / factors[0]) * 2 + 1, round(height / factors[1]) * 2 + 1)
     for _ in range(3 if kernel != (1, 1) else 0):
         field = cv2.blur(field, kernel, borderType=cv2.BORDER_REFLECT_101)
-    if fold != (1, 1):
+    if factors != (1, 1):
         # cv2.resize is avoided: its weights have single precision and differ between versions.
-        field = field.repeat(fold[1], axis=0).repeat(fold[0], axis=1)
+        field = field.repeat(factors[1], axis=0).repeat(factors[0], axis=1)
         for _ in range(2):
-            field = cv2.blur(field, fold, borderType=cv2.BORDER_REFLECT_101)
-    field = field[fold[1] : fold[1] + shape[0], fold[0] : fold[0] + shape[1]]
+            field = cv2.blur(field, factors, borderType=cv2.BORDER_REFLECT_101)
+    field = field[factors[1] : factors[1] + shape[0], factors[0] : factors[0] + shape[1]]
     return _unit(field)
 
 
 def _unit(field: np.ndarray) -> np.ndarray:
     """Normalize the field to mean 0 and standard deviation 1, estimated on a part of its pixels."""
-    thin = field[:: max(1, field.shape[0] // 512), :: max(1, field.shape[1] // 512)]
-    return (field - thin.mean()) * (1 / max(1e-9, float(thin.std())))
+    sample = field[:: max(1, field.shape[0] // 512), :: max(1, field.shape[1] // 512)]
+    return (field - sample.mean()) * (1 / max(1e-9, float(sample.std())))
 
 
-def _lit(relief: np.ndarray, light: tuple[float, float]) -> np.ndarray:
+def _shade(relief: np.ndarray, light: tuple[float, float]) -> np.ndarray:
     """Return a relief under oblique light: its slope towards the lamp, with standard deviation 1."""
     slope = np.zeros_like(relief)
     slope[:, 1:] -= light[0] * (relief[:, 1:] - relief[:, :-1])
@@ -139,20 +139,20 @@ def _cells(rng: np.random.Generator, shape: tuple[int, int], size: float) -> np.
     first, second = np.full(shape, 1e9), np.full(shape, 1e9)
     for down in (-1, 0, 1):
         for right in (-1, 0, 1):
-            at = cell_y + down, cell_x + right
-            away = np.sqrt((seeds[0][at] - y) ** 2 + (seeds[1][at] - x) ** 2)
-            second = np.minimum(second, np.maximum(first, away))
-            first = np.minimum(first, away)
+            neighbor = cell_y + down, cell_x + right
+            distance = np.sqrt((seeds[0][neighbor] - y) ** 2 + (seeds[1][neighbor] - x) ** 2)
+            second = np.minimum(second, np.maximum(first, distance))
+            first = np.minimum(first, distance)
     return (second - first) / size
 
 
-def _sheared(field: np.ndarray, slope: float, reach: int) -> np.ndarray:
+def _shear(field: np.ndarray, slope: float, reach: int) -> np.ndarray:
     """Shift each column by `slope` pixels more than the previous one. Crops `reach` rows at top and bottom."""
     height = field.shape[0] - 2 * reach
     shift = reach - slope * (np.arange(field.shape[1]) - field.shape[1] / 2)
-    whole = np.floor(shift).astype(int)
-    part = shift - whole
-    rows = np.arange(height)[:, None] + whole[None, :]
+    whole_shift = np.floor(shift).astype(int)
+    fraction = shift - whole_shift
+    rows = np.arange(height)[:, None] + whole_shift[None, :]
     rows = np.clip(rows, 0, field.shape[0] - 2)
     columns = np.arange(field.shape[1])[None, :]
-    return field[rows, columns] * (1 - part) + field[rows + 1, columns] * part
+    return field[rows, columns] * (1 - fraction) + field[rows + 1, columns] * fraction

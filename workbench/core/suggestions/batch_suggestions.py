@@ -25,7 +25,7 @@ class ImageSuggested:
     key: str
     suggestions: tuple[Suggestion, ...] = ()
     milliseconds: float = 0.0
-    kept: bool = False
+    reused: bool = False
     why: str = ""
 
 
@@ -69,18 +69,18 @@ def suggest_all(
         if stop():
             return False
         try:
-            before = _kept(project, key) if go_on else None
-            if before is not None and before[0].fingerprint == model.fingerprint:
-                looked = ImageSuggested(key, before[1], kept=True)
+            existing = _load_existing(project, key) if go_on else None
+            if existing is not None and existing[0].fingerprint == model.fingerprint:
+                result = ImageSuggested(key, existing[1], reused=True)
             else:
-                looked = _predict_image(project, predictor, key, model, cancelled)
+                result = _predict_image(project, predictor, key, model, cancelled)
         except PredictionCancelled:
             return False
         except CannotWrite:
             raise
         except (Problem, ReadError) as problem:
-            looked = ImageSuggested(key, why=Message.of(problem))
-        on_image(number, looked)
+            result = ImageSuggested(key, why=Message.of(problem))
+        on_image(number, result)
     return True
 
 
@@ -93,15 +93,15 @@ def _predict_image(
     labels = annotation.load_mask(project, key, size)
     result = predictor.predict(image, cancelled=cancelled)
     assert result.mask is not None
-    own = model.folder.resolve().is_relative_to(project.root.resolve())
-    table = class_table(project.classes, result.regions, own=own)
-    found = suggest_regions(result.mask, result.regions, table, model.name).suggestions
-    left = tuple(open_ones(found, labels, note.decided, painted_only=note.explicit_background))
-    save_stored(project, key, left, model=model.name, fingerprint=model.fingerprint, size=size)
-    return ImageSuggested(key, left, result.milliseconds)
+    own_model = model.folder.resolve().is_relative_to(project.root.resolve())
+    table = class_table(project.classes, result.regions, own=own_model)
+    suggestions = suggest_regions(result.mask, result.regions, table, model.name).suggestions
+    remaining = tuple(open_ones(suggestions, labels, note.decided, painted_only=note.explicit_background))
+    save_stored(project, key, remaining, model=model.name, fingerprint=model.fingerprint, size=size)
+    return ImageSuggested(key, remaining, result.milliseconds)
 
 
-def _kept(project: Project, key: str) -> tuple[StoredSuggestions, tuple[Suggestion, ...]] | None:
+def _load_existing(project: Project, key: str) -> tuple[StoredSuggestions, tuple[Suggestion, ...]] | None:
     try:
         return load_stored(project, key)
     except SuggestionsBroken:

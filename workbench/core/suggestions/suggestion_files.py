@@ -19,7 +19,7 @@ from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, SuggestionsBroken
 from workbench.core.project.project import MAX_CLASS_ID, Project
 from workbench.core.project.storage import file_stamp, inside, write_json
-from workbench.core.suggestions.suggestions import LARGEST, Suggestion, of_region
+from workbench.core.suggestions.suggestions import MAX_REGION_PIXELS, Suggestion, suggestion_of_region
 from workbench.inference.io.opencv import cv2
 
 FORMAT = 1
@@ -40,7 +40,7 @@ class StoredRegion(BaseModel):
     def inside(self) -> np.ndarray:
         """Return the pixels as bool (height, width). Raises ValueError."""
         count = self.width * self.height
-        if count > LARGEST:
+        if count > MAX_REGION_PIXELS:
             raise ValueError(Message("suggestions.region_too_large"))
         unpack = zlib.decompressobj()
         bits = unpack.decompress(base64.b64decode(self.pixels, validate=True), (count + 7) // 8 + 1)
@@ -71,22 +71,22 @@ def load_stored(project: Project, key: str) -> tuple[StoredSuggestions, tuple[Su
     path = suggestions_path(project, key)
     try:
         stored = load_versioned(path, StoredSuggestions, FORMAT, SuggestionsBroken)
-        return stored, tuple(_restored(stored))
+        return stored, tuple(_restore(stored))
     except FileNotFoundError:
         return None
     except (ValueError, zlib.error) as error:
         raise SuggestionsBroken(path=str(path), why=str(error)) from error
 
 
-def _restored(stored: StoredSuggestions) -> Iterable[Suggestion]:
+def _restore(stored: StoredSuggestions) -> Iterable[Suggestion]:
     for region in stored.regions:
         if region.x + region.width > stored.width or region.y + region.height > stored.height:
             raise ValueError(Message("suggestions.region_outside"))
-        rect, where = Rect(region.x, region.y, region.width, region.height), region.inside()
-        area = cv2.countNonZero(where.view(np.uint8))
+        rect, pixels = Rect(region.x, region.y, region.width, region.height), region.inside()
+        area = cv2.countNonZero(pixels.view(np.uint8))
         if not area:
             raise ValueError(Message("suggestions.region_empty"))
-        yield of_region(Selection(rect, where), region.class_id, region.score, stored.model, area)
+        yield suggestion_of_region(Selection(rect, pixels), region.class_id, region.score, stored.model, area)
 
 
 def save_stored(
@@ -101,15 +101,17 @@ def save_stored(
     """Write the suggestions for an image of `size` (width, height). Raises CannotWrite, ProjectReadOnly."""
     regions = [
         StoredRegion(
-            class_id=one.class_id,
-            x=one.selection.rect.x,
-            y=one.selection.rect.y,
-            width=one.selection.rect.width,
-            height=one.selection.rect.height,
-            score=one.score,
-            pixels=base64.b64encode(zlib.compress(np.packbits(one.selection.inside).tobytes(), 6)).decode("ascii"),
+            class_id=suggestion.class_id,
+            x=suggestion.selection.rect.x,
+            y=suggestion.selection.rect.y,
+            width=suggestion.selection.rect.width,
+            height=suggestion.selection.rect.height,
+            score=suggestion.score,
+            pixels=base64.b64encode(zlib.compress(np.packbits(suggestion.selection.inside).tobytes(), 6)).decode(
+                "ascii"
+            ),
         )
-        for one in suggestions
+        for suggestion in suggestions
     ]
     when = time.strftime("%Y-%m-%dT%H:%M:%S")
     stored = StoredSuggestions(
@@ -127,9 +129,11 @@ def without_decided(
     stored: StoredSuggestions, suggestions: Sequence[Suggestion], open_now: Iterable[Suggestion]
 ) -> StoredSuggestions:
     """Return `stored` with only the regions that are still open. Regions and `proposals` correspond one to one."""
-    left = {id(suggestion.origin) for suggestion in open_now}
-    kept = [region for region, one in zip(stored.regions, suggestions, strict=True) if id(one.origin) in left]
-    return stored.model_copy(update={"regions": kept})
+    open_origins = {id(suggestion.origin) for suggestion in open_now}
+    regions = [
+        region for region, entry in zip(stored.regions, suggestions, strict=True) if id(entry.origin) in open_origins
+    ]
+    return stored.model_copy(update={"regions": regions})
 
 
 @dataclass(frozen=True)
@@ -139,26 +143,33 @@ class SuggestionStore:
     stored: StoredSuggestions
     suggestions: tuple[Suggestion, ...]
     stamp: str
-    held: frozenset[int]  # identities of the origins that are in the file
+    open_origins: frozenset[int]  # identities of the origins that are in the file
 
     @classmethod
     def read(cls, project: Project, key: str) -> SuggestionStore | None:
         """Read the file. Return None if there is none. Raises ProposalsBroken."""
         stamp = file_stamp(suggestions_path(project, key))
-        found = load_stored(project, key)
-        return None if found is None else cls(*found, stamp, frozenset(id(one.origin) for one in found[1]))
+        stored = load_stored(project, key)
+        return (
+            None
+            if stored is None
+            else cls(*stored, stamp, frozenset(id(suggestion.origin) for suggestion in stored[1]))
+        )
 
-    def cleared(self, project: Project, key: str, left: Iterable[Suggestion]) -> SuggestionStore:
+    def cleared(self, project: Project, key: str, remaining: Iterable[Suggestion]) -> SuggestionStore:
         """Remove decided suggestions from the file so that they are not checked again.
 
         A file written by another program in the meantime is not changed.
         """
-        left = list(left)
-        path, held = suggestions_path(project, key), frozenset(id(one.origin) for one in left)
-        if not project.writable or held == self.held or file_stamp(path) != self.stamp:
+        remaining = list(remaining)
+        path, open_origins = (
+            suggestions_path(project, key),
+            frozenset(id(suggestion.origin) for suggestion in remaining),
+        )
+        if not project.writable or open_origins == self.open_origins or file_stamp(path) != self.stamp:
             return self
         try:
-            write_stored(project, key, without_decided(self.stored, self.suggestions, left))
+            write_stored(project, key, without_decided(self.stored, self.suggestions, remaining))
         except CannotWrite:
             return replace(self, stamp="")  # the decisions are in the note; saving the note reports the write error
-        return replace(self, stamp=file_stamp(path), held=held)
+        return replace(self, stamp=file_stamp(path), held=open_origins)

@@ -31,10 +31,12 @@ from workbench.core.project.project import BACKGROUND, DONT_CARE, ClassInfo
 from workbench.inference.io.opencv import cv2
 from workbench.inference.regions import Region
 
-ANSWERED = 0.5  # labeled share of a region at and above which it is not suggested
-LIKE = 0.5  # least intersection over union of two boxes, and ratio of two areas, of the same region
-LARGEST = 64 << 20  # pixels of a region's box; larger regions cannot be checked by the user before they are painted
-_AT_ONCE = 200  # regions compared with all others per block
+DECIDED_SHARE = 0.5  # labeled share of a region at and above which it is not suggested
+MIN_OVERLAP = 0.5  # least intersection over union of two boxes, and ratio of two areas, of the same region
+MAX_REGION_PIXELS = (
+    64 << 20
+)  # pixels of a region's box; larger regions cannot be checked by the user before they are painted
+_BLOCK = 200  # regions compared with all others per block
 MOST = 1_000  # most probable regions per image; a model that marks more is not trained well enough
 
 
@@ -47,11 +49,11 @@ class Suggestion:
     score: float  # 0..1
     model: str
     origin: SuggestionDecision
-    shaped: bool = False  # the pixels were edited
+    reshaped_by_user: bool = False  # the pixels were edited
 
     @property
     def edited(self) -> bool:
-        return self.shaped or self.class_id != self.origin.class_id
+        return self.reshaped_by_user or self.class_id != self.origin.class_id
 
     @cached_property
     def area(self) -> int:
@@ -63,8 +65,8 @@ class Suggestion:
 
     def reshaped(self, selection: Selection) -> Suggestion:
         """Return a copy with the pixels of `selection`, which are the ones to be painted."""
-        found = selection.trimmed()
-        return replace(self, selection=Selection(found.rect, np.ascontiguousarray(found.inside)), shaped=True)
+        trimmed = selection.trimmed()
+        return replace(self, selection=Selection(trimmed.rect, np.ascontiguousarray(trimmed.inside)), shaped=True)
 
 
 @dataclass(frozen=True)
@@ -87,9 +89,9 @@ def class_table(classes: Sequence[ClassInfo], regions: Iterable[Region], *, own:
     ids, by_name = {info.id for info in classes}, {info.name: info.id for info in classes}
     table = {}
     for region in regions:
-        into = region.class_id if own else by_name.get(region.class_name)
-        if into in ids:
-            table[region.class_id] = into
+        target = region.class_id if own else by_name.get(region.class_name)
+        if target in ids:
+            table[region.class_id] = target
     return table
 
 
@@ -101,24 +103,24 @@ def suggest_regions(
     mask: uint8 (H, W), ids of the model. table: from `class_table`. beyond: number of regions not listed in `regions`.
     The time grows with the size of the regions' boxes.
     """
-    wanted = [region for region in regions if region.class_id in table]
-    fit = [region for region in wanted if region.width * region.height <= LARGEST]
-    fit.sort(key=lambda region: (-region.score, -region.area, region.y, region.x))
-    found = []
-    for region in fit[:MOST]:
-        where = _pixels_of(mask, region)
-        if where is not None:
+    known = [region for region in regions if region.class_id in table]
+    candidates = [region for region in known if region.width * region.height <= MAX_REGION_PIXELS]
+    candidates.sort(key=lambda region: (-region.score, -region.area, region.y, region.x))
+    suggestions = []
+    for region in candidates[:MOST]:
+        pixels = _pixels_of(mask, region)
+        if pixels is not None:
             rect, id = Rect(region.x, region.y, region.width, region.height), table[region.class_id]
-            found.append(of_region(Selection(rect, where), id, region.score, model, region.area))
-    return FoundRegions(tuple(found), len(wanted) - len(found) + beyond, beyond)
+            suggestions.append(suggestion_of_region(Selection(rect, pixels), id, region.score, model, region.area))
+    return FoundRegions(tuple(suggestions), len(known) - len(suggestions) + beyond, beyond)
 
 
 def without(mask: np.ndarray, suggestions: Iterable[Suggestion]) -> np.ndarray:
     """Return a copy of `mask`, uint8 (H, W), without the regions of suggestions that `propose` made from it."""
-    rest = mask.copy()
-    for one in suggestions:
-        rest[one.selection.rect.slices][one.selection.inside] = 0
-    return rest
+    remaining = mask.copy()
+    for suggestion in suggestions:
+        remaining[suggestion.selection.rect.slices][suggestion.selection.inside] = 0
+    return remaining
 
 
 def open_ones(
@@ -134,63 +136,75 @@ def open_ones(
     pixels are unlabeled, so painted background is also a decision.
     """
     suggestions = list(suggestions)
-    done = _matches([one.origin for one in suggestions], decided, one_model=True)
+    answered_mask = _matches([one.origin for one in suggestions], decided, one_model=True)
     return [
         suggestion
-        for suggestion, answered in zip(suggestions, done.tolist(), strict=True)
-        if not answered and (labels is None or _is_decided(suggestion, labels, painted_only) < ANSWERED)
+        for suggestion, answered in zip(suggestions, answered_mask.tolist(), strict=True)
+        if not answered and (labels is None or _decided_share(suggestion, labels, painted_only) < DECIDED_SHARE)
     ]
 
 
 def first_match(suggestions: Sequence[Suggestion], origin: SuggestionDecision) -> Suggestion | None:
     """Return the first suggestion that is the same region as `origin`, of any model, or None."""
-    same = np.flatnonzero(_matches([one.origin for one in suggestions], [origin]))
-    return suggestions[int(same[0])] if same.size else None
+    matches = np.flatnonzero(_matches([suggestion.origin for suggestion in suggestions], [origin]))
+    return suggestions[int(matches[0])] if matches.size else None
 
 
 def _matches(
-    ones: Sequence[SuggestionDecision], others: Sequence[SuggestionDecision], *, one_model: bool = False
+    decisions: Sequence[SuggestionDecision], others: Sequence[SuggestionDecision], *, one_model: bool = False
 ) -> np.ndarray:
     """Return bool (len(ones),): True if any of `others` is the same region and, with `one_model`, of the same model."""
-    found = np.zeros(len(ones), bool)
+    matches = np.zeros(len(decisions), bool)
     if not others:
-        return found
-    models = {name: number for number, name in enumerate(sorted({one.model for one in (*ones, *others)}))}
+        return matches
+    models = {
+        name: number for number, name in enumerate(sorted({decision.model for decision in (*decisions, *others)}))
+    }
     a, b = (
         np.array(
             [
-                (one.class_id, one.x, one.y, one.x + one.width, one.y + one.height, one.area, models[one.model])
-                for one in some
+                (
+                    decision.class_id,
+                    decision.x,
+                    decision.y,
+                    decision.x + decision.width,
+                    decision.y + decision.height,
+                    decision.area,
+                    models[decision.model],
+                )
+                for decision in group
             ],
             np.float64,
         ).reshape(-1, 7, 1)
-        for some in (ones, others)
+        for group in (decisions, others)
     )
-    theirs = b[:, :, 0].T
-    space = (theirs[3] - theirs[1]) * (theirs[4] - theirs[2])
-    for start in range(0, len(ones), _AT_ONCE):
-        mine = a[start : start + _AT_ONCE].transpose(1, 0, 2)
-        same = (mine[0] == theirs[0]) & (np.minimum(mine[5], theirs[5]) >= LIKE * np.maximum(mine[5], theirs[5]))
-        width = np.minimum(mine[3], theirs[3]) - np.maximum(mine[1], theirs[1])
-        height = np.minimum(mine[4], theirs[4]) - np.maximum(mine[2], theirs[2])
-        common = np.maximum(width, 0) * np.maximum(height, 0)
-        same &= common >= LIKE * ((mine[3] - mine[1]) * (mine[4] - mine[2]) + space - common)
+    other = b[:, :, 0].T
+    other_area = (other[3] - other[1]) * (other[4] - other[2])
+    for start in range(0, len(decisions), _BLOCK):
+        block = a[start : start + _BLOCK].transpose(1, 0, 2)
+        same = (block[0] == other[0]) & (np.minimum(block[5], other[5]) >= MIN_OVERLAP * np.maximum(block[5], other[5]))
+        width = np.minimum(block[3], other[3]) - np.maximum(block[1], other[1])
+        height = np.minimum(block[4], other[4]) - np.maximum(block[2], other[2])
+        intersection = np.maximum(width, 0) * np.maximum(height, 0)
+        same &= intersection >= MIN_OVERLAP * (
+            (block[3] - block[1]) * (block[4] - block[2]) + other_area - intersection
+        )
         if one_model:
-            same &= mine[6] == theirs[6]
-        found[start : start + _AT_ONCE] = same.any(axis=1)
-    return found
+            same &= block[6] == other[6]
+        matches[start : start + _BLOCK] = same.any(axis=1)
+    return matches
 
 
 def merged(newer: Sequence[Suggestion], older: Iterable[Suggestion]) -> list[Suggestion]:
     """Return `newer` and those of `older` that match none of them."""
     older = list(older)
-    known = _matches([one.origin for one in older], [one.origin for one in newer])
-    return [*newer, *(one for one, same in zip(older, known.tolist(), strict=True) if not same)]
+    known = _matches([suggestion.origin for suggestion in older], [suggestion.origin for suggestion in newer])
+    return [*newer, *(suggestion for suggestion, matched in zip(older, known.tolist(), strict=True) if not matched)]
 
 
 def in_box(suggestions: Iterable[Suggestion], box: Rect) -> list[Suggestion]:
     """Return the suggestions with more than half of their pixels inside `box`."""
-    found = []
+    selected = []
     for suggestion in suggestions:
         rect = suggestion.selection.rect
         part = box.common(rect)
@@ -198,11 +212,11 @@ def in_box(suggestions: Iterable[Suggestion], box: Rect) -> list[Suggestion]:
             y, x = part.y - rect.y, part.x - rect.x
             inside = np.ascontiguousarray(suggestion.selection.inside[y : y + part.height, x : x + part.width])
             if 2 * cv2.countNonZero(inside.view(np.uint8)) > suggestion.area:
-                found.append(suggestion)
-    return found
+                selected.append(suggestion)
+    return selected
 
 
-def of_region(selection: Selection, id: int, score: float, model: str, area: int) -> Suggestion:
+def suggestion_of_region(selection: Selection, id: int, score: float, model: str, area: int) -> Suggestion:
     """Return the suggestion for a predicted region."""
     rect = selection.rect
     origin = SuggestionDecision(
@@ -223,19 +237,21 @@ def _pixels_of(mask: np.ndarray, region: Region) -> np.ndarray | None:
         return of_class > 0
     _, labels, stats, _ = cv2.connectedComponentsWithStats(of_class, connectivity=8, ltype=cv2.CV_32S)
     # Other regions may extend into the box, but only one component can touch all four sides.
-    whole = (stats[:, cv2.CC_STAT_WIDTH] == region.width) & (stats[:, cv2.CC_STAT_HEIGHT] == region.height)
-    number = np.flatnonzero(whole & (stats[:, cv2.CC_STAT_AREA] == region.area) & (np.arange(len(stats)) > 0))
+    same_size = (stats[:, cv2.CC_STAT_WIDTH] == region.width) & (stats[:, cv2.CC_STAT_HEIGHT] == region.height)
+    number = np.flatnonzero(same_size & (stats[:, cv2.CC_STAT_AREA] == region.area) & (np.arange(len(stats)) > 0))
     return labels == int(number[0]) if number.size else None
 
 
-def _is_decided(suggestion: Suggestion, labels: np.ndarray, painted_only: bool) -> float:
+def _decided_share(suggestion: Suggestion, labels: np.ndarray, painted_only: bool) -> float:
     """Return the share of a suggestion that the labels cover, 1 for a suggestion outside the labels."""
     rect = suggestion.selection.rect
     view = labels[rect.slices]
     if view.shape != suggestion.selection.inside.shape:
         return 1.0
-    answers = {suggestion.class_id, suggestion.origin.class_id, DONT_CARE} | ({BACKGROUND} if painted_only else set())
+    decided_ids = {suggestion.class_id, suggestion.origin.class_id, DONT_CARE} | (
+        {BACKGROUND} if painted_only else set()
+    )
     table = np.zeros(256, np.uint8)
-    table[list(answers)] = 1
+    table[list(decided_ids)] = 1
     covered = cv2.LUT(np.ascontiguousarray(view), table) & suggestion.selection.inside.view(np.uint8)
     return cv2.countNonZero(covered) / max(1, suggestion.area)

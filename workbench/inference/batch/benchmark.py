@@ -23,8 +23,8 @@ from ..io.image_io import ReadError, read_image  # noqa: TID252
 from ..model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings  # noqa: TID252
 from ..predictor import Predictor  # noqa: TID252
 
-MOST_CALLS = 40
-_WORTH = 0.93  # relative time; smaller gains count as noise
+MAX_CALLS = 40
+_MIN_GAIN = 0.93  # relative time; smaller gains count as noise
 # Tried in order, each in addition to the changes accepted so far.
 _CHANGES: dict[str, list[dict[str, Any]]] = {
     "onnx": [{"spin": False}, {"threads": 1}, {"optimise": "extended"}, {"arena": False}],
@@ -36,17 +36,17 @@ _CHANGES: dict[str, list[dict[str, Any]]] = {
 }
 
 
-class _Timed:
+class _TimedEngine:
     """Engine wrapper that accumulates the time of its calls."""
 
     def __init__(self, engine: Any) -> None:
         self._engine, self.seconds = engine, 0.0
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:
-        began = time.perf_counter()
-        answer = self._engine(batch)
-        self.seconds += time.perf_counter() - began
-        return answer
+        started = time.perf_counter()
+        output = self._engine(batch)
+        self.seconds += time.perf_counter() - started
+        return output
 
 
 def main(argv: Sequence[str], folder: Path | str) -> int:
@@ -54,11 +54,11 @@ def main(argv: Sequence[str], folder: Path | str) -> int:
     options = _parse(argv)
     keep_freed_memory()  # as in predict.py
     try:
-        found = measure(Path(folder), options.engine, options.picture, options.sizes, options.seconds)
+        report = measure(Path(folder), options.engine, options.picture, options.sizes, options.seconds)
     except (SettingsError, EngineError, ReadError, MemoryError) as error:
         sys.stdout.write(json.dumps({"error": str(error) or type(error).__name__}) + "\n")
         return 1
-    sys.stdout.write(json.dumps(found) + "\n")
+    sys.stdout.write(json.dumps(report) + "\n")
     return 0
 
 
@@ -76,17 +76,17 @@ def measure(folder: Path, engine: str, image: Path, sizes: Sequence[tuple[int, i
     """
     settings = load_settings(folder / MODEL_FILE)
     pixels = read_image(image)
-    usual = fit(pixels, *sizes[0])
-    before = time.perf_counter()
-    loaded = load_engine(engine, folder, _tuned(settings, engine, EngineOptions()), None)
-    load_ms = 1000 * (time.perf_counter() - before)
-    first = time_engine(settings, loaded, usual, seconds / 8)
-    memory = _memory()
+    resized = fit(pixels, *sizes[0])
+    started = time.perf_counter()
+    loaded = load_engine(engine, folder, _with_options(settings, engine, EngineOptions()), None)
+    load_ms = 1000 * (time.perf_counter() - started)
+    first = time_engine(settings, loaded, resized, seconds / 8)
+    memory = _peak_memory()
     tried = [{"tuning": asdict(EngineOptions()), "p50_ms": first["p50_ms"]}]
     device = getattr(loaded, "device", "cpu")
     del loaded
-    tuning = _tune(folder, settings, engine, usual, tried, seconds / 3)
-    rows = _rows(folder, settings, engine, tuning, pixels, sizes, seconds / 2)
+    tuning = _tune(folder, settings, engine, resized, tried, seconds / 3)
+    rows = _measure_sizes(folder, settings, engine, tuning, pixels, sizes, seconds / 2)
     return {
         "engine": engine,
         "device": device,
@@ -100,20 +100,20 @@ def measure(folder: Path, engine: str, image: Path, sizes: Sequence[tuple[int, i
 
 def fit(image: np.ndarray, height: int, width: int) -> np.ndarray:
     """Return the image repeated or cropped to a size, so that texture and defects keep their size."""
-    times = (-(-height // image.shape[0]), -(-width // image.shape[1]), 1)[: image.ndim]
-    return np.ascontiguousarray(np.tile(image, times)[:height, :width])
+    repeats = (-(-height // image.shape[0]), -(-width // image.shape[1]), 1)[: image.ndim]
+    return np.ascontiguousarray(np.tile(image, repeats)[:height, :width])
 
 
 def time_calls(predict: Any, seconds: float) -> list[float]:
     """Return the seconds of each call after one warm-up call: as many as fit, at least 2, at most MOST_CALLS."""
-    until = time.perf_counter() + seconds
+    deadline = time.perf_counter() + seconds
     predict()
-    taken: list[float] = []
-    while len(taken) < 2 or (len(taken) < MOST_CALLS and time.perf_counter() < until):
-        began = time.perf_counter()
+    durations: list[float] = []
+    while len(durations) < 2 or (len(durations) < MAX_CALLS and time.perf_counter() < deadline):
+        started = time.perf_counter()
         predict()
-        taken.append(time.perf_counter() - began)
-    return taken
+        durations.append(time.perf_counter() - started)
+    return durations
 
 
 def time_engine(settings: ModelSettings, engine: Any, image: np.ndarray, seconds: float) -> dict[str, Any]:
@@ -121,37 +121,37 @@ def time_engine(settings: ModelSettings, engine: Any, image: np.ndarray, seconds
 
     network_ms: median time spent in the engine.
     """
-    timed = _Timed(engine)
+    timed = _TimedEngine(engine)
     predictor = Predictor(settings, timed)
-    within: list[float] = []  # engine time of each call in seconds, including the warm-up call
+    network_seconds: list[float] = []  # engine time of each call in seconds, including the warm-up call
 
     def predict() -> None:
-        before = timed.seconds
+        previous = timed.seconds
         predictor.predict(image)
-        within.append(timed.seconds - before)
+        network_seconds.append(timed.seconds - previous)
 
-    taken = time_calls(predict, seconds)
-    p50, p95 = (1000 * np.percentile(taken, (50, 95))).round(2).tolist()
-    network = round(1000 * float(np.median(within[1:])), 2)
-    return {"p50_ms": p50, "p95_ms": p95, "network_ms": network, "calls": len(taken)}
+    durations = time_calls(predict, seconds)
+    p50, p95 = (1000 * np.percentile(durations, (50, 95))).round(2).tolist()
+    network = round(1000 * float(np.median(network_seconds[1:])), 2)
+    return {"p50_ms": p50, "p95_ms": p95, "network_ms": network, "calls": len(durations)}
 
 
 def _tune(
     folder: Path, settings: ModelSettings, engine: str, image: np.ndarray, tried: list[dict[str, Any]], seconds: float
 ) -> EngineOptions:
     changes = _CHANGES.get(engine, [])
-    best, quickest = EngineOptions(), tried[0]["p50_ms"]
+    best, fastest = EngineOptions(), tried[0]["p50_ms"]
     for change in changes:
         tuning = replace(best, **change)
-        loaded = load_engine(engine, folder, _tuned(settings, engine, tuning), None)
+        loaded = load_engine(engine, folder, _with_options(settings, engine, tuning), None)
         p50 = time_engine(settings, loaded, image, seconds / len(changes))["p50_ms"]
         tried.append({"tuning": asdict(tuning), "p50_ms": p50})
-        if p50 < _WORTH * quickest:
-            best, quickest = tuning, p50
+        if p50 < _MIN_GAIN * fastest:
+            best, fastest = tuning, p50
     return best
 
 
-def _rows(
+def _measure_sizes(
     folder: Path,
     settings: ModelSettings,
     engine: str,
@@ -163,7 +163,7 @@ def _rows(
     rows = []
     share = seconds / (2 * len(sizes))
     for threads in (0, 1):
-        loaded = load_engine(engine, folder, _tuned(settings, engine, tuning), threads)
+        loaded = load_engine(engine, folder, _with_options(settings, engine, tuning), threads)
         pixel_ms = 0.0
         for height, width in sizes:
             row: dict[str, Any] = {"height": height, "width": width, "threads": threads}
@@ -178,11 +178,11 @@ def _rows(
     return rows
 
 
-def _tuned(settings: ModelSettings, engine: str, tuning: EngineOptions) -> ModelSettings:
+def _with_options(settings: ModelSettings, engine: str, tuning: EngineOptions) -> ModelSettings:
     return replace(settings, engines={**settings.engines, engine: tuning})
 
 
-def _memory() -> float | None:
+def _peak_memory() -> float | None:
     """Return the peak memory of the process in megabytes of 2**20 bytes, or None if unavailable."""
     try:
         # Not getrusage, which on Linux reports the parent's value if that was greater.

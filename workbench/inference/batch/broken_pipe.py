@@ -7,22 +7,22 @@ import sys
 from collections.abc import Callable
 
 
-def end_quietly(work: Callable[[], int]) -> int:
-    """Return the exit status of `work`, or 1 if stdout or stderr is a pipe closed by its reader.
+def end_quietly(function: Callable[[], int]) -> int:
+    """Return the exit status of `function`, or 1 if stdout or stderr is a pipe closed by its reader.
 
     In that case neither a traceback nor the interpreter's message at exit is written.
     """
     status = 1
     try:
-        status = work()
+        status = function()
     except BrokenPipeError:
         pass
     finally:
-        broken = [stream for stream in (sys.stdout, sys.stderr) if not _flushed(stream)]
+        broken = [stream for stream in (sys.stdout, sys.stderr) if not _flush(stream)]
     return 1 if broken else status
 
 
-def _flushed(stream: object) -> bool:
+def _flush(stream: object) -> bool:
     """Flush `stream`. If that fails, redirect it to the null device and return False."""
     try:
         if stream is not None:
@@ -31,9 +31,9 @@ def _flushed(stream: object) -> bool:
         return True
     except OSError:
         try:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, stream.fileno())  # type: ignore[attr-defined]
-            os.close(nowhere)
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, stream.fileno())  # type: ignore[attr-defined]
+            os.close(null)
         except (OSError, ValueError):
             pass  # not a file
         return False

@@ -26,11 +26,11 @@ def write_checks(folder: Path | str) -> None:
     behavior is checked by the golden images. SHA256SUMS covers every file.
     """
     folder = Path(folder)
-    hashes = {path.relative_to(folder).as_posix(): _sha256(path) for path in _held(folder)}
+    hashes = {path.relative_to(folder).as_posix(): _sha256(path) for path in _checked_files(folder)}
     text = json.dumps(hashes, indent=2, ensure_ascii=False, sort_keys=True)
     write_atomic(folder / CHECKS_FILE, f"{text}\n".encode())
-    every = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    lines = [f"{_sha256(path)}  {path.relative_to(folder).as_posix()}\n" for path in every if path.name != SUMS_FILE]
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    lines = [f"{_sha256(path)}  {path.relative_to(folder).as_posix()}\n" for path in files if path.name != SUMS_FILE]
     write_atomic(folder / SUMS_FILE, "".join(lines).encode())
 
 
@@ -77,7 +77,7 @@ def network_files(settings: ModelSettings) -> list[str]:
     return names
 
 
-def _held(folder: Path) -> list[Path]:
+def _checked_files(folder: Path) -> list[Path]:
     settings = load_settings(folder / MODEL_FILE)
     golden = sorted(path for path in (folder / GOLDEN_FOLDER).rglob("*") if path.is_file())
     return [folder / MODEL_FILE, *(folder / name for name in network_files(settings)), *golden]

@@ -8,11 +8,11 @@ from pathlib import Path
 from ..engines.registry import KINDS  # noqa: TID252
 from ..io.atomic_write import write_atomic  # noqa: TID252
 
-_HERE = Path(__file__).resolve().parents[1]
-_NAME = "inference"
+_SOURCE_FOLDER = Path(__file__).resolve().parents[1]
+_PACKAGE_NAME = "inference"
 
 # Source of predict.py. It verifies the code before importing it, so it is short and uses only the standard library.
-_PREDICT = '''"""Run this model: python predict.py PICTURES... --out results (or: from predict import Predictor)."""
+_SCRIPT = '''"""Run this model: python predict.py PICTURES... --out results (or: from predict import Predictor)."""
 
 import sys
 
@@ -84,9 +84,9 @@ if __name__ == "__main__":
     sys.exit(main())
 '''
 
-_PORTABLE = "onnx"  # small, fast on all platforms, and used by the application
-_NEEDED = ("numpy>=2", "opencv-python-headless>=4.10")
-_ALSO = """\
+_DEFAULT_ENGINE = "onnx"  # small, fast on all platforms, and used by the application
+_COMMON_REQUIREMENTS = ("numpy>=2", "opencv-python-headless>=4.10")
+_OPTIONAL_REQUIREMENTS = """\
 # TIFF kinds that OpenCV cannot decode:
 # tifffile>=2024.1.30
 """
@@ -101,12 +101,12 @@ def write_package(folder: Path | str, engines: Sequence[str] = ("onnx",)) -> Non
     Raises OSError, also if the sources are missing because the application was packaged without them.
     """
     folder = Path(folder)
-    sources = sorted(_HERE.rglob("*.py"))
-    if _HERE / "batch" / "runner.py" not in sources:
-        raise FileNotFoundError(f"the sources of the export's runner are missing from {_HERE}")
+    sources = sorted(_SOURCE_FOLDER.rglob("*.py"))
+    if _SOURCE_FOLDER / "batch" / "runner.py" not in sources:
+        raise FileNotFoundError(f"the sources of the export's runner are missing from {_SOURCE_FOLDER}")
     for source in sources:
-        write_atomic(folder / _NAME / source.relative_to(_HERE), source.read_bytes())
-    write_atomic(folder / "predict.py", _PREDICT.encode())
+        write_atomic(folder / _PACKAGE_NAME / source.relative_to(_SOURCE_FOLDER), source.read_bytes())
+    write_atomic(folder / "predict.py", _SCRIPT.encode())
     for name, file in requirement_files(engines).items():
         write_atomic(folder / file, _requirements(name, engines).encode())
 
@@ -118,7 +118,7 @@ def requirement_files(engines: Sequence[str]) -> dict[str, str]:
     """
     if not engines:
         return {}
-    main = _PORTABLE if _PORTABLE in engines else engines[0]
+    main = _DEFAULT_ENGINE if _DEFAULT_ENGINE in engines else engines[0]
     files = {main: "requirements.txt"}
     for name in engines:
         if not _file_for(name, files):
@@ -128,16 +128,18 @@ def requirement_files(engines: Sequence[str]) -> dict[str, str]:
 
 def _file_for(name: str, files: Mapping[str, str]) -> str:
     """Return the requirements file that covers an engine, possibly another engine's; "" if there is none."""
-    return next((file for other, file in files.items() if set(KINDS[name].needs) <= set(KINDS[other].needs)), "")
+    return next(
+        (file for other, file in files.items() if set(KINDS[name].requirements) <= set(KINDS[other].requirements)), ""
+    )
 
 
 def _requirements(name: str, engines: Sequence[str]) -> str:
     """Return the text of an engine's requirements file, with references to those of the other engines."""
     files = requirement_files(engines)
-    lines = "\n".join([*_NEEDED, *KINDS[name].needs])
+    lines = "\n".join([*_COMMON_REQUIREMENTS, *KINDS[name].requirements])
     others = [file for other, file in files.items() if other != name]
-    said = f"# For other engines: {', '.join(others)}\n" if others else ""
-    quickest = _file_for(engines[0], files)
-    if quickest != files[name]:
-        said += f"# The quickest where this was made: {engines[0]}, {quickest}\n"
-    return f"{lines}\n{_ALSO}{said}"
+    comments = f"# For other engines: {', '.join(others)}\n" if others else ""
+    fastest_file = _file_for(engines[0], files)
+    if fastest_file != files[name]:
+        comments += f"# The quickest where this was made: {engines[0]}, {fastest_file}\n"
+    return f"{lines}\n{_OPTIONAL_REQUIREMENTS}{comments}"

@@ -18,8 +18,8 @@ from .results_folder import ResultsFolder
 from .results_log import file_state
 
 INTERVAL = 0.5  # minimum polling interval in seconds
-SETTLE = 1.0  # seconds without change after which a file may be complete
-PATIENCE = 30.0  # seconds without change after which an unreadable file counts as damaged
+SETTLE_SECONDS = 1.0  # seconds without change after which a file may be complete
+MAX_WAIT_SECONDS = 30.0  # seconds without change after which an unreadable file counts as damaged
 
 
 @dataclass
@@ -38,8 +38,8 @@ def watch(
     *,
     on_image: Callable[[str, Prediction | None, str], None],
     interval: float = INTERVAL,
-    settle: float = SETTLE,
-    patience: float = PATIENCE,
+    settle: float = SETTLE_SECONDS,
+    patience: float = MAX_WAIT_SECONDS,
 ) -> None:
     """Predict the images in folders or matching patterns, present and future ones, until stopped.
 
@@ -48,50 +48,50 @@ def watch(
 
     Images with results are skipped unless the file was rewritten. Raises OSError if a result cannot be written.
     """
-    coming: dict[str, _PendingFile] = {}
+    pending: dict[str, _PendingFile] = {}
     while not stop.asked():
-        began = time.monotonic()
-        for source in _due(folder, names, coming, settle):
+        started = time.monotonic()
+        for source in _ready_files(folder, names, pending, settle):
             if stop.asked():
                 break
-            at = os.path.abspath(source.path)
-            known = coming[at]
+            path = os.path.abspath(source.path)
+            file = pending[path]
             now = time.monotonic()
             try:
-                result, why = folder.predict_file(source, cancelled=stop.at_once, give_up=now - known.since >= patience)
+                result, why = folder.predict_file(source, cancelled=stop.at_once, give_up=now - file.since >= patience)
             except PredictionCancelled:
                 return
             if folder.is_done(source.path):
-                del coming[at]
+                del pending[path]
                 on_image(str(source.path), result, why)
             else:  # the file may be incomplete
-                known.next_try = now + min(5.0, max(settle, (now - known.since) / 2))
+                file.next_try = now + min(5.0, max(settle, (now - file.since) / 2))
         # Listing a hundred thousand files takes a while: most of the time is left to other processes.
-        stop.wait(max(interval, 3 * (time.monotonic() - began)) if not coming else interval)
+        stop.wait(max(interval, 3 * (time.monotonic() - started)) if not pending else interval)
 
 
-def _due(
-    folder: ResultsFolder, names: Sequence[str | Path], coming: dict[str, _PendingFile], settle: float
+def _ready_files(
+    folder: ResultsFolder, names: Sequence[str | Path], pending: dict[str, _PendingFile], settle: float
 ) -> list[InputSource]:
-    """Return files that may be complete, in order of modification time. Updates `coming`."""
+    """Return files that may be complete, in order of modification time. Updates `pending`."""
     sources, _ = collect_images(names, leave_out=folder.out)
-    there: set[str] = set()
+    present: set[str] = set()
     due: list[tuple[int, str, InputSource]] = []
     for source in sources:
-        at = os.path.abspath(source.path)
+        path = os.path.abspath(source.path)
         if folder.is_done(source.path):
             continue
         try:
             state = file_state(source.path)
         except OSError:
             continue  # deleted again: a temporary name of the writer
-        there.add(at)
+        present.add(path)
         now = time.monotonic()
-        known = coming.get(at)
-        if known is None or known.state != state:
-            coming[at] = _PendingFile(state, now, now + settle)
-        elif now >= known.next_try:
-            due.append((state[1], at, source))
-    for at in coming.keys() - there:
-        del coming[at]
+        file = pending.get(path)
+        if file is None or file.state != state:
+            pending[path] = _PendingFile(state, now, now + settle)
+        elif now >= file.next_try:
+            due.append((state[1], path, source))
+    for path in pending.keys() - present:
+        del pending[path]
     return [source for _, _, source in sorted(due, key=lambda entry: entry[:2])]

@@ -43,10 +43,10 @@ def collect_images(
     sources: dict[str, InputSource] = {}
     skipped = []
     for name in names:
-        found = list(_behind(str(name), leave_out))
-        if not found:
+        matches = list(_sources_of(str(name), leave_out))
+        if not matches:
             skipped.append(SkippedInput(str(name), _why_nothing(str(name))))
-        for source in found:
+        for source in matches:
             sources.setdefault(os.path.abspath(source.path), source)
     return list(sources.values()), skipped
 
@@ -57,11 +57,11 @@ def _why_nothing(name: str) -> str:
     return "no picture matches this pattern" if glob.has_magic(name) else "there is no such file"
 
 
-def _behind(name: str, leave_out: Path | None) -> Iterator[InputSource]:
+def _sources_of(name: str, leave_out: Path | None) -> Iterator[InputSource]:
     path = Path(name)
     if path.is_dir():
-        for found in _images_below(path, leave_out):
-            yield InputSource(found, path, found.relative_to(path))
+        for file in _images_below(path, leave_out):
+            yield InputSource(file, path, file.relative_to(path))
     elif path.exists():  # before patterns, because file names may contain brackets
         yield InputSource(path, path.parent, PurePath(path.name))
     elif glob.has_magic(name):
@@ -70,28 +70,28 @@ def _behind(name: str, leave_out: Path | None) -> Iterator[InputSource]:
             if _is_below(match, leave_out):
                 continue
             if match.is_dir():
-                for found in _images_below(match, leave_out):
-                    yield InputSource(found, root, found.relative_to(root))
+                for file in _images_below(match, leave_out):
+                    yield InputSource(file, root, file.relative_to(root))
             elif match.suffix.lower() in IMAGE_SUFFIXES:
                 yield InputSource(match, root, match.relative_to(root))
 
 
 def _before_pattern(path: Path) -> Path:
-    kept = []
+    fixed = []
     for part in path.parts:
         if glob.has_magic(part):
             break
-        kept.append(part)
-    return Path(*kept)
+        fixed.append(part)
+    return Path(*fixed)
 
 
 def _images_below(folder: Path, leave_out: Path | None) -> Iterator[Path]:
-    for place, folders, files in os.walk(folder):
-        seen = sorted(name for name in folders if name[0] != ".")
-        folders[:] = [name for name in seen if not _is_below(Path(place, name), leave_out)]
+    for parent, folders, files in os.walk(folder):
+        visible = sorted(name for name in folders if name[0] != ".")
+        folders[:] = [name for name in visible if not _is_below(Path(parent, name), leave_out)]
         for name in sorted(files):
             if name[0] != "." and Path(name).suffix.lower() in IMAGE_SUFFIXES:
-                yield Path(place, name)
+                yield Path(parent, name)
 
 
 def _is_below(path: Path, folder: Path | None) -> bool:
@@ -108,19 +108,19 @@ def output_names(sources: Sequence[InputSource]) -> list[str]:
     while True:
         names = [_name(source, level) for source, level in zip(sources, levels)]
         clashes = _clashes(names)
-        risen = [min(_LONGEST, level + clash) for level, clash in zip(levels, clashes)]
-        if risen == levels:
+        raised = [min(_MAX_LEVEL, level + clash) for level, clash in zip(levels, clashes)]
+        if raised == levels:
             break
-        levels = risen
+        levels = raised
     folders = _folders(names)
-    taken = {_key(name) for name, clash in zip(names, clashes) if not clash}
+    used = {_key(name) for name, clash in zip(names, clashes) if not clash}
     for index, clash in enumerate(clashes):
         number, name = 1, names[index]
-        while clash and (_key(name) in taken or _key(f"{name}.png") in folders):
+        while clash and (_key(name) in used or _key(f"{name}.png") in folders):
             number += 1
             name = f"{names[index]}~{number}"
         names[index] = name
-        taken.add(_key(name))
+        used.add(_key(name))
     return names
 
 
@@ -131,34 +131,34 @@ class OutputNames:
         self._files: set[str] = set()
         self._folders: set[str] = set()
 
-    def keep(self, name: str) -> None:
+    def add(self, name: str) -> None:
         self._files.add(_key(name))
         self._folders |= _folders([name])
 
-    def fits(self, name: str) -> bool:
+    def is_free(self, name: str) -> bool:
         """Return True if the name is free and conflicts with no existing folder or file."""
         key = _key(name)
-        in_the_way = any(f.endswith(".png") and f[:-4] in self._files for f in _folders([name]))
-        return key not in self._files and f"{key}.png" not in self._folders and not in_the_way
+        blocked = any(f.endswith(".png") and f[:-4] in self._files for f in _folders([name]))
+        return key not in self._files and f"{key}.png" not in self._folders and not blocked
 
-    def give(self, source: InputSource, request: str | None = None) -> str:
+    def reserve(self, source: InputSource, request: str | None = None) -> str:
         """Reserve and return a free name: `wish`, or the shortest as in `output_names`."""
-        choices = [*([] if request is None else [request]), *(_name(source, level) for level in range(_LONGEST + 1))]
+        choices = [*([] if request is None else [request]), *(_name(source, level) for level in range(_MAX_LEVEL + 1))]
         flat = choices[-1].replace("/", "~")  # if a file has the name of its folder
         numbered = (f"{base}~{number}" for number in itertools.count(2) for base in (choices[-1], flat))
-        name = next(name for name in itertools.chain(choices, numbered) if self.fits(name))
-        self.keep(name)
+        name = next(name for name in itertools.chain(choices, numbered) if self.is_free(name))
+        self.add(name)
         return name
 
 
-_LONGEST = 2
+_MAX_LEVEL = 2
 
 
 def _name(source: InputSource, level: int) -> str:
     parts = [part for part in source.relative.parts if part not in ("..", ".", source.relative.anchor)]
     if level == 0:
         parts[-1] = PurePath(parts[-1]).stem
-    if level == _LONGEST:
+    if level == _MAX_LEVEL:
         parts.insert(0, Path(os.path.abspath(source.root)).name or "root")
     # Backslashes and drive letters have a meaning in paths of other systems.
     name = "/".join(parts).replace("\\", "_")
@@ -173,13 +173,13 @@ def _clashes(names: Sequence[str]) -> list[bool]:
 
 
 def _folders(names: Sequence[str]) -> set[str]:
-    found: set[str] = set()
+    folders: set[str] = set()
     for name in names:
         folder = _key(name).rpartition("/")[0]
-        while folder and folder not in found:
-            found.add(folder)
+        while folder and folder not in folders:
+            folders.add(folder)
             folder = folder.rpartition("/")[0]
-    return found
+    return folders
 
 
 def _key(name: str) -> str:

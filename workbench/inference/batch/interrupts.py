@@ -14,22 +14,22 @@ class GracefulInterrupt:
     """Stop request. asked: stop after the current image. at_once: stop during it."""
 
     def __init__(self) -> None:
-        self._choices = 0
-        self._heard = threading.Event()
+        self._count = 0
+        self._requested = threading.Event()
 
     def asked(self) -> bool:
-        return self._choices > 0
+        return self._count > 0
 
     def at_once(self) -> bool:
-        return self._choices > 1
+        return self._count > 1
 
     def request(self) -> None:
-        self._choices += 1
-        self._heard.set()
+        self._count += 1
+        self._requested.set()
 
     def wait(self, seconds: float) -> None:
         """Sleep for `seconds`, or until a stop is requested."""
-        self._heard.wait(seconds)
+        self._requested.wait(seconds)
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def handle_interrupts(on_first: Callable[[], None]) -> Iterator[GracefulInterrup
     on_first: called at the first signal, to inform the user. A third signal has its default effect.
     """
     stop = GracefulInterrupt()
-    before: dict[int, Any] = {}
+    previous: dict[int, Any] = {}
 
     def handle(number: int, frame: FrameType | None) -> None:
         stop.request()
@@ -49,12 +49,12 @@ def handle_interrupts(on_first: Callable[[], None]) -> Iterator[GracefulInterrup
             restore()
 
     def restore() -> None:
-        for kind, handler in before.items():
-            signal.signal(kind, handler)
+        for signal_number, handler in previous.items():
+            signal.signal(signal_number, handler)
 
     if threading.current_thread() is threading.main_thread():
-        kinds = [signal.SIGINT, signal.SIGTERM, *([signal.SIGBREAK] if hasattr(signal, "SIGBREAK") else [])]
-        before = {kind: signal.signal(kind, handle) for kind in kinds}
+        signals = [signal.SIGINT, signal.SIGTERM, *([signal.SIGBREAK] if hasattr(signal, "SIGBREAK") else [])]
+        previous = {signal_number: signal.signal(signal_number, handle) for signal_number in signals}
     try:
         yield stop
     finally:

@@ -27,7 +27,7 @@ from .checksums import GOLDEN_FOLDER
 
 _FORMAT = 1
 _PROBABILITY_TOLERANCE = 1e-4
-_FEW_PIXELS = 0.01  # share of scores that may differ by one level; rounding affects far fewer
+_PIXEL_TOLERANCE = 0.01  # share of scores that may differ by one level; rounding affects far fewer
 _REDUCED_PROBABILITY = 0.02  # for engines with reduced precision
 _REDUCED_LEVELS = 8  # of 255; smaller differences of scores are not counted
 _REDUCED_MEAN = 0.25  # levels, mean over all scores; detects another network, which changes most scores slightly
@@ -41,8 +41,8 @@ def write_reference_results(
     pictures: (display name, file). apart: engine whose results are stored in a folder of their own. Raises ReadError,
         EngineError, OSError.
     """
-    shown = Path(folder) / GOLDEN_FOLDER
-    golden = shown / apart
+    images_folder = Path(folder) / GOLDEN_FOLDER
+    golden = images_folder / apart
     entries = []
     for number, (name, path) in enumerate(images, start=1):
         data = Path(path).read_bytes()
@@ -53,7 +53,7 @@ def write_reference_results(
             "picture": f"{number}{Path(path).suffix.lower()}",
             "pixels": int(image.shape[0] * image.shape[1]),
         }
-        write_atomic(shown / entry["picture"], data)
+        write_atomic(images_folder / entry["picture"], data)
         if result.mask is not None and result.class_scores is not None:
             entry.update(mask=f"{number}.mask.png", scores=f"{number}.scores.png")
             write_png(golden / entry["mask"], result.mask)
@@ -72,9 +72,9 @@ def self_test(folder: Path | str, predictor: Predictor, quick: bool = False) -> 
 
     quick: test only the smallest golden image.
     """
-    shown = Path(folder) / GOLDEN_FOLDER
-    own = shown / _engine_name(predictor)
-    golden = own if (own / "golden.json").is_file() else shown
+    images_folder = Path(folder) / GOLDEN_FOLDER
+    engine_folder = images_folder / _engine_name(predictor)
+    golden = engine_folder if (engine_folder / "golden.json").is_file() else images_folder
     problems = []
     try:
         content = read_json(golden / "golden.json")
@@ -86,7 +86,9 @@ def self_test(folder: Path | str, predictor: Predictor, quick: bool = False) -> 
         if content["settings"] != settings_hash(predictor.settings):
             problems.append("The settings in model.json are not those that the model was exported with.")
         for entry in entries[:1] if quick else entries:
-            problems += [f"{entry['name']}: {problem}" for problem in _differences(shown, golden, entry, predictor)]
+            problems += [
+                f"{entry['name']}: {problem}" for problem in _differences(images_folder, golden, entry, predictor)
+            ]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, ReadError) as error:
         problems.append(f"The golden pictures cannot be read: {error}")
     except EngineError as error:
@@ -99,17 +101,17 @@ def _engine_name(predictor: Predictor) -> str:
     return name if name in KINDS else ""
 
 
-def _differences(shown: Path, golden: Path, entry: dict[str, Any], predictor: Predictor) -> list[str]:
-    image = read_image(_inside(shown, entry["picture"]))
-    expected = read_json(_inside(golden, entry["expected"]))
+def _differences(images_folder: Path, golden: Path, entry: dict[str, Any], predictor: Predictor) -> list[str]:
+    image = read_image(_file_inside(images_folder, entry["picture"]))
+    expected = read_json(_file_inside(golden, entry["expected"]))
     result = predictor.predict(image, keep_probabilities=True)
     if result.mask is None:
         return _verdict_differences(expected, result, _is_reduced(predictor))
-    mask = read_image(_inside(golden, entry["mask"]))
-    stack = read_image(_inside(golden, entry["scores"]))
+    mask = read_image(_file_inside(golden, entry["mask"]))
+    stack = read_image(_file_inside(golden, entry["scores"]))
     class_scores = stack.reshape(-1, *mask.shape)
-    room = _REDUCED_LEVELS if _is_reduced(predictor) else 0
-    return _mask_differences(expected, mask, class_scores, result, predictor.settings, room)
+    tolerance = _REDUCED_LEVELS if _is_reduced(predictor) else 0
+    return _mask_differences(expected, mask, class_scores, result, predictor.settings, tolerance)
 
 
 def _is_reduced(predictor: Predictor) -> bool:
@@ -123,9 +125,9 @@ def _verdict_differences(expected: dict[str, Any], result: Prediction, reduced: 
         return [f"the verdict is {result.verdict}, not {expected['verdict']}."]
     if set(result.probabilities) != set(expected["probabilities"]):
         return ["the verdicts have other names."]
-    furthest = max(abs(expected["probabilities"][name] - p) for name, p in result.probabilities.items())
+    largest = max(abs(expected["probabilities"][name] - p) for name, p in result.probabilities.items())
     allowed = _REDUCED_PROBABILITY if reduced else _PROBABILITY_TOLERANCE
-    return [f"a probability differs by {furthest:.2g}."] if furthest > allowed else []
+    return [f"a probability differs by {largest:.2g}."] if largest > allowed else []
 
 
 def _mask_differences(
@@ -134,25 +136,25 @@ def _mask_differences(
     class_scores: np.ndarray,
     result: Prediction,
     settings: ModelSettings,
-    room: int,
+    tolerance: int,
 ) -> list[str]:
     assert result.mask is not None and result.class_scores is not None
     if result.class_scores.shape != class_scores.shape:
         return [f"the scores have the shape {result.class_scores.shape}, not {class_scores.shape}."]
     problems = []
     distance = np.abs(result.class_scores.astype(np.int16) - class_scores)
-    beside = int(np.count_nonzero(distance > room))
-    moved = distance.mean() > _REDUCED_MEAN if room else distance.max() > 1
-    if moved or beside > 4 + _FEW_PIXELS * distance.size:
+    deviating = int(np.count_nonzero(distance > tolerance))
+    shifted = distance.mean() > _REDUCED_MEAN if tolerance else distance.max() > 1
+    if shifted or deviating > 4 + _PIXEL_TOLERANCE * distance.size:
         worst = int(distance.max())
-        problems.append(f"the network's scores differ at {beside} pixels, by up to {worst} of 255.")
-    decided, scores = apply_thresholds(class_scores, settings)
-    wrong = np.count_nonzero(decided != mask)
-    if not wrong and not beside:
-        wrong = np.count_nonzero(result.mask != mask)
-    if wrong:
-        problems.append(f"the mask differs at {wrong} pixels.")
-    regions = [region.to_json() for region in find_regions(decided, scores, settings)]
+        problems.append(f"the network's scores differ at {deviating} pixels, by up to {worst} of 255.")
+    expected_mask, scores = apply_thresholds(class_scores, settings)
+    differing = np.count_nonzero(expected_mask != mask)
+    if not differing and not deviating:
+        differing = np.count_nonzero(result.mask != mask)
+    if differing:
+        problems.append(f"the mask differs at {differing} pixels.")
+    regions = [region.to_json() for region in find_regions(expected_mask, scores, settings)]
     known = [
         {name: value for name, value in region.items() if name in entry}  # older exports store fewer values per region
         for region, entry in zip(regions, expected["regions"])
@@ -162,7 +164,7 @@ def _mask_differences(
     return problems
 
 
-def _inside(golden: Path, name: str) -> Path:
+def _file_inside(golden: Path, name: str) -> Path:
     path = golden / name
     if Path(name).name != name or path.resolve().parent != golden.resolve():
         raise ValueError(f"{name!r} is not the name of a file beside it")

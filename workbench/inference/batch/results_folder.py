@@ -32,7 +32,7 @@ _REGION_COLUMNS = (
     *("picture", "class_id", "class", "x", "y", "width", "height"),
     *("area", "area_um2", "width_um", "height_um", "centroid_x", "centroid_y", "score", "peak"),
 )
-_WHOLE = 32_000_000  # pixels; larger overlays are drawn in bands
+_MAX_WHOLE_PIXELS = 32_000_000  # pixels; larger overlays are drawn in bands
 _BAND = 4_000_000  # pixels per band
 
 
@@ -65,15 +65,15 @@ class ResultsFolder:
         """
         self.out = out
         self.predictor = predictor
-        self.head = {
+        self.header = {
             "model": predictor.settings.name,
             "run": predictor.settings.run,
             "engine": getattr(predictor.engine, "name", type(predictor.engine).__name__),
         }
-        self._passed = [{"path": entry.path, "why": entry.why} for entry in skipped]
+        self._skipped = [{"path": entry.path, "why": entry.why} for entry in skipped]
         self._overlays, self._live = overlays, live
-        head = {**self.head, "fingerprint": fingerprint}
-        self._ledger = ResultsLog(out, head, resume=resume, is_result=self._is_result)
+        head = {**self.header, "fingerprint": fingerprint}
+        self._log = ResultsLog(out, head, resume=resume, is_result=self._is_result)
         self._names = OutputNames()
         try:
             sweep(out)
@@ -82,11 +82,11 @@ class ResultsFolder:
             if live:
                 self._write_tables()
         except BaseException:
-            self._ledger.close()
+            self._log.close()
             raise
-        for done in self._ledger.done.values():
+        for done in self._log.done.values():
             if done.name:
-                self._names.keep(done.name)
+                self._names.add(done.name)
 
     def __enter__(self) -> ResultsFolder:
         return self
@@ -99,7 +99,7 @@ class ResultsFolder:
     @property
     def ignored(self) -> int:
         """Number of damaged ledger lines that were ignored; their images are predicted again."""
-        return self._ledger.ignored
+        return self._log.ignored
 
     def close(self) -> None:
         """Write the tables and results.json, and release the ledger."""
@@ -107,11 +107,11 @@ class ResultsFolder:
             self._write_tables()
             self._write_json()
         finally:
-            self._ledger.close()
+            self._log.close()
 
     def is_done(self, path: Path | str, *, again: bool = False) -> bool:
         """Return True if the current version of an image has been processed. again: skipped images do not count."""
-        done = self._ledger.done.get(os.path.abspath(path))
+        done = self._log.done.get(os.path.abspath(path))
         if done is None or (again and not done.name):
             return False
         if done.name and self.predictor.settings.task == "segmentation" and not self._mask(done.name).is_file():
@@ -158,30 +158,30 @@ class ResultsFolder:
             return self._skip(source, str(error), state)
         except MemoryError:
             return self._skip(source, "there is not enough memory for it", state)
-        at = os.path.abspath(source.path)
-        done = self._ledger.done.get(at)
-        name = done.name if done and done.name else self._names.give(source, request)
+        path = os.path.abspath(source.path)
+        done = self._log.done.get(path)
+        name = done.name if done and done.name else self._names.reserve(source, request)
         files = self._write_images(name, image, result)
         entry = {"path": str(source.path), **files, **result.to_json()}
-        self._ledger.add(at, state, name, entry)
+        self._log.add(path, state, name, entry)
         if self._live:
             self._append_rows(entry)
         return result, ""
 
     def _skip(self, source: InputSource, why: str, state: tuple[int, int]) -> tuple[None, str]:
-        self._ledger.add(os.path.abspath(source.path), state, "", {"path": str(source.path), "why": why})
+        self._log.add(os.path.abspath(source.path), state, "", {"path": str(source.path), "why": why})
         return None, why
 
     def overlay_of(self, path: Path | str) -> Path | None:
         """Return the path of an image's overlay, or None if there is none."""
-        done = self._ledger.done.get(os.path.abspath(path))
+        done = self._log.done.get(os.path.abspath(path))
         overlay = self.out / "overlays" / f"{done.name}.png" if done and done.name else None
         return overlay if overlay is not None and overlay.is_file() else None
 
     def counts(self) -> tuple[int, int]:
         """Return the number of images with results and the number of skipped ones."""
-        done = sum(bool(each.name) for each in self._ledger.done.values())
-        return done, len(self._ledger.done) - done + len(self._passed)
+        done = sum(bool(entry.name) for entry in self._log.done.values())
+        return done, len(self._log.done) - done + len(self._skipped)
 
     def report(self) -> dict[str, Any]:
         """Return the content of results.json, with paths of masks and overlays prefixed by `out`.
@@ -189,15 +189,15 @@ class ResultsFolder:
         {"model", "run", "engine", "pictures": [{"path", "mask", "overlay", "regions", "verdict", "probabilities",
         "milliseconds"}], "skipped": [{"path", "why"}]}
         """
-        done, skipped = [], list(self._passed)
-        for entry in self._ledger.entries():
+        done, skipped = [], list(self._skipped)
+        for entry in self._log.entries():
             if "why" in entry:
                 skipped.append(entry)
             else:
-                done.append({**entry, **{key: self._opened(entry[key]) for key in ("mask", "overlay")}})
-        return {**self.head, "pictures": done, "skipped": skipped}
+                done.append({**entry, **{key: self._full_path(entry[key]) for key in ("mask", "overlay")}})
+        return {**self.header, "pictures": done, "skipped": skipped}
 
-    def _opened(self, name: str | None) -> str | None:
+    def _full_path(self, name: str | None) -> str | None:
         return None if name is None else str(self.out / name)
 
     def _write_images(self, name: str, image: np.ndarray, result: Prediction) -> dict[str, str | None]:
@@ -205,35 +205,35 @@ class ResultsFolder:
         if result.mask is None:
             return files
         files["mask"] = f"masks/{name}.png"
-        write_png(self._inside(files["mask"]), result.mask)
+        write_png(self._result_path(files["mask"]), result.mask)
         if self._overlays:
             files["overlay"] = f"overlays/{name}.png"
-            self._write_overlay(self._inside(files["overlay"]), image, result.mask)
+            self._write_overlay(self._result_path(files["overlay"]), image, result.mask)
         return files
 
-    def _inside(self, relative: str) -> Path:
+    def _result_path(self, relative: str) -> Path:
         """Return the path of a result. Raises OSError if a link in it leads out of the results folder."""
         path = self.out / relative
         if not path.parent.resolve().is_relative_to(self.out.resolve()):
             raise PermissionError(errno.EACCES, "a link leads out of the folder of results", str(path.parent))
         return path
 
-    def _is_result(self, found: dict[str, Any]) -> bool:
+    def _is_result(self, content: dict[str, Any]) -> bool:
         """Return True if a ledger line holds a complete result of this model, with the right types."""
         settings = self.predictor.settings
-        files = {name: found.get(name) for name in ("mask", "overlay")}
-        times = type(found.get("milliseconds")) in (int, float)
-        regions = found.get("regions")
-        if not times or not isinstance(regions, list) or not all(map(_is_region, regions)):
+        files = {name: content.get(name) for name in ("mask", "overlay")}
+        has_time = type(content.get("milliseconds")) in (int, float)
+        regions = content.get("regions")
+        if not has_time or not isinstance(regions, list) or not all(map(_is_region, regions)):
             return False
         if settings.task == "segmentation":
-            overlay = files["overlay"] in (None, f"overlays/{found['name']}.png")
-            return overlay and files["mask"] == f"masks/{found['name']}.png" and "verdict" in found
-        probabilities = found.get("probabilities")
+            overlay = files["overlay"] in (None, f"overlays/{content['name']}.png")
+            return overlay and files["mask"] == f"masks/{content['name']}.png" and "verdict" in content
+        probabilities = content.get("probabilities")
         names = set(settings.verdicts)
         return (
             files == {"mask": None, "overlay": None}
-            and isinstance(found.get("verdict"), str)
+            and isinstance(content.get("verdict"), str)
             and isinstance(probabilities, dict)
             and set(probabilities) == names
             and all(type(value) in (int, float) for value in probabilities.values())
@@ -241,7 +241,7 @@ class ResultsFolder:
 
     def _write_overlay(self, path: Path, image: np.ndarray, mask: np.ndarray) -> None:
         height, width = mask.shape
-        if mask.size <= _WHOLE:
+        if mask.size <= _MAX_WHOLE_PIXELS:
             write_png(path, overlay(image, mask, self.predictor.settings))
         else:
             bands = overlay_bands(image, mask, self.predictor.settings, rows=max(1, _BAND // width))
@@ -265,7 +265,7 @@ class ResultsFolder:
             # The byte order mark makes spreadsheet programs detect UTF-8.
             segmentation = self.predictor.settings.task == "segmentation"
             file.write("\ufeff".encode() + _csv([_REGION_COLUMNS if segmentation else verdicts]))
-            for entry in self._ledger.entries():
+            for entry in self._log.entries():
                 if "why" not in entry:
                     file.write(_csv(self._rows(entry)))
 
@@ -276,12 +276,12 @@ class ResultsFolder:
     def _write_json(self) -> None:
         """Write results.json: the content of `report` with relative paths, entry by entry, because it may be long."""
         with replacing(self.out / "results.json") as file:
-            head = json.dumps({"format": 1, **self.head}, indent=1, ensure_ascii=False)
+            head = json.dumps({"format": 1, **self.header}, indent=1, ensure_ascii=False)
             file.write(_utf8(head.rstrip("}\n") + ',\n "pictures": ['))
-            file.writelines(_listed(entry for entry in self._ledger.entries() if "why" not in entry))
+            file.writelines(_json_items(entry for entry in self._log.entries() if "why" not in entry))
             file.write(b'],\n "skipped": [')
-            skipped = (entry for entry in self._ledger.entries() if "why" in entry)
-            file.writelines(_listed(itertools.chain(self._passed, skipped)))
+            skipped = (entry for entry in self._log.entries() if "why" in entry)
+            file.writelines(_json_items(itertools.chain(self._skipped, skipped)))
             file.write(b"]\n}\n")
 
 
@@ -320,23 +320,23 @@ def predict_all(
 
 def _region_cells(region: dict[str, Any]) -> list[Any]:
     keys = ("class_id", "class_name", "x", "y", "width", "height", "area", "area_um2", "width_um", "height_um")
-    known = ["" if region[key] is None else region[key] for key in keys]
-    return [*known, *region["centroid"], region["score"], region["peak"]]
+    cells = ["" if region[key] is None else region[key] for key in keys]
+    return [*cells, *region["centroid"], region["score"], region["peak"]]
 
 
 _TEXTS, _NUMBERS = ("class_name",), ("class_id", "x", "y", "width", "height", "area", "score", "peak")
 _SIZES = ("area_um2", "width_um", "height_um")  # None if the image scale is unknown
 
 
-def _is_region(found: Any) -> bool:
-    """Return True if `found` is a region in JSON form, with all values of the right types."""
-    if not isinstance(found, dict):
+def _is_region(content: Any) -> bool:
+    """Return True if `content` is a region in JSON form, with all values of the right types."""
+    if not isinstance(content, dict):
         return False
-    centroid = found.get("centroid")
+    centroid = content.get("centroid")
     return (
-        all(isinstance(found.get(name), str) for name in _TEXTS)
-        and all(type(found.get(name)) in (int, float) for name in _NUMBERS)
-        and all(name in found and type(found[name]) in (int, float, type(None)) for name in _SIZES)
+        all(isinstance(content.get(name), str) for name in _TEXTS)
+        and all(type(content.get(name)) in (int, float) for name in _NUMBERS)
+        and all(name in content and type(content[name]) in (int, float, type(None)) for name in _SIZES)
         and isinstance(centroid, list)
         and [type(value) in (int, float) for value in centroid] == [True, True]
     )
@@ -348,7 +348,7 @@ def _csv(rows: Iterable[Sequence[Any]]) -> bytes:
     return text.getvalue().encode("utf-8", "surrogateescape")
 
 
-def _listed(entries: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+def _json_items(entries: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     for number, entry in enumerate(entries):
         yield _utf8(f"{',' if number else ''}\n  {json.dumps(entry, ensure_ascii=False)}")
 

@@ -29,7 +29,7 @@ class ResultsLogError(Exception):
 
 
 @dataclass(frozen=True)
-class DoneImage:
+class ProcessedImage:
     """Processed image. state: `file_state` at prediction. name: of its results, "" if it was skipped."""
 
     state: tuple[int, int]
@@ -38,8 +38,8 @@ class DoneImage:
 
 def file_state(path: Path | str) -> tuple[int, int]:
     """Return size and modification time of a file; a different state counts as a different image. Raises OSError."""
-    found = os.stat(path)
-    return found.st_size, found.st_mtime_ns
+    status = os.stat(path)
+    return status.st_size, status.st_mtime_ns
 
 
 def model_fingerprint(folder: Path | str) -> str:
@@ -77,7 +77,7 @@ class ResultsLog:
         Raises LedgerError, OSError.
         """
         self.path = folder / LEDGER_FILE
-        self.done: dict[str, DoneImage] = {}
+        self.done: dict[str, ProcessedImage] = {}
         self.ignored = 0
         self._is_result = is_result
         folder.mkdir(parents=True, exist_ok=True)
@@ -100,17 +100,17 @@ class ResultsLog:
     def close(self) -> None:
         self._file.close()
 
-    def add(self, at: str, state: tuple[int, int], name: str, entry: dict[str, Any]) -> None:
+    def add(self, path: str, state: tuple[int, int], name: str, entry: dict[str, Any]) -> None:
         """Append a processed or skipped image and sync to disk. at: absolute path of the image."""
-        self._append({**entry, "at": at, "file": list(state), "name": name})
-        self.done[at] = DoneImage(state, name)
+        self._append({**entry, "at": path, "file": list(state), "name": name})
+        self.done[path] = ProcessedImage(state, name)
 
     def entries(self) -> Iterator[dict[str, Any]]:
         """Yield the entries in order of addition; only the last one of an image added repeatedly."""
-        last = {found["at"]: start for start, found in self._lines() if "at" in found}
-        for start, found in self._lines():
-            if last.get(found.get("at")) == start:
-                yield {key: value for key, value in found.items() if key not in ("at", "file", "name")}
+        last = {content["at"]: start for start, content in self._lines() if "at" in content}
+        for start, content in self._lines():
+            if last.get(content.get("at")) == start:
+                yield {key: value for key, value in content.items() if key not in ("at", "file", "name")}
 
     def _resume(self, head: dict[str, Any]) -> None:
         end = os.fstat(self._file.fileno()).st_size
@@ -119,21 +119,21 @@ class ResultsLog:
                 end = start  # an incomplete line means that the image is not done
             elif start and self._parse(line) is None:
                 self.ignored += 1
-        for start, found in self._lines():
+        for start, content in self._lines():
             if start == 0:
-                self._need_same(found, head)
+                self._require_same_model(content, head)
             else:
-                self.done[found["at"]] = DoneImage((found["file"][0], found["file"][1]), found["name"])
+                self.done[content["at"]] = ProcessedImage((content["file"][0], content["file"][1]), content["name"])
         if end and not any(start == 0 for start, _ in self._lines()):
             raise ResultsLogError(f"The first line of {self.path} is damaged. Choose another folder of results.")
         self._file.truncate(end)
 
-    def _need_same(self, found: dict[str, Any], head: dict[str, Any]) -> None:
-        if found.get("format") != _FORMAT:
+    def _require_same_model(self, content: dict[str, Any], head: dict[str, Any]) -> None:
+        if content.get("format") != _FORMAT:
             raise ResultsLogError(f"{self.path} was not written by this version. Choose another folder of results.")
-        if any(found.get(key) != head.get(key) for key in ("model", "fingerprint")):
+        if any(content.get(key) != head.get(key) for key in ("model", "fingerprint")):
             raise ResultsLogError(
-                f"The results in {self.path.parent} are those of another model, {found.get('model')}: they cannot be "
+                f"The results in {self.path.parent} are those of another model, {content.get('model')}: they cannot be "
                 "continued with this one. Choose another folder of results."
             )
 
@@ -153,22 +153,22 @@ class ResultsLog:
     def _lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield (offset, content) of each line; incomplete and damaged lines are skipped."""
         for start, line in read_lines(self.path):
-            found = self._parse(line) if start else _object(line)
-            if found is not None:
-                yield start, found
+            content = self._parse(line) if start else _object(line)
+            if content is not None:
+                yield start, content
 
     def _parse(self, line: bytes) -> dict[str, Any] | None:
         """Return the content of a line about an image, None if it is damaged."""
-        found = _object(line)
-        if found is None or not isinstance(found.get("at"), str) or not isinstance(found.get("path"), str):
+        content = _object(line)
+        if content is None or not isinstance(content.get("at"), str) or not isinstance(content.get("path"), str):
             return None
-        state, name = found.get("file"), found.get("name")
+        state, name = content.get("file"), content.get("name")
         if not isinstance(state, list) or len(state) != 2 or not all(type(value) is int for value in state):
             return None
         if name == "":
-            return found if isinstance(found.get("why"), str) else None
-        fits = isinstance(name, str) and is_result_name(name) and "why" not in found and self._is_result(found)
-        return found if fits else None
+            return content if isinstance(content.get("why"), str) else None
+        valid = isinstance(name, str) and is_result_name(name) and "why" not in content and self._is_result(content)
+        return content if valid else None
 
 
 def ignored_lines(count: int) -> str:
@@ -183,8 +183,8 @@ def is_result_name(name: str) -> bool:
     Backslashes and drive letters are refused on all systems, since a results folder may be moved to another one.
     """
     parts = PurePosixPath(name).parts
-    plain = "/".join(parts) == name and not name.startswith("/") and not set(name) & set("\\\0")
-    if not plain or name[1:2] == ":" or ".." in parts:
+    valid = "/".join(parts) == name and not name.startswith("/") and not set(name) & set("\\\0")
+    if not valid or name[1:2] == ":" or ".." in parts:
         return False
     try:
         lengths = [len(os.fsencode(part)) for part in parts]
@@ -197,13 +197,13 @@ def _object(line: bytes) -> dict[str, Any] | None:
     if not line.endswith(b"\n"):
         return None
     try:
-        found = parse_json(line, finite=True, surrogates=True)
+        content = parse_json(line, finite=True, surrogates=True)
     except JsonError:
         return None
-    return found if isinstance(found, dict) else None
+    return content if isinstance(content, dict) else None
 
 
-_FAR = 1 << 40  # beyond any ledger's end: Windows locks prevent reading of the locked bytes
+_LOCK_OFFSET = 1 << 40  # beyond any ledger's end: Windows locks prevent reading of the locked bytes
 
 
 def _lock(descriptor: int) -> bool:
@@ -212,7 +212,7 @@ def _lock(descriptor: int) -> bool:
         if sys.platform == "win32":
             import msvcrt
 
-            os.lseek(descriptor, _FAR, os.SEEK_SET)
+            os.lseek(descriptor, _LOCK_OFFSET, os.SEEK_SET)
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         else:
             import fcntl

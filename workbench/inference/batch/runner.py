@@ -54,8 +54,8 @@ def _main(argv: Sequence[str], folder: Path | str) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        named = f"{error.filename}: " if error.filename else ""
-        return _fail(f"{named}{error.strerror or error}.", options)
+        prefix = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{prefix}{error.strerror or error}.", options)
     except KeyboardInterrupt:
         return _fail("Stopped. What was finished is in the folder of results.", options)
     if options.json:
@@ -68,10 +68,10 @@ def _run(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     if not options.skip_self_test:
         # Checked before loading the network, because the name of a damaged file is clearer than a library's error
         # message.
-        _refuse_if(verify_checks(folder))
+        _raise_first(verify_checks(folder))
     predictor = Predictor.open(folder, engine=options.engine, threads=options.threads)
     if not options.skip_self_test:
-        _refuse_if(self_test(folder, predictor, quick=not options.self_test))
+        _raise_first(self_test(folder, predictor, quick=not options.self_test))
     if options.self_test:
         report["self_test"] = "passed"
         _print("Self-test passed: this export gives what was seen when it was written.", options)
@@ -102,18 +102,18 @@ def _batch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) 
         ) as folder,
     ):
         _warn(folder)
-        whole = predict_all(
+        complete = predict_all(
             folder, sources, on_image=progress.image, on_tile=progress.tile, stop=stop.asked, cancelled=stop.at_once
         )
-        found = folder.report()
-    if not whole:
-        done = f"{len(found['pictures'])} of {len(sources)} pictures are done, their results in {options.out}"
+        report = folder.report()
+    if not complete:
+        done = f"{len(report['pictures'])} of {len(sources)} pictures are done, their results in {options.out}"
         raise _UsageError(f"Stopped. {done}. Run it again with --continue for the others.")
-    if not found["pictures"]:
-        raise _UsageError(f"None of the pictures could be read: {found['skipped'][-1]['why']}.")
-    left_out = f", {len(found['skipped'])} skipped" if found["skipped"] else ""
-    _print(f"{len(found['pictures'])} pictures{left_out}; results in {options.out}", options)
-    return found
+    if not report["pictures"]:
+        raise _UsageError(f"None of the pictures could be read: {report['skipped'][-1]['why']}.")
+    left_out = f", {len(report['skipped'])} skipped" if report["skipped"] else ""
+    _print(f"{len(report['pictures'])} pictures{left_out}; results in {options.out}", options)
+    return report
 
 
 def _watch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def _warn(folder: ResultsFolder) -> None:
         _note(ignored_lines(folder.ignored))
 
 
-def _refuse_if(problems: list[str]) -> None:
+def _raise_first(problems: list[str]) -> None:
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         raise _UsageError(f"This export does not give what it was exported with: {problems[0]}{more}")
@@ -156,17 +156,17 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--engine", choices=("auto", *NAMES), default="auto")
     parser.add_argument("--threads", type=_count, default=None, metavar="N", help="0 for all")
     parser.add_argument("--no-overlays", action="store_true", help="write masks and tables only")
-    again = parser.add_mutually_exclusive_group()
-    kept = "skip images that already have results"
-    again.add_argument("--continue", dest="go_on", action="store_true", help=kept)
-    again.add_argument(
+    resume_group = parser.add_mutually_exclusive_group()
+    resume_help = "skip images that already have results"
+    resume_group.add_argument("--continue", dest="go_on", action="store_true", help=resume_help)
+    resume_group.add_argument(
         "--watch", action="store_true", help="wait for more pictures until Ctrl-C; goes on where it was stopped"
     )
     help = "print the results as one JSON object; with --watch one object a picture and line, and one at the end"
     parser.add_argument("--json", action="store_true", help=help)
-    test = parser.add_mutually_exclusive_group()
-    test.add_argument("--self-test", action="store_true", help="check every golden picture")
-    test.add_argument("--skip-self-test", action="store_true", help="check none, and no file either")
+    test_group = parser.add_mutually_exclusive_group()
+    test_group.add_argument("--self-test", action="store_true", help="check every golden picture")
+    test_group.add_argument("--skip-self-test", action="store_true", help="check none, and no file either")
     options = parser.parse_args(argv)
     if not options.pictures and not options.self_test:
         parser.error("name at least one picture, folder or pattern")
@@ -189,46 +189,46 @@ class _Progress:
     _WIDTH = 24
 
     def __init__(self) -> None:
-        self._live = sys.stderr.isatty()
-        self._began = time.monotonic()
+        self._is_terminal = sys.stderr.isatty()
+        self._started = time.monotonic()
         self._number = self._total = self._first = 0
-        self._shown = 0.0
+        self._last_drawn = 0.0
 
     def tile(self, done: int, total: int) -> None:
-        if self._live and total > 1 and time.monotonic() - self._shown > 0.2:
+        if self._is_terminal and total > 1 and time.monotonic() - self._last_drawn > 0.2:
             self._draw(done / total if done < total else 0.0)
 
     def image(self, number: int, total: int, path: str, result: Prediction | None, why: str) -> None:
-        told = f"[{number}/{total}] {_result_line(path, result, why)}"
-        if not self._live:
-            _note(told)
+        line = f"[{number}/{total}] {_result_line(path, result, why)}"
+        if not self._is_terminal:
+            _note(line)
             return
         self._first = self._first or number  # earlier images were done in a previous run
         self._number, self._total = number, total
         if result is None:
             sys.stderr.write("\r")  # overwrite the bar
-            _note(told.ljust(_COLUMNS))
+            _note(line.ljust(_COLUMNS))
         self._draw(0.0)
         if number == total:
             _write(sys.stderr, "")
 
     def _draw(self, share: float) -> None:
-        self._shown = time.monotonic()
+        self._last_drawn = time.monotonic()
         if not self._total:
             line = f" first picture {share:4.0%}"
         else:
             filled = round(self._WIDTH * self._number / self._total)
             done = self._number - self._first + 1
-            left = (self._shown - self._began) / done * (self._total - self._number)
+            remaining = (self._last_drawn - self._started) / done * (self._total - self._number)
             bar = "#" * filled + "." * (self._WIDTH - filled)
-            line = f" [{bar}] {self._number}/{self._total}, {_duration(left)} left"
+            line = f" [{bar}] {self._number}/{self._total}, {_duration(remaining)} left"
         sys.stderr.write("\r" + line.ljust(_COLUMNS))
         sys.stderr.flush()
 
 
 def _duration(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"
+    minutes, remainder = divmod(int(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{remainder:02}" if minutes >= 60 else f"{minutes}:{remainder:02}"
 
 
 def _result_line(path: str, result: Prediction | None, why: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..engine_options import EngineOptions  # noqa: TID252
 from ..model_settings import ModelSettings  # noqa: TID252  the package is copied under another name
-from .registry import KINDS, pip, unavailable_reason
+from .registry import KINDS, install_command, unavailable_reason
 
 Engine = Callable[[np.ndarray], np.ndarray]  # may be called from several threads concurrently
 NAMES = tuple(KINDS)
@@ -34,8 +34,8 @@ def load_engine(name: str, folder: Path | str, settings: ModelSettings, threads:
     if name not in KINDS:
         raise EngineError(f"There is no engine {name!r}; there are {', '.join(KINDS)}.")
     if name not in settings.files:
-        offered = ", ".join(settings.files) or "none"
-        raise EngineError(f"This model has no network for the engine {name!r} (it has: {offered}).")
+        available_engines = ", ".join(settings.files) or "none"
+        raise EngineError(f"This model has no network for the engine {name!r} (it has: {available_engines}).")
     path = Path(folder) / settings.files[name]
     if not path.is_file():
         raise EngineError(f"The network {path} is missing.")
@@ -46,13 +46,13 @@ def load_engine(name: str, folder: Path | str, settings: ModelSettings, threads:
     if threads is not None:
         tuning = replace(tuning, threads=threads)
     try:
-        return _make(name, path, settings, tuning)
+        return _create(name, path, settings, tuning)
     except Exception as error:  # the libraries raise various exceptions for a damaged file
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise EngineError(f"The network {path} cannot be loaded by {KINDS[name].module}: {lines[0]}") from error
 
 
-def _make(name: str, path: Path, settings: ModelSettings, tuning: EngineOptions) -> Engine:
+def _create(name: str, path: Path, settings: ModelSettings, tuning: EngineOptions) -> Engine:
     if name in ("onnx", "int8"):
         from .onnx_engine import OnnxEngine
 
@@ -88,7 +88,7 @@ def choose_engine(name: str, folder: Path | str, settings: ModelSettings, thread
     candidates = [engine for engine in order if engine in settings.files and engine in installed]
     if not candidates:
         first = next((engine for engine in order if engine in settings.files), "onnx")
-        raise EngineError(f"No engine for this model is installed: {pip(first)}")
+        raise EngineError(f"No engine for this model is installed: {install_command(first)}")
     reasons = []
     for engine in candidates:
         try:

@@ -19,8 +19,8 @@ class OnnxEngine:
         if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
             # TF32 has a 10-bit mantissa: fast, but its results differ from those shown in the application. Searching
             # the fastest convolution for every new image size costs more than it saves.
-            choices = {"use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC"}
-            providers.insert(0, ("CUDAExecutionProvider", choices))
+            options = {"use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC"}
+            providers.insert(0, ("CUDAExecutionProvider", options))
         # Loaded from bytes, because the library cannot open all paths on Windows.
         self._session = onnxruntime.InferenceSession(path.read_bytes(), session_options(tuning), providers=providers)
         self._input = self._session.get_inputs()[0].name

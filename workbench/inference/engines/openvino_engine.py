@@ -22,12 +22,12 @@ class OpenVinoEngine:
             warnings.simplefilter("ignore", DeprecationWarning)
             import openvino
         # By default OpenVINO computes with bf16 or fp16 if the CPU supports it.
-        choices = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
+        options = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
         if tuning.threads:
-            choices["INFERENCE_NUM_THREADS"] = str(tuning.threads)
+            options["INFERENCE_NUM_THREADS"] = str(tuning.threads)
         core = openvino.Core()
         # Loaded from bytes, because the library cannot open all paths on Windows.
-        compiled = core.compile_model(core.read_model(path.read_bytes()), "CPU", choices)
+        compiled = core.compile_model(core.read_model(path.read_bytes()), "CPU", options)
         self.precision = str(compiled.get_property("INFERENCE_PRECISION_HINT")).rpartition(" ")[2].strip("'<>")
         if "32" not in self.precision:
             raise RuntimeError(f"it computes with {self.precision}, not with 32 bits")
@@ -36,5 +36,5 @@ class OpenVinoEngine:
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:
         with self._lock:
-            answers = self._request.infer({0: np.ascontiguousarray(batch, np.float32)}, share_inputs=True)
-            return np.array(answers[0])  # a copy, because the next call overwrites this memory
+            outputs = self._request.infer({0: np.ascontiguousarray(batch, np.float32)}, share_inputs=True)
+            return np.array(outputs[0])  # a copy, because the next call overwrites this memory

@@ -31,7 +31,7 @@ class PaddleEngine:
         config = inference.Config(str(path), str(weights))
         config.disable_glog_info()
         self.device = "cpu"
-        if name != "bf16" and _has_card():
+        if name != "bf16" and _has_gpu():
             config.enable_use_gpu(256, 0)
             self.device = "cuda"
         else:
@@ -63,7 +63,7 @@ def _import_paddle_inference() -> ModuleType:
     return inference
 
 
-def _has_card() -> bool:
+def _has_gpu() -> bool:
     import paddle
 
     return paddle.device.is_compiled_with_cuda() and paddle.device.cuda.device_count() > 0

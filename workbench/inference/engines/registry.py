@@ -22,7 +22,7 @@ class EngineSpec:
     """
 
     module: str
-    needs: tuple[str, ...]
+    requirements: tuple[str, ...]
     file: str
     reduced: str = ""
     made_with: tuple[str, ...] = ()
@@ -44,18 +44,18 @@ KINDS: dict[str, EngineSpec] = {
 }
 
 
-def pip(name: str) -> str:
+def install_command(name: str) -> str:
     """Return the command that installs an engine's packages."""
-    return "pip install " + " ".join(f'"{need}"' for need in KINDS[name].needs)
+    return "pip install " + " ".join(f'"{need}"' for need in KINDS[name].requirements)
 
 
 def unavailable_reason(name: str) -> str:
     """Return the reason why an engine is unavailable, as a sentence; "" if available. Imports ONNX Runtime at most."""
     kind = KINDS[name]
     if find_spec(kind.module) is None:
-        return f"The engine {name!r} needs {kind.module}, which is not installed: {pip(name)}"
-    special = _OBSTACLES.get(name)
-    return special() if special else ""
+        return f"The engine {name!r} needs {kind.module}, which is not installed: {install_command(name)}"
+    check = _CHECKS.get(name)
+    return check() if check else ""
 
 
 def cannot_make(name: str) -> str:
@@ -71,7 +71,7 @@ def _tensorrt() -> str:
 
     if "TensorrtExecutionProvider" in onnxruntime.get_available_providers():
         return ""
-    return f"ONNX Runtime is built without TensorRT here: {pip('tensorrt')}"
+    return f"ONNX Runtime is built without TensorRT here: {install_command('tensorrt')}"
 
 
 def _bf16() -> str:
@@ -80,4 +80,4 @@ def _bf16() -> str:
     return "This CPU has no native bf16 support, so bf16 would not be faster."
 
 
-_OBSTACLES: dict[str, Callable[[], str]] = {"tensorrt": _tensorrt, "bf16": _bf16}
+_CHECKS: dict[str, Callable[[], str]] = {"tensorrt": _tensorrt, "bf16": _bf16}

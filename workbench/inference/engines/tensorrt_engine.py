@@ -24,7 +24,7 @@ class TensorrtEngine:
 
         from .onnx_engine import session_options
 
-        providers = [("TensorrtExecutionProvider", self._choices(settings)), "CUDAExecutionProvider"]
+        providers = [("TensorrtExecutionProvider", self._provider_options(settings)), "CUDAExecutionProvider"]
         self._session = onnxruntime.InferenceSession(
             path.read_bytes(), session_options(EngineOptions()), providers=[*providers, "CPUExecutionProvider"]
         )
@@ -35,16 +35,16 @@ class TensorrtEngine:
         self._output = self._session.get_outputs()[0].name
 
     @staticmethod
-    def _choices(settings: ModelSettings) -> dict[str, str]:
+    def _provider_options(settings: ModelSettings) -> dict[str, str]:
         """Return provider options with a range of shapes, so that the network is compiled once for all of them."""
         if settings.task == "classification":
-            least = most = settings.input_size
+            smallest = largest = settings.input_size
         else:
-            least, most = settings.multiple, settings.tile
+            smallest, largest = settings.multiple, settings.tile
         shapes = {
-            "min": (1, least),
-            "opt": (settings.batch, most),
-            "max": (settings.batch, most),
+            "min": (1, smallest),
+            "opt": (settings.batch, largest),
+            "max": (settings.batch, largest),
         }
         profiles = {
             f"trt_profile_{kind}_shapes": f"picture:{batch}x{settings.channels}x{side}x{side}"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")
-_under_way: set[str] = set()  # temporary files that this process is writing
+_in_progress: set[str] = set()  # temporary files that this process is writing
 
 # Seconds. On Windows a file cannot be replaced while it is open for reading; readers finish soon.
 _PAUSES = (0.01, 0.05, 0.2, 0.5) if sys.platform == "win32" else ()
@@ -33,14 +33,14 @@ def keep_root(root: Path) -> None:
 
 def make_folder(folder: Path) -> None:
     """Create a folder and its parents, except roots registered by `keep_root` and their parents. Raises OSError."""
-    below: list[Path] = []
+    missing_folders: list[Path] = []
     for path in (folder, *folder.parents):
         if path in _ROOTS:
             os.stat(path)
-            for missing in reversed(below):
-                missing.mkdir(exist_ok=True)
+            for missing_folder in reversed(missing_folders):
+                missing_folder.mkdir(exist_ok=True)
             return
-        below.append(path)
+        missing_folders.append(path)
     folder.mkdir(parents=True, exist_ok=True)
 
 
@@ -52,14 +52,14 @@ def sweep(folder: Path, *, below: bool = False, stopped: Callable[[], bool] = la
     """
     for path, _, names in os.walk(folder):
         for name in names:
-            if _TEMPORARY.fullmatch(name) and name not in _under_way:
+            if _TEMPORARY.fullmatch(name) and name not in _in_progress:
                 with contextlib.suppress(OSError):
                     os.unlink(os.path.join(path, name))
         if stopped() or not below:
             return
 
 
-def _put(temporary: Path, path: Path) -> None:
+def _replace(temporary: Path, path: Path) -> None:
     for pause in _PAUSES:
         try:
             temporary.replace(path)
@@ -79,15 +79,15 @@ def replacing(path: Path | str) -> Iterator[BinaryIO]:
     make_folder(path.parent)
     # A short random name, because the target's name may already have the maximum length.
     temporary = path.parent / f".{secrets.token_hex(8)}.tmp"
-    _under_way.add(temporary.name)
+    _in_progress.add(temporary.name)
     try:
         with temporary.open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        _put(temporary, path)
+        _replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
     finally:
-        _under_way.discard(temporary.name)
+        _in_progress.discard(temporary.name)

@@ -18,8 +18,8 @@ CODESTREAM = b"\xff\x4f\xff\x51"
 TIFF_STARTS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
 # Files have dozens of boxes, chunks or markers; many more indicate an attempt to keep the parser busy.
-_MOST_PARTS = 4096
-_MOST_TAGS = 65535
+_MAX_PARTS = 4096
+_MAX_TAGS = 65535
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,12 @@ class DeclaredSize:
         return self.values * self.depth
 
 
-def unpack(form: str, view: Any, at: int) -> tuple:
+def unpack(format: str, view: Any, position: int) -> tuple:
     """Apply `struct.unpack_from` to any view. Raises struct.error beyond its end."""
-    return struct.unpack(form, bytes(view[at : at + struct.calcsize(form)]))
+    return struct.unpack(format, bytes(view[position : position + struct.calcsize(format)]))
 
 
-def kind_of(view: Any) -> str:
+def file_type(view: Any) -> str:
     """Return "png", "jpeg", "bmp", "tiff", "webp", "jp2", "pnm", or "" for anything else."""
     start = bytes(view[:12])
     if start[:8] == PNG_SIGNATURE:
@@ -78,7 +78,7 @@ def kind_of(view: Any) -> str:
 def declared_size(view: Any) -> DeclaredSize | None:
     """Return the size in an image's header; None if the format is unknown or the header is damaged."""
     try:
-        read = _READERS.get(kind_of(view))
+        read = _READERS.get(file_type(view))
         return None if read is None else read(view)
     except (struct.error, IndexError, OverflowError):
         return None  # truncated header, or an offset outside the file
@@ -97,9 +97,9 @@ def _png(view: Any) -> DeclaredSize | None:
 def find_byte(view: Any, byte: bytes, position: int) -> int:
     """Return the position of a byte in a view, searching from `position`; -1 if not found."""
     while position < len(view):
-        found = bytes(view[position : position + 4096]).find(byte)
-        if found >= 0:
-            return position + found
+        offset = bytes(view[position : position + 4096]).find(byte)
+        if offset >= 0:
+            return position + offset
         position += 4096
     return -1
 
@@ -124,7 +124,7 @@ def jpeg_marker(view: Any, position: int) -> tuple[int, int]:
 def jpeg_segments(view: Any) -> Iterator[tuple[int, int, int]]:
     """Yield marker, start and end of the content of each JPEG segment before the first scan. Raises struct.error."""
     position = 2
-    for _ in range(_MOST_PARTS):
+    for _ in range(_MAX_PARTS):
         marker, position = jpeg_marker(view, position)
         if marker == 0x01 or 0xD0 <= marker <= 0xD8:
             continue
@@ -138,13 +138,13 @@ def jpeg_segments(view: Any) -> Iterator[tuple[int, int, int]]:
 
 
 def _jpeg(view: Any) -> DeclaredSize | None:
-    found: list[DeclaredSize] = []
+    sizes: list[DeclaredSize] = []
     for marker, start, _ in jpeg_segments(view):
         if marker == 0xDA:  # the first scan; a frame after it is an error in every decoder
-            return _largest(found)
+            return _largest(sizes)
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             bits, height, width, channels = unpack(">BHHB", view, start)
-            found.append(DeclaredSize(width, height, channels, 2 if bits > 8 else 1))
+            sizes.append(DeclaredSize(width, height, channels, 2 if bits > 8 else 1))
     return None
 
 
@@ -160,31 +160,31 @@ def _bmp(view: Any) -> DeclaredSize | None:
 
 
 def _webp(view: Any) -> DeclaredSize | None:
-    found = []
+    sizes = []
     position = 12
-    for _ in range(_MOST_PARTS):
+    for _ in range(_MAX_PARTS):
         if position + 8 > len(view):
             break
         kind, length = bytes(view[position : position + 4]), unpack("<I", view, position + 4)[0]
         body = position + 8
         if kind == b"VP8X":
-            found.append(DeclaredSize(_three_bytes(view, body + 4) + 1, _three_bytes(view, body + 7) + 1, 4))
+            sizes.append(DeclaredSize(_three_bytes(view, body + 4) + 1, _three_bytes(view, body + 7) + 1, 4))
         elif kind == b"ANMF":
-            found.append(DeclaredSize(_three_bytes(view, body + 6) + 1, _three_bytes(view, body + 9) + 1, 4))
+            sizes.append(DeclaredSize(_three_bytes(view, body + 6) + 1, _three_bytes(view, body + 9) + 1, 4))
         elif kind == b"VP8L":
             bits = unpack("<I", view, body + 1)[0]
-            found.append(DeclaredSize((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1, 4))
+            sizes.append(DeclaredSize((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1, 4))
         elif kind == b"VP8 ":
             width, height = unpack("<HH", view, body + 6)
-            found.append(DeclaredSize(width & 0x3FFF, height & 0x3FFF, 4))
+            sizes.append(DeclaredSize(width & 0x3FFF, height & 0x3FFF, 4))
         if kind in (b"VP8L", b"VP8 ", b"ANMF"):
-            return _largest(found)
+            return _largest(sizes)
         position = body + length + length % 2
     return None
 
 
-def _three_bytes(view: Any, at: int) -> int:
-    return view[at] | view[at + 1] << 8 | view[at + 2] << 16
+def _three_bytes(view: Any, position: int) -> int:
+    return view[position] | view[position + 1] << 8 | view[position + 2] << 16
 
 
 _WIDTH, _LENGTH, _BITS, _SAMPLES = 256, 257, 258, 277
@@ -202,31 +202,35 @@ def tiff_directory(view: Any) -> Iterator[tuple[str, int, int, int, int, int]]:
     if unpack(f"{order}H", view, 2)[0] == 43:  # BigTIFF: counts and offsets of eight bytes
         directory = unpack(f"{order}Q", view, 8)[0]
         entries = unpack(f"{order}Q", view, directory)[0]
-        first, step, head, room = directory + 8, 20, f"{order}HHQ", 8
+        first, step, entry_format, value_size = directory + 8, 20, f"{order}HHQ", 8
     else:
         directory = unpack(f"{order}I", view, 4)[0]
         entries = unpack(f"{order}H", view, directory)[0]
-        first, step, head, room = directory + 2, 12, f"{order}HHI", 4
-    if entries > _MOST_TAGS:
+        first, step, entry_format, value_size = directory + 2, 12, f"{order}HHI", 4
+    if entries > _MAX_TAGS:
         return
     for position in range(first, first + entries * step, step):
-        yield order, *unpack(head, view, position), position + step - room, room
+        yield order, *unpack(entry_format, view, position), position + step - value_size, value_size
 
 
 def _tiff(view: Any) -> DeclaredSize | None:
     values = dict.fromkeys(_TAGS, 1)
-    bits, seen = 8, set()
-    for order, tag, kind, length, at, room in tiff_directory(view):
+    bits, present = 8, set()
+    for order, tag, kind, length, position, value_size in tiff_directory(view):
         if tag == _BITS and kind == 3 and length:
-            place = at if 2 * length <= room else unpack(order + ("Q" if room == 8 else "I"), view, at)[0]
-            bits = max(bits, unpack(f"{order}H", view, place)[0])
+            value_position = (
+                position
+                if 2 * length <= value_size
+                else unpack(order + ("Q" if value_size == 8 else "I"), view, position)[0]
+            )
+            bits = max(bits, unpack(f"{order}H", view, value_position)[0])
         if tag not in _TAGS:
             continue
-        if length != 1 or kind not in _TYPES or (kind == 16 and room == 4):
+        if length != 1 or kind not in _TYPES or (kind == 16 and value_size == 4):
             return None
-        values[tag] = max(values[tag], unpack(f"{order}{_TYPES[kind]}", view, at)[0])
-        seen.add(tag)
-    if not {_WIDTH, _LENGTH} <= seen:
+        values[tag] = max(values[tag], unpack(f"{order}{_TYPES[kind]}", view, position)[0])
+        present.add(tag)
+    if not {_WIDTH, _LENGTH} <= present:
         return None
     width, height = values[_WIDTH], values[_LENGTH]
     tile = values[_TILE_WIDTH] * values[_TILE_LENGTH]  # a tile is decoded into its own buffer
@@ -237,22 +241,22 @@ def _tiff(view: Any) -> DeclaredSize | None:
 def _jpeg_2000(view: Any) -> DeclaredSize | None:
     if bytes(view[:4]) == CODESTREAM:
         return _codestream(view, 0)
-    found = []
+    sizes = []
     for kind, start, end in _boxes(view, 0, len(view)):
         if kind == b"jp2h":
-            for inner, at, _ in _boxes(view, start, end):
+            for inner, position, _ in _boxes(view, start, end):
                 if inner == b"ihdr":
-                    height, width, channels = unpack(">IIH", view, at)
-                    found.append(DeclaredSize(width, height, channels, 4))
+                    height, width, channels = unpack(">IIH", view, position)
+                    sizes.append(DeclaredSize(width, height, channels, 4))
         elif kind == b"jp2c":
             stream = _codestream(view, start)
-            return _largest([*found, stream]) if stream else None
+            return _largest([*sizes, stream]) if stream else None
     return None
 
 
 def _boxes(view: Any, position: int, end: int) -> Iterator[tuple[bytes, int, int]]:
     """Yield kind, content start and content end of each box."""
-    for _ in range(_MOST_PARTS):
+    for _ in range(_MAX_PARTS):
         if position + 8 > end:
             return
         length, start = unpack(">I", view, position)[0], position + 8
@@ -265,11 +269,11 @@ def _boxes(view: Any, position: int, end: int) -> Iterator[tuple[bytes, int, int
         position = stop
 
 
-def _codestream(view: Any, at: int) -> DeclaredSize | None:
-    if bytes(view[at : at + 4]) != CODESTREAM:
+def _codestream(view: Any, position: int) -> DeclaredSize | None:
+    if bytes(view[position : position + 4]) != CODESTREAM:
         return None
-    width, height, left, top = unpack(">IIII", view, at + 8)
-    channels = unpack(">H", view, at + 40)[0]
+    width, height, left, top = unpack(">IIII", view, position + 8)
+    channels = unpack(">H", view, position + 40)[0]
     return DeclaredSize(max(0, width - left), max(0, height - top), channels, 4)  # decoders use four bytes per value
 
 

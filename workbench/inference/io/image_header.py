@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .declared_size import PNG_SIGNATURE, declared_size, jpeg_marker, kind_of, tiff_directory, unpack
+from .declared_size import PNG_SIGNATURE, declared_size, file_type, jpeg_marker, tiff_directory, unpack
 
 # In entropy-coded JPEG data FF is followed by 00 (a stuffed byte) or D0..D7 (restart); FF FF is fill.
 _JPEG_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]", re.DOTALL)
@@ -17,12 +17,12 @@ _PNG_END = b"IEND\xaeB`\x82"
 _BLOCK = 1 << 16  # size of a block in bytes
 
 _PHOTOMETRIC, _ORIENTATION, _PLANAR, _EXTRA_SAMPLES = 262, 274, 284, 338
-_WANTED = (_PHOTOMETRIC, _ORIENTATION, _PLANAR, _EXTRA_SAMPLES)
+_TAGS = (_PHOTOMETRIC, _ORIENTATION, _PLANAR, _EXTRA_SAMPLES)
 _SHORT = 3
 
 
 @dataclass(frozen=True)
-class HeaderFacts:
+class ImageHeader:
     """Properties given in a file's header.
 
     kind: as returned by `header.kind_of`.
@@ -53,45 +53,45 @@ class HeaderFacts:
         return (self.height, self.width) if self.orientation >= 5 else (self.width, self.height)
 
 
-def describe(view: Any) -> HeaderFacts:
+def describe(view: Any) -> ImageHeader:
     """Return the properties of an image file. view: memoryview, or an `opening.FileView` of a file not read whole."""
-    kind = kind_of(view)
+    kind = file_type(view)
     try:
-        found = _READERS[kind](view) if kind in _READERS else HeaderFacts(kind)
+        properties = _READERS[kind](view) if kind in _READERS else ImageHeader(kind)
     except (struct.error, OverflowError):
-        found = HeaderFacts(kind)
-    claim = declared_size(view)
-    if claim is None:
-        return found
-    size = {"width": claim.width, "height": claim.height, "channels": claim.channels}
-    return replace(found, **size, depth=claim.depth, values=claim.values)
+        properties = ImageHeader(kind)
+    declared = declared_size(view)
+    if declared is None:
+        return properties
+    size = {"width": declared.width, "height": declared.height, "channels": declared.channels}
+    return replace(properties, **size, depth=declared.depth, values=declared.values)
 
 
-def inspect(data: np.ndarray) -> tuple[HeaderFacts, np.ndarray]:
+def inspect(data: np.ndarray) -> tuple[ImageHeader, np.ndarray]:
     """Return the properties in the header, and the bytes to decode. data: uint8 (n,).
 
     If needed, a TIFF is returned as a copy with three tags neutralized (orientation, white-is-zero, premultiplied
     alpha), because OpenCV applies them only for some depths and layouts; the caller applies them instead.
     """
     view = memoryview(data)
-    found = describe(view)
-    return found, _neutral(data) if found.kind == "tiff" else data
+    properties = describe(view)
+    return properties, _neutralize(data) if properties.kind == "tiff" else data
 
 
-def _bmp(view: Any) -> HeaderFacts:
+def _bmp(view: Any) -> ImageHeader:
     size = unpack("<I", view, 2)[0]
-    return HeaderFacts("bmp", cut=f"{size - len(view)} bytes are missing" if size > len(view) else "")
+    return ImageHeader("bmp", cut=f"{size - len(view)} bytes are missing" if size > len(view) else "")
 
 
-def _jpeg(view: Any) -> HeaderFacts:
-    orientation, ends = 1, bytes(view[len(view) - 2 :]) == b"\xff\xd9"
+def _jpeg(view: Any) -> ImageHeader:
+    orientation, complete = 1, bytes(view[len(view) - 2 :]) == b"\xff\xd9"
     position = 2
     while True:
         marker, position = jpeg_marker(view, position)
         if marker == 0:
             break
         if marker == 0xD9:
-            ends = True
+            complete = True
             break
         if marker == 0x01 or 0xD0 <= marker <= 0xD8:
             continue
@@ -102,10 +102,10 @@ def _jpeg(view: Any) -> HeaderFacts:
             orientation = _exif_orientation(bytes(view[position + 8 : position + length]))
         position += length
         if marker == 0xDA:  # start of scan: entropy-coded data up to the next marker
-            if ends:
+            if complete:
                 break
-            position = _behind_scan(view, position)
-    return HeaderFacts("jpeg", orientation, "" if ends else "the end of the JPEG data is missing")
+            position = _scan_end(view, position)
+    return ImageHeader("jpeg", orientation, "" if complete else "the end of the JPEG data is missing")
 
 
 def lengthen_scans(data: np.ndarray, extra: np.ndarray) -> np.ndarray:
@@ -119,22 +119,22 @@ def lengthen_scans(data: np.ndarray, extra: np.ndarray) -> np.ndarray:
             continue
         position += unpack(">H", view, position)[0]
         if marker == 0xDA:
-            position = _behind_scan(view, position)
+            position = _scan_end(view, position)
             parts += [data[done:position], extra]
             done = position
 
 
-def _behind_scan(view: Any, position: int) -> int:
+def _scan_end(view: Any, position: int) -> int:
     while position < len(view):
-        found = _JPEG_MARKER.search(bytes(view[position : position + _BLOCK]))
-        if found is not None:
-            return position + found.start()
+        match = _JPEG_MARKER.search(bytes(view[position : position + _BLOCK]))
+        if match is not None:
+            return position + match.start()
         position += _BLOCK - 1  # a marker may span two blocks
     return len(view)
 
 
-def _png(view: Any) -> HeaderFacts:
-    orientation, ends = 1, False
+def _png(view: Any) -> ImageHeader:
+    orientation, complete = 1, False
     position = len(PNG_SIGNATURE)
     while position + 12 <= len(view):
         length = unpack(">I", view, position)[0]
@@ -144,17 +144,17 @@ def _png(view: Any) -> HeaderFacts:
         if kind == b"IDAT":
             tail = bytes(view[max(position, len(view) - _BLOCK) :])
             if tail.endswith(_PNG_END) and b"eXIf" not in tail:  # most files: the remaining chunks need not be parsed
-                ends = True
+                complete = True
                 break
         if kind == b"IEND":
-            ends = True
+            complete = True
             break
         position += 12 + length
     gray_alpha = len(view) > 25 and view[25] == 4  # color type in IHDR
-    return HeaderFacts("png", orientation, "" if ends else "the end of the PNG data is missing", gray_alpha)
+    return ImageHeader("png", orientation, "" if complete else "the end of the PNG data is missing", gray_alpha)
 
 
-def _webp(view: Any) -> HeaderFacts:
+def _webp(view: Any) -> ImageHeader:
     size = unpack("<I", view, 4)[0] + 8
     cut = f"{size - len(view)} bytes are missing" if size > len(view) else ""
     orientation, position = 1, 12
@@ -163,20 +163,20 @@ def _webp(view: Any) -> HeaderFacts:
         if bytes(view[position : position + 4]) == b"EXIF":
             orientation = _exif_orientation(bytes(view[position + 8 : position + 8 + length]))
         position += 8 + length + length % 2
-    return HeaderFacts("webp", orientation, cut)
+    return ImageHeader("webp", orientation, cut)
 
 
-def _tiff(view: Any) -> HeaderFacts:
+def _tiff(view: Any) -> ImageHeader:
     tags = _first_directory(view)[1]
     orientation, photometric, planar = (
         (tags.get(tag, ((), 0))[0] or (0,))[0] for tag in (_ORIENTATION, _PHOTOMETRIC, _PLANAR)
     )
     inverted = photometric == 0 and bool(tags.get(_PHOTOMETRIC, ((), 0))[0])
-    kept = orientation if 2 <= orientation <= 8 else 1
-    return HeaderFacts("tiff", kept, inverted=inverted, planes_apart=planar == 2)
+    valid_orientation = orientation if 2 <= orientation <= 8 else 1
+    return ImageHeader("tiff", valid_orientation, inverted=inverted, planes_apart=planar == 2)
 
 
-def _neutral(data: np.ndarray) -> np.ndarray:
+def _neutralize(data: np.ndarray) -> np.ndarray:
     """Return the bytes of a TIFF without the tags that the caller applies itself."""
     copy: np.ndarray | None = None
     order, tags = _first_directory(memoryview(data))
@@ -204,22 +204,22 @@ def _exif_orientation(exif: bytes) -> int:
 
 
 def _first_directory(view: Any) -> tuple[str, dict[int, tuple[tuple[int, ...], int]]]:
-    """Return byte order ("<" or ">") and, for each tag of `_WANTED`, its 16-bit values and their position."""
-    found: dict[int, tuple[tuple[int, ...], int]] = {}
+    """Return byte order ("<" or ">") and, for each tag of `_TAGS`, its 16-bit values and their position."""
+    tags: dict[int, tuple[tuple[int, ...], int]] = {}
     order = "<"
     try:
-        for order, tag, kind, count, at, room in tiff_directory(view):
-            if tag in _WANTED and kind == _SHORT and count * 2 <= room:
-                found[tag] = unpack(f"{order}{count}H", view, at), at
+        for order, tag, kind, count, position, value_size in tiff_directory(view):
+            if tag in _TAGS and kind == _SHORT and count * 2 <= value_size:
+                tags[tag] = unpack(f"{order}{count}H", view, position), position
     except (struct.error, OverflowError):
         pass  # the decoder reports the fault of such a file
-    return order, found
+    return order, tags
 
 
 _READERS = {"bmp": _bmp, "jpeg": _jpeg, "png": _png, "tiff": _tiff, "webp": _webp}
 
 
-def turn(image: np.ndarray, orientation: int) -> np.ndarray:
+def apply_orientation(image: np.ndarray, orientation: int) -> np.ndarray:
     """Return an image (H,W) or (H,W,C) with EXIF orientation 1..8 applied."""
     if orientation >= 5:  # 5..8 are 1..4 with rows and columns exchanged
         image = image.swapaxes(0, 1)

@@ -14,7 +14,7 @@ import numpy as np
 
 from . import size_limits
 from .atomic_write import write_atomic
-from .image_header import HeaderFacts, describe, inspect, lengthen_scans, turn
+from .image_header import ImageHeader, apply_orientation, describe, inspect, lengthen_scans
 from .opencv import cv2
 from .regular_files import FileView, load_regular, open_regular
 from .tiff_regions import tiff_size
@@ -28,8 +28,8 @@ IMAGE_SUFFIXES = frozenset(
 
 _FLAGS = cv2.IMREAD_ANYCOLOR | cv2.IMREAD_ANYDEPTH | cv2.IMREAD_IGNORE_ORIENTATION
 
-_LONGEST_PNG = 1_000_000  # pixels per side; limit of libpng
-_BESIDE = 64 << 20  # bytes of a file allowed beyond those of the largest decoded image
+_MAX_PNG_SIDE = 1_000_000  # pixels per side; limit of libpng
+_MAX_EXTRA_BYTES = 64 << 20  # bytes of a file allowed beyond those of the largest decoded image
 
 
 class ReadError(Exception):
@@ -58,7 +58,7 @@ def read_image(path: Path | str) -> np.ndarray:
     return _decode(_load(path), path)
 
 
-def read_header(path: Path | str) -> HeaderFacts:
+def read_header(path: Path | str) -> ImageHeader:
     """Return the properties given in an image file's header, including its size, without decoding.
 
     Raises ReadError, also if the file is incomplete or the image exceeds the limits.
@@ -68,20 +68,20 @@ def read_header(path: Path | str) -> HeaderFacts:
             view = FileView(file)
             if not len(view):
                 raise ReadError(path, "the file is empty")
-            found = describe(view)
+            properties = describe(view)
     except (OSError, ValueError) as error:
         raise _cannot_open(path, error) from None
-    if found.kind == "tiff" and not found.width:
+    if properties.kind == "tiff" and not properties.width:
         width, height = tiff_size(path, upright=False) or (0, 0)
-        found = replace(found, width=width, height=height)
-    _demand(found, path, whole=found.kind != "tiff")
-    return found
+        properties = replace(properties, width=width, height=height)
+    _check_header(properties, path, whole=properties.kind != "tiff")
+    return properties
 
 
 def _load(path: Path | str) -> np.ndarray:
     """Return the bytes of a file. Raises ReadError."""
     try:
-        return load_regular(path, size_limits.decoded_bytes() + _BESIDE)
+        return load_regular(path, size_limits.decoded_bytes() + _MAX_EXTRA_BYTES)
     except MemoryError:
         raise ReadError(path, "there is not enough memory for it") from None
     except (OSError, ValueError) as error:
@@ -95,7 +95,7 @@ def _cannot_open(path: Path | str, error: Exception) -> ReadError:
     return ReadError(path, f"the file cannot be opened ({why})")
 
 
-def _demand(container: HeaderFacts, name: Path | str, *, whole: bool = True) -> None:
+def _check_header(container: ImageHeader, name: Path | str, *, whole: bool = True) -> None:
     """Raise ReadError unless the header is that of an image within the limits. whole: decoded at once."""
     if container.cut and container.kind in ("jpeg", "png"):
         # Some builds of OpenCV silently fill the missing part of a JPEG with gray.
@@ -107,11 +107,11 @@ def _demand(container: HeaderFacts, name: Path | str, *, whole: bool = True) -> 
         if container.cut:
             raise ReadError(name, f"the file is incomplete: {container.cut}")
         raise ReadError(name, f"the {container.kind.upper()} data are damaged or of an unknown variant")
-    if container.kind == "png" and max(width, height) > _LONGEST_PNG:
+    if container.kind == "png" and max(width, height) > _MAX_PNG_SIDE:
         raise ReadError(
-            name, f"its sides of {width} and {height} pixels are over the limit of {_LONGEST_PNG} for PNG files"
+            name, f"its sides of {width} and {height} pixels are over the limit of {_MAX_PNG_SIDE} for PNG files"
         )
-    too_large = size_limits.refusal(width, height, container.values if whole else 0, container.depth)
+    too_large = size_limits.size_problem(width, height, container.values if whole else 0, container.depth)
     if too_large:
         raise ReadError(name, too_large)
 
@@ -123,19 +123,19 @@ def read_page(path: Path | str, number: int) -> np.ndarray:
         if describe(memoryview(data)).kind != "tiff":
             raise ReadError(path, "only TIFF files have pages")
         try:
-            return _plain(_decode_with_tifffile(data, path, number), path)
+            return _to_supported(_decode_with_tifffile(data, path, number), path)
         except _TooLarge:
             raise
         except ReadError:
-            done, found = cv2.imdecodemulti(data, _FLAGS, range=(number, number + 1))
-            if not done or not found:
+            success, pages = cv2.imdecodemulti(data, _FLAGS, range=(number, number + 1))
+            if not success or not pages:
                 raise
     except MemoryError:
         raise ReadError(path, "there is not enough memory for it") from None
     except (OSError, ValueError, cv2.error) as error:
         raise ReadError(path, f"page {number + 1} cannot be read ({error})") from None
-    page = found[0] if found[0].ndim == 2 else found[0][:, :, 2::-1]
-    return np.ascontiguousarray(_plain(page, path))
+    page = pages[0] if pages[0].ndim == 2 else pages[0][:, :, 2::-1]
+    return np.ascontiguousarray(_to_supported(page, path))
 
 
 def read_reduced(path: Path | str, *, gray: bool) -> np.ndarray | None:
@@ -148,14 +148,16 @@ def read_reduced(path: Path | str, *, gray: bool) -> np.ndarray | None:
         container, data = inspect(data)
         if container.kind != "jpeg":
             return None
-        _demand(container, path)
+        _check_header(container, path)
         flags = cv2.IMREAD_REDUCED_GRAYSCALE_8 if gray else cv2.IMREAD_REDUCED_COLOR_8
-        small = cv2.imdecode(data, flags | cv2.IMREAD_IGNORE_ORIENTATION)
+        reduced = cv2.imdecode(data, flags | cv2.IMREAD_IGNORE_ORIENTATION)
     except (ReadError, ValueError, MemoryError, cv2.error):
         return None
-    if small is None:
+    if reduced is None:
         return None
-    return turn(small if small.ndim == 2 else cv2.cvtColor(small, cv2.COLOR_BGR2RGB), container.orientation)
+    return apply_orientation(
+        reduced if reduced.ndim == 2 else cv2.cvtColor(reduced, cv2.COLOR_BGR2RGB), container.orientation
+    )
 
 
 def decode_image(data: Any, name: str = "") -> np.ndarray:
@@ -179,8 +181,8 @@ def encode_png(image: np.ndarray) -> memoryview:
         image = cv2.cvtColor(np.ascontiguousarray(image), cv2.COLOR_RGB2BGR)
     elif image.ndim != 2:
         raise ValueError(f"a PNG cannot hold an array of shape {image.shape}")
-    done, encoded = cv2.imencode(".png", image)
-    if not done:
+    success, encoded = cv2.imencode(".png", image)
+    if not success:
         raise ValueError("the PNG could not be encoded")
     return encoded.data
 
@@ -190,7 +192,7 @@ def _decode(data: np.ndarray, name: Path | str) -> np.ndarray:
         raise ReadError(name, "the file is empty")
     try:
         container, bytes_to_decode = inspect(data)
-        _demand(container, name)
+        _check_header(container, name)
         image = _decode_with_opencv(bytes_to_decode)
         if container.planes_apart and image is not None and image.dtype != np.uint8:
             image = None  # OpenCV decodes separate planes incorrectly, except for 8 bits
@@ -202,21 +204,21 @@ def _decode(data: np.ndarray, name: Path | str) -> np.ndarray:
         if container.cut:
             raise ReadError(name, f"the file is incomplete: {container.cut}")
         raise ReadError(name, f"the {container.kind.upper()} data are damaged or of an unknown variant")
-    image = _plain(image, name)
+    image = _to_supported(image, name)
     height, width = image.shape[:2]
     if (width, height) != (container.width, container.height):
         size = f"{container.width} x {container.height}"
         raise ReadError(name, f"its header gives {size} pixels, but its data are {width} x {height}")
-    if container.kind == "jpeg" and _falls_short(data, image):
+    if container.kind == "jpeg" and _is_truncated(data, image):
         raise ReadError(name, "the file is incomplete: the JPEG data end before the last row")
     if container.gray_alpha and image.ndim == 3:
         image = image[:, :, 0]
     if container.inverted and image.dtype != np.float32:
         image = np.iinfo(image.dtype).max - image
-    return turn(image, container.orientation)
+    return apply_orientation(image, container.orientation)
 
 
-def _falls_short(data: np.ndarray, image: np.ndarray) -> bool:
+def _is_truncated(data: np.ndarray, image: np.ndarray) -> bool:
     """Return True if JPEG data end before the last row; libjpeg fills the rest with medium gray.
 
     Random bytes are inserted after the data of each scan. A decoder with complete data ignores them; otherwise they
@@ -226,9 +228,9 @@ def _falls_short(data: np.ndarray, image: np.ndarray) -> bool:
     rows, columns = (max(1, (size - 1) % 8) for size in image.shape[:2])
     if not (image[-rows:, -columns:] == 128).all():
         return False
-    longer = lengthen_scans(data, np.random.default_rng(0).integers(1, 255, 4096, np.uint8))
-    other = _decode_with_opencv(longer)
-    return other is None or not np.array_equal(other, image)
+    extended = lengthen_scans(data, np.random.default_rng(0).integers(1, 255, 4096, np.uint8))
+    redecoded = _decode_with_opencv(extended)
+    return redecoded is None or not np.array_equal(redecoded, image)
 
 
 def _decode_with_opencv(data: np.ndarray) -> np.ndarray | None:
@@ -255,7 +257,7 @@ def _decode_with_tifffile(data: np.ndarray, name: Path | str, number: int = 0) -
     try:
         with tifffile.TiffFile(io.BytesIO(data)) as file:
             page = file.pages[number]
-            too_large = size_limits.refusal(page.imagewidth, page.imagelength, page.size, page.dtype.itemsize)
+            too_large = size_limits.size_problem(page.imagewidth, page.imagelength, page.size, page.dtype.itemsize)
             if too_large:
                 raise _TooLarge(name, too_large)
             if page.compression == 1 and page.size * page.bitspersample > 8 * data.size:
@@ -275,7 +277,7 @@ def _decode_with_tifffile(data: np.ndarray, name: Path | str, number: int = 0) -
     return image
 
 
-def _plain(image: np.ndarray, name: Path | str) -> np.ndarray:
+def _to_supported(image: np.ndarray, name: Path | str) -> np.ndarray:
     """Convert an array to grayscale or RGB in uint8, uint16 or float32."""
     if image.ndim == 3:
         channels = image.shape[2]
@@ -289,6 +291,6 @@ def _plain(image: np.ndarray, name: Path | str) -> np.ndarray:
     if image.dtype == np.bool_:
         return image.astype(np.uint8) * 255
     if image.dtype.kind in "iuf":
-        kept = image.dtype.newbyteorder("=")
-        return image.astype(kept if kept in (np.uint8, np.uint16) else np.float32)
+        native = image.dtype.newbyteorder("=")
+        return image.astype(native if native in (np.uint8, np.uint16) else np.float32)
     raise ReadError(name, f"values of type {image.dtype} cannot be read")

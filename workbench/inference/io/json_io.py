@@ -18,9 +18,9 @@ from .regular_files import open_regular
 LIMIT = 256 << 20  # maximum file size in bytes
 LINE_LIMIT = 16 << 20  # maximum line length in bytes
 DEPTH = 100  # maximum nesting depth of lists and objects
-_LARGEST = 1 << 63  # integers must fit into 64 bits
+_MAX_INTEGER = 1 << 63  # integers must fit into 64 bits
 # Escapes of NUL and of surrogates, which are invalid in file names or in UTF-8.
-_SUSPECT = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
+_SUSPICIOUS = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 _NUL, _NOT_TEXT = re.compile("\0"), re.compile("[\0\ud800-\udfff]")
 
 
@@ -88,9 +88,9 @@ def parse_json(data: bytes | str, *, finite: bool = False, surrogates: bool = Fa
         raise JsonError("it is not valid JSON (nested too deeply)") from None
     except ValueError as error:
         raise JsonError(f"it is not valid JSON ({error})") from None
-    suspect = _SUSPECT.search(text) is not None
-    if suspect or text.count("[") + text.count("{") > DEPTH:
-        _check(value, suspect, surrogates)
+    suspicious = _SUSPICIOUS.search(text) is not None
+    if suspicious or text.count("[") + text.count("{") > DEPTH:
+        _check(value, suspicious, surrogates)
     return value
 
 
@@ -99,38 +99,38 @@ def _check(value: Any, texts: bool, surrogates: bool) -> None:
     level, unusable = [value], _NUL if surrogates else _NOT_TEXT
     for _ in range(DEPTH + 1):
         deeper: list[Any] = []
-        for each in level:
-            if isinstance(each, dict):
-                deeper += each.values()
+        for entry in level:
+            if isinstance(entry, dict):
+                deeper += entry.values()
                 if texts:
-                    deeper += each
-            elif isinstance(each, list):
-                deeper += each
-            elif texts and isinstance(each, str) and (found := unusable.search(each)):
-                raise JsonError(f"it is not valid JSON (a text holds the character {ord(found[0]):#06x})")
+                    deeper += entry
+            elif isinstance(entry, list):
+                deeper += entry
+            elif texts and isinstance(entry, str) and (match := unusable.search(entry)):
+                raise JsonError(f"it is not valid JSON (a text holds the character {ord(match[0]):#06x})")
         if not deeper:
             return
         level = deeper
     raise JsonError("it is not valid JSON (nested too deeply)")
 
 
-def _whole(text: str) -> int:
-    number = int(text) if len(text) < 25 else _LARGEST
-    if not -_LARGEST <= number < _LARGEST:
+def _parse_integer(text: str) -> int:
+    number = int(text) if len(text) < 25 else _MAX_INTEGER
+    if not -_MAX_INTEGER <= number < _MAX_INTEGER:
         raise JsonError(f"it is not valid JSON (the number {text[:20]}... is too large)")
     return number
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     number = float(text)
     if number - number:  # NaN if infinite
         raise JsonError(f"it is not valid JSON (the number {text[:20]} is too large)")
     return number
 
 
-def _constant(text: str) -> float:
+def _refuse_constant(text: str) -> float:
     raise JsonError(f"it is not valid JSON ({text} is no number)")
 
 
-_ANY = json.JSONDecoder(parse_int=_whole)
-_FINITE = json.JSONDecoder(parse_int=_whole, parse_float=_finite, parse_constant=_constant)
+_ANY = json.JSONDecoder(parse_int=_parse_integer)
+_FINITE = json.JSONDecoder(parse_int=_parse_integer, parse_float=_parse_finite, parse_constant=_refuse_constant)

@@ -69,10 +69,10 @@ class FileView:
 
     def __getitem__(self, key: slice | int) -> bytes | int:
         if not isinstance(key, slice):
-            found = self[key : key + 1] if key >= 0 else b""
-            if not found:
+            data = self[key : key + 1] if key >= 0 else b""
+            if not data:
                 raise IndexError(key)
-            return found[0]
+            return data[0]
         start, stop, _ = key.indices(self._size)
         if not (self._start <= start and stop <= self._start + len(self._block)):
             self._file.seek(start)

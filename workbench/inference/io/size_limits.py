@@ -16,10 +16,10 @@ _DEFAULTS = {MEGAPIXELS: 1000, DECODED: 2048}
 def limit(name: str) -> float:
     """Return a limit: the value of its environment variable if that is a positive number, else the default."""
     try:
-        found = float(os.environ.get(name, ""))
+        value = float(os.environ.get(name, ""))
     except ValueError:
         return _DEFAULTS[name]
-    return found if found > 0 and not math.isnan(found) else _DEFAULTS[name]
+    return value if value > 0 and not math.isnan(value) else _DEFAULTS[name]
 
 
 def decoded_bytes() -> int:
@@ -27,22 +27,22 @@ def decoded_bytes() -> int:
     return int(min(limit(DECODED) * (1 << 20), 1 << 62))
 
 
-def refusal(width: int, height: int, values: int = 0, size: int = 1) -> str:
+def size_problem(width: int, height: int, values: int = 0, size: int = 1) -> str:
     """Return the reason why an image is too large, a part of a sentence; "" if it is not.
 
     values: number of values decoded at once, of `size` bytes each; 0 if the image is not decoded as a whole.
     """
-    most = limit(MEGAPIXELS)
-    if width * height > most * 1e6:
+    maximum = limit(MEGAPIXELS)
+    if width * height > maximum * 1e6:
         return (
-            f"its {width} x {height} pixels are over the limit of {most:g} megapixels"
+            f"its {width} x {height} pixels are over the limit of {maximum:g} megapixels"
             f" (the environment variable {MEGAPIXELS} changes it)"
         )
-    most = limit(DECODED)
+    maximum = limit(DECODED)
     needed = math.ceil(values * size / (1 << 20))
-    if needed > most:
+    if needed > maximum:
         return (
-            f"decoded it would take {needed} MB, over the limit of {most:g} MB"
+            f"decoded it would take {needed} MB, over the limit of {maximum:g} MB"
             f" (the environment variable {DECODED} changes it)"
         )
     return ""

@@ -18,8 +18,8 @@ from .opencv import cv2
 from .regular_files import require_regular
 
 _CACHE = 256 << 20  # cache size in bytes of decoded segments
-_OVERVIEW = 6000  # maximum of the overview's longer side, in pixels
-_GLANCED = 120  # segments decoded for the first, coarse overview
+_MAX_OVERVIEW_SIDE = 6000  # maximum of the overview's longer side, in pixels
+_OVERVIEW_SEGMENTS = 120  # segments decoded for the first, coarse overview
 _LARGEST_SEGMENT = 64 << 20  # bytes; larger segments make region-wise reading pointless
 _ORIENTATION = 274  # tag number
 _GRAY, _RGB = 1, 2  # photometric: black is zero, and RGB
@@ -37,12 +37,12 @@ def tiff_size(path: Path | str, number: int = 0, *, upright: bool = True) -> tup
         require_regular(path)
         with tifffile.TiffFile(path) as file:
             page = file.pages[number]
-            turn = page.tags.get(_ORIENTATION)
-            turned = upright and turn is not None and turn.value in (5, 6, 7, 8)
+            orientation = page.tags.get(_ORIENTATION)
+            swapped = upright and orientation is not None and orientation.value in (5, 6, 7, 8)
             size = int(page.imagewidth), int(page.imagelength)
     except Exception:  # a damaged or foreign file can make the parser fail in any way
         return None
-    return size[::-1] if turned else size
+    return size[::-1] if swapped else size
 
 
 def tiff_pages(path: Path | str) -> int:
@@ -71,8 +71,8 @@ class TiffImage:
         except ImportError:
             raise NotByRegion("tifffile is not installed") from None
         self._lock = threading.Lock()
-        self._kept: OrderedDict[int, np.ndarray] = OrderedDict()
-        self._kept_bytes = 0
+        self._cached: OrderedDict[int, np.ndarray] = OrderedDict()
+        self._cached_bytes = 0
         self.damaged: set[int] = set()  # segments that cannot be decoded and are shown blank
         self.decoded = 0  # number of segments decoded so far, used by tests
         try:
@@ -91,20 +91,22 @@ class TiffImage:
             self._file.close()
             raise NotByRegion(str(error)) from error
         self.overview_step = 1
-        while max(self.shape[:2]) > _OVERVIEW * self.overview_step:
+        while max(self.shape[:2]) > _MAX_OVERVIEW_SIDE * self.overview_step:
             self.overview_step *= 2
-        self.overview = self._glance()
+        self.overview = self._quick_overview()
 
     def _open(self, number: int) -> None:
         self.pages = len(self._file.pages)
         page = self._file.pages[number]
-        samples, kind = int(page.samplesperpixel), np.dtype(page.dtype)
-        plain = page.photometric == (_GRAY if samples == 1 else _RGB) and samples in (1, 3) and page.planarconfig == 1
-        turned = page.tags.get(_ORIENTATION) is not None and page.tags[_ORIENTATION].value != 1
-        if not plain or turned or kind not in (np.uint8, np.uint16, np.float32) or page.imagedepth != 1:
+        samples, dtype = int(page.samplesperpixel), np.dtype(page.dtype)
+        supported = (
+            page.photometric == (_GRAY if samples == 1 else _RGB) and samples in (1, 3) and page.planarconfig == 1
+        )
+        rotated = page.tags.get(_ORIENTATION) is not None and page.tags[_ORIENTATION].value != 1
+        if not supported or rotated or dtype not in (np.uint8, np.uint16, np.float32) or page.imagedepth != 1:
             raise NotByRegion("this kind of TIFF is read whole")
         self._page, self._samples = page, samples
-        self.dtype = kind.newbyteorder("=")
+        self.dtype = dtype.newbyteorder("=")
         self.shape = (page.imagelength, page.imagewidth) + ((3,) if samples == 3 else ())
         self.ndim = len(self.shape)
         self._height = page.tilelength or page.rowsperstrip
@@ -113,7 +115,7 @@ class TiffImage:
         self._down = -(-page.imagelength // self._height)
         if len(page.dataoffsets) < self._across * self._down:
             raise NotByRegion("segments are missing")
-        if self._height * self._width * samples * kind.itemsize > _LARGEST_SEGMENT:
+        if self._height * self._width * samples * dtype.itemsize > _LARGEST_SEGMENT:
             raise NotByRegion("its segments are too large")
         self._segment(0)  # fails now if the compression cannot be decoded
 
@@ -135,8 +137,8 @@ class TiffImage:
         return int(np.prod(self.shape))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        whole = self[:, :]
-        return whole if dtype is None else whole.astype(dtype)
+        pixels = self[:, :]
+        return pixels if dtype is None else pixels.astype(dtype)
 
     def __getitem__(self, key: Any) -> np.ndarray:
         """Return rows and columns selected by index or slice; steps must be positive.
@@ -148,27 +150,27 @@ class TiffImage:
         (top, bottom, down), (left, right, across) = spans
         step = self.overview_step
         if 1 < step <= min(down, across):
-            found = self.overview[top // step : -(-bottom // step), left // step : -(-right // step)]
-            found = found[:: max(1, down // step), :: max(1, across // step)]
+            result = self.overview[top // step : -(-bottom // step), left // step : -(-right // step)]
+            result = result[:: max(1, down // step), :: max(1, across // step)]
         else:
-            found = self._read(top, left, bottom, right)[::down, ::across]
+            result = self._read(top, left, bottom, right)[::down, ::across]
         for axis, part in enumerate((rows, columns)):
             if not isinstance(part, slice):
-                found = found.take(0, axis=axis if isinstance(rows, slice) else 0)
-        return found[(..., *rest)] if rest else found
+                result = result.take(0, axis=axis if isinstance(rows, slice) else 0)
+        return result[(..., *rest)] if rest else result
 
-    def at_hand(self, top: int, left: int, bottom: int, right: int) -> bool:
+    def is_cached(self, top: int, left: int, bottom: int, right: int) -> bool:
         """Return True if all segments of this box are cached, so that reading the box requires no decoding."""
         with self._lock:
-            return all(index in self._kept for index in self._touched(top, left, bottom, right))
+            return all(index in self._cached for index in self._segments_in(top, left, bottom, right))
 
     def peek(self, row: int, column: int) -> Any:
         """Return a pixel, or the value of the overview at its position if its segment is not cached."""
-        if self.at_hand(row, column, row + 1, column + 1):
+        if self.is_cached(row, column, row + 1, column + 1):
             return self[row, column]
         return self.overview[row // self.overview_step, column // self.overview_step]
 
-    def _touched(self, top: int, left: int, bottom: int, right: int) -> Iterator[int]:
+    def _segments_in(self, top: int, left: int, bottom: int, right: int) -> Iterator[int]:
         """Yield the indices of the segments of a box, which may extend beyond the image."""
         for row in range(max(0, top) // self._height, -(-min(bottom, self.shape[0]) // self._height)):
             for column in range(max(0, left) // self._width, -(-min(right, self.shape[1]) // self._width)):
@@ -176,7 +178,7 @@ class TiffImage:
 
     def _read(self, top: int, left: int, bottom: int, right: int, *, keep: bool = True) -> np.ndarray:
         result = np.zeros((max(0, bottom - top), max(0, right - left), *self.shape[2:]), self.dtype)
-        for index in self._touched(top, left, bottom, right):
+        for index in self._segments_in(top, left, bottom, right):
             part = self._segment(index, keep=keep)
             y, x = index // self._across * self._height, index % self._across * self._width
             y0, y1 = max(y, top), min(y + part.shape[0], bottom)
@@ -187,10 +189,10 @@ class TiffImage:
 
     def _segment(self, index: int, *, keep: bool = True) -> np.ndarray:
         with self._lock:
-            found = self._kept.get(index)
-            if found is not None:
-                self._kept.move_to_end(index)
-                return found
+            segment = self._cached.get(index)
+            if segment is not None:
+                self._cached.move_to_end(index)
+                return segment
             # Sparse files omit empty segments.
             offset, count = self._page.dataoffsets[index], self._page.databytecounts[index]
             data = b""
@@ -198,22 +200,22 @@ class TiffImage:
                 self._file.filehandle.seek(offset)
                 data = self._file.filehandle.read(count)
         try:
-            found = self._decoded(data, index)
+            segment = self._decode(data, index)
         except Exception:  # a damaged segment can make the decoder fail in any way
             if index == 0:
                 raise
             self.damaged.add(index)
-            found = self._blank(index)
+            segment = self._blank(index)
         with self._lock:
             self.decoded += 1
-            if keep and index not in self._kept:
-                self._kept[index] = found
-                self._kept_bytes += found.nbytes
-                while self._kept_bytes > _CACHE and len(self._kept) > 1:
-                    self._kept_bytes -= self._kept.popitem(last=False)[1].nbytes
-        return found
+            if keep and index not in self._cached:
+                self._cached[index] = segment
+                self._cached_bytes += segment.nbytes
+                while self._cached_bytes > _CACHE and len(self._cached) > 1:
+                    self._cached_bytes -= self._cached.popitem(last=False)[1].nbytes
+        return segment
 
-    def _decoded(self, data: bytes, index: int) -> np.ndarray:
+    def _decode(self, data: bytes, index: int) -> np.ndarray:
         if not data:
             return self._blank(index)
         segment, _, _ = self._page.decode(data, index, jpegtables=self._page.jpegtables, _fullsize=False)
@@ -229,22 +231,27 @@ class TiffImage:
 
     # --- overview --------------------------------------------------------------------------------
 
-    def _glance(self) -> np.ndarray:
+    def _quick_overview(self) -> np.ndarray:
         """Return an overview made from a few segments; gaps are filled with the nearest of them."""
         step = self.overview_step
         size = tuple(-(-value // step) for value in self.shape[:2])
         overview = np.zeros((*size, *self.shape[2:]), self.dtype)
-        leap = max(1, round((self._across * self._down / _GLANCED) ** 0.5))
-        leaps = min(leap, self._down), min(leap, self._across)
-        for top in range(0, self._down, leaps[0]):
-            for left in range(0, self._across, leaps[1]):
-                row, column = min(top + leaps[0] // 2, self._down - 1), min(left + leaps[1] // 2, self._across - 1)
+        interval = max(1, round((self._across * self._down / _OVERVIEW_SEGMENTS) ** 0.5))
+        intervals = min(interval, self._down), min(interval, self._across)
+        for top in range(0, self._down, intervals[0]):
+            for left in range(0, self._across, intervals[1]):
+                row, column = (
+                    min(top + intervals[0] // 2, self._down - 1),
+                    min(left + intervals[1] // 2, self._across - 1),
+                )
                 part = self._segment(row * self._across + column, keep=False)[::step, ::step]
                 y, x = top * self._height // step, left * self._width // step
-                tall = min(leaps[0] * self._height // step, size[0] - y)
-                wide = min(leaps[1] * self._width // step, size[1] - x)
-                if tall > 0 and wide > 0 and part.size:
-                    overview[y : y + tall, x : x + wide] = cv2.resize(part, (wide, tall), interpolation=cv2.INTER_AREA)
+                height = min(intervals[0] * self._height // step, size[0] - y)
+                width = min(intervals[1] * self._width // step, size[1] - x)
+                if height > 0 and width > 0 and part.size:
+                    overview[y : y + height, x : x + width] = cv2.resize(
+                        part, (width, height), interpolation=cv2.INTER_AREA
+                    )
         return overview
 
     def refine(self, stopped: Callable[[], bool] = lambda: False) -> bool:
@@ -261,8 +268,8 @@ class TiffImage:
             for left in range(0, self.shape[1], columns):
                 part = self._read(top, left, bottom, min(left + columns, self.shape[1]), keep=False)
                 if step > 1:
-                    tall, wide = -part.shape[0] % step, -part.shape[1] % step
-                    part = cv2.copyMakeBorder(part, 0, tall, 0, wide, cv2.BORDER_REPLICATE)
+                    pad_rows, pad_columns = -part.shape[0] % step, -part.shape[1] % step
+                    part = cv2.copyMakeBorder(part, 0, pad_rows, 0, pad_columns, cv2.BORDER_REPLICATE)
                     size = (part.shape[1] // step, part.shape[0] // step)
                     part = cv2.resize(part, size, interpolation=cv2.INTER_AREA)
                 y, x = top // step, left // step
@@ -279,8 +286,8 @@ class HalvedTiff:
         self.shape = (*((size + 1) // 2 for size in image.shape[:2]), *image.shape[2:])
         self.size = int(np.prod(self.shape))
 
-    def at_hand(self, top: int, left: int, bottom: int, right: int) -> bool:
-        return self._image.at_hand(2 * top, 2 * left, 2 * bottom, 2 * right)
+    def is_cached(self, top: int, left: int, bottom: int, right: int) -> bool:
+        return self._image.is_cached(2 * top, 2 * left, 2 * bottom, 2 * right)
 
     def __getitem__(self, key: tuple[slice, slice]) -> np.ndarray:
         (top, bottom, _), (left, right, _) = (_span(part, size) for part, size in zip(key, self.shape, strict=False))

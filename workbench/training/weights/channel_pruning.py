@@ -41,26 +41,26 @@ class _Group:
     axis: int = 0
 
 
-def prune(arrays: Arrays, before: Sequence[int], after: Sequence[int], path: str = "") -> Arrays:
-    """Convert the weights of a UNet of widths `before` to widths `after`, none of them greater.
+def prune(arrays: Arrays, old_widths: Sequence[int], new_widths: Sequence[int], path: str = "") -> Arrays:
+    """Convert the weights of a UNet of widths `old_widths` to widths `new_widths`, none of them greater.
 
     arrays: by the names of `UNet`; not modified. path: for the message. Raise RunBroken if the weights do not match
-    `before`.
+    `old_widths`.
     """
-    chosen: dict[tuple[str, int], list[tuple[int, np.ndarray]]] = defaultdict(list)
+    selections: dict[tuple[str, int], list[tuple[int, np.ndarray]]] = defaultdict(list)
     try:
-        for group in _groups(len(before), stem="stem.convolve.weight" in arrays):
-            count = before[group.level]
-            kept = _strongest(strength(arrays, group, count), after[group.level])
-            chosen[group.writer, group.axis].append((0, kept))
+        for group in _groups(len(old_widths), stem="stem.convolve.weight" in arrays):
+            count = old_widths[group.level]
+            channels = _strongest(strength(arrays, group, count), new_widths[group.level])
+            selections[group.writer, group.axis].append((0, channels))
             if group.norm:
                 for part in ("weight", "bias", "_mean", "_variance"):
-                    chosen[f"{group.norm}.{part}", 0].append((0, kept))
+                    selections[f"{group.norm}.{part}", 0].append((0, channels))
             for reader in group.readers:
-                chosen[reader.name, reader.axis].append((reader.part, kept + reader.part * count))
+                selections[reader.name, reader.axis].append((reader.part, channels + reader.part * count))
         result = dict(arrays)
-        for (name, axis), parts in chosen.items():
-            indices = np.concatenate([kept for _, kept in sorted(parts, key=lambda part: part[0])])
+        for (name, axis), parts in selections.items():
+            indices = np.concatenate([channels for _, channels in sorted(parts, key=lambda part: part[0])])
             result[name] = np.ascontiguousarray(np.take(result[name], indices, axis))
     except (KeyError, IndexError, ValueError) as error:
         raise RunBroken(path=path, why=Message("weights.wrong_widths", why=error)) from error
@@ -69,20 +69,22 @@ def prune(arrays: Arrays, before: Sequence[int], after: Sequence[int], path: str
 
 def strength(arrays: Arrays, group: _Group, count: int) -> np.ndarray:
     """Return the importance of the `count` channels of a group: float64 (count,), 0 for those without effect."""
-    size = _sizes(arrays[group.writer], group.axis)
-    if len(size) != count:
-        raise ValueError(f"{group.writer} has {len(size)} channels and not {count}")
-    sent = size
+    sizes = _sizes(arrays[group.writer], group.axis)
+    if len(sizes) != count:
+        raise ValueError(f"{group.writer} has {len(sizes)} channels and not {count}")
+    output_strength = sizes
     if group.norm:
         scale, shift, mean, variance = (
             arrays[f"{group.norm}.{part}"].astype(np.float64) for part in ("weight", "bias", "_mean", "_variance")
         )
-        still = np.maximum(0, shift - scale * mean / np.sqrt(variance + _EPSILON))  # output of an all-zero filter
-        sent = np.where(size > 0, _after_relu(scale, shift), still)
-    read = np.zeros(count)
+        constant_output = np.maximum(
+            0, shift - scale * mean / np.sqrt(variance + _EPSILON)
+        )  # output of an all-zero filter
+        output_strength = np.where(sizes > 0, _after_relu(scale, shift), constant_output)
+    input_strength = np.zeros(count)
     for reader in group.readers:
-        read += _sizes(arrays[reader.name], reader.axis)[reader.part * count : (reader.part + 1) * count]
-    return sent * read
+        input_strength += _sizes(arrays[reader.name], reader.axis)[reader.part * count : (reader.part + 1) * count]
+    return output_strength * input_strength
 
 
 def _groups(levels: int, *, stem: bool) -> Iterator[_Group]:
@@ -118,10 +120,10 @@ def _after_relu(scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
     scale = np.abs(scale)
     ratio = np.clip(shift / np.maximum(scale, 1e-30), -30, 30)
     below = np.array([0.5 * math.erfc(-r / math.sqrt(2)) for r in ratio])
-    bell = np.exp(-(ratio**2) / 2) / math.sqrt(2 * math.pi)
-    square = (scale**2 + shift**2) * below + scale * shift * bell
-    still = np.maximum(shift, 0) ** 2
-    return np.sqrt(np.maximum(0, np.where(scale > 1e-12, square, still)))
+    density = np.exp(-(ratio**2) / 2) / math.sqrt(2 * math.pi)
+    square = (scale**2 + shift**2) * below + scale * shift * density
+    constant_output = np.maximum(shift, 0) ** 2
+    return np.sqrt(np.maximum(0, np.where(scale > 1e-12, square, constant_output)))
 
 
 def _strongest(strengths: np.ndarray, count: int) -> np.ndarray:

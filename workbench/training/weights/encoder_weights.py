@@ -40,12 +40,12 @@ _STATISTICS = {
     "weight": "weight",
     "bias": "bias",
 }
-_FIRST = "stem.convolve.weight"
+_FIRST_KERNEL = "stem.convolve.weight"
 _BLOCK = re.compile(r"layer([1-4])\.(\d+)\.(?:(conv|bn)([123])|downsample\.([01]))\.(\w+)")
-_OURS = re.compile(r"stem\.|blocks\.\d+\.(?:body\.\d\.|shortcut\.)")
+_OWN_NAMES = re.compile(r"stem\.|blocks\.\d+\.(?:body\.\d\.|shortcut\.)")
 
 
-def begin_with(
+def load_initial_weights(
     settings: TrainingSettings, net: UNet | ResNet, report: Reporter, *, cancelled: Callable[[], bool]
 ) -> dict[str, Any]:
     """Load the weights named in the training settings into the ResNet of `net`.
@@ -55,34 +55,34 @@ def begin_with(
     """
     assert settings.weights is not None
     body = net if isinstance(net, ResNet) else net.down
-    _need_fitting(settings, body)
+    _check_settings(settings, body)
     path = settings.weights
     if path == IMAGENET:
-        data = published(body.depth, report, cancelled=cancelled)
+        data = download_weights(body.depth, report, cancelled=cancelled)
     else:
         data = read_file(Path(path))
-    known = translate(parse_weights(data, path), path)
-    depth = depth_of(known, path)
+    loaded = translate(parse_weights(data, path), path)
+    depth = depth_of(loaded, path)
     if depth != body.depth:
         if isinstance(net, UNet) and depth == 50:
             raise WeightsUnusable(path=path, why=Message("weights.other_depth_unet", n=depth, m=body.depth))
         setting = f"encoder=resnet{depth}" if isinstance(net, UNet) else f"depth={depth}"
         raise WeightsUnusable(path=path, why=Message("weights.other_depth", n=depth, m=body.depth, setting=setting))
-    fresh = {name: array for name, array in weights(body).items() if not name.startswith("head.")}
-    known[_FIRST] = adapt_channels(known[_FIRST], settings.channels, fresh[_FIRST].shape[1])
-    for name, array in fresh.items():
-        if name not in known:
+    initial = {name: array for name, array in weights(body).items() if not name.startswith("head.")}
+    loaded[_FIRST_KERNEL] = adapt_channels(loaded[_FIRST_KERNEL], settings.channels, initial[_FIRST_KERNEL].shape[1])
+    for name, array in initial.items():
+        if name not in loaded:
             raise WeightsUnusable(path=path, why=Message("weights.array_missing", name=name, n=depth))
-        if known[name].shape != array.shape:
-            why = Message("weights.array_shape", name=name, a=_size(known[name]), b=_size(array), n=depth)
+        if loaded[name].shape != array.shape:
+            why = Message("weights.array_shape", name=name, a=_size(loaded[name]), b=_size(array), n=depth)
             raise WeightsUnusable(path=path, why=why)
-        if not np.isfinite(known[name]).all():
+        if not np.isfinite(loaded[name]).all():
             raise WeightsUnusable(path=path, why=Message("weights.not_finite", name=name))
-    load_weights(body, {name: known[name] for name in fresh}, path, strict=False)
+    load_weights(body, {name: loaded[name] for name in initial}, path, strict=False)
     return {"weights": path, "sha256": hashlib.sha256(data).hexdigest(), "depth": depth}
 
 
-def _need_fitting(settings: TrainingSettings, body: object) -> None:
+def _check_settings(settings: TrainingSettings, body: object) -> None:
     """Raise BadRecipe if the weights cannot fit the settings, before anything is downloaded."""
     if not isinstance(body, Body):
         why = Message("weights.need_resnet")
@@ -100,59 +100,59 @@ def translate(arrays: Arrays, path: str) -> Arrays:
     prefix = _prefix(arrays)
     if prefix is None:
         raise WeightsUnusable(path=path, why=Message("weights.no_resnet"))
-    inside = {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
-    if _FIRST in inside:
-        return {name: array.astype(np.float32) for name, array in inside.items() if _OURS.match(name)}
+    unprefixed = {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
+    if _FIRST_KERNEL in unprefixed:
+        return {name: array.astype(np.float32) for name, array in unprefixed.items() if _OWN_NAMES.match(name)}
     counts = [
-        1 + max((int(m[2]) for m in map(_BLOCK.fullmatch, inside) if m and m[1] == str(level)), default=-1)
+        1 + max((int(m[2]) for m in map(_BLOCK.fullmatch, unprefixed) if m and m[1] == str(level)), default=-1)
         for level in range(1, 5)
     ]
-    found = {}
-    for name, array in inside.items():
-        ours = _our_name(name, counts)
-        if ours is not None:
-            found[ours] = array.astype(np.float32)
+    translated = {}
+    for name, array in unprefixed.items():
+        own_name = _own_name(name, counts)
+        if own_name is not None:
+            translated[own_name] = array.astype(np.float32)
         elif name.startswith("layer") and not name.endswith(".num_batches_tracked"):
             raise WeightsUnusable(path=path, why=Message("weights.other_resnet", name=name))
-    return found
+    return translated
 
 
 def _prefix(arrays: Arrays) -> str | None:
     """Return the common prefix of all names, as in "module.backbone.conv1.weight"."""
-    for first in ("conv1.weight", _FIRST):
-        found = [name[: -len(first)] for name in arrays if name == first or name.endswith("." + first)]
+    for first in ("conv1.weight", _FIRST_KERNEL):
+        prefixes = [name[: -len(first)] for name in arrays if name == first or name.endswith("." + first)]
         # Blocks have a conv1 too; that of the network itself is not inside a block.
-        found = [prefix for prefix in found if not re.search(r"layer\d\.\d+\.$", prefix)]
-        if found:
-            return min(found, key=len)
+        prefixes = [prefix for prefix in prefixes if not re.search(r"layer\d\.\d+\.$", prefix)]
+        if prefixes:
+            return min(prefixes, key=len)
     return None
 
 
-def _our_name(name: str, counts: list[int]) -> str | None:
-    for theirs, ours in (("conv1.", "stem.convolve."), ("bn1.", "stem.norm.")):
-        if name.startswith(theirs):
-            part = _STATISTICS.get(name[len(theirs) :])
-            return None if part is None else ours + part
+def _own_name(name: str, counts: list[int]) -> str | None:
+    for foreign, own in (("conv1.", "stem.convolve."), ("bn1.", "stem.norm.")):
+        if name.startswith(foreign):
+            part = _STATISTICS.get(name[len(foreign) :])
+            return None if part is None else own + part
     match = _BLOCK.fullmatch(name)
     part = _STATISTICS.get(match[6]) if match else None
     if match is None or part is None:
         return None
     block = sum(counts[: int(match[1]) - 1]) + int(match[2])
     if match[3]:
-        where, kind = f"body.{int(match[4]) - 1}", "convolve" if match[3] == "conv" else "norm"
+        layer, kind = f"body.{int(match[4]) - 1}", "convolve" if match[3] == "conv" else "norm"
     else:
-        where, kind = "shortcut", ("convolve", "norm")[int(match[5])]
-    return f"blocks.{block}.{where}.{kind}.{part}"
+        layer, kind = "shortcut", ("convolve", "norm")[int(match[5])]
+    return f"blocks.{block}.{layer}.{kind}.{part}"
 
 
-def depth_of(known: Arrays, path: str) -> int:
+def depth_of(arrays: Arrays, path: str) -> int:
     """Return 18, 34 or 50. Raise WeightsUnusable for any other network."""
-    blocks = {int(name.split(".")[1]) for name in known if name.startswith("blocks.")}
-    deep = any(".body.2." in name for name in known)
+    blocks = {int(name.split(".")[1]) for name in arrays if name.startswith("blocks.")}
+    bottleneck = any(".body.2." in name for name in arrays)
     for depth, counts in BLOCKS.items():
-        if blocks == set(range(sum(counts))) and deep == (depth == 50) and _FIRST in known:
+        if blocks == set(range(sum(counts))) and bottleneck == (depth == 50) and _FIRST_KERNEL in arrays:
             return depth
-    kind = f"{len(blocks)} blocks{' of three convolutions' if deep else ''}"
+    kind = f"{len(blocks)} blocks{' of three convolutions' if bottleneck else ''}"
     raise WeightsUnusable(path=path, why=Message("weights.other_network", what=kind))
 
 
@@ -167,8 +167,8 @@ def adapt_channels(kernel: np.ndarray, channels: int, inputs: int) -> np.ndarray
     if kernel.shape[1] != channels:
         gray = kernel.sum(axis=1, keepdims=True)
         kernel = np.repeat(gray / channels, channels, axis=1)
-    unheard = np.zeros((len(kernel), max(0, inputs - channels), *kernel.shape[2:]), np.float32)
-    return np.ascontiguousarray(np.concatenate([kernel, unheard], axis=1), np.float32)
+    zeros = np.zeros((len(kernel), max(0, inputs - channels), *kernel.shape[2:]), np.float32)
+    return np.ascontiguousarray(np.concatenate([kernel, zeros], axis=1), np.float32)
 
 
 def _size(array: np.ndarray) -> str:
@@ -183,41 +183,41 @@ MD5 = {
     34: "8d2275cf8706028345f78ac0e1d31969",
     50: "ca6f485ee1ab0492d38f323885b0ad80",
 }
-_MOST_BYTES = 300 << 20
+_MAX_BYTES = 300 << 20
 _TIMEOUT = 20.0  # seconds without a byte
 _CHUNK = 1 << 20
 
 
-def published(depth: int, report: Reporter, *, cancelled: Callable[[], bool] = lambda: False) -> bytes:
+def download_weights(depth: int, report: Reporter, *, cancelled: Callable[[], bool] = lambda: False) -> bytes:
     """Return the content of the file for a ResNet of this depth, from cache or network. Raise NoDownload."""
-    kept = kept_at(depth)
+    cached = cache_path(depth)
     with contextlib.suppress(OSError):
-        data = kept.read_bytes()
-        if _is_whole(data, depth):
+        data = cached.read_bytes()
+        if _has_checksum(data, depth):
             return data
-    data = _fetch(URL.format(depth=depth), depth, kept, report, cancelled)
+    data = _fetch(URL.format(depth=depth), depth, cached, report, cancelled)
     with contextlib.suppress(CannotWrite):  # an unwritable cache costs another download, not the run
-        write_bytes(kept, data)
+        write_bytes(cached, data)
     return data
 
 
-def kept_at(depth: int) -> Path:
+def cache_path(depth: int) -> Path:
     """Return the path of the cached file on this machine; it may not exist."""
     cache = Path(platformdirs.user_cache_dir("defect-workbench", appauthor=False))
     return cache / "weights" / f"resnet{depth}.pdparams"
 
 
-def _fetch(url: str, depth: int, kept: Path, report: Reporter, cancelled: Callable[[], bool]) -> bytes:
+def _fetch(url: str, depth: int, path: Path, report: Reporter, cancelled: Callable[[], bool]) -> bytes:
     data = bytearray()
     try:
-        with urllib.request.urlopen(url, timeout=_TIMEOUT) as answer:
-            total = int(answer.headers.get("Content-Length") or 0)
-            while chunk := answer.read(_CHUNK):
+        with urllib.request.urlopen(url, timeout=_TIMEOUT) as response:
+            total = int(response.headers.get("Content-Length") or 0)
+            while chunk := response.read(_CHUNK):
                 data += chunk
-                if len(data) > _MOST_BYTES:
-                    raise NoDownload(url=url, why=Message("download.too_large"), path=str(kept))
+                if len(data) > _MAX_BYTES:
+                    raise NoDownload(url=url, why=Message("download.too_large"), path=str(path))
                 if cancelled():
-                    raise NoDownload(url=url, why=Message("exit.stopped"), path=str(kept))
+                    raise NoDownload(url=url, why=Message("exit.stopped"), path=str(path))
                 report(
                     Progress(
                         what=Message("progress.downloading"), done=len(data) >> 20, total=max(total, len(data)) >> 20
@@ -227,11 +227,11 @@ def _fetch(url: str, depth: int, kept: Path, report: Reporter, cancelled: Callab
         if isinstance(error, urllib.error.HTTPError):
             error.close()
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
-        raise NoDownload(url=url, why=getattr(reason, "strerror", None) or str(reason), path=str(kept)) from error
-    if not _is_whole(bytes(data), depth):
-        raise NoDownload(url=url, why=Message("download.checksum"), path=str(kept))
+        raise NoDownload(url=url, why=getattr(reason, "strerror", None) or str(reason), path=str(path)) from error
+    if not _has_checksum(bytes(data), depth):
+        raise NoDownload(url=url, why=Message("download.checksum"), path=str(path))
     return bytes(data)
 
 
-def _is_whole(data: bytes, depth: int) -> bool:
+def _has_checksum(data: bytes, depth: int) -> bool:
     return hashlib.md5(data, usedforsecurity=False).hexdigest() == MD5[depth]

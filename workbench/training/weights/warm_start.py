@@ -37,30 +37,32 @@ def start_from(
     if not (earlier.best / checkpoint.WEIGHTS).exists():
         earlier.need_usable()
     arrays = checkpoint.load_arrays(earlier.best / checkpoint.WEIGHTS)
-    before = earlier.dataset()
-    if before.model != dataset.model:
+    earlier_dataset = earlier.dataset()
+    if earlier_dataset.model != dataset.model:
         raise BadSettings(
-            key="start_from", value=name, why=Message("warm_start.other_model", before=before.model, now=dataset.model)
+            key="start_from",
+            value=name,
+            why=Message("warm_start.other_model", before=earlier_dataset.model, now=dataset.model),
         )
     if is_smaller(settings, earlier.settings()):
         arrays = prune(arrays, earlier.settings().widths, settings.widths, str(earlier.best))
-    fresh = weights(net)
-    if all(part in arrays and part in fresh for part in _HEAD):
-        _match_output_layers(arrays, fresh, _output_layers(before), _output_layers(dataset))
-    if not any(_fits(arrays, fresh, part) for part in fresh if part not in _HEAD):
+    initial = weights(net)
+    if all(part in arrays and part in initial for part in _HEAD):
+        _match_output_layers(arrays, initial, _output_layers(earlier_dataset), _output_layers(dataset))
+    if not any(_fits(arrays, initial, part) for part in initial if part not in _HEAD):
         raise BadSettings(key="start_from", value=name, why=Message("warm_start.other_network"))
     fitted = load_weights(net, arrays, str(earlier.best), strict=False)
-    if fitted < len(fresh):
-        what = Message("training.weights_fit", n=fitted, m=len(fresh), run=earlier.name)
+    if fitted < len(initial):
+        what = Message("training.weights_fit", n=fitted, m=len(initial), run=earlier.name)
         report(Trouble(what=what, done=Message("training.others_untrained")))
-    added = [str(answer) for answer in _output_layers(dataset) if answer not in _output_layers(before)]
+    added = [str(output) for output in _output_layers(dataset) if output not in _output_layers(earlier_dataset)]
     if added:
         what = Message("warm_start.new_classes", run=earlier.name, n=len(added), m=len(_output_layers(dataset)))
         report(Trouble(what=what, done=Message("warm_start.last_layer")))
 
 
-def _fits(arrays: Arrays, fresh: Arrays, part: str) -> bool:
-    return part in arrays and arrays[part].shape == fresh[part].shape
+def _fits(arrays: Arrays, initial: Arrays, part: str) -> bool:
+    return part in arrays and arrays[part].shape == initial[part].shape
 
 
 def _output_layers(dataset: Dataset) -> list[object]:
@@ -68,19 +70,21 @@ def _output_layers(dataset: Dataset) -> list[object]:
     return ["", *(info.id for info in dataset.classes)] if dataset.model == "unet" else list(dataset.verdicts)
 
 
-def _match_output_layers(arrays: Arrays, fresh: Arrays, before: Sequence[object], now: Sequence[object]) -> None:
-    """Replace the last layer in `arrays` by that of `fresh`, with the trained weights of the outputs common to both.
+def _match_output_layers(
+    arrays: Arrays, initial: Arrays, earlier_outputs: Sequence[object], outputs: Sequence[object]
+) -> None:
+    """Replace the last layer in `arrays` by that of `initial`, with the trained weights of the outputs common to both.
 
     In a UNet outputs are rows (times the output pixels of each), in a ResNet columns.
     """
     for part in _HEAD:
-        old, new = arrays[part], fresh[part].copy()
+        old, new = arrays[part], initial[part].copy()
         axis = old.ndim - 1 if old.ndim == 2 else 0
         old, new = np.moveaxis(old, axis, 0), np.moveaxis(new, axis, 0)
-        each = len(new) // len(now)
-        if len(old) == each * len(before) and old.shape[1:] == new.shape[1:]:
-            for place, answer in enumerate(now):
-                if answer in before:
-                    was = before.index(answer)
-                    new[place * each : (place + 1) * each] = old[was * each : (was + 1) * each]
+        rows = len(new) // len(outputs)
+        if len(old) == rows * len(earlier_outputs) and old.shape[1:] == new.shape[1:]:
+            for index, output in enumerate(outputs):
+                if output in earlier_outputs:
+                    earlier_index = earlier_outputs.index(output)
+                    new[index * rows : (index + 1) * rows] = old[earlier_index * rows : (earlier_index + 1) * rows]
             arrays[part] = np.ascontiguousarray(np.moveaxis(new, 0, axis))

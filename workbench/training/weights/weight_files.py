@@ -22,7 +22,7 @@ from workbench.core.problems import WeightsUnusable
 
 Arrays = dict[str, np.ndarray]
 
-MOST_BYTES = 4 << 30
+MAX_BYTES = 4 << 30
 
 
 def read_weights(path: Path) -> Arrays:
@@ -33,8 +33,8 @@ def read_weights(path: Path) -> Arrays:
 def read_file(path: Path) -> bytes:
     """Return the content of a file. Raise WeightsUnusable."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise WeightsUnusable(path=str(path), why=Message("weights.too_large", n=MOST_BYTES >> 30))
+        if path.stat().st_size > MAX_BYTES:
+            raise WeightsUnusable(path=str(path), why=Message("weights.too_large", n=MAX_BYTES >> 30))
         return path.read_bytes()
     except (OSError, ValueError) as error:  # a ValueError: a name with a null character
         raise WeightsUnusable(path=str(path), why=getattr(error, "strerror", None) or str(error)) from error
@@ -47,8 +47,8 @@ def parse_weights(data: bytes, path: str) -> Arrays:
             why = Message("weights.pytorch")
             raise WeightsUnusable(path=path, why=why)
         arrays = _parse_pickle(data) if data[:1] in (b"\x80", b"(", b"}") else decode_safetensors(data)
-    except _UnsafeWeights as refused:
-        raise WeightsUnusable(path=path, why=str(refused)) from refused
+    except _UnsafeWeights as unsafe:
+        raise WeightsUnusable(path=path, why=str(unsafe)) from unsafe
     except SafetensorError as error:
         raise WeightsUnusable(path=path, why=Message("weights.unknown_format", why=error)) from error
     except MemoryError as error:
@@ -111,12 +111,12 @@ class _Array:
 
     def numbers(self) -> np.ndarray:
         """Return a copy in native byte order."""
-        _, shape, kind, by_columns, raw = self.state
+        _, shape, kind, fortran_order, raw = self.state
         if isinstance(raw, str):
             raw = raw.encode("latin1")  # written by Python 2
         if not isinstance(kind, _Type) or not isinstance(raw, (bytes, bytearray)):
             raise _UnsafeWeights(Message("weights.not_numbers"))
-        array = np.frombuffer(raw, kind.type).reshape(tuple(shape), order="F" if by_columns else "C")
+        array = np.frombuffer(raw, kind.type).reshape(tuple(shape), order="F" if fortran_order else "C")
         return np.ascontiguousarray(array, kind.type.newbyteorder("=")).reshape(tuple(shape))
 
 
@@ -137,13 +137,13 @@ def _bytes(raw: Any = b"") -> bytes:
 
 
 @dataclass(frozen=True)
-class _Known:
+class _AllowedCall:
     """Function that a file may name and call."""
 
     call: Callable[..., Any]
 
 
-_KNOWN: dict[tuple[str, str], Callable[..., Any]] = {
+_ALLOWED: dict[tuple[str, str], Callable[..., Any]] = {
     ("numpy", "ndarray"): _Array,
     ("numpy", "dtype"): _Type,
     ("_codecs", "encode"): _encode,
@@ -154,10 +154,10 @@ _KNOWN: dict[tuple[str, str], Callable[..., Any]] = {
 }
 
 
-def _find(module: Any, name: Any) -> _Known:
-    if (module, name) not in _KNOWN:
+def _find(module: Any, name: Any) -> _AllowedCall:
+    if (module, name) not in _ALLOWED:
         raise _UnsafeWeights(Message("weights.forbidden_call", name=f"{module}.{name}"))
-    return _Known(_KNOWN[module, name])
+    return _AllowedCall(_ALLOWED[module, name])
 
 
 _VALUES = frozenset(
@@ -175,10 +175,10 @@ def _run(data: bytes) -> Any:
     memory: dict[int, Any] = {}
 
     def since_mark() -> list[Any]:
-        place = len(stack) - 1 - stack[::-1].index(_MARK)
-        taken = stack[place + 1 :]
-        del stack[place:]
-        return taken
+        mark = len(stack) - 1 - stack[::-1].index(_MARK)
+        items = stack[mark + 1 :]
+        del stack[mark:]
+        return items
 
     for code, value, _ in pickletools.genops(data):
         order = code.name
@@ -203,18 +203,18 @@ def _run(data: bytes) -> Any:
         elif order in ("BINGET", "LONG_BINGET"):
             stack.append(memory[value])
         else:
-            _act(order, value, stack, since_mark)
+            _execute(order, value, stack, since_mark)
     return stack.pop()
 
 
-def _act(order: str, value: Any, stack: list[Any], since_mark: Callable[[], list[Any]]) -> None:
+def _execute(order: str, value: Any, stack: list[Any], since_mark: Callable[[], list[Any]]) -> None:
     """Execute an opcode that looks up a name, calls it, or modifies an object."""
     if order == "GLOBAL":
         stack.append(_find(*value.split(" ", 1)))
     elif order == "STACK_GLOBAL":
         name, module = stack.pop(), stack.pop()
         stack.append(_find(module, name))
-    elif order == "REDUCE" and isinstance(stack[-2], _Known) and isinstance(stack[-1], tuple):
+    elif order == "REDUCE" and isinstance(stack[-2], _AllowedCall) and isinstance(stack[-1], tuple):
         arguments = stack.pop()
         stack.append(stack.pop().call(*arguments))
     elif order == "BUILD" and isinstance(stack[-2], (_Type, _Array)):

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.core.geometry.selection.test_pixel_selection import everywhere
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.polygons import polygon_inside
-from workbench.core.geometry.selection import CrackTracer, IntelligentScissors, close, trace_crack
-from workbench.core.geometry.selection.shortest_paths import FINE, CheapestPaths, ShortestPathSearch
+from workbench.core.geometry.selection import CrackTracer, IntelligentScissors, close_outline, trace_crack
+from workbench.core.geometry.selection.shortest_paths import MAX_SEARCH_PIXELS, CheapestPaths, ShortestPathSearch
 from workbench.inference.io.image_io import read_image
 
 
@@ -78,7 +78,7 @@ def test_a_guide_follows_the_hand_out_of_its_window_and_over_long_ways():
         assert np.abs(np.diff(way, axis=0)).max() == 1
         assert np.abs(way[:, 1] - rows[way[:, 0]]).max() <= 4
     assert max(step for _, step in asked) > 1
-    assert all(-(-r.width // s) * -(-r.height // s) <= FINE for r, s in asked)
+    assert all(-(-r.width // s) * -(-r.height // s) <= MAX_SEARCH_PIXELS for r, s in asked)
     searched = len(asked)
     assert guide.to((2800.5, rows[2800] + 0.5), exact=False) is not None and len(asked) == searched
     assert guide.to((-3, 5)) is None and guide.to((5, 901)) is None
@@ -140,11 +140,11 @@ def test_scissors_run_along_the_border_that_cuts_a_defect_off():
 
 
 def test_a_closed_outline_is_a_polygon():
-    found = everywhere(close([(2, 2), (8, 2), (8, 6), (2, 6)], (10, 10)), (10, 10))
+    found = everywhere(close_outline([(2, 2), (8, 2), (8, 6), (2, 6)], (10, 10)), (10, 10))
     expected = np.zeros((10, 10), bool)
     expected[2:6, 2:8] = True
     assert found[expected].all() and found.sum() - expected.sum() <= 12  # and the pixels under its corners
-    assert close([], (5, 5)).empty and close([(-9, -9), (-8, -9), (-8, -8)], (5, 5)).empty
+    assert close_outline([], (5, 5)).empty and close_outline([(-9, -9), (-8, -9), (-8, -8)], (5, 5)).empty
 
 
 def by_rows(corners, rect):

@@ -7,9 +7,9 @@ covers [0, 1) x [0, 1). Computation time depends on the size of the selection, n
 from workbench.core.geometry.selection.auto_tolerance import suggest_tolerance
 from workbench.core.geometry.selection.box_cut import box_cut
 from workbench.core.geometry.selection.crack_tracer import NO_CRACK, Crack, CrackTracer, trace_crack
-from workbench.core.geometry.selection.intelligent_scissors import IntelligentScissors, close
+from workbench.core.geometry.selection.intelligent_scissors import IntelligentScissors, close_outline
 from workbench.core.geometry.selection.lightness import GrayLevels, levels_of
-from workbench.core.geometry.selection.magic_wand import LIVE, WHOLE, magic_wand
+from workbench.core.geometry.selection.magic_wand import LIVE, MAX_PIXELS, magic_wand
 from workbench.core.geometry.selection.pixel_selection import EMPTY, Point, Selection, around, ellipse
 from workbench.core.geometry.selection.region_measurements import Measures, measures
 from workbench.core.geometry.selection.region_operations import encircle, fill_holes, grow, region_at, shrink, smooth
@@ -25,7 +25,7 @@ __all__ = [
     "EMPTY",
     "LIVE",
     "NO_CRACK",
-    "WHOLE",
+    "MAX_PIXELS",
     "ToneBand",
     "Crack",
     "CrackTracer",
@@ -37,7 +37,7 @@ __all__ = [
     "Selection",
     "around",
     "box_cut",
-    "close",
+    "close_outline",
     "ellipse",
     "encircle",
     "fill_holes",

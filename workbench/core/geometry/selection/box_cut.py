@@ -13,10 +13,10 @@ from workbench.core.geometry.selection.lightness import GrayLevels, levels_of, r
 from workbench.core.geometry.selection.pixel_selection import EMPTY, Selection, padded
 from workbench.inference.io.opencv import cv2
 
-WORK = 1 << 15  # pixels: a larger window is segmented at reduced resolution first
-LIMIT = 8 << 20  # pixels: largest box
+MAX_WORK_PIXELS = 1 << 15  # pixels: a larger window is segmented at reduced resolution first
+MAX_BOX_PIXELS = 8 << 20  # pixels: largest box
 TILE = 256  # pixels: tile size of the refinement along the outline
-FEWEST = 16  # pixels inside and outside: fewer do not suffice for the color models
+MIN_PIXELS = 16  # pixels inside and outside: fewer do not suffice for the color models
 CERTAIN = 0.3  # share of the foreground that GrabCut may discard
 
 Models = tuple[np.ndarray, np.ndarray]  # color models of background and foreground in GrabCut's format
@@ -33,17 +33,17 @@ def box_cut(image: np.ndarray, box: Rect, *, iterations: int = 2, levels: GrayLe
     box = box.clipped(image.shape[1], image.shape[0])
     if box.empty:
         return EMPTY
-    if box.width * box.height > LIMIT:
+    if box.width * box.height > MAX_BOX_PIXELS:
         return Selection(EMPTY.rect, EMPTY.inside, cut=True)
     levels = levels or levels_of(image)
     window = padded(box, max(8, min(256, max(box.width, box.height) // 2)), image.shape)
     step = 1
-    while -(-window.width // step) * -(-window.height // step) > WORK:
+    while -(-window.width // step) * -(-window.height // step) > MAX_WORK_PIXELS:
         step += 1
-    inner = Rect(box.x - window.x, box.y - window.y, box.width, box.height)
-    within = _within(inner, window, step)
+    local_box = Rect(box.x - window.x, box.y - window.y, box.width, box.height)
+    box_mask = _box_mask(local_box, window, step)
     tone = reduced(image, window, levels, step)
-    label = _begin(tone, within)
+    label = _initial_labels(tone, box_mask)
     if label is None:
         return EMPTY
     scale = _Scale.of(tone)
@@ -51,9 +51,9 @@ def box_cut(image: np.ndarray, box: Rect, *, iterations: int = 2, levels: GrayLe
     _cut(scale.colors(tone), label, models, iterations, cv2.GC_INIT_WITH_MASK)
     inside = (label == cv2.GC_FGD) | (label == cv2.GC_PR_FGD)
     if step > 1:
-        inside = _refined(image, window, levels, scale, models, inside, step)
-        inside[: inner.y] = inside[inner.y + inner.height :] = False
-        inside[:, : inner.x] = inside[:, inner.x + inner.width :] = False
+        inside = _refine(image, window, levels, scale, models, inside, step)
+        inside[: local_box.y] = inside[local_box.y + local_box.height :] = False
+        inside[:, : local_box.x] = inside[:, local_box.x + local_box.width :] = False
     return Selection(window, inside).trimmed()
 
 
@@ -77,47 +77,47 @@ class _Scale:
         return np.repeat(bytes_, 3, axis=2) if bytes_.shape[2] == 1 else bytes_
 
 
-def _begin(tone: np.ndarray, within: np.ndarray) -> np.ndarray | None:
+def _initial_labels(tone: np.ndarray, box_mask: np.ndarray) -> np.ndarray | None:
     """Return initial GrabCut labels, uint8 (h, w), or None if nothing stands out."""
-    broken = ~np.isfinite(tone if tone.ndim == 2 else tone.sum(axis=2))
-    ground = ~within & ~broken
-    usable = within & ~broken
-    if usable.sum() < FEWEST or ground.sum() < FEWEST:
+    invalid = ~np.isfinite(tone if tone.ndim == 2 else tone.sum(axis=2))
+    background = ~box_mask & ~invalid
+    usable = box_mask & ~invalid
+    if usable.sum() < MIN_PIXELS or background.sum() < MIN_PIXELS:
         return None
-    away = _salient_pixels(np.nan_to_num(tone), ground, usable)
-    top = float(away[usable].max())
-    if top <= 1e-3:
+    salience = _salient_pixels(np.nan_to_num(tone), background, usable)
+    largest = float(salience[usable].max())
+    if largest <= 1e-3:
         return None
-    levels = np.clip(away[usable] * (255 / top), 0, 255).astype(np.uint8)
+    levels = np.clip(salience[usable] * (255 / largest), 0, 255).astype(np.uint8)
     threshold, _ = cv2.threshold(levels.reshape(-1, 1), 0, 255, cv2.THRESH_OTSU)
-    out = levels > threshold
-    if not out.any():
+    foreground = levels > threshold
+    if not foreground.any():
         return None
-    label = np.full(within.shape, cv2.GC_BGD, np.uint8)
-    certain = levels >= np.quantile(levels[out], CERTAIN)
-    label[usable] = np.where(out, np.where(certain, cv2.GC_FGD, cv2.GC_PR_FGD), cv2.GC_PR_BGD)
+    label = np.full(box_mask.shape, cv2.GC_BGD, np.uint8)
+    certain = levels >= np.quantile(levels[foreground], CERTAIN)
+    label[usable] = np.where(foreground, np.where(certain, cv2.GC_FGD, cv2.GC_PR_FGD), cv2.GC_PR_BGD)
     return label
 
 
-def _salient_pixels(tone: np.ndarray, ground: np.ndarray, usable: np.ndarray) -> np.ndarray:
+def _salient_pixels(tone: np.ndarray, background: np.ndarray, usable: np.ndarray) -> np.ndarray:
     """Return the distance of each tone from the extrapolated background, float32 (h, w) >= 0.
 
     For gray images, only the polarity (darker or brighter) with the stronger deviations inside the box is used.
     """
     smooth = cv2.GaussianBlur(tone, (0, 0), 0.8, borderType=cv2.BORDER_REPLICATE)
     rows, columns = np.flatnonzero(usable.any(axis=1)), np.flatnonzero(usable.any(axis=0))
-    spread = max(rows[-1] - rows[0], columns[-1] - columns[0]) / 3 + 2
-    weight = ground.astype(np.float32)
-    share = _spread(weight, spread)
+    sigma = max(rows[-1] - rows[0], columns[-1] - columns[0]) / 3 + 2
+    weight = background.astype(np.float32)
+    coverage = _spread(weight, sigma)
     known = smooth * (weight if tone.ndim == 2 else weight[:, :, None])
-    expected = _spread(known, spread) / np.maximum(share, 1e-6).reshape(*share.shape, *[1] * (tone.ndim - 2))
+    expected = _spread(known, sigma) / np.maximum(coverage, 1e-6).reshape(*coverage.shape, *[1] * (tone.ndim - 2))
     # Too far inside a large box for extrapolation: use the median of the surroundings.
-    expected[share < 1e-4] = np.median(smooth[ground], axis=0)
-    away = smooth - expected
+    expected[coverage < 1e-4] = np.median(smooth[background], axis=0)
+    deviation = smooth - expected
     if tone.ndim == 3:
-        return np.sqrt(np.square(away).sum(axis=2))
-    side = np.sign(np.power(away[usable], 3, dtype=np.float64).sum()) or 1.0
-    return np.maximum(away * np.float32(side), 0)
+        return np.sqrt(np.square(deviation).sum(axis=2))
+    sign = np.sign(np.power(deviation[usable], 3, dtype=np.float64).sum()) or 1.0
+    return np.maximum(deviation * np.float32(sign), 0)
 
 
 def _spread(values: np.ndarray, sigma: float) -> np.ndarray:
@@ -136,7 +136,7 @@ def _cut(colors: np.ndarray, label: np.ndarray, models: Models, iterations: int,
     cv2.grabCut(colors, label, None, models[0], models[1], iterations, mode)
 
 
-def _refined(
+def _refine(
     image: np.ndarray,
     window: Rect,
     levels: GrayLevels,
@@ -151,16 +151,16 @@ def _refined(
     """
     full = cv2.resize(coarse.astype(np.uint8), None, fx=step, fy=step, interpolation=cv2.INTER_NEAREST)
     full = np.ascontiguousarray(full[: window.height, : window.width])
-    around = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * step + 1, 2 * step + 1))
-    wide, narrow = cv2.dilate(full, around), cv2.erode(full, around)
+    kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * step + 1, 2 * step + 1))
+    wide, narrow = cv2.dilate(full, kernel), cv2.erode(full, kernel)
     label = np.where(full > 0, np.uint8(cv2.GC_PR_FGD), np.uint8(cv2.GC_PR_BGD))
     label[wide == 0], label[narrow > 0] = cv2.GC_BGD, cv2.GC_FGD
     for top in range(0, window.height, TILE):
         for left in range(0, window.width, TILE):
-            seam = (wide != narrow)[top : top + TILE, left : left + TILE]
-            if not seam.any():
+            boundary = (wide != narrow)[top : top + TILE, left : left + TILE]
+            if not boundary.any():
                 continue
-            rows, columns = np.flatnonzero(seam.any(axis=1)), np.flatnonzero(seam.any(axis=0))
+            rows, columns = np.flatnonzero(boundary.any(axis=1)), np.flatnonzero(boundary.any(axis=0))
             tile = Rect(left + int(columns[0]), top + int(rows[0]), int(np.ptp(columns)) + 1, int(np.ptp(rows)) + 1)
             tile = padded(tile, 1, full.shape)
             tone = tones(image, Rect(window.x + tile.x, window.y + tile.y, tile.width, tile.height), levels)
@@ -171,11 +171,11 @@ def _refined(
     return (label == cv2.GC_FGD) | (label == cv2.GC_PR_FGD)
 
 
-def _within(box: Rect, window: Rect, step: int) -> np.ndarray:
+def _box_mask(box: Rect, window: Rect, step: int) -> np.ndarray:
     """Return the reduced mask of the box; without surroundings, a border inside the box is excluded."""
     inside = np.zeros((window.height, window.width), bool)
     inside[box.slices] = True
     if inside.all():
-        rim = max(1, step)
-        inside[:rim] = inside[-rim:] = inside[:, :rim] = inside[:, -rim:] = False
+        border = max(1, step)
+        inside[:border] = inside[-border:] = inside[:, :border] = inside[:, -border:] = False
     return np.ascontiguousarray(inside[::step, ::step])

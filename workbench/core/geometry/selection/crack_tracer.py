@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.core.geometry.drawing import NOTHING, Rect
 from workbench.core.geometry.selection.lightness import GrayLevels, levels_of, lightness
-from workbench.core.geometry.selection.line_width import covered, measure, smoothed
+from workbench.core.geometry.selection.line_width import covered_pixels, measure_width, smooth_path
 from workbench.core.geometry.selection.pixel_selection import EMPTY, Point, Selection, around, padded, pixel_at
 from workbench.core.geometry.selection.ridge_filter import cost_of, ridges
 from workbench.core.geometry.selection.shortest_paths import ShortestPathSearch
@@ -52,8 +52,8 @@ class CrackTracer:
         self._levels = levels or levels_of(image)
         self._polarity: Polarity = polarity
         self._start = start
-        self._guides: dict[tuple[bool, int], ShortestPathSearch] = {}  # key: dark line, reduction
-        self._kept: dict[int, tuple[Rect, tuple[np.ndarray, np.ndarray]]] = {}
+        self._searches: dict[tuple[bool, int], ShortestPathSearch] = {}  # key: dark line, reduction
+        self._ridge_cache: dict[int, tuple[Rect, tuple[np.ndarray, np.ndarray]]] = {}
 
     def path(self, end: Point, *, exact: bool = True) -> tuple[np.ndarray, bool] | None:
         """Return the pixels int (n, 2) from the first click to `end` and whether the line is dark.
@@ -66,37 +66,39 @@ class CrackTracer:
         dark = self._is_dark(end)
         if dark is None:
             return None
-        way = self._path_search(dark).to(self._snapped(end, dark), exact=exact)
-        return None if way is None else (way, dark)
+        pixels = self._path_search(dark).to(self._snap(end, dark), exact=exact)
+        return None if pixels is None else (pixels, dark)
 
     def trace(self, end: Point) -> Crack:
-        """Return the line between the first click and `end` with its width, empty if `way` returns None.
+        """Return the line between the first click and `end` with its width, empty if `pixels` returns None.
 
         The selection of the empty result has `cut` if both points are in the image but too far apart.
         """
-        found = self.path(end)
-        if found is None:
+        result = self.path(end)
+        if result is None:
             shape = self._image.shape
-            far = pixel_at(self._start, shape) is not None and pixel_at(end, shape) is not None
-            return replace(NO_CRACK, selection=replace(EMPTY, cut=far))
-        way, dark = found
-        return self.measured(way, dark=dark)
+            too_far = pixel_at(self._start, shape) is not None and pixel_at(end, shape) is not None
+            return replace(NO_CRACK, selection=replace(EMPTY, cut=too_far))
+        pixels, dark = result
+        return self.measure_width(pixels, dark=dark)
 
-    def measured(self, way: np.ndarray, *, dark: bool) -> Crack:
+    def measure_width(self, pixels: np.ndarray, *, dark: bool) -> Crack:
         """Measure the width along a path, int (n, 2) pixels, in sections to keep windows small."""
-        plain = smoothed(way)
-        line, width = plain.copy(), np.ones(len(plain))
+        center_line = smooth_path(pixels)
+        line, width = center_line.copy(), np.ones(len(center_line))
         shape = self._image.shape
-        reach, part, overlap = int(3 * self._widest) + 4, 512, 16
+        margin, part, overlap = int(3 * self._widest) + 4, 512, 16
         for first in range(0, len(line), part):
             low, high = max(0, first - overlap), min(len(line), first + part + overlap)
-            rect = around([tuple(p) for p in plain[low:high]], reach, shape)
+            rect = around([tuple(p) for p in center_line[low:high]], margin, shape)
             light = lightness(self._image, rect, self._levels)
-            moved, widths = measure(light, plain[low:high] - (rect.x, rect.y), widest=self._widest, dark=dark)
-            mine = slice(first - low, min(first + part, len(line)) - low)
-            line[first : first + part] = moved[mine] + (rect.x, rect.y)
-            width[first : first + part] = widths[mine]
-        return Crack(line, width, covered(line, width, way, shape), dark)
+            moved, widths = measure_width(
+                light, center_line[low:high] - (rect.x, rect.y), widest=self._widest, dark=dark
+            )
+            section = slice(first - low, min(first + part, len(line)) - low)
+            line[first : first + part] = moved[section] + (rect.x, rect.y)
+            width[first : first + part] = widths[section]
+        return Crack(line, width, covered_pixels(line, width, pixels, shape), dark)
 
     def _is_dark(self, end: Point) -> bool | None:
         """Return True if the dark path to `end` is clearer than the bright one; None if there is no path.
@@ -105,38 +107,40 @@ class CrackTracer:
         """
         if self._polarity != "auto":
             return self._polarity == "dark"
-        clear = []
+        strengths = []
         for dark in (True, False):
-            guide = self._path_search(dark, least_step=2)
-            way = guide.to(self._snapped(end, dark), exact=False)
-            if way is None:
+            search = self._path_search(dark, least_step=2)
+            pixels = search.to(self._snap(end, dark), exact=False)
+            if pixels is None:
                 return None
-            columns, rows = (way - (guide.rect.x, guide.rect.y)).T // guide.step
-            clear.append(float(np.median(self._ridges(guide.rect, guide.step)[0 if dark else 1][rows, columns])))
-        return clear[0] >= clear[1]
+            columns, rows = (pixels - (search.rect.x, search.rect.y)).T // search.step
+            strengths.append(float(np.median(self._ridges(search.rect, search.step)[0 if dark else 1][rows, columns])))
+        return strengths[0] >= strengths[1]
 
     def _path_search(self, dark: bool, least_step: int = 1) -> ShortestPathSearch:
-        if (dark, least_step) not in self._guides:
+        if (dark, least_step) not in self._searches:
 
             def costs(rect: Rect, step: int) -> np.ndarray:
                 return cost_of(self._ridges(rect, step)[0 if dark else 1])
 
-            start = self._snapped(self._start, dark)
-            self._guides[dark, least_step] = ShortestPathSearch(costs, start, self._image.shape, least_step=least_step)
-        return self._guides[dark, least_step]
+            start = self._snap(self._start, dark)
+            self._searches[dark, least_step] = ShortestPathSearch(
+                costs, start, self._image.shape, least_step=least_step
+            )
+        return self._searches[dark, least_step]
 
     def _ridges(self, rect: Rect, step: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Return the dark and bright ridges of a window. The largest window of each step is cached."""
-        kept, found = self._kept.get(step, (NOTHING, None))
-        if kept == rect and found is not None:
-            return found
-        light = lightness(self._image, rect, self._levels, step)
-        found = ridges(light, widest=max(self._widest / step, 3.0))
-        if rect.width * rect.height >= kept.width * kept.height:
-            self._kept[step] = rect, found
-        return found
+        cached_rect, cached = self._ridge_cache.get(step, (NOTHING, None))
+        if cached_rect == rect and cached is not None:
+            return cached
+        tones = lightness(self._image, rect, self._levels, step)
+        cached = ridges(tones, widest=max(self._widest / step, 3.0))
+        if rect.width * rect.height >= cached_rect.width * cached_rect.height:
+            self._ridge_cache[step] = rect, cached
+        return cached
 
-    def _snapped(self, point: Point, dark: bool) -> Point:
+    def _snap(self, point: Point, dark: bool) -> Point:
         """Return the strongest ridge pixel near a click, or the click itself if there is none."""
         near = around([point], SNAP, self._image.shape)
         rect = padded(near, 3 * SNAP + int(self._widest), self._image.shape)
@@ -144,10 +148,10 @@ class CrackTracer:
         y, x = near.y - rect.y, near.x - rect.x
         ridge = ridge[y : y + near.height, x : x + near.width]
         rows, columns = np.mgrid[near.y : near.y + near.height, near.x : near.x + near.width] + 0.5
-        away = np.hypot(columns - point[0], rows - point[1])
-        score = np.where(away <= SNAP, ridge * (1 - 0.5 * away / (SNAP + 1)), 0)
-        row, column = np.unravel_index(int(score.argmax()), score.shape)
-        if score[row, column] <= 0:
+        distance = np.hypot(columns - point[0], rows - point[1])
+        weight = np.where(distance <= SNAP, ridge * (1 - 0.5 * distance / (SNAP + 1)), 0)
+        row, column = np.unravel_index(int(weight.argmax()), weight.shape)
+        if weight[row, column] <= 0:
             return point
         return near.x + int(column) + 0.5, near.y + int(row) + 0.5
 

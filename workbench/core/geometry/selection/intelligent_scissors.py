@@ -33,7 +33,7 @@ class IntelligentScissors:
         self._levels = levels or levels_of(image)
         self.anchors: list[Point] = []
         self._legs: list[list[Point]] = []  # path to each anchor from the previous one
-        self._guide: ShortestPathSearch | None = None
+        self._search: ShortestPathSearch | None = None
 
     @property
     def path(self) -> list[Point]:
@@ -42,16 +42,16 @@ class IntelligentScissors:
 
     def wire(self, point: Point) -> list[Point]:
         """Return the path from the last anchor to `point` inclusive; fast enough to follow the cursor."""
-        return self._way(point, exact=False) if self.anchors else [point]
+        return self._path_to(point, exact=False) if self.anchors else [point]
 
     def anchor(self, point: Point) -> list[Point]:
         """Add an anchor and return the path to it from the previous one."""
         if not np.isfinite(point).all():
             return []
-        leg = self._way(point, exact=True) if self.anchors else [point]
+        leg = self._path_to(point, exact=True) if self.anchors else [point]
         self._legs.append(leg[1:] if self.anchors else leg)
         self.anchors.append(point)
-        self._guide = None
+        self._search = None
         return leg
 
     def back(self) -> None:
@@ -59,25 +59,25 @@ class IntelligentScissors:
         if self.anchors:
             self.anchors.pop()
             self._legs.pop()
-            self._guide = None
+            self._search = None
 
     def closed(self) -> Selection:
         """Return the area enclosed by the outline after connecting the last anchor to the first."""
         if not self.anchors:
             return EMPTY
-        back = self._way(self.anchors[0], exact=True) if len(self.anchors) > 1 else []
-        return close(self.path + back[1:], self._image.shape)
+        closing = self._path_to(self.anchors[0], exact=True) if len(self.anchors) > 1 else []
+        return close_outline(self.path + closing[1:], self._image.shape)
 
-    def _way(self, point: Point, *, exact: bool) -> list[Point]:
+    def _path_to(self, point: Point, *, exact: bool) -> list[Point]:
         start = self.anchors[-1]
         if pixel_at(start, self._image.shape) is None:
             return [start, point]
-        if self._guide is None:
-            self._guide = ShortestPathSearch(self._costs, start, self._image.shape)
-        way = self._guide.to(point, exact=exact)
-        if way is None:
+        if self._search is None:
+            self._search = ShortestPathSearch(self._costs, start, self._image.shape)
+        pixels = self._search.to(point, exact=exact)
+        if pixels is None:
             return [start, point]
-        return [start, *map(tuple, (way[1:-1] + 0.5).tolist()), point]
+        return [start, *map(tuple, (pixels[1:-1] + 0.5).tolist()), point]
 
     def _costs(self, rect: Rect, step: int) -> np.ndarray:
         tone = reduced(self._image, rect, self._levels, step)
@@ -94,7 +94,7 @@ class IntelligentScissors:
         return cost
 
 
-def close(path: list[Point], shape: tuple[int, ...]) -> Selection:
+def close_outline(path: list[Point], shape: tuple[int, ...]) -> Selection:
     """Return the pixels of an image of `shape` (H, W, ...) inside a closed outline, by the even-odd rule."""
     rect = polygon_rect(path, (shape[0], shape[1]))
     if rect.empty:

@@ -45,11 +45,11 @@ def levels_of(image: np.ndarray) -> GrayLevels:
         return GrayLevels(0.0, 1.0)
     # Percentiles ignore hot pixels; the margin covers values that the sample missed.
     low, high = np.percentile(sample, (0.2, 99.8))
-    room = 0.05 * (high - low)
-    least = 1.0 if image.dtype.kind in "ui" else max(abs(low), abs(high)) * 1e-6
-    if high - low < least or high == low:
-        return GrayLevels(float(low), float(low) + (least or 1.0))
-    return GrayLevels(float(low - room), float(high + room))
+    margin = 0.05 * (high - low)
+    min_range = 1.0 if image.dtype.kind in "ui" else max(abs(low), abs(high)) * 1e-6
+    if high - low < min_range or high == low:
+        return GrayLevels(float(low), float(low) + (min_range or 1.0))
+    return GrayLevels(float(low - margin), float(high + margin))
 
 
 def tones(image: np.ndarray, rect: Rect, levels: GrayLevels) -> np.ndarray:
@@ -65,13 +65,13 @@ def tones(image: np.ndarray, rect: Rect, levels: GrayLevels) -> np.ndarray:
         pixels[~np.isfinite(pixels)] = np.nan
         return pixels
     pixels /= span
-    broken = None
+    invalid = None
     if image.dtype.kind == "f":
-        broken = ~np.isfinite(pixels).all(axis=2)
-        pixels[broken] = 0
+        invalid = ~np.isfinite(pixels).all(axis=2)
+        pixels[invalid] = 0
     lab = cv2.cvtColor(np.clip(pixels, 0, 1, out=pixels), cv2.COLOR_RGB2LAB) if pixels.size else pixels
-    if broken is not None:
-        lab[broken] = np.nan
+    if invalid is not None:
+        lab[invalid] = np.nan
     return lab
 
 
@@ -84,9 +84,9 @@ def reduced(image: np.ndarray, rect: Rect, levels: GrayLevels, step: int) -> np.
     for top in range(0, rect.height, rows):
         tone = tones(image, Rect(rect.x, rect.y + top, rect.width, min(rows, rect.height - top)), levels)
         height, width = tone.shape[:2]
-        whole = cv2.copyMakeBorder(tone, 0, -height % step, 0, -width % step, cv2.BORDER_REPLICATE)
-        size = whole.shape[1] // step, whole.shape[0] // step
-        parts.append(cv2.resize(whole, size, interpolation=cv2.INTER_AREA))
+        extended = cv2.copyMakeBorder(tone, 0, -height % step, 0, -width % step, cv2.BORDER_REPLICATE)
+        size = extended.shape[1] // step, extended.shape[0] // step
+        parts.append(cv2.resize(extended, size, interpolation=cv2.INTER_AREA))
     return np.concatenate(parts)
 
 
@@ -94,25 +94,25 @@ def lightness(image: np.ndarray, rect: Rect, levels: GrayLevels, step: int = 1) 
     """Return gray value or L* in `rect`, reduced, float32. Non-finite pixels get the median of the others."""
     tone = reduced(image, rect, levels, step)
     tone = np.ascontiguousarray(tone[:, :, 0]) if tone.ndim == 3 else tone
-    broken = ~np.isfinite(tone)
-    if broken.any():
-        tone[broken] = np.float32(0) if broken.all() else np.median(tone[~broken])
+    invalid = ~np.isfinite(tone)
+    if invalid.any():
+        tone[invalid] = np.float32(0) if invalid.all() else np.median(tone[~invalid])
     return tone
 
 
 def difference(tone: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """Return the distance of each tone from `reference` (scalar or L*a*b*), float32 (h, w); inf where not finite."""
     if tone.ndim == 2:
-        away = np.abs(tone - np.float32(reference))
+        distance = np.abs(tone - np.float32(reference))
     else:
-        away = np.sqrt(np.square(tone - np.asarray(reference, np.float32)).sum(axis=2))
-    return np.nan_to_num(away, copy=False, nan=np.inf, posinf=np.inf)
+        distance = np.sqrt(np.square(tone - np.asarray(reference, np.float32)).sum(axis=2))
+    return np.nan_to_num(distance, copy=False, nan=np.inf, posinf=np.inf)
 
 
-def tone_at(image: np.ndarray, pixel: tuple[int, int], levels: GrayLevels, *, reach: int = 0) -> np.ndarray | None:
-    """Return the mean tone, () or (3,), up to `reach` from `pixel` (column, row); None if no pixel is finite."""
+def tone_at(image: np.ndarray, pixel: tuple[int, int], levels: GrayLevels, *, radius: int = 0) -> np.ndarray | None:
+    """Return the mean tone, () or (3,), up to `radius` from `pixel` (column, row); None if no pixel is finite."""
     x, y = pixel
-    rect = Rect(x - reach, y - reach, 2 * reach + 1, 2 * reach + 1).clipped(image.shape[1], image.shape[0])
+    rect = Rect(x - radius, y - radius, 2 * radius + 1, 2 * radius + 1).clipped(image.shape[1], image.shape[0])
     tone = tones(image, rect, levels).reshape(rect.width * rect.height, -1)
     tone = tone[np.isfinite(tone).all(axis=1)]
     if not tone.size:

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from workbench.core.geometry.drawing import Rect
-from workbench.core.geometry.selection.auto_tolerance import SAMPLE
+from workbench.core.geometry.selection.auto_tolerance import SAMPLE_RADIUS
 from workbench.core.geometry.selection.lightness import GrayLevels, difference, levels_of, tone_at, tones
 from workbench.core.geometry.selection.pixel_selection import EMPTY, Point, Selection, pixel_at
 from workbench.core.geometry.selection.region_operations import connected, fill_holes, smooth
 
 LIVE = 1 << 19  # pixels of the window while the tolerance is dragged
-WHOLE = 20 << 20  # pixels of the largest window of a finished selection
+MAX_PIXELS = 20 << 20  # pixels of the largest window of a finished selection
 _BAND = 1 << 20  # pixels compared per band
 
 
@@ -26,7 +26,7 @@ def magic_wand(
     smoothing: float = 0.0,
     fill: bool = False,
     levels: GrayLevels | None = None,
-    limit: int = WHOLE,
+    limit: int = MAX_PIXELS,
 ) -> Selection:
     """Return the region connected to the pixel at `point` through pixels within `tolerance` of its tone.
 
@@ -40,33 +40,33 @@ def magic_wand(
     levels = levels or levels_of(image)
     if pixel is None or tone_at(image, pixel, levels) is None:
         return EMPTY
-    reference = tone_at(image, pixel, levels, reach=SAMPLE)
+    reference = tone_at(image, pixel, levels, radius=SAMPLE_RADIUS)
 
-    def member(rect: Rect) -> np.ndarray:
-        near = _banded(rect, lambda band: difference(tones(image, band, levels), reference) <= tolerance)
-        near[pixel[1] - rect.y, pixel[0] - rect.x] = True
-        return near
+    def is_member(rect: Rect) -> np.ndarray:
+        similar = _evaluate_in_bands(rect, lambda band: difference(tones(image, band, levels), reference) <= tolerance)
+        similar[pixel[1] - rect.y, pixel[0] - rect.x] = True
+        return similar
 
-    found = connected(member, pixel, image.shape, connectivity=connectivity, limit=limit)
+    region = connected(is_member, pixel, image.shape, connectivity=connectivity, limit=limit)
     if smoothing > 0:
-        found = _smoothed(found, pixel, smoothing, image.shape)
-    return fill_holes(found) if fill else found
+        region = _smooth_region(region, pixel, smoothing, image.shape)
+    return fill_holes(region) if fill else region
 
 
-def _smoothed(found: Selection, pixel: tuple[int, int], pixels: float, shape: tuple[int, ...]) -> Selection:
+def _smooth_region(region: Selection, pixel: tuple[int, int], pixels: float, shape: tuple[int, ...]) -> Selection:
     """Return the smoothed part at `pixel`, or the selection itself if it is thinner there than the smoothing."""
-    soft = smooth(found, pixels, shape)
-    if not soft.within(Rect(pixel[0], pixel[1], 1, 1)).any():
-        return found
-    part = connected(soft.within, pixel, shape, connectivity=8, limit=4 * max(1, soft.inside.size) + WHOLE)
-    return Selection(part.rect, part.inside, found.cut)
+    smoothed = smooth(region, pixels, shape)
+    if not smoothed.within(Rect(pixel[0], pixel[1], 1, 1)).any():
+        return region
+    part = connected(smoothed.within, pixel, shape, connectivity=8, limit=4 * max(1, smoothed.inside.size) + MAX_PIXELS)
+    return Selection(part.rect, part.inside, region.cut)
 
 
-def _banded(rect: Rect, member: Callable[[Rect], np.ndarray]) -> np.ndarray:
-    """Evaluate `member` on a large rectangle in row bands, to limit the memory for color comparison."""
+def _evaluate_in_bands(rect: Rect, is_member: Callable[[Rect], np.ndarray]) -> np.ndarray:
+    """Evaluate `is_member` on a large rectangle in row bands, to limit the memory for color comparison."""
     rows = max(1, _BAND // max(1, rect.width))
-    out = np.empty((rect.height, rect.width), bool)
+    result = np.empty((rect.height, rect.width), bool)
     for top in range(0, rect.height, rows):
         height = min(rows, rect.height - top)
-        out[top : top + height] = member(Rect(rect.x, rect.y + top, rect.width, height))
-    return out
+        result[top : top + height] = is_member(Rect(rect.x, rect.y + top, rect.width, height))
+    return result

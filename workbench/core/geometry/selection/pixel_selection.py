@@ -38,15 +38,15 @@ class Selection:
 
     def within(self, rect: Rect) -> np.ndarray:
         """Return the selected pixels of another rectangle of the image, bool (rect.height, rect.width)."""
-        out = np.zeros((rect.height, rect.width), bool)
+        result = np.zeros((rect.height, rect.width), bool)
         x, y = max(rect.x, self.rect.x), max(rect.y, self.rect.y)
         right = min(rect.x + rect.width, self.rect.x + self.rect.width)
         bottom = min(rect.y + rect.height, self.rect.y + self.rect.height)
         if right > x and bottom > y:
-            out[y - rect.y : bottom - rect.y, x - rect.x : right - rect.x] = self.inside[
+            result[y - rect.y : bottom - rect.y, x - rect.x : right - rect.x] = self.inside[
                 y - self.rect.y : bottom - self.rect.y, x - self.rect.x : right - self.rect.x
             ]
-        return out
+        return result
 
 
 EMPTY = Selection(NOTHING, np.zeros((0, 0), bool))
@@ -69,8 +69,8 @@ def around(points: list[Point], margin: int, shape: tuple[int, ...]) -> Rect:
 
 def padded(rect: Rect, margin: int, shape: tuple[int, ...]) -> Rect:
     """Return `rect` enlarged by `margin` pixels on every side, clipped to an image of `shape` (H, W, ...)."""
-    wide = Rect(rect.x - margin, rect.y - margin, rect.width + 2 * margin, rect.height + 2 * margin)
-    return wide.clipped(shape[1], shape[0])
+    enlarged = Rect(rect.x - margin, rect.y - margin, rect.width + 2 * margin, rect.height + 2 * margin)
+    return enlarged.clipped(shape[1], shape[0])
 
 
 def ellipse(box: Rect, shape: tuple[int, ...]) -> Selection:
@@ -85,7 +85,7 @@ def ellipse(box: Rect, shape: tuple[int, ...]) -> Selection:
         return Selection(rect, np.ones((rect.height, rect.width), bool))
     a, b = box.width / 2, box.height / 2
     # Computed as row spans, so that only the result needs memory of the size of the box.
-    up = (np.arange(rect.y, rect.y + rect.height) + 0.5 - (box.y + b)) / b
-    half = a * np.sqrt(np.maximum(1 - up * up, 0))
-    across = np.abs(np.arange(rect.x, rect.x + rect.width) + 0.5 - (box.x + a))
-    return Selection(rect, across <= half[:, None])
+    dy = (np.arange(rect.y, rect.y + rect.height) + 0.5 - (box.y + b)) / b
+    half = a * np.sqrt(np.maximum(1 - dy * dy, 0))
+    dx = np.abs(np.arange(rect.x, rect.x + rect.width) + 0.5 - (box.x + a))
+    return Selection(rect, dx <= half[:, None])

@@ -9,9 +9,11 @@ import numpy as np
 from workbench.core.geometry.selection.pixel_selection import Selection
 from workbench.inference.io.opencv import cv2
 
-THICK = 24.0  # pixels to the outline: thicker regions are thinned at reduced resolution, enough for a center line
-_SPACE = 16 << 20  # pixels: a larger rectangle is thinned at reduced resolution as well
-_DETAIL = 4 << 20  # pixels: up to this size, widths are measured to half a pixel
+MAX_HALF_WIDTH = (
+    24.0  # pixels to the outline: thicker regions are thinned at reduced resolution, enough for a center line
+)
+_MAX_PIXELS = 16 << 20  # pixels: a larger rectangle is thinned at reduced resolution as well
+_MAX_UPSCALED_PIXELS = 4 << 20  # pixels: up to this size, widths are measured to half a pixel
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Measures:
     feret: float
     min_feret: float
 
-    def in_micrometres(self, um_per_pixel: float) -> Measures:
+    def in_micrometers(self, um_per_pixel: float) -> Measures:
         """Return the measures in µm and µm²."""
         lengths = (self.length, self.max_width, self.mean_width, self.feret, self.min_feret)
         return Measures(self.area * um_per_pixel**2, *(value * um_per_pixel for value in lengths))
@@ -47,9 +49,9 @@ def measures(selection: Selection) -> Measures:
     inside = np.pad(region.inside, 1).astype(np.uint8)
     area = float(np.count_nonzero(inside))
     feret, min_feret = calipers(region.inside)
-    away = cv2.distanceTransform(inside, cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
-    length = _length(inside, away) or feret
-    return Measures(area, length, _max_width(inside, away), area / length, feret, min_feret)
+    distance = cv2.distanceTransform(inside, cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
+    length = _length(inside, distance) or feret
+    return Measures(area, length, _max_width(inside, distance), area / length, feret, min_feret)
 
 
 def calipers(inside: np.ndarray) -> tuple[float, float]:
@@ -79,57 +81,61 @@ def thinned(inside: np.ndarray) -> np.ndarray:
             return region[1:-1, 1:-1]
 
 
-def _length(inside: np.ndarray, away: np.ndarray) -> float:
-    step = max(1, int(np.ceil(float(away.max()) / THICK)), int(np.ceil(np.sqrt(inside.size / _SPACE))))
+def _length(inside: np.ndarray, distance: np.ndarray) -> float:
+    step = max(
+        1, int(np.ceil(float(distance.max()) / MAX_HALF_WIDTH)), int(np.ceil(np.sqrt(inside.size / _MAX_PIXELS)))
+    )
     if step > 1:
         # A cell belongs to the region if any of its pixels does, so thin parts stay connected.
         padded = np.pad(inside, [(0, -n % step) for n in inside.shape])
         blocks = padded.reshape(padded.shape[0] // step, step, padded.shape[1] // step, step)
         inside = np.pad(blocks.max(axis=(1, 3)), 1)
-        away = cv2.distanceTransform(inside, cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
+        distance = cv2.distanceTransform(inside, cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
     line = thinned(inside)
     if not line.any():
         return 0.0
     straight, diagonal = _links(line)
     # Vossepoel and Smeulders (1982): pixel counts overestimate oblique lines; the number of corners corrects this.
     corners = np.count_nonzero((straight == 1) & (diagonal == 1))
-    along = (0.98 * straight.sum(dtype=np.int64) + 1.406 * diagonal.sum(dtype=np.int64)) / 2 - 0.091 * corners
-    near = cv2.filter2D(line, -1, np.ones((3, 3), np.float32), borderType=cv2.BORDER_CONSTANT) - 1
-    ends = float((away[(line > 0) & (near <= 1)] - 0.5).sum() + (away[(line > 0) & (near == 0)] - 0.5).sum())
-    return float(step * (along + ends))
+    path_length = (0.98 * straight.sum(dtype=np.int64) + 1.406 * diagonal.sum(dtype=np.int64)) / 2 - 0.091 * corners
+    neighbors = cv2.filter2D(line, -1, np.ones((3, 3), np.float32), borderType=cv2.BORDER_CONSTANT) - 1
+    ends = float(
+        (distance[(line > 0) & (neighbors <= 1)] - 0.5).sum() + (distance[(line > 0) & (neighbors == 0)] - 0.5).sum()
+    )
+    return float(step * (path_length + ends))
 
 
 def _links(line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the number of straight and of diagonal links of each pixel of a thin line, each uint8 (h, w)."""
     straight, diagonal = np.zeros_like(line), np.zeros_like(line)
-    one, other = (slice(None, -1), slice(1, None))
-    every = slice(None)
-    for into, a, b, around in (
-        (straight, (every, one), (every, other), ()),
-        (straight, (one, every), (other, every), ()),
-        (diagonal, (one, one), (other, other), ((one, other), (other, one))),
-        (diagonal, (one, other), (other, one), ((one, one), (other, other))),
+    head, tail = (slice(None, -1), slice(1, None))
+    all_pixels = slice(None)
+    for target, a, b, crossing in (
+        (straight, (all_pixels, head), (all_pixels, tail), ()),
+        (straight, (head, all_pixels), (tail, all_pixels), ()),
+        (diagonal, (head, head), (tail, tail), ((head, tail), (tail, head))),
+        (diagonal, (head, tail), (tail, head), ((head, head), (tail, tail))),
     ):
         joined = line[a] & line[b]
-        for corner in around:  # a diagonal link counts unless two straight ones connect around its corner
+        for corner in crossing:  # a diagonal link counts unless two straight ones connect around its corner
             joined = joined & (1 - line[corner])
-        into[a] += joined
-        into[b] += joined
+        target[a] += joined
+        target[b] += joined
     return straight, diagonal
 
 
-def _max_width(inside: np.ndarray, away: np.ndarray) -> float:
-    if inside.size > _DETAIL:
-        return 2 * float(away.max()) - 1
-    twice = cv2.resize(inside, None, fx=2, fy=2, interpolation=cv2.INTER_NEAREST)
-    return float(cv2.distanceTransform(twice, cv2.DIST_L2, cv2.DIST_MASK_PRECISE).max())
+def _max_width(inside: np.ndarray, distance: np.ndarray) -> float:
+    if inside.size > _MAX_UPSCALED_PIXELS:
+        return 2 * float(distance.max()) - 1
+    upscaled = cv2.resize(inside, None, fx=2, fy=2, interpolation=cv2.INTER_NEAREST)
+    return float(cv2.distanceTransform(upscaled, cv2.DIST_L2, cv2.DIST_MASK_PRECISE).max())
 
 
 # Neighbors of a pixel, clockwise from above, as bits of a code.
 _CLOCKWISE = ((0, 1), (0, 2), (1, 2), (2, 2), (2, 1), (2, 0), (1, 0), (0, 0))
 _WEIGHTS = np.zeros((3, 3), np.float32)
-for _bit, _place in enumerate(_CLOCKWISE):
-    _WEIGHTS[_place] = 1 << _bit
+for _bit, _position in enumerate(_CLOCKWISE):
+    _WEIGHTS[_position] = 1 << _bit
 
 
 def _removable(code: int, second: bool) -> bool:

@@ -36,8 +36,8 @@ def grow(selection: Selection, pixels: float, shape: tuple[int, ...]) -> Selecti
     if selection.empty or pixels <= 0:
         return selection
     rect = padded(selection.rect, int(np.ceil(pixels)), shape)
-    away = _distance(~selection.within(rect))
-    return Selection(rect, away <= pixels + 1e-4, selection.cut)
+    distance = _distance(~selection.within(rect))
+    return Selection(rect, distance <= pixels + 1e-4, selection.cut)
 
 
 def shrink(selection: Selection, pixels: float, shape: tuple[int, ...]) -> Selection:
@@ -86,15 +86,15 @@ def connected(
     """
     rect = padded(Rect(pixel[0], pixel[1], 1, 1), start, shape)
     while True:
-        found = _flood(member(rect), (pixel[0] - rect.x, pixel[1] - rect.y), connectivity)
-        if found is None:
+        flood = _flood(member(rect), (pixel[0] - rect.x, pixel[1] - rect.y), connectivity)
+        if flood is None:
             return EMPTY
-        inside = Rect(rect.x + found.rect.x, rect.y + found.rect.y, found.rect.width, found.rect.height)
-        wider = _wider(rect, inside, shape)
+        inside = Rect(rect.x + flood.rect.x, rect.y + flood.rect.y, flood.rect.width, flood.rect.height)
+        wider = _enlarge(rect, inside, shape)
         if wider == rect:
-            return Selection(inside, found.inside)
+            return Selection(inside, flood.inside)
         if wider.width * wider.height > limit:
-            return Selection(inside, found.inside, cut=True)
+            return Selection(inside, flood.inside, cut=True)
         rect = wider
 
 
@@ -111,8 +111,8 @@ def encircle(points: list[Point], shape: tuple[int, ...], *, radius: float = 0.0
     inside = polygon_inside(np.asarray(points, np.float64), rect)
     if radius > 0:
         stroke = np.zeros(inside.shape, np.uint8)
-        near = [(x - rect.x, y - rect.y) for x, y in points]
-        for a, b in zip(near, near[1:] or near):
+        local_points = [(x - rect.x, y - rect.y) for x, y in points]
+        for a, b in zip(local_points, local_points[1:] or local_points):
             draw_segment(stroke, a, b, radius, Paint(1))
         inside |= stroke > 0
     return fill_holes(Selection(rect, inside)).trimmed()
@@ -133,12 +133,12 @@ def _flood(member: np.ndarray, seed: tuple[int, int], connectivity: int) -> Sele
     return Selection(rect, flood[rect.y + 1 : rect.y + 1 + rect.height, rect.x + 1 : rect.x + 1 + rect.width] > 0)
 
 
-def _wider(rect: Rect, inside: Rect, shape: tuple[int, ...]) -> Rect:
+def _enlarge(rect: Rect, inside: Rect, shape: tuple[int, ...]) -> Rect:
     """Return `rect` enlarged by half on each side that `inside` touches, up to the image border."""
-    across, down = rect.width // 2 + 1, rect.height // 2 + 1
-    left = across if inside.x == rect.x else 0
-    top = down if inside.y == rect.y else 0
-    right = across if inside.x + inside.width == rect.x + rect.width else 0
-    bottom = down if inside.y + inside.height == rect.y + rect.height else 0
-    wide = Rect(rect.x - left, rect.y - top, rect.width + left + right, rect.height + top + bottom)
-    return wide.clipped(shape[1], shape[0])
+    step_x, step_y = rect.width // 2 + 1, rect.height // 2 + 1
+    left = step_x if inside.x == rect.x else 0
+    top = step_y if inside.y == rect.y else 0
+    right = step_x if inside.x + inside.width == rect.x + rect.width else 0
+    bottom = step_y if inside.y + inside.height == rect.y + rect.height else 0
+    enlarged = Rect(rect.x - left, rect.y - top, rect.width + left + right, rect.height + top + bottom)
+    return enlarged.clipped(shape[1], shape[0])

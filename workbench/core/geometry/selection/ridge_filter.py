@@ -6,10 +6,10 @@ import numpy as np
 
 from workbench.inference.io.opencv import cv2
 
-_SECOND = np.array([[1, -2, 1]], np.float32)
-_MIXED = np.array([[0.25, 0, -0.25], [0, 0, 0], [-0.25, 0, 0.25]], np.float32)
+_SECOND_DERIVATIVE = np.array([[1, -2, 1]], np.float32)
+_MIXED_DERIVATIVE = np.array([[0.25, 0, -0.25], [0, 0, 0], [-0.25, 0, 0.25]], np.float32)
 # Weight of the curvature along the line, which is high for blobs.
-_BLOB = 0.25
+_BLOB_PENALTY = 0.25
 
 
 def scales_for(widest: float) -> list[float]:
@@ -28,16 +28,16 @@ def ridges(light: np.ndarray, *, widest: float = 9.0) -> tuple[np.ndarray, np.nd
     dark = bright = None
     for sigma in scales_for(widest):
         smooth = cv2.GaussianBlur(light, (0, 0), sigma, borderType=cv2.BORDER_REPLICATE)
-        xx = cv2.filter2D(smooth, -1, _SECOND, borderType=cv2.BORDER_REPLICATE)
-        yy = cv2.filter2D(smooth, -1, _SECOND.T, borderType=cv2.BORDER_REPLICATE)
-        xy = cv2.filter2D(smooth, -1, _MIXED, borderType=cv2.BORDER_REPLICATE)
-        middle, spread = (xx + yy) * np.float32(0.5), cv2.magnitude((xx - yy) * np.float32(0.5), xy)
+        xx = cv2.filter2D(smooth, -1, _SECOND_DERIVATIVE, borderType=cv2.BORDER_REPLICATE)
+        yy = cv2.filter2D(smooth, -1, _SECOND_DERIVATIVE.T, borderType=cv2.BORDER_REPLICATE)
+        xy = cv2.filter2D(smooth, -1, _MIXED_DERIVATIVE, borderType=cv2.BORDER_REPLICATE)
+        mean, spread = (xx + yy) * np.float32(0.5), cv2.magnitude((xx - yy) * np.float32(0.5), xy)
         scale = np.float32(sigma * sigma)
-        high, low = (middle + spread) * scale, (middle - spread) * scale
-        across = np.float32(_BLOB)
-        here = high - across * np.abs(low), -low - across * np.abs(high)
-        dark = here[0] if dark is None else np.maximum(dark, here[0])
-        bright = here[1] if bright is None else np.maximum(bright, here[1])
+        high, low = (mean + spread) * scale, (mean - spread) * scale
+        penalty = np.float32(_BLOB_PENALTY)
+        strengths = high - penalty * np.abs(low), -low - penalty * np.abs(high)
+        dark = strengths[0] if dark is None else np.maximum(dark, strengths[0])
+        bright = strengths[1] if bright is None else np.maximum(bright, strengths[1])
     return np.maximum(dark, 0), np.maximum(bright, 0)
 
 

@@ -14,11 +14,11 @@ from workbench.inference.io.opencv import cv2
 Costs = Callable[[Rect, int], np.ndarray]
 
 REACH = 192  # pixels around the start in the first search window
-ROOM = 24  # pixels of margin around the cursor; below this a new window is searched
-FINE = 1 << 20  # pixels of the largest window searched at full resolution
-LIMIT = 16 << 20  # pixels of the largest window
-LEG = 256  # pixels between points of a reduced path that are connected at full resolution
-LEG_MARGIN = 24
+MARGIN = 24  # pixels of margin around the cursor; below this a new window is searched
+MAX_SEARCH_PIXELS = 1 << 20  # pixels of the largest window searched at full resolution
+MAX_WINDOW_PIXELS = 16 << 20  # pixels of the largest window
+SECTION_LENGTH = 256  # pixels between points of a reduced path that are connected at full resolution
+SECTION_MARGIN = 24
 
 # OpenCV's search does not enter the outermost pixels of its grid.
 _EDGE = 1
@@ -34,14 +34,14 @@ class CheapestPaths:
 
     def __init__(self, cost: np.ndarray, start: tuple[int, int]) -> None:
         height, width = cost.shape[0] + 2 * _EDGE, cost.shape[1] + 2 * _EDGE
-        top = max(float(cost.max(initial=0)), 1e-6)
+        max_cost = max(float(cost.max(initial=0)), 1e-6)
         # Zero costs would permit arbitrary detours. The frame is costlier than any path around inside.
-        grid = np.full((height, width), top * 8, np.float32)
-        grid[_EDGE:-_EDGE, _EDGE:-_EDGE] = np.maximum(cost, top * 1e-5)
+        grid = np.full((height, width), max_cost * 8, np.float32)
+        grid[_EDGE:-_EDGE, _EDGE:-_EDGE] = np.maximum(cost, max_cost * 1e-5)
         self._engine = cv2.segmentation.IntelligentScissorsMB()
         self._engine.setWeights(0.0, 0.0, 1.0)
-        nothing, flat = np.zeros((height, width), np.uint8), np.zeros((height, width, 2), np.float32)
-        self._engine.applyImageFeatures(nothing, flat, grid)
+        no_edges, no_gradient = np.zeros((height, width), np.uint8), np.zeros((height, width, 2), np.float32)
+        self._engine.applyImageFeatures(no_edges, no_gradient, grid)
         self._engine.buildMap((start[0] + _EDGE, start[1] + _EDGE))
 
     def to(self, end: tuple[int, int]) -> np.ndarray:
@@ -58,7 +58,7 @@ class ShortestPathSearch:
 
     def __init__(self, costs: Costs, start: Point, shape: tuple[int, ...], *, least_step: int = 1) -> None:
         self._costs, self._shape, self._start, self._least_step = costs, shape, start, least_step
-        self._at = pixel_at(start, shape)
+        self._start_pixel = pixel_at(start, shape)
         self.rect = Rect(0, 0, 0, 0)  # searched window
         self.step = 1  # its reduction factor
         self._paths: CheapestPaths | None = None
@@ -69,72 +69,75 @@ class ShortestPathSearch:
         The path stays in the window: up to a third of the distance around both points. Above 1 Mpx the window is
         searched at reduced resolution and then, if `exact`, along the result at full resolution.
         """
-        there = pixel_at(end, self._shape)
-        if self._at is None or there is None:
+        end_pixel = pixel_at(end, self._shape)
+        if self._start_pixel is None or end_pixel is None:
             return None
-        if not self._ready(end):
+        if not self._ensure_window(end):
             return None
-        way = self._reached(there)
-        return self._joined(way) if exact and self.step > 1 else way
+        pixels = self._path_to(end_pixel)
+        return self._refine(pixels) if exact and self.step > 1 else pixels
 
-    def _ready(self, end: Point) -> bool:
+    def _ensure_window(self, end: Point) -> bool:
         """Search a window that contains the path to `end`. Return False if it would be too large."""
-        both = [self._start, end]
-        away = max(abs(end[0] - self._start[0]), abs(end[1] - self._start[1]))
+        end_points = [self._start, end]
+        distance = max(abs(end[0] - self._start[0]), abs(end[1] - self._start[1]))
         if self._paths is not None:
             # Reuse the searched window while it has some margin around the cursor.
-            need = around(both, ROOM, self._shape)
-            if need.united(self.rect) == self.rect:
+            needed = around(end_points, MARGIN, self._shape)
+            if needed.united(self.rect) == self.rect:
                 return True
-        near = around([self._start], REACH, self._shape)
-        wide = around(both, max(48, int(away / 3)), self._shape).united(near).united(self.rect)
-        for rect in (wide, *(around(both, max(48, int(away / part)), self._shape) for part in (3, 8, 24, 72))):
-            if rect.width * rect.height <= LIMIT:
+        nearby = around([self._start], REACH, self._shape)
+        preferred = around(end_points, max(48, int(distance / 3)), self._shape).united(nearby).united(self.rect)
+        for rect in (
+            preferred,
+            *(around(end_points, max(48, int(distance / part)), self._shape) for part in (3, 8, 24, 72)),
+        ):
+            if rect.width * rect.height <= MAX_WINDOW_PIXELS:
                 self._search(rect)
                 return True
         return False
 
     def _search(self, rect: Rect) -> None:
         step = self._least_step
-        while -(-rect.width // step) * -(-rect.height // step) > FINE:
+        while -(-rect.width // step) * -(-rect.height // step) > MAX_SEARCH_PIXELS:
             step += 1
         cost = self._costs(rect, step)
-        x, y = self._at
+        x, y = self._start_pixel
         self._paths = CheapestPaths(cost, ((x - rect.x) // step, (y - rect.y) // step))
         self.rect, self.step = rect, step
 
-    def _reached(self, pixel: tuple[int, int]) -> np.ndarray:
+    def _path_to(self, pixel: tuple[int, int]) -> np.ndarray:
         """Return the path in image pixels; at reduced resolution, between cell centers."""
         rect, step = self.rect, self.step
-        way = self._paths.to(((pixel[0] - rect.x) // step, (pixel[1] - rect.y) // step))
+        pixels = self._paths.to(((pixel[0] - rect.x) // step, (pixel[1] - rect.y) // step))
         if step == 1:
-            return way + (rect.x, rect.y)
-        way = way * step + (rect.x + step // 2, rect.y + step // 2)
-        way = np.minimum(way, (self._shape[1] - 1, self._shape[0] - 1))
-        return np.concatenate([[self._at], way[1:-1], [pixel]])
+            return pixels + (rect.x, rect.y)
+        pixels = pixels * step + (rect.x + step // 2, rect.y + step // 2)
+        pixels = np.minimum(pixels, (self._shape[1] - 1, self._shape[0] - 1))
+        return np.concatenate([[self._start_pixel], pixels[1:-1], [pixel]])
 
-    def _joined(self, coarse: np.ndarray) -> np.ndarray:
+    def _refine(self, coarse: np.ndarray) -> np.ndarray:
         """Return the full-resolution path along a reduced one, computed in sections."""
-        every = max(1, LEG // self.step)
-        stops = [tuple(map(int, p)) for p in coarse[:-1:every]] + [tuple(map(int, coarse[-1]))]
-        parts, here = [], stops[0]
+        stride = max(1, SECTION_LENGTH // self.step)
+        stops = [tuple(map(int, p)) for p in coarse[:-1:stride]] + [tuple(map(int, coarse[-1]))]
+        parts, previous = [], stops[0]
         for i, stop in enumerate(stops[1:], 1):
-            between = coarse[(i - 1) * every : i * every + 1]
-            rect = around([here, stop, *map(tuple, between)], LEG_MARGIN, self._shape)
+            section = coarse[(i - 1) * stride : i * stride + 1]
+            rect = around([previous, stop, *map(tuple, section)], SECTION_MARGIN, self._shape)
             cost = self._costs(rect, 1)
             if i < len(stops) - 1:
                 stop = _cheapest_near(cost, (stop[0] - rect.x, stop[1] - rect.y), self.step)
                 stop = stop[0] + rect.x, stop[1] + rect.y
-            paths = CheapestPaths(cost, (here[0] - rect.x, here[1] - rect.y))
+            paths = CheapestPaths(cost, (previous[0] - rect.x, previous[1] - rect.y))
             part = paths.to((stop[0] - rect.x, stop[1] - rect.y)) + (rect.x, rect.y)
             parts.append(part[1:] if parts else part)
-            here = stop
+            previous = stop
         return np.concatenate(parts)
 
 
-def _cheapest_near(cost: np.ndarray, pixel: tuple[int, int], reach: int) -> tuple[int, int]:
-    """Return the pixel of least cost up to `reach` from `pixel` (column, row)."""
-    x, y = max(0, pixel[0] - reach), max(0, pixel[1] - reach)
-    part = cost[y : pixel[1] + reach + 1, x : pixel[0] + reach + 1]
+def _cheapest_near(cost: np.ndarray, pixel: tuple[int, int], radius: int) -> tuple[int, int]:
+    """Return the pixel of least cost up to `radius` from `pixel` (column, row)."""
+    x, y = max(0, pixel[0] - radius), max(0, pixel[1] - radius)
+    part = cost[y : pixel[1] + radius + 1, x : pixel[0] + radius + 1]
     row, column = np.unravel_index(int(part.argmin()), part.shape)
     return x + int(column), y + int(row)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.core.geometry.drawing import Paint, Rect, draw_segment, segment_rect
-from workbench.core.geometry.selection.auto_tolerance import SAMPLE, suggest_tolerance
+from workbench.core.geometry.selection.auto_tolerance import SAMPLE_RADIUS, suggest_tolerance
 from workbench.core.geometry.selection.lightness import GrayLevels, difference, levels_of, tone_at, tones
 from workbench.core.geometry.selection.pixel_selection import EMPTY, Point, Selection, pixel_at
 
@@ -53,7 +53,7 @@ def tone_band_at(
     """
     pixel = pixel_at(point, image.shape)
     levels = levels or levels_of(image)
-    tone = None if pixel is None else tone_at(image, pixel, levels, reach=SAMPLE)
+    tone = None if pixel is None else tone_at(image, pixel, levels, radius=SAMPLE_RADIUS)
     if tone is None:
         return None
     if tolerance is None:
@@ -66,8 +66,8 @@ def select_band(image: np.ndarray, start: Point, end: Point, radius: float, band
     rect, covered = footprint(start, end, radius, image.shape)
     if rect.empty:
         return EMPTY
-    away = difference(tones(image, rect, band.levels), band.tone)
-    return Selection(rect, covered & (away <= band.tolerance))
+    distance = difference(tones(image, rect, band.levels), band.tone)
+    return Selection(rect, covered & (distance <= band.tolerance))
 
 
 def histogram(
@@ -85,8 +85,8 @@ def histogram(
         values = tone[covered] * (span / 100) + np.float32(band.levels.low)
         low, high = band.values
     values = values[np.isfinite(values)]
-    least, most = (float(values.min()), float(values.max())) if values.size else (low, high)
-    edges = np.linspace(min(least, low), max(most, high, min(least, low) + 1e-6), bins + 1)
+    lowest, highest = (float(values.min()), float(values.max())) if values.size else (low, high)
+    edges = np.linspace(min(lowest, low), max(highest, high, min(lowest, low) + 1e-6), bins + 1)
     counts, edges = np.histogram(values, edges)
     return ToneHistogram(counts, edges, low, high, color)
 
@@ -96,6 +96,6 @@ def footprint(start: Point, end: Point, radius: float, shape: tuple[int, ...]) -
     rect = segment_rect(start, end, radius, (shape[0], shape[1]))
     covered = np.zeros((max(0, rect.height), max(0, rect.width)), np.uint8)
     if not rect.empty:
-        near = [(x - rect.x, y - rect.y) for x, y in (start, end)]
-        draw_segment(covered, near[0], near[1], radius, Paint(1))
+        local_points = [(x - rect.x, y - rect.y) for x, y in (start, end)]
+        draw_segment(covered, local_points[0], local_points[1], radius, Paint(1))
     return rect, covered > 0

@@ -29,13 +29,13 @@ from workbench.core.project.project import Project
 class Format:
     """Label format of another tool.
 
-    weigh: returns the likely number of labels in a tree, judged by names. own_files: the labels are files beside the
+    recognition_score: returns the likely number of labels in a tree, judged by names. own_files: the labels are files beside the
     images. write: writes the labels of the given images into a folder and returns sentences on what the format cannot
     hold.
     """
 
     name: str
-    weigh: Callable[[FileTree], int]
+    recognition_score: Callable[[FileTree], int]
     find: Callable[[FileTree, ImportOptions, dict[int, str]], ImportedLabels]
     write: Callable[[Project, Path, list[str]], list[str]] | None = None
     own_files: bool = True
@@ -67,8 +67,8 @@ def recognized(tree: FileTree) -> list[tuple[Format, int]]:
 
     Label files take precedence over folder names. PNG masks are listed without a count if they are only likely.
     """
-    counts = [(format, format.weigh(tree)) for format in FORMATS.values()]
+    counts = [(format, format.recognition_score(tree)) for format in FORMATS.values()]
     found = sorted((c for c in counts if c[1]), key=lambda c: (not c[0].own_files, -c[1]))
-    if not any(format.own_files for format, _ in found) and png_masks.holds_masks(tree):
+    if not any(format.own_files for format, _ in found) and png_masks.has_masks(tree):
         found.insert(0, (FORMATS["png"], 0))
     return found

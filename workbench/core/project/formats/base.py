@@ -123,18 +123,18 @@ class FileTree:
     def of(cls, path: Path, project: Project | None = None) -> FileTree:
         """Return the tree of all regular files below `path` that are not hidden, without the project itself."""
         root = path.absolute()
-        own = None if project is None else os.path.realpath(project.root)
+        project_root = None if project is None else os.path.realpath(project.root)
 
         def enter(entry: os.DirEntry[str]) -> bool:
-            return entry.name != "__MACOSX" and (own is None or os.path.realpath(entry.path) != own)
+            return entry.name != "__MACOSX" and (project_root is None or os.path.realpath(entry.path) != project_root)
 
-        found = [relative for relative, _ in walk(root, enter)]
-        return cls(root, tuple(sorted(found, key=natural_key)))
+        paths = [relative for relative, _ in walk(root, enter)]
+        return cls(root, tuple(sorted(paths, key=natural_key)))
 
     def path(self, relative: str) -> Path:
         return self.root / relative
 
-    def ending(self, *suffixes: str) -> list[str]:
+    def with_suffix(self, *suffixes: str) -> list[str]:
         return [name for name in self.files if suffix_of(name) in suffixes]
 
     @property
@@ -164,7 +164,7 @@ def without_suffix(relative: str) -> str:
     return stem
 
 
-def plain(name: str) -> str:
+def normalized_name(name: str) -> str:
     """Return a folder's name in a form for comparison: "Ground_Truth" becomes "groundtruth"."""
     return re.sub(r"[\W_]+", "", name).casefold()
 
@@ -173,11 +173,11 @@ def is_generic_name(folder: str) -> bool:
     """Return True for names that identify no class, such as "images", "Validation_Images", "train"."""
     words = [word.casefold() for word in re.split(r"[\W_]+", folder) if word]
     generic = IMAGE_FOLDERS | MASK_FOLDERS | SPLIT_FOLDERS
-    return plain(folder) in generic or (bool(words) and all(word in generic for word in words))
+    return normalized_name(folder) in generic or (bool(words) and all(word in generic for word in words))
 
 
-def distinctive_folders(relatives: Sequence[str], *, least: int = 2) -> dict[str, str]:
-    """Return the folder that distinguishes each path, at the first level with `least` distinctive names; {} if none.
+def distinctive_folders(relatives: Sequence[str], *, min_names: int = 2) -> dict[str, str]:
+    """Return the folder that distinguishes each path, at the first level with `min_names` distinctive names, or {}.
 
     "MT_Crack/Imgs/7.jpg" and "MT_Fray/Imgs/9.jpg" give MT_Crack and MT_Fray, "train/OK/1.png" gives OK.
     """
@@ -188,7 +188,7 @@ def distinctive_folders(relatives: Sequence[str], *, least: int = 2) -> dict[str
             if not is_generic_name(part):
                 levels.setdefault(level, set()).add(part)
     for level in sorted(levels):
-        if len(levels[level]) >= least:
+        if len(levels[level]) >= min_names:
             return {
                 relative: parts[level]
                 for relative, parts in paths.items()

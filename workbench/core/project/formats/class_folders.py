@@ -22,12 +22,12 @@ def recognition_score(tree: FileTree) -> int:
 
 def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
     """Return the labels found. `known` is not used, since verdicts are not classes."""
-    verdicts, how = _verdicts(tree.images)
+    verdicts, origin = _verdicts(tree.images)
     if not verdicts:
-        verdicts = distinctive_folders(tree.images, least=1)
+        verdicts = distinctive_folders(tree.images, min_names=1)
     if options.class_name is not None:
-        verdicts, how = dict.fromkeys(tree.images, options.class_name), ""
-    batch = ImportedLabels(notes=[how] if how else [])
+        verdicts, origin = dict.fromkeys(tree.images, options.class_name), ""
+    batch = ImportedLabels(notes=[origin] if origin else [])
     for image in tree.images:
         if image in verdicts:
             read = partial(_read, verdicts[image])
@@ -48,8 +48,8 @@ def _verdicts(images: list[str]) -> tuple[dict[str, str], str]:
         return folders, ""
     named: dict[str, str] = {}
     for image in images:
-        kind, sign, number = PurePosixPath(image).stem.rpartition("_")
-        if sign and kind and number.isdecimal():
+        kind, separator, number = PurePosixPath(image).stem.rpartition("_")
+        if separator and kind and number.isdecimal():
             named[image] = kind
     kinds = Counter(named.values())
     if len(kinds) < 2 or len(named) < 0.9 * len(images):

@@ -14,7 +14,7 @@ LARGEST = 1 << 30  # bytes of a label file
 
 def json_files(tree: FileTree, *keys: bytes) -> Iterator[tuple[str, bytes]]:
     """Yield (name, content) of the JSON files below a tree that contain all `keys`, such as b'"images"'."""
-    for name in tree.ending(".json"):
+    for name in tree.with_suffix(".json"):
         try:
             data = read_file(tree.path(name), limit=LARGEST)
         except (FileNotFoundError, JsonError):

@@ -36,15 +36,15 @@ def find_list(tree: FileTree, masks: list[str]) -> LabelList | None:
     """Return the list nearest to the masks: in their folder or the nearest parent, up to one above the tree."""
     folders: list[Path] = []
     if masks:
-        above = PurePosixPath(masks[0]).parents
-        folders = [tree.root / str(folder) for folder in above]
+        parents = PurePosixPath(masks[0]).parents
+        folders = [tree.root / str(folder) for folder in parents]
     for folder in [*folders, tree.root, tree.root.parent]:
         for name in LIST_FILES:
             path = folder / name
             if path.is_file():
-                found = parse_list(path)
-                if found is not None:
-                    return found
+                label_list = parse_list(path)
+                if label_list is not None:
+                    return label_list
     return None
 
 
@@ -61,13 +61,13 @@ def parse_list(path: Path) -> LabelList | None:
     if not lines or len(lines) > 256:
         return None
     rows = [_row(line) for line in lines]
-    head = rows[0][0].casefold()
-    first = -1 if head in IGNORE_NAMES else 0 if head in BACKGROUND_NAMES else 1
+    first_name = rows[0][0].casefold()
+    first_id = -1 if first_name in IGNORE_NAMES else 0 if first_name in BACKGROUND_NAMES else 1
     names: dict[int, str] = {}
     ignored: set[int] = set()
     colors: dict[Color, int] = {}
     for position, (name, color) in enumerate(rows):
-        id = position + first
+        id = position + first_id
         if name.casefold() in BACKGROUND_NAMES:
             id = 0
         elif name.casefold() in IGNORE_NAMES:
@@ -81,12 +81,12 @@ def parse_list(path: Path) -> LabelList | None:
 
 
 def _row(line: str) -> tuple[str, Color | None]:
-    found = _CVAT.match(line) or _PADDLELABEL.match(line)
-    if found is None:
+    match = _CVAT.match(line) or _PADDLELABEL.match(line)
+    if match is None:
         return line, None
-    numbers = re.findall(r"\d+", found["colour"] or "")
+    numbers = re.findall(r"\d+", match["colour"] or "")
     color = (int(numbers[0]), int(numbers[1]), int(numbers[2])) if len(numbers) == 3 else None
-    return found["name"].strip(), color
+    return match["name"].strip(), color
 
 
 def write_list(names: dict[int, str]) -> str:

@@ -40,18 +40,18 @@ from workbench.inference.io.opencv import cv2
 IGNORE, BACKGROUND = "__ignore__", "_background_"
 LINE_RADIUS = 1.5  # a line has no width of its own: drawn three pixels wide
 POINT_RADIUS = 2.5
-LARGEST = 1 << 30  # bytes of a label file, which may embed its image
+MAX_BYTES = 1 << 30  # bytes of a label file, which may embed its image
 _POLYGONS = ("polygon", "rotation", "oriented_rectangle")
 
 
 def recognition_score(tree: FileTree) -> int:
-    found = 0
-    for name in tree.ending(".json"):
+    count = 0
+    for name in tree.with_suffix(".json"):
         try:
-            found += b'"shapes"' in read_file(tree.path(name), limit=LARGEST)
+            count += b'"shapes"' in read_file(tree.path(name), limit=MAX_BYTES)
         except (FileNotFoundError, JsonError):
             continue
-    return found
+    return count
 
 
 def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
@@ -61,37 +61,37 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
     by_stem: dict[str, list[str]] = {}
     for name in images:
         by_stem.setdefault(PurePosixPath(name).stem.casefold(), []).append(name)
-    for name in tree.ending(".json"):
+    for name in tree.with_suffix(".json"):
         try:
             content = _load(tree.path(name))
             if isinstance(content.get("shapes"), list):  # otherwise some other JSON file
                 batch.entries.append(_entry(tree, name, content, options, by_stem))
         except FAULTS as error:
             batch.skipped.append((str(tree.path(name)), reason(error)))
-    taken = {entry.image for entry in batch.entries}
-    batch.unlabeled = [(path, name) for name, path in images.items() if path not in taken] if batch.entries else []
+    labeled = {entry.image for entry in batch.entries}
+    batch.unlabeled = [(path, name) for name, path in images.items() if path not in labeled] if batch.entries else []
     return batch
 
 
 def _entry(
     tree: FileTree, name: str, content: dict[str, Any], options: ImportOptions, by_stem: dict[str, list[str]]
 ) -> ImportedEntry:
-    said = _image_name(content)
-    image, key = _find_image(tree, name, said, by_stem)
+    image_name = _image_name(content)
+    image, key = _find_image(tree, name, image_name, by_stem)
     # The file is read again later, since the embedded images of a whole dataset may not fit in memory.
     read = partial(_read, tree.path(name), options)
     embedded = partial(_embedded, tree.path(name)) if content.get("imageData") else None
-    stem = PurePosixPath(said).stem or PurePosixPath(name).stem
+    stem = PurePosixPath(image_name).stem or PurePosixPath(name).stem
     aliases = tuple(dict.fromkeys((without_suffix(name), str(PurePosixPath(name).parent / stem))))
-    if image is None and _is_outside(name, said):
-        missing = Message("import.image_outside", path=said[:200])
+    if image is None and _is_outside(name, image_name):
+        missing = Message("import.image_outside", path=image_name[:200])
         return ImportedEntry(tree.path(name), image, key, read, aliases, embedded, missing)
     return ImportedEntry(tree.path(name), image, key, read, aliases, embedded)
 
 
 def _load(path: Path) -> dict[str, Any]:
     try:
-        content = parse_json(read_file(path, limit=LARGEST))
+        content = parse_json(read_file(path, limit=MAX_BYTES))
     except (FileNotFoundError, JsonError) as error:
         raise UnreadableLabel(str(error)) from None
     return content if isinstance(content, dict) else {}
@@ -99,31 +99,31 @@ def _load(path: Path) -> dict[str, Any]:
 
 def _image_name(content: dict[str, Any]) -> str:
     """Return imagePath with forward slashes; "" if it is absent."""
-    said = content.get("imagePath")
-    return PureWindowsPath(said).as_posix() if isinstance(said, str) else ""
+    name = content.get("imagePath")
+    return PureWindowsPath(name).as_posix() if isinstance(name, str) else ""
 
 
-def _is_outside(label: str, said: str) -> bool:
+def _is_outside(label: str, image_name: str) -> bool:
     """Return True if imagePath, relative to the label's folder, leads out of the imported folder."""
-    if said.startswith("/") or PureWindowsPath(said).drive:
+    if image_name.startswith("/") or PureWindowsPath(image_name).drive:
         return True
-    return os.path.normpath(PurePosixPath(label).parent / said).split(os.sep)[0] == ".."
+    return os.path.normpath(PurePosixPath(label).parent / image_name).split(os.sep)[0] == ".."
 
 
-def _find_image(tree: FileTree, label: str, said: str, by_stem: dict[str, list[str]]) -> tuple[Path | None, str]:
+def _find_image(tree: FileTree, label: str, image_name: str, by_stem: dict[str, list[str]]) -> tuple[Path | None, str]:
     """Return the image's file and key. Paths in label files are only followed inside the imported folder."""
     folder = PurePosixPath(label).parent
-    if said and not _is_outside(label, said) and PurePosixPath(said).suffix.lower() in IMAGE_SUFFIXES:
-        inside = os.path.normpath(folder / said).replace(os.sep, "/")
+    if image_name and not _is_outside(label, image_name) and PurePosixPath(image_name).suffix.lower() in IMAGE_SUFFIXES:
+        inside = os.path.normpath(folder / image_name).replace(os.sep, "/")
         path = tree.path(inside)
         if os.path.isfile(path):  # False for a name that is too long, where Path.is_file raises
             return path, inside
-    for stem in dict.fromkeys((PurePosixPath(label).stem, PurePosixPath(said).stem)):
+    for stem in dict.fromkeys((PurePosixPath(label).stem, PurePosixPath(image_name).stem)):
         names = by_stem.get(stem.casefold(), [])
-        near = [name for name in names if PurePosixPath(name).parent == folder] or names
-        if len(near) == 1:
-            return tree.path(near[0]), near[0]
-    suffix = PurePosixPath(said).suffix.lower()
+        matches = [name for name in names if PurePosixPath(name).parent == folder] or names
+        if len(matches) == 1:
+            return tree.path(matches[0]), matches[0]
+    suffix = PurePosixPath(image_name).suffix.lower()
     return None, without_suffix(label) + (suffix if suffix in IMAGE_SUFFIXES else ".png")
 
 
@@ -152,11 +152,11 @@ def _read(path: Path, options: ImportOptions, width: int, height: int) -> Import
         if not drawn:
             left_out[str(shape.get("shape_type"))] += 1
     flags = content.get("flags")
-    chosen = [name for name, on in flags.items() if on is True] if isinstance(flags, dict) else []
+    set_flags = [name for name, on in flags.items() if on is True] if isinstance(flags, dict) else []
     notes = [f"{count} shapes of the kind {kind} were left out." for kind, count in left_out.items()]
     present = set(annotation.ids_in(mask))
     names = {id: name for id, name in names.items() if id in present}
-    return ImportedLabel(mask, names, chosen[0] if len(chosen) == 1 else None, notes)
+    return ImportedLabel(mask, names, set_flags[0] if len(set_flags) == 1 else None, notes)
 
 
 def _id_of(label: str, names: dict[int, str], options: ImportOptions) -> int:
@@ -255,7 +255,7 @@ def write(project: Project, out: Path, keys: list[str]) -> list[str]:
             "version": "5.3.0",
             "flags": {name: name == note.verdict for name in project.file.verdicts} if note.verdict else {},
             "shapes": shapes,
-            "imagePath": _way(path, target.parent),
+            "imagePath": _relative_path(path, target.parent),
             "imageData": None,
             "imageHeight": size[1],
             "imageWidth": size[0],
@@ -266,7 +266,7 @@ def write(project: Project, out: Path, keys: list[str]) -> list[str]:
     return []
 
 
-def _way(path: Path, folder: Path) -> str:
+def _relative_path(path: Path, folder: Path) -> str:
     """Return the relative path from the label's folder to the image; its name if there is none (another drive)."""
     try:
         return os.path.relpath(path, folder).replace(os.sep, "/")
@@ -274,14 +274,14 @@ def _way(path: Path, folder: Path) -> str:
         return path.name
 
 
-def _regions(where: np.ndarray, label: str) -> list[dict[str, Any]]:
-    count, labels, stats, _ = cv2.connectedComponentsWithStats(where.astype(np.uint8), connectivity=8)
+def _regions(mask: np.ndarray, label: str) -> list[dict[str, Any]]:
+    count, labels, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8), connectivity=8)
     shapes = []
     for number in range(1, count):
         x, y, width, height, _ = (int(value) for value in stats[number])
         region = labels[y : y + height, x : x + width] == number
-        out = io.BytesIO()
-        Image.fromarray(region.astype(np.uint8) * 255).save(out, "PNG")
+        buffer = io.BytesIO()
+        Image.fromarray(region.astype(np.uint8) * 255).save(buffer, "PNG")
         shapes.append(
             {
                 "label": label,
@@ -290,7 +290,7 @@ def _regions(where: np.ndarray, label: str) -> list[dict[str, Any]]:
                 "description": "",
                 "shape_type": "mask",
                 "flags": {},
-                "mask": base64.b64encode(out.getvalue()).decode(),
+                "mask": base64.b64encode(buffer.getvalue()).decode(),
             }
         )
     return shapes

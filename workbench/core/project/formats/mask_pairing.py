@@ -15,7 +15,7 @@ from workbench.core.project.formats.base import (
     SPLIT_FOLDERS,
     FileTree,
     UnreadableLabel,
-    plain,
+    normalized_name,
     suffix_of,
     without_suffix,
 )
@@ -26,7 +26,7 @@ MASK_SUFFIXES = (".png", ".gif", ".bmp", ".tif", ".tiff")
 LOSSY = (".jpg", ".jpeg", ".jpe", ".jfif", ".webp")
 
 # Colored copies and numbered instances that some tools write beside the masks.
-_COPIES = re.compile(r"visuali[sz]ation|segmentationobject|instance|overlay|preview", re.IGNORECASE)
+_DERIVED = re.compile(r"visuali[sz]ation|segmentationobject|instance|overlay|preview", re.IGNORECASE)
 _ENDING = re.compile(
     r"^(?P<stem>.+?)[-_. ]+(masks?|gt|groundtruth|ground[-_]truth|labels?|labelids|seg|segmentation|annotation)$",
     re.IGNORECASE,
@@ -42,29 +42,29 @@ class Pairing:
     """
 
     pairs: dict[str, str] = field(default_factory=dict)
-    lone: list[str] = field(default_factory=list)
+    unpaired: list[str] = field(default_factory=list)
     images: list[str] = field(default_factory=list)
 
 
 def pair(tree: FileTree, *, look_inside: bool = False) -> Pairing:
     """Pair the image files of a tree. look_inside: if the names are inconclusive, detect masks by file contents."""
     files = [f for f in tree.files if (suffix_of(f) in IMAGE_SUFFIXES or suffix_of(f) == ".gif")]
-    files = [f for f in files if not any(_COPIES.search(part) for part in PurePosixPath(f).parts[:-1])]
-    masks_only = plain(tree.root.name) in MASK_FOLDERS
-    side = [f for f in files if _mask_level(f) is not None]
-    rest = [f for f in files if _mask_level(f) is None]
-    result = Pairing(pairs=_beside(rest))
+    files = [f for f in files if not any(_DERIVED.search(part) for part in PurePosixPath(f).parts[:-1])]
+    masks_only = normalized_name(tree.root.name) in MASK_FOLDERS
+    in_mask_folders = [f for f in files if _mask_level(f) is not None]
+    others = [f for f in files if _mask_level(f) is None]
+    result = Pairing(pairs=_pair_in_folder(others))
     used = result.pairs.keys() | set(result.pairs.values())
-    rest = [f for f in rest if f not in used]
+    others = [f for f in others if f not in used]
     if masks_only and not result.pairs:
-        return Pairing(lone=[f for f in files if suffix_of(f) not in LOSSY])
-    if side:
-        _match(side, [*rest, *result.pairs.values()], result, strip_mask_folder=True)
+        return Pairing(unpaired=[f for f in files if suffix_of(f) not in LOSSY])
+    if in_mask_folders:
+        _match(in_mask_folders, [*others, *result.pairs.values()], result, strip_mask_folder=True)
     elif look_inside and not result.pairs:
-        masks = _masks_by_content(tree, rest)
-        _match(masks, [f for f in rest if f not in set(masks)], result, strip_mask_folder=False)
-    taken = result.pairs.keys() | set(result.pairs.values()) | set(result.lone)
-    result.images = [f for f in rest if f not in taken and suffix_of(f) in IMAGE_SUFFIXES]
+        masks = _masks_by_content(tree, others)
+        _match(masks, [f for f in others if f not in set(masks)], result, strip_mask_folder=False)
+    paired = result.pairs.keys() | set(result.pairs.values()) | set(result.unpaired)
+    result.images = [f for f in others if f not in paired and suffix_of(f) in IMAGE_SUFFIXES]
     return result
 
 
@@ -75,20 +75,20 @@ def spellings(mask: str) -> tuple[str, ...]:
     if level is not None:
         parts = PurePosixPath(mask).parts
         names.append("/".join(parts[:level] + parts[level + 1 :]))
-    found: list[str] = []
+    candidates: list[str] = []
     for name in names:
-        found += [name, without_suffix(name)]  # "a.jpg.png" is a mask of "a.jpg"
-        ending = _ENDING.match(PurePosixPath(without_suffix(name)).name)
-        if ending is not None:
-            found.append(str(PurePosixPath(name).with_name(ending["stem"])))
-    return tuple(dict.fromkeys(found))
+        candidates += [name, without_suffix(name)]  # "a.jpg.png" is a mask of "a.jpg"
+        suffix_match = _ENDING.match(PurePosixPath(without_suffix(name)).name)
+        if suffix_match is not None:
+            candidates.append(str(PurePosixPath(name).with_name(suffix_match["stem"])))
+    return tuple(dict.fromkeys(candidates))
 
 
 def _mask_level(file: str) -> int | None:
     """Return the level of the mask folder in the path, None if the deepest known folder name is not one of masks."""
     parts = PurePosixPath(file).parts[:-1]
     for level in range(len(parts) - 1, -1, -1):
-        name = plain(parts[level])
+        name = normalized_name(parts[level])
         if name in MASK_FOLDERS:
             return level
         if name in IMAGE_FOLDERS:
@@ -96,7 +96,7 @@ def _mask_level(file: str) -> int | None:
     return None
 
 
-def _beside(files: list[str]) -> dict[str, str]:
+def _pair_in_folder(files: list[str]) -> dict[str, str]:
     """Pair masks in the folder of their image: same stem with another suffix, or a stem that ends with "_mask"."""
     stems: dict[str, list[str]] = defaultdict(list)
     for file in files:
@@ -113,11 +113,11 @@ def _beside(files: list[str]) -> dict[str, str]:
                 break
     for file in files:
         path = PurePosixPath(file)
-        ending = _ENDING.match(path.stem)
-        if ending is None or file in pairs or suffix_of(file) in LOSSY:
+        suffix_match = _ENDING.match(path.stem)
+        if suffix_match is None or file in pairs or suffix_of(file) in LOSSY:
             continue
         folder = "" if str(path.parent) == "." else f"{path.parent}/"
-        base = (folder + ending["stem"]).casefold()
+        base = (folder + suffix_match["stem"]).casefold()
         candidates = [p for name in (base, f"{base}_img", f"{base}_image", f"{base}_rgb") for p in stems.get(name, [])]
         candidates = [p for p in candidates if p != file and p not in pairs]
         if len(candidates) == 1:
@@ -137,20 +137,20 @@ def _match(masks: list[str], images: list[str], result: Pairing, *, strip_mask_f
             by_stem[stem].add(image)
     for mask in masks:
         paths = _relatives(mask, MASK_FOLDERS) if strip_mask_folder else []
-        found: set[str] = set()
+        candidates: set[str] = set()
         for path in paths:
-            found = by_path.get(path, set())
-            if len(found) == 1:
+            candidates = by_path.get(path, set())
+            if len(candidates) == 1:
                 break
-        if len(found) != 1:
+        if len(candidates) != 1:
             for stem in _stems(mask):
-                found = by_stem.get(stem, set())
-                if len(found) == 1:
+                candidates = by_stem.get(stem, set())
+                if len(candidates) == 1:
                     break
-        if len(found) == 1 and suffix_of(mask) != "":
-            result.pairs[mask] = next(iter(found))
+        if len(candidates) == 1 and suffix_of(mask) != "":
+            result.pairs[mask] = next(iter(candidates))
         else:
-            result.lone.append(mask)
+            result.unpaired.append(mask)
 
 
 def _relatives(file: str, folders: frozenset[str]) -> list[str]:
@@ -158,32 +158,32 @@ def _relatives(file: str, folders: frozenset[str]) -> list[str]:
     path = PurePosixPath(without_suffix(file))
     parts = list(path.parts[:-1])
     variants = [parts]
-    level = next((i for i in range(len(parts) - 1, -1, -1) if plain(parts[i]) in folders), None)
+    level = next((i for i in range(len(parts) - 1, -1, -1) if normalized_name(parts[i]) in folders), None)
     if level is not None:
         variants = [parts[:level] + parts[level + 1 :]]
-    split = next((i for i, part in enumerate(variants[0]) if plain(part) in SPLIT_FOLDERS), None)
+    split = next((i for i, part in enumerate(variants[0]) if normalized_name(part) in SPLIT_FOLDERS), None)
     if split is not None:
         variants.append(variants[0][:split] + variants[0][split + 1 :])
     return ["/".join([*v, stem]).casefold() for v in variants for stem in _endings(path.name)]
 
 
 def _endings(stem: str) -> list[str]:
-    found = [stem, without_suffix(stem)] if suffix_of(stem) in IMAGE_SUFFIXES else [stem]
+    stems = [stem, without_suffix(stem)] if suffix_of(stem) in IMAGE_SUFFIXES else [stem]
     for pattern in (_ENDING, _IMAGE_ENDING):
-        ending = pattern.match(stem)
-        if ending is not None:
-            found.append(ending["stem"])
-    return found
+        suffix_match = pattern.match(stem)
+        if suffix_match is not None:
+            stems.append(suffix_match["stem"])
+    return stems
 
 
 def _stems(file: str) -> list[str]:
     """Return names for matching: the stem, and the stem without a folder name as prefix ("W1/W1_07" gives "07")."""
     path = PurePosixPath(file)
-    found = [stem.casefold() for stem in _endings(path.stem)]
+    stems = [stem.casefold() for stem in _endings(path.stem)]
     for folder in path.parts[:-1]:
         start = folder.casefold()
-        found += [s[len(start) :].lstrip("-_. ") for s in list(found) if s.startswith(start) and len(s) > len(start)]
-    return found
+        stems += [s[len(start) :].lstrip("-_. ") for s in list(stems) if s.startswith(start) and len(s) > len(start)]
+    return stems
 
 
 def _masks_by_content(tree: FileTree, files: list[str], sample: int = 6) -> list[str]:
@@ -192,17 +192,17 @@ def _masks_by_content(tree: FileTree, files: list[str], sample: int = 6) -> list
     for file in files:
         folders[str(PurePosixPath(file).parent)].append(file)
     masks: list[str] = []
-    for members in folders.values():
-        lossless = [file for file in members if suffix_of(file) in MASK_SUFFIXES]
+    for group in folders.values():
+        lossless = [file for file in group if suffix_of(file) in MASK_SUFFIXES]
         step = max(1, len(lossless) // sample)
-        looks = [looks_like_a_mask(tree, file) for file in lossless[::step][:sample]]
-        readable = [look for look in looks if look is not None]
-        if len(lossless) == len(members) and readable and all(readable):
-            masks += members
+        results = [is_likely_mask(tree, file) for file in lossless[::step][:sample]]
+        readable = [result for result in results if result is not None]
+        if len(lossless) == len(group) and readable and all(readable):
+            masks += group
     return masks
 
 
-def looks_like_a_mask(tree: FileTree, file: str) -> bool | None:
+def is_likely_mask(tree: FileTree, file: str) -> bool | None:
     """Return True for few values in large flat areas, None if the file is unreadable."""
     try:
         raw = read_raw(tree.path(file))
@@ -215,5 +215,5 @@ def looks_like_a_mask(tree: FileTree, file: str) -> bool | None:
     if raw.values.dtype.itemsize > 2:
         return False
     counts = np.bincount(raw.values.ravel())
-    few = np.sort(counts)[::-1][:4].sum()
-    return bool(few >= 0.97 * raw.values.size)
+    most_frequent = np.sort(counts)[::-1][:4].sum()
+    return bool(most_frequent >= 0.97 * raw.values.size)

@@ -51,7 +51,7 @@ def read_raw(path: Path, size: tuple[int, int] | None = None) -> RawMask:
             if size is not None and (width, height) != tuple(size):
                 raise UnreadableLabel(Message("import.other_size", w=width, h=height, width=size[0], height=size[1]))
             channels, depth = len(file.getbands()), 4 if mode == "I" else 2 if mode.startswith("I;") else 1
-            too_large = size_limits.refusal(width, height, width * height * channels, depth)
+            too_large = size_limits.size_problem(width, height, width * height * channels, depth)
             if too_large:
                 raise UnreadableLabel(too_large)
             if mode not in _MODES:
@@ -107,8 +107,8 @@ def _from_color(values: np.ndarray) -> RawMask:
 
 def codes_of(values: np.ndarray) -> np.ndarray:
     """Return colors (H, W, 3) as numbers 0xRRGGBB, int32 (H, W)."""
-    wide = values.astype(np.int32)
-    return (wide[:, :, 0] << 16) | (wide[:, :, 1] << 8) | wide[:, :, 2]
+    channels = values.astype(np.int32)
+    return (channels[:, :, 0] << 16) | (channels[:, :, 1] << 8) | channels[:, :, 2]
 
 
 @dataclass
@@ -124,8 +124,8 @@ class ValueStatistics:
         if raw.kind == "grey":
             values = raw.values
             if values.size and values.dtype.itemsize > 2:
-                top = int(values.max())
-                self.too_large = max(self.too_large, top if top > 65535 else 0)
+                largest = int(values.max())
+                self.too_large = max(self.too_large, largest if largest > 65535 else 0)
                 values = np.minimum(values, 65535)
             self.gray += _counts(values, 65536)
         elif raw.kind == "palette":
@@ -139,11 +139,11 @@ def _counts(values: np.ndarray, bins: int) -> np.ndarray:
 
     Counts groups of rows, because NumPy converts the values to eight bytes each.
     """
-    found = np.zeros(bins, np.int64)
+    counts = np.zeros(bins, np.int64)
     rows = max(1, (1 << 20) // max(1, values.shape[1]))
     for top in range(0, values.shape[0], rows):
-        found += np.bincount(values[top : top + rows].ravel(), minlength=bins)
-    return found
+        counts += np.bincount(values[top : top + rows].ravel(), minlength=bins)
+    return counts
 
 
 def collect_values(masks: Iterable[tuple[Path, tuple[int, int] | None]]) -> ValueStatistics:
@@ -151,13 +151,13 @@ def collect_values(masks: Iterable[tuple[Path, tuple[int, int] | None]]) -> Valu
 
     Unreadable files are skipped here and reported when they are imported.
     """
-    found = ValueStatistics()
+    statistics = ValueStatistics()
     for path, size in masks:
         try:
-            found.add(read_raw(path, size))
+            statistics.add(read_raw(path, size))
         except UnreadableLabel:
             continue
-    return found
+    return statistics
 
 
 @dataclass(frozen=True)
@@ -173,8 +173,8 @@ class ValueMeaning:
     known: dict[int, str]
     colors: tuple[int, ...] = ()  # of color masks without a list, ascending; the position is the id
     single: bool = False  # all values except 0 are the one class
-    asked: bool = False  # the threshold was given by the user
-    top: int = 0  # largest gray value in the set
+    explicit: bool = False  # the threshold was given by the user
+    largest: int = 0  # largest gray value in the set
 
     def apply(self, raw: RawMask, single_name: str) -> tuple[np.ndarray, dict[int, str]]:
         """Return ids, uint8 (H, W), and the names of those present. Raises Unreadable."""
@@ -182,7 +182,7 @@ class ValueMeaning:
             return self._color(raw, single_name)
         if raw.kind == "bits":
             return _one_class(raw.values > 0, single_name)
-        if self.asked or (raw.kind == "grey" and self.gray == "one class"):
+        if self.explicit or (raw.kind == "grey" and self.gray == "one class"):
             return self._one_class(raw, single_name)
         if self.single:
             special = raw.values >= DONT_CARE if raw.kind == "palette" else np.zeros(raw.values.shape, bool)
@@ -192,25 +192,25 @@ class ValueMeaning:
         return self._ids(raw)
 
     def _one_class(self, raw: RawMask, name: str) -> tuple[np.ndarray, dict[int, str]]:
-        if raw.kind == "palette" or self.top == 1:
+        if raw.kind == "palette" or self.largest == 1:
             return _one_class(raw.values > 0, name)
-        if self.asked and self.top < self.threshold and raw.values.any():
-            raise UnreadableLabel(Message("import.threshold", n=self.threshold, m=self.top))
-        if not self.asked and _looks_like_a_image(raw.values):
+        if self.explicit and self.largest < self.threshold and raw.values.any():
+            raise UnreadableLabel(Message("import.threshold", n=self.threshold, m=self.largest))
+        if not self.explicit and _looks_like_an_image(raw.values):
             raise UnreadableLabel(Message("import.many_grays_threshold"))
         return _one_class(raw.values >= self.threshold, name)
 
     def _ids(self, raw: RawMask) -> tuple[np.ndarray, dict[int, str]]:
         used = np.unique(raw.values).tolist()
         ids = [id for id in used if 0 < id <= MAX_CLASS_ID]
-        wild = [id for id in used if id > NOT_LABELED]
+        out_of_range = [id for id in used if id > NOT_LABELED]
         if raw.kind == "grey" and len(ids) > MANY_COLORS and _is_grainy(raw.values):
             raise UnreadableLabel(Message("import.many_grays"))
-        if wild:
-            raise UnreadableLabel(Message("import.values_too_large", n=wild[-1], m=MAX_CLASS_ID))
+        if out_of_range:
+            raise UnreadableLabel(Message("import.values_too_large", n=out_of_range[-1], m=MAX_CLASS_ID))
         names = self._names(ids)
         mask = raw.values.astype(np.uint8)
-        if not self._own(raw):
+        if not self._is_own_palette(raw):
             mask[mask == NOT_LABELED] = DONT_CARE  # 255 means "void" in masks of other tools
         if self.listed is not None:
             for value in self.listed.ignored:
@@ -229,13 +229,13 @@ class ValueMeaning:
         return {id: source[id] for id in ids}
 
     @staticmethod
-    def _own(raw: RawMask) -> bool:
+    def _is_own_palette(raw: RawMask) -> bool:
         return raw.palette is not None and len(raw.palette) == 256 and tuple(raw.palette[255]) == OWN_NOT_LABELED
 
     def _color(self, raw: RawMask, single_name: str) -> tuple[np.ndarray, dict[int, str]]:
         codes = codes_of(raw.values)
         used = np.unique(codes).tolist()
-        if self.single or self.asked:
+        if self.single or self.explicit:
             return _one_class(codes > 0, single_name)
         table: dict[Color, int] = {(0, 0, 0): 0}
         names: dict[int, str] = {}
@@ -249,7 +249,7 @@ class ValueMeaning:
                 table[_split(code)] = position
                 names[position] = f"#{code:06x}"
         mask = np.zeros(codes.shape, np.uint8)
-        taken: dict[int, str] = {}
+        used_names: dict[int, str] = {}
         for code in used:
             id = table.get(_split(code))
             if id is None:
@@ -259,27 +259,34 @@ class ValueMeaning:
                 raise UnreadableLabel(Message("import.unlisted_color", color=color, file=self.listed.file))
             mask[codes == code] = DONT_CARE if id == NOT_LABELED else id
             if 0 < id <= MAX_CLASS_ID:
-                taken[id] = names.get(id, f"class_{id}")
-        return mask, taken
+                used_names[id] = names.get(id, f"class_{id}")
+        return mask, used_names
 
 
 def decide(
-    found: ValueStatistics, listed: LabelList | None, known: dict[int, str], threshold: int | None, single: bool
+    statistics: ValueStatistics, listed: LabelList | None, known: dict[int, str], threshold: int | None, single: bool
 ) -> ValueMeaning:
     """Return the meaning of a set.
 
     single: the user named one class for all. known: id -> name of the project's classes.
     """
-    values = np.flatnonzero(found.gray)
-    top = max(int(values[-1]) if values.size else 0, found.too_large)
-    high = 32768 if top > 255 else 128
-    kind: Literal["one class", "ids"] = "one class"
-    if threshold is None and not _one_class_values(found.gray, listed, known):
-        kind = "ids"
-    shades = sorted(code for code in found.colors if code)
-    colors = tuple(shades) if len(found.colors) <= MANY_COLORS else ()
+    values = np.flatnonzero(statistics.gray)
+    largest = max(int(values[-1]) if values.size else 0, statistics.too_large)
+    default_threshold = 32768 if largest > 255 else 128
+    gray: Literal["one class", "ids"] = "one class"
+    if threshold is None and not _one_class_values(statistics.gray, listed, known):
+        gray = "ids"
+    shades = sorted(code for code in statistics.colors if code)
+    colors = tuple(shades) if len(statistics.colors) <= MANY_COLORS else ()
     return ValueMeaning(
-        kind, high if threshold is None else threshold, listed, known, colors, single, threshold is not None, top
+        gray,
+        default_threshold if threshold is None else threshold,
+        listed,
+        known,
+        colors,
+        single,
+        threshold is not None,
+        largest,
     )
 
 
@@ -291,31 +298,31 @@ def _one_class_values(counts: np.ndarray, listed: LabelList | None, known: dict[
         return True
     named = set(listed.names) if listed is not None and listed.names else set()
     if values.size == 1:
-        only = int(values[0])
-        if only in named:
+        value = int(values[0])
+        if value in named:
             return False
-        return only == 1 or only >= 128
+        return value == 1 or value >= 128
     ids = values[values < DONT_CARE]
     if named and set(ids.tolist()) <= named:
         return False
     if known and ids.size and set(ids.tolist()) <= known.keys():
         return False
-    full = 65535 if values[-1] > 255 else 255
-    bright = counts[full // 2 :].sum()
-    between = counts[1 : full // 2].sum()
-    if values[-1] < full * 0.9:
+    white = 65535 if values[-1] > 255 else 255
+    bright = counts[white // 2 :].sum()
+    dark = counts[1 : white // 2].sum()
+    if values[-1] < white * 0.9:
         # without white, few low numbers are ids, regardless of their counts
         return False
     if values.size <= 8 and ids.size and values[-1] in (254, 255) and ids[-1] <= 63:
-        return bool(bright > between)  # 255 is the void border of ids, or the defect with a few gray edges
-    return bool(bright > between)
+        return bool(bright > dark)  # 255 is the void border of ids, or the defect with a few gray edges
+    return bool(bright > dark)
 
 
-def _looks_like_a_image(values: np.ndarray) -> bool:
+def _looks_like_an_image(values: np.ndarray) -> bool:
     """Return True for a photograph: many pixels between black and white, which a black and white mask has few of."""
-    full = 65535 if values.dtype.itemsize > 1 and values.size and values.max() > 255 else 255
-    between = np.count_nonzero((values > full * 0.1) & (values < full * 0.9))
-    return between > 0.25 * values.size or _is_grainy(values)
+    white = 65535 if values.dtype.itemsize > 1 and values.size and values.max() > 255 else 255
+    gray_pixels = np.count_nonzero((values > white * 0.1) & (values < white * 0.9))
+    return gray_pixels > 0.25 * values.size or _is_grainy(values)
 
 
 def _is_grainy(values: np.ndarray) -> bool:
@@ -323,9 +330,9 @@ def _is_grainy(values: np.ndarray) -> bool:
     return values.shape[1] > 1 and float((values[:, 1:] == values[:, :-1]).mean()) < 0.6
 
 
-def _one_class(where: np.ndarray, name: str) -> tuple[np.ndarray, dict[int, str]]:
-    mask = where.astype(np.uint8)
-    return mask, {1: name} if where.any() else {}
+def _one_class(region: np.ndarray, name: str) -> tuple[np.ndarray, dict[int, str]]:
+    mask = region.astype(np.uint8)
+    return mask, {1: name} if region.any() else {}
 
 
 def _split(code: int) -> Color:

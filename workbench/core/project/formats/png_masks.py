@@ -29,33 +29,33 @@ DEFAULT_CLASS = "defect"
 
 def recognition_score(tree: FileTree) -> int:
     """Return the number of masks, judged by names only."""
-    found = pair(tree)
-    return len(found.pairs) + len(found.lone)
+    pairing = pair(tree)
+    return len(pairing.pairs) + len(pairing.unpaired)
 
 
-def holds_masks(tree: FileTree) -> bool:
+def has_masks(tree: FileTree) -> bool:
     """Return True if some folders hold masks of the images in others, judged by the file contents."""
-    found = pair(tree, look_inside=True)
-    return bool(found.pairs) or bool(found.lone and not found.images)
+    pairing = pair(tree, look_inside=True)
+    return bool(pairing.pairs) or bool(pairing.unpaired and not pairing.images)
 
 
 def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
     """Return the masks found. known: id -> name of the project's classes."""
-    found = pair(tree, look_inside=True)
-    masks = [*found.pairs, *found.lone]
+    pairing = pair(tree, look_inside=True)
+    masks = [*pairing.pairs, *pairing.unpaired]
     listed = find_list(tree, masks)
-    values = collect_values((tree.path(mask), _size(tree, found.pairs.get(mask))) for mask in masks)
+    values = collect_values((tree.path(mask), _size(tree, pairing.pairs.get(mask))) for mask in masks)
     meaning = decide(values, listed, known, options.threshold, options.class_name is not None)
-    names = _single_names(found.pairs, options, known, meaning.top)
+    names = _single_names(pairing.pairs, options, known, meaning.largest)
     batch = ImportedLabels(keep_ids=True, mask_files=[tree.path(mask) for mask in masks])
-    for mask, image in found.pairs.items():
+    for mask, image in pairing.pairs.items():
         read = partial(_read, tree.path(mask), meaning, names.get(image, names[""]))
         batch.entries.append(ImportedEntry(tree.path(mask), tree.path(image), image, read))
-    for mask in found.lone:
+    for mask in pairing.unpaired:
         read = partial(_read, tree.path(mask), meaning, names[""])
         batch.entries.append(ImportedEntry(tree.path(mask), None, mask, read, aliases=spellings(mask)))
-    batch.unlabeled = [(tree.path(picture), picture) for picture in found.images] if masks else []
-    batch.notes = _describe_source(meaning, values.gray.any())
+    batch.unlabeled = [(tree.path(picture), picture) for picture in pairing.images] if masks else []
+    batch.notes = _describe_source(meaning, bool(values.gray.any()))
     return batch
 
 
@@ -79,15 +79,15 @@ def _single_names(pairs: dict[str, str], options: ImportOptions, known: dict[int
     folders = distinctive_folders(list(pairs.values()))
     kinds = set(folders.values())
     numbered = len({re.sub(r"\d+", "#", name) for name in kinds}) == 1  # lot1, lot2: parts, not kinds of defect
-    only = next(iter(known.values())) if len(known) == 1 else None
-    default = only or (known.get(1) if top == 1 else None) or DEFAULT_CLASS
-    if numbered or (only is not None and only not in kinds):
+    only_class = next(iter(known.values())) if len(known) == 1 else None
+    default = only_class or (known.get(1) if top == 1 else None) or DEFAULT_CLASS
+    if numbered or (only_class is not None and only_class not in kinds):
         return {"": default}
     return {"": default, **folders}
 
 
 def _describe_source(meaning: ValueMeaning, any_gray: bool) -> list[str]:
-    if any_gray and meaning.gray == "one class" and not meaning.asked and meaning.top > 1:
+    if any_gray and meaning.gray == "one class" and not meaning.explicit and meaning.largest > 1:
         return [f"The masks are black and white: values from {meaning.threshold} on were taken as the defect."]
     return []
 
@@ -109,9 +109,9 @@ def write(project: Project, out: Path, keys: list[str]) -> list[str]:
         target = out / "masks" / PurePosixPath(f"{relative}.png")
         write_bytes(target, annotation.encode_mask(mask, project.classes))
     write_text(out / "labels.txt", write_list({info.id: info.name for info in project.classes}))
-    lost = []
+    losses = []
     if verdicts:
-        lost.append(f"{verdicts} verdicts: PNG masks have no place for them.")
+        losses.append(f"{verdicts} verdicts: PNG masks have no place for them.")
     if open_areas:
-        lost.append(f"{open_areas} masks hold areas that are not labelled yet; they are the value {NOT_LABELED}.")
-    return lost
+        losses.append(f"{open_areas} masks hold areas that are not labelled yet; they are the value {NOT_LABELED}.")
+    return losses

@@ -28,7 +28,7 @@ from workbench.core.project.formats.base import (
     ImportedLabels,
     ImportOptions,
     UnreadableLabel,
-    plain,
+    normalized_name,
     reason,
     without_suffix,
 )
@@ -150,7 +150,7 @@ class ImageFinder:
 
 
 def _in_mask_folder(name: str) -> bool:
-    return any(plain(part) in MASK_FOLDERS for part in PurePosixPath(name).parts[:-1])
+    return any(normalized_name(part) in MASK_FOLDERS for part in PurePosixPath(name).parts[:-1])
 
 
 def _normal(path: PurePosixPath) -> str:

@@ -68,7 +68,7 @@ def _tables(tree: FileTree) -> dict[str, tuple[dict[str, str], int]]:
     """Return the tables of a tree: file -> (verdict by image name, number of images with several labels)."""
     names = _label_names(tree)
     tables = {}
-    for file in tree.ending(".csv", ".tsv", ".txt"):
+    for file in tree.with_suffix(".csv", ".tsv", ".txt"):
         try:
             text = decode_text(read_file(tree.path(file), limit=_LARGEST))
         except (FileNotFoundError, JsonError, ValueError):

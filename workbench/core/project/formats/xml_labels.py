@@ -44,7 +44,7 @@ def find_cvat(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> 
 
 def _files(tree: FileTree, *marks: bytes, without: bytes | None = None) -> list[str]:
     files = []
-    for name in tree.ending(".xml"):
+    for name in tree.with_suffix(".xml"):
         try:
             data = read_file(tree.path(name), limit=_LARGEST)
         except (FileNotFoundError, JsonError):

@@ -43,7 +43,7 @@ def _label_files(tree: FileTree) -> list[str]:
     """Return text files with object lines, and empty ones beside an image, in a folder "labels" or beside labels."""
     stems = {PurePosixPath(name).stem.casefold() for name in tree.images}
     files: dict[str, bool] = {}  # name: has objects
-    for name in tree.ending(".txt"):
+    for name in tree.with_suffix(".txt"):
         path = PurePosixPath(name)
         if path.name.casefold() not in _NAME_FILES and path.stem.casefold() not in _LISTS:
             lines = _lines(tree, name)
@@ -111,7 +111,7 @@ def _image_name(label: str) -> str:
 
 
 def _yaml_names(tree: FileTree) -> dict[int, str]:
-    for name in tree.ending(".yaml", ".yml"):
+    for name in tree.with_suffix(".yaml", ".yml"):
         try:
             content = yaml.safe_load(decode_text(read_file(tree.path(name), limit=1 << 20)))
         except (FileNotFoundError, ValueError, yaml.YAMLError, RecursionError):

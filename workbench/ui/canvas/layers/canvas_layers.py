@@ -94,7 +94,7 @@ class ImageLayer:
 
     def _decoded_level(self, number: int, view: Viewport, rect: Rect) -> int:
         """Return `number`, or a coarser level if `rect` is not decoded there; that part is then added to `missing`."""
-        at_hand = getattr(self.levels[number], "at_hand", None)
+        at_hand = getattr(self.levels[number], "is_cached", None)
         if at_hand is None:
             return number
         x0, y0 = view.to_image(rect.x, rect.y)
