@@ -118,12 +118,12 @@ def _evaluate_split(
     except (EngineError, Problem) as error:
         context.report(Trouble(what=Message.of(error), done=Message("training.no_final_metric")))
         return None
-    looked = 0 if found is None else len(found.keys)
-    readable = len(items) - sum(item.key in stage.judge.skipped for item in items)
-    if found is not None and looked < readable:
-        what = Message("training.partial_evaluation", n=looked, m=readable, split=split)
-        stage.report(Trouble(what=what, done=Message("training.metric_of_these")))
-    return found
+    evaluated = 0 if evaluation is None else len(evaluation.keys)
+    readable = len(items) - sum(item.key in context.evaluator.skipped for item in items)
+    if evaluation is not None and evaluated < readable:
+        what = Message("training.partial_evaluation", n=evaluated, m=readable, split=split)
+        context.report(Trouble(what=what, done=Message("training.metric_of_these")))
+    return evaluation
 
 
 _TIMING_SECONDS = 1.0  # to measure the speed of each network
@@ -134,7 +134,7 @@ def compare_networks(context: TrainingContext, evaluation: Evaluation) -> dict[s
     "pictures"}.
 
     None if the run did not start from a wider UNet, or if that run cannot be used any more, which is reported.
-    found: evaluation of this run on the validation/test images. milliseconds: median for one tile in ONNX Runtime
+    evaluation: evaluation of this run on the validation/test images. milliseconds: median for one tile in ONNX Runtime
     with its default settings.
     """
     settings = context.settings

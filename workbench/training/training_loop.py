@@ -150,14 +150,14 @@ class TrainingLoop:
         context = self.context
         release_memory(context.device)
         try:
-            stage.learner.split(stage.recipe.batch // stage.ranks.size)
-            done = Message("training.batch_in_parts", n=stage.learner.parts)
+            context.learner.split(context.settings.batch // context.ranks.size)
+            done = Message("training.batch_in_parts", n=context.learner.parts)
         except OutOfMemory:
-            if not stage.halve_patch():
+            if not context.halve_patch():
                 why = Message("training.memory_too_small")
-                raise WorkerFailed(what=Message("process.training"), why=why, log=str(stage.run.log_path)) from None
-            done = Message("training.patch_reduced", n=stage.sampler.side)
-        stage.report(Trouble(what=Message("training.out_of_memory", device=stage.device.name), done=done))
+                raise WorkerFailed(what=Message("process.training"), why=why, log=str(context.run.log_path)) from None
+            done = Message("training.patch_reduced", n=context.sampler.side)
+        context.report(Trouble(what=Message("training.out_of_memory", device=context.device.name), done=done))
 
     def roll_back(self) -> None:
         progress = self.context.state

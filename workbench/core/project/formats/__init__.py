@@ -29,9 +29,8 @@ from workbench.core.project.project import Project
 class Format:
     """Label format of another tool.
 
-    recognition_score: returns the likely number of labels in a tree, judged by names. own_files: the labels are files beside the
-    images. write: writes the labels of the given images into a folder and returns sentences on what the format cannot
-    hold.
+    recognition_score: returns the likely number of labels in a tree. own_files: the labels are files beside the images.
+    write: writes the labels of the given images into a folder; returns sentences on what the format cannot hold.
     """
 
     name: str
