@@ -23,7 +23,7 @@
 <context>
     <name>Canvas</name>
     <message>
-        <source>Picture</source>
+        <source>Image</source>
         <translation>图片</translation>
     </message>
     <message>
@@ -31,12 +31,12 @@
         <translation>当前图片及其标注。按 F1 查看快捷键。</translation>
     </message>
     <message>
-        <source>This picture cannot be read</source>
-        <translation>无法读取这张图片</translation>
+        <source>Image cannot be read</source>
+        <translation>图片无法读取</translation>
     </message>
     <message>
-        <source>Pictures are labelled here</source>
-        <translation>在这里标注图片</translation>
+        <source>Images are labeled here</source>
+        <translation>在此处标注图片</translation>
     </message>
 </context>
 <context>
@@ -57,8 +57,8 @@
 <context>
     <name>CardGalleryView</name>
     <message>
-        <source>What is wrong</source>
-        <translation>有错之处</translation>
+        <source>Errors</source>
+        <translation>错误</translation>
     </message>
 </context>
 <context>
@@ -158,8 +158,8 @@
 <context>
     <name>ClassTable</name>
     <message>
-        <source>Found</source>
-        <translation>找到</translation>
+        <source>Detected</source>
+        <translation>检出</translation>
     </message>
     <message>
         <source>95% CI</source>
@@ -178,8 +178,8 @@
         <translation>IoU</translation>
     </message>
     <message>
-        <source>By class and by size</source>
-        <translation>按类别和大小</translation>
+        <source>Metrics by class and defect size</source>
+        <translation>按类别和缺陷尺寸统计的指标</translation>
     </message>
     <message>
         <source>Too few defects to group by size</source>
@@ -283,8 +283,8 @@
 <context>
     <name>ComparedRuns</name>
     <message>
-        <source>Take this run away again</source>
-        <translation>不再并排显示这次训练</translation>
+        <source>Remove from comparison</source>
+        <translation>从比较中移除</translation>
     </message>
 </context>
 <context>
@@ -294,28 +294,28 @@
         <translation>混淆矩阵</translation>
     </message>
     <message>
-        <source>{n} pictures of {label} are judged right</source>
-        <translation>{n} 张 {label} 图片判断正确</translation>
+        <source>Label ↓  Prediction →</source>
+        <translation>标注 ↓  预测 →</translation>
     </message>
     <message>
-        <source>{n} pictures are labelled {label} and judged {said}</source>
-        <translation>{n} 张图片标注为 {label}，却判断为 {said}</translation>
+        <source>Recall</source>
+        <translation>召回率</translation>
     </message>
     <message>
-        <source>Labelled</source>
-        <translation>标注</translation>
+        <source>no images</source>
+        <translation>无图片</translation>
     </message>
     <message>
-        <source>The model says</source>
-        <translation>模型判断</translation>
+        <source>Share of the images with this label that are predicted correctly, with 95% CI</source>
+        <translation>该标注的图片中预测正确的比例，附 95% 置信区间</translation>
     </message>
     <message>
-        <source>Right</source>
-        <translation>正确率</translation>
+        <source>{n} images labeled {label} and predicted correctly</source>
+        <translation>{n} 张标注为{label}的图片预测正确</translation>
     </message>
     <message>
-        <source>none held out</source>
-        <translation>无留出图片</translation>
+        <source>{n} images labeled {label} but predicted as {predicted}</source>
+        <translation>{n} 张标注为{label}的图片被预测为{predicted}</translation>
     </message>
 </context>
 <context>
@@ -329,24 +329,24 @@
         <translation>到时后用新标注继续训练，直到停止；期间可随时导出最佳模型（Ctrl+Shift+K）。</translation>
     </message>
     <message>
-        <source>1 label came in</source>
+        <source>1 label added</source>
         <translation>已加入 1 个标注</translation>
+    </message>
+    <message>
+        <source>{n} skipped</source>
+        <translation>已跳过 {n} 个</translation>
+    </message>
+    <message>
+        <source>Label changed: used for training from this point</source>
+        <translation>标注已修改：从此刻起用于训练</translation>
     </message>
     <message>
         <source>{n} labels added</source>
         <translation>已加入 {n} 个标注</translation>
     </message>
     <message>
-        <source>{n} left out</source>
-        <translation>{n} 个未加入</translation>
-    </message>
-    <message>
         <source>New image: used for training from this point</source>
         <translation>新图片：从此刻起用于训练</translation>
-    </message>
-    <message>
-        <source>A corrected label: it is learned from since then</source>
-        <translation>修正的标注：从那时起用于学习</translation>
     </message>
     <message>
         <source>Label removed: no longer used for training</source>
@@ -356,30 +356,30 @@
 <context>
     <name>CurveExport</name>
     <message>
-        <source>Save the curves as a picture</source>
+        <source>Save curves as image</source>
         <translation>将曲线保存为图片</translation>
     </message>
     <message>
-        <source>Save the curves as a table</source>
+        <source>Save curves as table</source>
         <translation>将曲线保存为表格</translation>
     </message>
 </context>
 <context>
     <name>CurveLegend</name>
     <message>
-        <source>Show the whole run again (double-click on a curve)</source>
-        <translation>重新显示整个训练过程（双击曲线）</translation>
+        <source>Show the whole run (double-click a curve)</source>
+        <translation>显示整条训练记录（双击曲线）</translation>
     </message>
     <message>
-        <source>Save the curves</source>
+        <source>Save curves</source>
         <translation>保存曲线</translation>
     </message>
     <message>
-        <source>As a picture (PNG)…</source>
+        <source>Save as image (PNG)…</source>
         <translation>保存为图片（PNG）…</translation>
     </message>
     <message>
-        <source>As a table (CSV)…</source>
+        <source>Save as table (CSV)…</source>
         <translation>保存为表格（CSV）…</translation>
     </message>
     <message>
@@ -387,8 +387,67 @@
         <translation>曲线</translation>
     </message>
     <message>
-        <source>none</source>
+        <source>None</source>
         <translation>无</translation>
+    </message>
+</context>
+<context>
+    <name>DefectBrowser</name>
+    <message>
+        <source>Label</source>
+        <translation>标注</translation>
+    </message>
+    <message>
+        <source>Prediction</source>
+        <translation>预测</translation>
+    </message>
+    <message>
+        <source>No missed defects at this operating point</source>
+        <translation>此工作点下没有漏检</translation>
+    </message>
+    <message>
+        <source>No false alarms at this operating point</source>
+        <translation>此工作点下没有误报</translation>
+    </message>
+    <message>
+        <source>Missed defects  {n}</source>
+        <translation>漏检  {n}</translation>
+    </message>
+    <message>
+        <source>False alarms  {n}</source>
+        <translation>误报  {n}</translation>
+    </message>
+    <message>
+        <source>Images  {n}</source>
+        <translation>图片  {n}</translation>
+    </message>
+    <message>
+        <source>Table</source>
+        <translation>表格</translation>
+    </message>
+    <message>
+        <source>Max. probability {probability}</source>
+        <translation>最高概率 {probability}</translation>
+    </message>
+    <message>
+        <source>Probability {probability}</source>
+        <translation>概率 {probability}</translation>
+    </message>
+    <message>
+        <source>{n} missed</source>
+        <translation>{n} 处漏检</translation>
+    </message>
+    <message>
+        <source>{n} false alarms</source>
+        <translation>{n} 处误报</translation>
+    </message>
+    <message>
+        <source>1 false alarm</source>
+        <translation>1 处误报</translation>
+    </message>
+    <message>
+        <source>No errors</source>
+        <translation>无错误</translation>
     </message>
 </context>
 <context>
@@ -664,91 +723,91 @@
         <translation>超过一半的像素被预测为缺陷，召回率没有意义。请提高阈值或延长训练。</translation>
     </message>
     <message>
-        <source>There is a false alarm on every good picture: the model does not tell good from bad here.</source>
-        <translation>每张良品图片上都有误报：模型在这里分不清好坏。</translation>
+        <source>Every good image has a false alarm, so the model does not separate good images from defective ones. Raise the threshold or train longer.</source>
+        <translation>每张良品图片上都有误报，模型无法区分良品与缺陷品。请提高阈值或延长训练。</translation>
     </message>
     <message>
-        <source>The model calls everything by the same class, although there are several: it does not tell them apart.</source>
-        <translation>有多个类别，但模型把一切都归为同一类：它没有区分它们。</translation>
+        <source>All predictions have the same class although the images contain several classes. Train longer or label more defects of the other classes.</source>
+        <translation>图片中有多个类别，但所有预测都是同一类别。请延长训练，或标注更多其他类别的缺陷。</translation>
     </message>
     <message>
-        <source>{n} pictures of {parts} parts.</source>
+        <source>{n} images of {parts} parts.</source>
         <translation>{parts} 个零件的 {n} 张图片。</translation>
+    </message>
+    <message>
+        <source>The operating point is being adjusted on these images, so the metrics are slightly optimistic.</source>
+        <translation>正在这些图片上调整工作点，因此指标略偏高。</translation>
+    </message>
+    <message>
+        <source>The best checkpoint and the thresholds were chosen on these images, so the metrics are slightly optimistic.</source>
+        <translation>最佳检查点和阈值是在这些图片上选定的，因此指标略偏高。</translation>
+    </message>
+    <message>
+        <source>Test images were not used for any choice.</source>
+        <translation>测试图片未参与任何选择。</translation>
+    </message>
+    <message>
+        <source>Choose the operating point on validation images; otherwise test metrics become optimistic.</source>
+        <translation>请在验证图片上选择工作点，否则测试指标会偏高。</translation>
+    </message>
+    <message>
+        <source>Labels changed since the training: {n}. The current labels are used.</source>
+        <translation>训练后有 {n} 个标注已修改，统计使用当前标注。</translation>
+    </message>
+    <message>
+        <source>Skipped images: {n} ({names})</source>
+        <translation>已跳过的图片：{n} 张（{names}）</translation>
     </message>
     <message>
         <source>The operating point was chosen on these images, so the metrics are slightly optimistic.</source>
         <translation>工作点是在这些图片上选择的，因此指标略偏高。</translation>
     </message>
     <message>
-        <source>This point is being tried on these very pictures, so its figures are somewhat too good.</source>
-        <translation>正在用这些图片试选此工作点，因此数字略微偏好。</translation>
-    </message>
-    <message>
-        <source>The training chose its thresholds and its best moment on these pictures, so the figures are somewhat too good.</source>
-        <translation>训练在这些图片上选择了阈值和最佳时刻，因此数字略微偏好。</translation>
-    </message>
-    <message>
-        <source>Test pictures had no say.</source>
-        <translation>测试图片没有参与选择。</translation>
-    </message>
-    <message>
         <source>These images were not used in training. Expect similar results on new parts.</source>
         <translation>这些图片未参与训练，新零件上的结果应与此相近。</translation>
-    </message>
-    <message>
-        <source>Choose an operating point on the validation pictures, so that this stays true.</source>
-        <translation>请在验证图片上选择工作点，这样才能保持如此。</translation>
     </message>
     <message>
         <source>Data leakage: {n} images show parts that were used in training, so the metrics are too high.</source>
         <translation>数据泄漏：{n} 张图片的零件参与过训练，指标偏高。</translation>
     </message>
-    <message>
-        <source>Labels changed since the training: {n}. The present ones are counted.</source>
-        <translation>训练之后改过的标注：{n} 个。按现在的标注统计。</translation>
-    </message>
-    <message>
-        <source>Pictures that could not be used: {n} ({names})</source>
-        <translation>无法使用的图片：{n} 张（{names}）</translation>
-    </message>
 </context>
 <context>
     <name>EvaluationPage</name>
     <message>
-        <source>Review</source>
-        <translation>审查</translation>
-    </message>
-    <message>
         <source>Run</source>
         <translation>训练</translation>
-    </message>
-    <message>
-        <source>Which run is reviewed</source>
-        <translation>审查哪一次训练</translation>
-    </message>
-    <message>
-        <source>Held out from learning; thresholds are chosen on these</source>
-        <translation>未参与学习；阈值在这些图片上选择</translation>
     </message>
     <message>
         <source>Not used for training or any choice. These metrics are unbiased.</source>
         <translation>未参与训练和任何选择，指标无偏。</translation>
     </message>
     <message>
-        <source>Count anew</source>
-        <translation>重新统计</translation>
-    </message>
-    <message>
         <source>Recalculate after label changes; predictions are reused</source>
         <translation>标注修改后重新统计；沿用已有预测</translation>
     </message>
     <message>
-        <source>Back to the picture</source>
+        <source>Evaluation</source>
+        <translation>评估</translation>
+    </message>
+    <message>
+        <source>Evaluated run</source>
+        <translation>评估的训练记录</translation>
+    </message>
+    <message>
+        <source>Not used to fit the model. Checkpoint and thresholds are chosen on these images.</source>
+        <translation>不用于拟合模型；检查点和阈值在这些图片上选定。</translation>
+    </message>
+    <message>
+        <source>Recalculate</source>
+        <translation>重新统计</translation>
+    </message>
+    <message>
+        <source>Back to image</source>
         <translation>返回图片</translation>
     </message>
     <message>
-        <source>Back to the picture (Esc)</source>
-        <translation>返回图片 (Esc)</translation>
+        <source>Back to the image (Esc)</source>
+        <translation>返回图片（Esc）</translation>
     </message>
     <message>
         <source>Validation  {n}</source>
@@ -766,40 +825,12 @@
         <translation>进度</translation>
     </message>
     <message>
-        <source>Pictures that leak</source>
-        <translation>泄漏的图片</translation>
-    </message>
-    <message>
         <source>Cancel</source>
         <translation>取消</translation>
     </message>
     <message>
-        <source>Looking at the held-out pictures</source>
-        <translation>正在查看留出的图片</translation>
-    </message>
-    <message>
-        <source>The model marks each picture once. What it says is kept, so the next review opens at once.</source>
-        <translation>模型对每张图片只运行一次，结果会保留，下次审查立即打开。</translation>
-    </message>
-    <message>
-        <source>No picture is held out</source>
-        <translation>没有留出图片</translation>
-    </message>
-    <message>
         <source>All labeled images were used for training, so the quality on other images is unknown. Label images of more parts and train again; some are then used for validation.</source>
         <translation>全部已标注图片都参与了训练，无法评估其他图片上的效果。请标注更多零件的图片后重新训练，其中一部分将用于验证。</translation>
-    </message>
-    <message>
-        <source>The held-out pictures could not be looked at</source>
-        <translation>无法查看留出的图片</translation>
-    </message>
-    <message>
-        <source>They or their labels cannot be read any more. The messages say why.</source>
-        <translation>图片或其标注已无法读取。原因见消息。</translation>
-    </message>
-    <message>
-        <source>See what the model misses</source>
-        <translation>看看模型漏掉了什么</translation>
     </message>
     <message>
         <source>Train a model first. The evaluation then shows every missed defect and every false alarm on images that were not used for training, and you can set the probability threshold of a defect.</source>
@@ -814,20 +845,48 @@
         <translation>{total} 张中有 {n} 张与训练数据是同一零件或同一图片，指标会偏高。请将它们设为同一分组，或为项目定义零件规则，然后重新训练。</translation>
     </message>
     <message>
-        <source>{held} is the same picture as {learned}</source>
-        <translation>{held} 与 {learned} 是同一张图片</translation>
-    </message>
-    <message>
-        <source>{held} looks like {learned}</source>
-        <translation>{held} 看起来像 {learned}</translation>
-    </message>
-    <message>
         <source>{held} shows the same part as {learned}</source>
         <translation>{held} 与 {learned} 是同一个零件</translation>
     </message>
     <message>
         <source>Show metrics anyway</source>
         <translation>仍然显示指标</translation>
+    </message>
+    <message>
+        <source>Data leakage</source>
+        <translation>数据泄漏</translation>
+    </message>
+    <message>
+        <source>Predicting validation/test images</source>
+        <translation>正在预测验证/测试图片</translation>
+    </message>
+    <message>
+        <source>Predictions are saved, so the next evaluation of this run opens immediately.</source>
+        <translation>预测结果会保存，下次评估此训练记录可立即打开。</translation>
+    </message>
+    <message>
+        <source>No validation or test images</source>
+        <translation>没有验证或测试图片</translation>
+    </message>
+    <message>
+        <source>Evaluation failed</source>
+        <translation>评估失败</translation>
+    </message>
+    <message>
+        <source>The validation/test images or their labels cannot be read. See the messages for the reason.</source>
+        <translation>无法读取验证/测试图片或其标注。原因请查看消息。</translation>
+    </message>
+    <message>
+        <source>No run to evaluate</source>
+        <translation>没有可评估的训练记录</translation>
+    </message>
+    <message>
+        <source>{held} is the same image as {learned}</source>
+        <translation>{held} 与 {learned} 是同一张图片</translation>
+    </message>
+    <message>
+        <source>{held} is nearly identical to {learned}</source>
+        <translation>{held} 与 {learned} 几乎相同</translation>
     </message>
     <message>
         <source>{done} of {total}</source>
@@ -845,18 +904,6 @@
         <translation>导出模型</translation>
     </message>
     <message>
-        <source>Exactly what you saw here</source>
-        <translation>与您在此看到的完全一致</translation>
-    </message>
-    <message>
-        <source>Fewer bits: close to it, smaller, often quicker</source>
-        <translation>更低精度：结果接近，文件更小，通常更快</translation>
-    </message>
-    <message>
-        <source>What fewer bits cost is measured on labelled pictures and shown; what costs too much is left out.</source>
-        <translation>低精度的代价会在已标注图片上测量并显示；代价过大的格式不会导出。</translation>
-    </message>
-    <message>
         <source>Current operating point</source>
         <translation>当前工作点</translation>
     </message>
@@ -865,15 +912,27 @@
         <translation>减少漏检</translation>
     </message>
     <message>
-        <source>Give fewer false alarms</source>
-        <translation>减少误报</translation>
-    </message>
-    <message>
         <source>Custom probability</source>
         <translation>自定义概率</translation>
     </message>
     <message>
-        <source>Least probability of a defect</source>
+        <source>Full precision: same results as the trained model</source>
+        <translation>全精度：结果与训练的模型相同</translation>
+    </message>
+    <message>
+        <source>Reduced precision: smaller, often faster, slightly different results</source>
+        <translation>低精度：文件更小，通常更快，结果略有差异</translation>
+    </message>
+    <message>
+        <source>The loss of quality is measured on labeled images. Formats that lose too much are not exported.</source>
+        <translation>精度损失在已标注图片上测量；损失过大的格式不会导出。</translation>
+    </message>
+    <message>
+        <source>Fewer false alarms</source>
+        <translation>减少误报</translation>
+    </message>
+    <message>
+        <source>Minimum probability of a defect</source>
         <translation>缺陷的最低概率</translation>
     </message>
     <message>
@@ -889,16 +948,20 @@
         <translation>检出阈值(&amp;D)</translation>
     </message>
     <message>
-        <source>A picture &amp;takes at most</source>
-        <translation>每张图片最多用时(&amp;T)</translation>
+        <source>Max. &amp;time per image</source>
+        <translation>每张图片最长用时(&amp;T)</translation>
     </message>
     <message>
-        <source>Measured on this computer with a picture of the usual size</source>
-        <translation>在本机上用常见尺寸的图片测量</translation>
+        <source>Measured on this computer with an image of typical size</source>
+        <translation>在本机用常见尺寸的图片测得</translation>
     </message>
     <message>
-        <source>&amp;Model card in</source>
-        <translation>模型卡片语言(&amp;M)</translation>
+        <source>&amp;Language of the model card</source>
+        <translation>模型卡语言(&amp;L)</translation>
+    </message>
+    <message>
+        <source>Select at least one format.</source>
+        <translation>请至少选择一种格式。</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -908,16 +971,12 @@
         <source>Export</source>
         <translation>导出</translation>
     </message>
-    <message>
-        <source>Choose at least one format.</source>
-        <translation>请至少选择一种格式。</translation>
-    </message>
 </context>
 <context>
     <name>ExportReport</name>
     <message>
-        <source>The export</source>
-        <translation>导出结果</translation>
+        <source>Export report</source>
+        <translation>导出报告</translation>
     </message>
     <message>
         <source>Close</source>
@@ -944,11 +1003,11 @@
         <translation>已标注图片上的指标</translation>
     </message>
     <message>
-        <source>probability ± {most}</source>
-        <translation>概率 ± {most}</translation>
+        <source>probability ± {deviation}</source>
+        <translation>概率 ± {deviation}</translation>
     </message>
     <message>
-        <source>Left out: {why}</source>
+        <source>Not exported: {why}</source>
         <translation>未导出：{why}</translation>
     </message>
 </context>
@@ -994,16 +1053,16 @@
 <context>
     <name>HeadlineFigures</name>
     <message>
-        <source>Defects found</source>
-        <translation>找到的缺陷</translation>
+        <source>Recall</source>
+        <translation>召回率</translation>
     </message>
     <message>
-        <source>False alarms a picture</source>
-        <translation>每张图片误报</translation>
+        <source>False alarms per image</source>
+        <translation>每张图片的误报</translation>
     </message>
     <message>
-        <source>Dice of the pixels</source>
-        <translation>像素 Dice</translation>
+        <source>Dice of all pixels</source>
+        <translation>全部像素的 Dice</translation>
     </message>
     <message>
         <source>A labeled defect counts as detected if predictions cover at least 10% of it. The interval is a Wilson interval.</source>
@@ -1014,16 +1073,16 @@
         <translation>与任何标注缺陷都不相交的预测区域。区间已考虑同一零件图片的相似性。</translation>
     </message>
     <message>
-        <source>Dice and IoU of all pictures together. Good pictures that are left empty earn nothing.</source>
-        <translation>所有图片合计的 Dice 和 IoU。良品图片上什么也不标，不会得分。</translation>
+        <source>Dice and IoU over the pixels of all images. Good images without predictions do not count.</source>
+        <translation>所有图片像素合计的 Dice 与 IoU；没有预测区域的良品图片不计入。</translation>
     </message>
     <message>
-        <source>on good pictures {rate}</source>
-        <translation>良品图片上 {rate}</translation>
+        <source>good images: {rate}</source>
+        <translation>良品图片：{rate}</translation>
     </message>
     <message>
-        <source>95 % sure of {range}</source>
-        <translation>95 % 置信区间 {range}</translation>
+        <source>95% CI: {range}</source>
+        <translation>95% 置信区间：{range}</translation>
     </message>
 </context>
 <context>
@@ -1271,8 +1330,8 @@
 <context>
     <name>ImageTableView</name>
     <message>
-        <source>By picture</source>
-        <translation>按图片</translation>
+        <source>Metrics by image</source>
+        <translation>按图片统计的指标</translation>
     </message>
 </context>
 <context>
@@ -1368,36 +1427,36 @@
 <context>
     <name>LabelIssueBar</name>
     <message>
-        <source>Correct the doubted label as the model says</source>
-        <translation>按模型的说法改正存疑的标注</translation>
+        <source>Replace the label by the prediction</source>
+        <translation>用预测结果替换标注</translation>
     </message>
     <message>
-        <source>Label is right (K)</source>
-        <translation>标注正确 (K)</translation>
+        <source>Keep my label (K)</source>
+        <translation>保留我的标注（K）</translation>
     </message>
     <message>
-        <source>Keep the label; this place is not doubted again</source>
-        <translation>保留标注；此处不再提出疑问</translation>
+        <source>Keep the label and do not flag this region again</source>
+        <translation>保留标注，不再提示此区域</translation>
     </message>
     <message>
-        <source>To the next doubted place of this picture</source>
-        <translation>到此图的下一处存疑</translation>
+        <source>Go to the next flagged region of this image</source>
+        <translation>转到此图片的下一处可疑标注</translation>
     </message>
     <message>
         <source>{n} of {count} (J)</source>
         <translation>第 {n}/{count} 处 (J)</translation>
     </message>
     <message>
-        <source>Add it (Y)</source>
-        <translation>添加 (Y)</translation>
+        <source>Add region (Y)</source>
+        <translation>添加区域（Y）</translation>
     </message>
     <message>
-        <source>Remove it (Y)</source>
-        <translation>移除 (Y)</translation>
+        <source>Remove region (Y)</source>
+        <translation>删除区域（Y）</translation>
     </message>
     <message>
-        <source>Make it {name} (Y)</source>
-        <translation>改为{name} (Y)</translation>
+        <source>Change to {name} (Y)</source>
+        <translation>改为{name}（Y）</translation>
     </message>
 </context>
 <context>
@@ -1446,8 +1505,8 @@
         <translation>已保留标注，不再提示。</translation>
     </message>
     <message>
-        <source>Take back</source>
-        <translation>撤回</translation>
+        <source>Undo</source>
+        <translation>撤销</translation>
     </message>
 </context>
 <context>
@@ -1508,8 +1567,32 @@
         <translation>显示或隐藏标注 (H)</translation>
     </message>
     <message>
-        <source>How strongly labels are shown</source>
+        <source>Opacity of labels</source>
         <translation>标注的不透明度</translation>
+    </message>
+    <message>
+        <source>Opacity of predictions</source>
+        <translation>预测的不透明度</translation>
+    </message>
+    <message>
+        <source>Show differences from the reference image (Ctrl+D)</source>
+        <translation>显示与良品参考图的差异（Ctrl+D）</translation>
+    </message>
+    <message>
+        <source>Opacity of the difference</source>
+        <translation>差异的不透明度</translation>
+    </message>
+    <message>
+        <source>Use current image</source>
+        <translation>使用当前图片</translation>
+    </message>
+    <message>
+        <source>No reference image</source>
+        <translation>没有良品参考图</translation>
+    </message>
+    <message>
+        <source>Image of a part without defects, of the same size</source>
+        <translation>尺寸相同的无缺陷零件图片</translation>
     </message>
     <message>
         <source>Predictions</source>
@@ -1520,36 +1603,12 @@
         <translation>显示或隐藏预测 (Shift+H)</translation>
     </message>
     <message>
-        <source>How strongly predictions are shown</source>
-        <translation>预测的不透明度</translation>
-    </message>
-    <message>
         <source>Difference</source>
         <translation>差异</translation>
     </message>
     <message>
-        <source>Show what differs from the good sample (Ctrl+D)</source>
-        <translation>显示与良品样本的差异 (Ctrl+D)</translation>
-    </message>
-    <message>
-        <source>How strongly the difference is shown</source>
-        <translation>差异显示的强度</translation>
-    </message>
-    <message>
-        <source>Use this one</source>
-        <translation>用这张</translation>
-    </message>
-    <message>
         <source>Use the current image as the defect-free reference image</source>
         <translation>将当前图片设为良品参考图</translation>
-    </message>
-    <message>
-        <source>No good sample</source>
-        <translation>没有良品样本</translation>
-    </message>
-    <message>
-        <source>A picture of a part without defects, of the same size</source>
-        <translation>同样大小、无缺陷零件的图片</translation>
     </message>
 </context>
 <context>
@@ -2056,16 +2115,60 @@
         <translation>最低概率</translation>
     </message>
     <message>
-        <source>The least area of a region: smaller ones are dropped</source>
-        <translation>区域的最小面积：更小的会被舍去</translation>
+        <source>Minimum pixel probability. Higher values give fewer false alarms but more missed defects.</source>
+        <translation>像素的最低概率。值越高，误报越少，但漏检越多。</translation>
     </message>
     <message>
-        <source>What mistakes cost</source>
-        <translation>错误的代价</translation>
+        <source>Min. area</source>
+        <translation>最小面积</translation>
     </message>
     <message>
-        <source>What a missed defect costs, in false alarms</source>
-        <translation>一处漏检相当于多少处误报</translation>
+        <source>Minimum area of a region. Smaller regions are dropped.</source>
+        <translation>区域的最小面积；更小的区域会被滤除。</translation>
+    </message>
+    <message>
+        <source>Error cost</source>
+        <translation>错误代价</translation>
+    </message>
+    <message>
+        <source>Cost of a missed defect in false alarms</source>
+        <translation>一处漏检的代价（按误报数计）</translation>
+    </message>
+    <message>
+        <source>Use operating point</source>
+        <translation>使用此工作点</translation>
+    </message>
+    <message>
+        <source>Reset</source>
+        <translation>重置</translation>
+    </message>
+    <message>
+        <source>Reset to the operating point chosen by the training</source>
+        <translation>恢复训练选定的工作点</translation>
+    </message>
+    <message>
+        <source>Missed: {missed}, false alarms: {false}, cost: {total}</source>
+        <translation>漏检 {missed} 处，误报 {false} 处，代价 {total}</translation>
+    </message>
+    <message>
+        <source>The run is still training. The operating point can be changed when the training has ended.</source>
+        <translation>此训练记录仍在训练，训练结束后可更改工作点。</translation>
+    </message>
+    <message>
+        <source>In use: operating point set in the evaluation</source>
+        <translation>使用中：评估中设定的工作点</translation>
+    </message>
+    <message>
+        <source>In use: operating point chosen by the training</source>
+        <translation>使用中：训练选定的工作点</translation>
+    </message>
+    <message>
+        <source>One missed defect costs as much as {n} false alarms</source>
+        <translation>一处漏检的代价等于 {n} 处误报</translation>
+    </message>
+    <message>
+        <source>One false alarm costs as much as {n} missed defects</source>
+        <translation>一处误报的代价等于 {n} 处漏检</translation>
     </message>
     <message>
         <source>Moves both sliders to the operating point with the lowest cost on these images</source>
@@ -2076,44 +2179,8 @@
         <translation>求最低代价</translation>
     </message>
     <message>
-        <source>Use this operating point</source>
-        <translation>使用此工作点</translation>
-    </message>
-    <message>
         <source>Predictions and exports of this run use this operating point from now on</source>
         <translation>此训练记录的预测和导出今后都使用该工作点</translation>
-    </message>
-    <message>
-        <source>Reset to trained value</source>
-        <translation>恢复训练值</translation>
-    </message>
-    <message>
-        <source>Back to the point that the training chose</source>
-        <translation>回到训练选择的工作点</translation>
-    </message>
-    <message>
-        <source>Missed: {missed}. False alarms: {false}. Together they cost {total}.</source>
-        <translation>漏检 {missed} 处，误报 {false} 处，总代价 {total}。</translation>
-    </message>
-    <message>
-        <source>This run is being trained: its point can be changed when it has ended.</source>
-        <translation>此训练正在进行：结束后才能更改工作点。</translation>
-    </message>
-    <message>
-        <source>In use is a point that was chosen in review.</source>
-        <translation>当前使用的是在审查中选择的工作点。</translation>
-    </message>
-    <message>
-        <source>In use is the point that the training chose.</source>
-        <translation>当前使用的是训练选择的工作点。</translation>
-    </message>
-    <message>
-        <source>A missed defect costs as much as {n} false alarms</source>
-        <translation>一处漏检的代价相当于 {n} 处误报</translation>
-    </message>
-    <message>
-        <source>A false alarm costs as much as {n} missed defects</source>
-        <translation>一处误报的代价相当于 {n} 处漏检</translation>
     </message>
 </context>
 <context>
@@ -2135,28 +2202,12 @@
         <translation>闭合笔画自动填充</translation>
     </message>
     <message>
-        <source>A stroke that comes back to its start is filled</source>
-        <translation>笔画回到起点时填充内部</translation>
-    </message>
-    <message>
         <source>Pen pressure</source>
         <translation>笔压</translation>
     </message>
     <message>
-        <source>The harder the pen is pressed, the wider the stroke</source>
-        <translation>笔压得越重，笔画越宽</translation>
-    </message>
-    <message>
-        <source>Find it at the click, from how far the touched tone reaches</source>
-        <translation>点击时根据所触灰度的范围自动确定</translation>
-    </message>
-    <message>
         <source>Tolerance</source>
         <translation>容差</translation>
-    </message>
-    <message>
-        <source>Band</source>
-        <translation>灰度带</translation>
     </message>
     <message>
         <source>Smooth</source>
@@ -2165,10 +2216,6 @@
     <message>
         <source>Fill holes</source>
         <translation>填充孔洞</translation>
-    </message>
-    <message>
-        <source>Take what lies inside as well</source>
-        <translation>连同内部一起选取</translation>
     </message>
     <message>
         <source>Dark or bright (automatic)</source>
@@ -2183,12 +2230,28 @@
         <translation>亮线</translation>
     </message>
     <message>
-        <source>Up to</source>
-        <translation>最宽</translation>
+        <source>Fill the area of a stroke that ends at its start</source>
+        <translation>笔画回到起点时填充其内部</translation>
     </message>
     <message>
-        <source> px wide</source>
-        <translation> 像素宽</translation>
+        <source>Adjust the stroke width to the pen pressure</source>
+        <translation>按笔压调整笔画宽度</translation>
+    </message>
+    <message>
+        <source>Determine the value from the image at each click</source>
+        <translation>每次点击时根据图片自动确定数值</translation>
+    </message>
+    <message>
+        <source>Gray range</source>
+        <translation>灰度范围</translation>
+    </message>
+    <message>
+        <source>Include enclosed areas</source>
+        <translation>包含内部区域</translation>
+    </message>
+    <message>
+        <source>Max. width</source>
+        <translation>最大宽度</translation>
     </message>
     <message>
         <source>Step</source>
@@ -2211,8 +2274,8 @@
         <translation>自动</translation>
     </message>
     <message>
-        <source>Which line</source>
-        <translation>哪种线</translation>
+        <source>Line type</source>
+        <translation>线的类型</translation>
     </message>
     <message>
         <source>{n} px</source>
@@ -2225,74 +2288,6 @@
     <message>
         <source>Traced, {width} wide</source>
         <translation>已追踪，宽 {width}</translation>
-    </message>
-    <message>
-        <source>Ctrl erases</source>
-        <translation>按住 Ctrl 擦除</translation>
-    </message>
-    <message>
-        <source>Removes labels</source>
-        <translation>清除标注</translation>
-    </message>
-    <message>
-        <source>Left out of learning and scores</source>
-        <translation>不参与学习和评分</translation>
-    </message>
-    <message>
-        <source>Says: good here</source>
-        <translation>表示：此处完好</translation>
-    </message>
-    <message>
-        <source>Drag to paint gray values similar to the start point</source>
-        <translation>拖动：涂画与起点灰度相近的像素</translation>
-    </message>
-    <message>
-        <source>Press; drag right for more, left for less</source>
-        <translation>按住；向右拖更多，向左拖更少</translation>
-    </message>
-    <message>
-        <source>Click along the line; Enter ends</source>
-        <translation>沿线点击；回车结束</translation>
-    </message>
-    <message>
-        <source>Click around it; Enter closes; Backspace takes back</source>
-        <translation>沿边点击；回车闭合；退格撤回</translation>
-    </message>
-    <message>
-        <source>Drag a box around the defect</source>
-        <translation>在缺陷周围拖出一个框</translation>
-    </message>
-    <message>
-        <source>Click corners; drag moves, a side adds, Shift removes; Enter closes</source>
-        <translation>点击顶点；拖动移动，拖边添加，Shift 删除；回车闭合</translation>
-    </message>
-    <message>
-        <source>Drag around it</source>
-        <translation>拖动圈出</translation>
-    </message>
-    <message>
-        <source>Drag; Shift makes a square</source>
-        <translation>拖动；按住 Shift 为正方形</translation>
-    </message>
-    <message>
-        <source>Drag; Shift makes a circle</source>
-        <translation>拖动；按住 Shift 为圆</translation>
-    </message>
-    <message>
-        <source>Click an area of one class</source>
-        <translation>点击同一类别的一片区域</translation>
-    </message>
-    <message>
-        <source>Click a region; Ctrl takes it all away</source>
-        <translation>点击区域；按住 Ctrl 全部去掉</translation>
-    </message>
-    <message>
-        <source>Click a region; drag moves, 1–9 change the class, Del deletes</source>
-        <translation>点击区域；拖动移动，1–9 更改类别，Del 删除</translation>
-    </message>
-    <message>
-        <source>Click or drag a box to accept; Ctrl rejects; 1–9, +, − change the one under it</source>
-        <translation>单击或拖框接受；Ctrl 拒绝；1–9、+、− 修改指针下的建议</translation>
     </message>
 </context>
 <context>
@@ -2317,16 +2312,12 @@
         <translation>第 {number} 页，共 {count} 页</translation>
     </message>
     <message>
-        <source> – of another size: labels lie on page 1</source>
-        <translation> – 尺寸不同：标注在第 1 页上</translation>
+        <source>{page} (different size, labels belong to page 1)</source>
+        <translation>{page}（尺寸不同，标注属于第 1 页）</translation>
     </message>
 </context>
 <context>
     <name>PrecisionRecallPlot</name>
-    <message>
-        <source>Precision over recall</source>
-        <translation>精确率—召回率曲线</translation>
-    </message>
     <message>
         <source>Threshold {threshold}: recall {recall}, precision {precision}, {false} false alarms per image</source>
         <translation>阈值 {threshold}：召回率 {recall}，精确率 {precision}，每张图片 {false} 处误报</translation>
@@ -2336,84 +2327,16 @@
         <translation>召回率，%</translation>
     </message>
     <message>
+        <source>Precision-recall curve</source>
+        <translation>P-R 曲线</translation>
+    </message>
+    <message>
         <source>Precision, %</source>
         <translation>精确率，%</translation>
     </message>
 </context>
 <context>
     <name>PredictFolderDialog</name>
-    <message>
-        <source>Predict a folder</source>
-        <translation>预测文件夹</translation>
-    </message>
-    <message>
-        <source>A folder that was exported</source>
-        <translation>已导出的文件夹</translation>
-    </message>
-    <message>
-        <source>The folder is searched with all below it</source>
-        <translation>包括其下所有文件夹</translation>
-    </message>
-    <message>
-        <source>Masks, overlays, regions.csv and results.json are written here</source>
-        <translation>掩码、叠加图、regions.csv 和 results.json 写在这里</translation>
-    </message>
-    <message>
-        <source>Draw &amp;overlays</source>
-        <translation>绘制叠加图(&amp;O)</translation>
-    </message>
-    <message>
-        <source>&amp;Skip images that already have results</source>
-        <translation>跳过已有结果的图片(&amp;K)</translation>
-    </message>
-    <message>
-        <source>&amp;Watch folder</source>
-        <translation>监视文件夹(&amp;W)</translation>
-    </message>
-    <message>
-        <source>Looks at each picture that comes into the folder, until it is stopped</source>
-        <translation>文件夹中每来一张图片就看一张，直到停止</translation>
-    </message>
-    <message>
-        <source>&amp;Model</source>
-        <translation>模型(&amp;M)</translation>
-    </message>
-    <message>
-        <source>A run or an export</source>
-        <translation>训练或导出</translation>
-    </message>
-    <message>
-        <source>&amp;Pictures</source>
-        <translation>图片(&amp;P)</translation>
-    </message>
-    <message>
-        <source>The folder of pictures to look at</source>
-        <translation>要查看的图片文件夹</translation>
-    </message>
-    <message>
-        <source>&amp;Results</source>
-        <translation>结果(&amp;R)</translation>
-    </message>
-    <message>
-        <source>The folder that the results are written to</source>
-        <translation>写入结果的文件夹</translation>
-    </message>
-    <message>
-        <source>Browse…</source>
-        <translation>浏览…</translation>
-    </message>
-    <message>
-        <source>What was found</source>
-        <translation>发现的内容</translation>
-    </message>
-    <message>
-        <source>Choose a picture in the table to see it; Enter opens it.</source>
-        <translation>在表中选择图片即可查看；按回车键打开。</translation>
-    </message>
-    <message>
-        <source>Show the folder of results</source>
-        <translation>显示结果文件夹</translation>
-    </message>
     <message>
         <source>Close</source>
         <translation>关闭</translation>
@@ -2423,24 +2346,40 @@
         <translation>正在停止…</translation>
     </message>
     <message>
-        <source>Loading the model and looking for pictures…</source>
-        <translation>正在载入模型并查找图片…</translation>
+        <source>Predict folder</source>
+        <translation>预测文件夹</translation>
     </message>
     <message>
-        <source>Waiting for pictures in {folder}…</source>
+        <source>Results</source>
+        <translation>结果</translation>
+    </message>
+    <message>
+        <source>Select an image in the table to preview it. Press Enter to open it.</source>
+        <translation>在表格中选择图片即可预览，按回车打开。</translation>
+    </message>
+    <message>
+        <source>Open results folder</source>
+        <translation>打开结果文件夹</translation>
+    </message>
+    <message>
+        <source>Loading the model and listing images…</source>
+        <translation>正在加载模型并列出图片…</translation>
+    </message>
+    <message>
+        <source>Waiting for images in {folder}…</source>
         <translation>正在等待 {folder} 中的图片…</translation>
     </message>
     <message>
-        <source>Waiting for more: {done} pictures, {skipped} skipped</source>
-        <translation>等待更多：已处理 {done} 张图片，跳过 {skipped} 张</translation>
+        <source>Watching the folder: {done} images done, {skipped} skipped</source>
+        <translation>正在监视文件夹：完成 {done} 张，跳过 {skipped} 张</translation>
     </message>
     <message>
-        <source>{done} of {total} pictures, about {left} left</source>
-        <translation>{done}/{total} 张图片，约剩 {left}</translation>
+        <source>{done} of {total} images, about {left} left</source>
+        <translation>{done} / {total} 张，约剩 {left}</translation>
     </message>
     <message>
-        <source>Done: {done} pictures, {skipped} skipped. The results are in {path}</source>
-        <translation>完成：{done} 张图片，跳过 {skipped} 张。结果在 {path}</translation>
+        <source>{done} images done, {skipped} skipped. Results are saved in {path}.</source>
+        <translation>完成 {done} 张，跳过 {skipped} 张。结果保存在 {path}。</translation>
     </message>
     <message>
         <source>Stopped. {done} images done, {skipped} skipped. Results are kept; select “Skip images that already have results” to continue.</source>
@@ -2453,6 +2392,65 @@
     <message>
         <source>Predict</source>
         <translation>预测</translation>
+    </message>
+</context>
+<context>
+    <name>PredictFolderForm</name>
+    <message>
+        <source>Folder of a run or an export</source>
+        <translation>训练记录或导出的文件夹</translation>
+    </message>
+    <message>
+        <source>Subfolders are included</source>
+        <translation>包含子文件夹</translation>
+    </message>
+    <message>
+        <source>For masks, overlays, regions.csv and results.json</source>
+        <translation>存放掩膜、叠加图、regions.csv 和 results.json</translation>
+    </message>
+    <message>
+        <source>Save &amp;overlays</source>
+        <translation>保存叠加图(&amp;O)</translation>
+    </message>
+    <message>
+        <source>&amp;Skip images that already have results</source>
+        <translation>跳过已有结果的图片(&amp;S)</translation>
+    </message>
+    <message>
+        <source>&amp;Watch folder</source>
+        <translation>监视文件夹(&amp;W)</translation>
+    </message>
+    <message>
+        <source>Predict new images in the folder until stopped</source>
+        <translation>持续预测文件夹中的新图片，直到停止</translation>
+    </message>
+    <message>
+        <source>Save each image with its predictions drawn on it</source>
+        <translation>为每张图片保存一份绘有预测结果的图</translation>
+    </message>
+    <message>
+        <source>&amp;Model</source>
+        <translation>模型(&amp;M)</translation>
+    </message>
+    <message>
+        <source>&amp;Images</source>
+        <translation>图片(&amp;I)</translation>
+    </message>
+    <message>
+        <source>Folder of the images to predict</source>
+        <translation>要预测的图片所在文件夹</translation>
+    </message>
+    <message>
+        <source>&amp;Results</source>
+        <translation>结果(&amp;R)</translation>
+    </message>
+    <message>
+        <source>Folder for the results</source>
+        <translation>结果文件夹</translation>
+    </message>
+    <message>
+        <source>Browse…</source>
+        <translation>浏览…</translation>
     </message>
 </context>
 <context>
@@ -2529,40 +2527,56 @@
         <translation>用填充区域显示预测</translation>
     </message>
     <message>
-        <source>Scores</source>
-        <translation>得分</translation>
+        <source>Probability</source>
+        <translation>概率</translation>
+    </message>
+    <message>
+        <source>Uncertainty</source>
+        <translation>不确定度</translation>
+    </message>
+    <message>
+        <source>Display of predictions</source>
+        <translation>预测的显示方式</translation>
+    </message>
+    <message>
+        <source>Style</source>
+        <translation>显示方式</translation>
+    </message>
+    <message>
+        <source>Prediction for this image at an earlier training step</source>
+        <translation>此图片在更早训练步的预测</translation>
+    </message>
+    <message>
+        <source>Class of the threshold</source>
+        <translation>阈值所属类别</translation>
+    </message>
+    <message>
+        <source>Threshold of the run</source>
+        <translation>此训练记录的阈值</translation>
+    </message>
+    <message>
+        <source>Latest</source>
+        <translation>最新</translation>
+    </message>
+    <message>
+        <source>Various</source>
+        <translation>多个值</translation>
+    </message>
+    <message>
+        <source>Reset to the thresholds of the run</source>
+        <translation>恢复此训练记录的阈值</translation>
     </message>
     <message>
         <source>Defect probability of each pixel; for a verdict, the image areas that influenced it most</source>
         <translation>每个像素的缺陷概率；对整图判定则为影响最大的区域</translation>
     </message>
     <message>
-        <source>Doubt</source>
-        <translation>疑问</translation>
-    </message>
-    <message>
         <source>Areas where the two most likely classes have nearly the same probability</source>
         <translation>前两个类别概率接近的区域</translation>
     </message>
     <message>
-        <source>How predictions are drawn</source>
-        <translation>预测的绘制方式</translation>
-    </message>
-    <message>
-        <source>Drawn as</source>
-        <translation>绘制为</translation>
-    </message>
-    <message>
-        <source>Look back: what the model saw in this picture earlier, as it learned</source>
-        <translation>回看：学习过程中模型早先在这张图片上看到了什么</translation>
-    </message>
-    <message>
         <source>Step {n}</source>
         <translation>第 {n} 步</translation>
-    </message>
-    <message>
-        <source>Whose threshold</source>
-        <translation>哪个类别的阈值</translation>
     </message>
     <message>
         <source>Threshold</source>
@@ -2573,24 +2587,8 @@
         <translation>像素判为缺陷的最低概率。仅影响当前显示，不改变训练记录的阈值。</translation>
     </message>
     <message>
-        <source>The run&apos;s own threshold</source>
-        <translation>这次训练自己的阈值</translation>
-    </message>
-    <message>
-        <source>Now</source>
-        <translation>现在</translation>
-    </message>
-    <message>
         <source>All classes</source>
         <translation>全部类别</translation>
-    </message>
-    <message>
-        <source>various</source>
-        <translation>各不相同</translation>
-    </message>
-    <message>
-        <source>Moved by hand; click for the run&apos;s own thresholds</source>
-        <translation>已手动调整；单击恢复这次训练自己的阈值</translation>
     </message>
 </context>
 <context>
@@ -2600,32 +2598,36 @@
         <translation>正在预测…</translation>
     </message>
     <message>
-        <source>Ctrl+R: predict</source>
-        <translation>Ctrl+R：预测</translation>
+        <source>Press Ctrl+R to predict</source>
+        <translation>按 Ctrl+R 预测</translation>
     </message>
     <message>
-        <source>Model after step {step}</source>
-        <translation>第 {step} 步的模型</translation>
+        <source>Prediction after step {step}</source>
+        <translation>第 {step} 步的预测</translation>
     </message>
     <message>
-        <source>Model: no defect</source>
-        <translation>模型：没有缺陷</translation>
+        <source>Prediction: no defects</source>
+        <translation>预测：无缺陷</translation>
     </message>
     <message>
-        <source>Model: 1 defect</source>
-        <translation>模型：1 处缺陷</translation>
+        <source>Prediction: 1 defect</source>
+        <translation>预测：1 处缺陷</translation>
     </message>
     <message>
-        <source>Model: {n} defects</source>
-        <translation>模型：{n} 处缺陷</translation>
+        <source>Prediction: {n} defects</source>
+        <translation>预测：{n} 处缺陷</translation>
     </message>
     <message>
-        <source>Prediction: unsure, most likely {verdict} ({sure})</source>
-        <translation>预测：不确定，可能为 {verdict}（{sure}）</translation>
+        <source>Prediction: unsure, most likely {verdict} ({probability})</source>
+        <translation>预测：不确定，最可能为{verdict}（{probability}）</translation>
     </message>
     <message>
-        <source>Model says: {verdict}{sure}</source>
-        <translation>模型判定：{verdict}{sure}</translation>
+        <source>Prediction: {verdict}</source>
+        <translation>预测：{verdict}</translation>
+    </message>
+    <message>
+        <source>Prediction: {verdict} ({probability})</source>
+        <translation>预测：{verdict}（{probability}）</translation>
     </message>
     <message>
         <source>Prediction (thresholds changed)</source>
@@ -2709,79 +2711,75 @@
         <translation>低于此概率为不确定(&amp;U)</translation>
     </message>
     <message>
-        <source>Leave no error</source>
-        <translation>不留错误</translation>
+        <source>Avoid all errors</source>
+        <translation>避免所有错误</translation>
     </message>
     <message>
-        <source>The lowest probability at which these pictures get no wrong verdict</source>
-        <translation>使这些图片不出现错误判定的最低概率</translation>
+        <source>Lowest probability at which no given verdict is wrong on these images</source>
+        <translation>在这些图片上不出现错误判定的最低概率</translation>
+    </message>
+    <message>
+        <source>Give a verdict for every image</source>
+        <translation>对每张图片都给出判定</translation>
+    </message>
+    <message>
+        <source>Save with run</source>
+        <translation>保存到训练记录</translation>
+    </message>
+    <message>
+        <source>Predictions and exports of this run are “unsure” below this probability</source>
+        <translation>此训练记录的预测和导出在低于该概率时给出“不确定”</translation>
+    </message>
+    <message>
+        <source>Minimum probability of a verdict</source>
+        <translation>判定的最低概率</translation>
+    </message>
+    <message>
+        <source>All {n} images get a verdict, {left} of them wrong.</source>
+        <translation>全部 {n} 张图片均给出判定，其中 {left} 张错误。</translation>
+    </message>
+    <message>
+        <source>All {n} images are unsure and need manual inspection.</source>
+        <translation>全部 {n} 张图片均不确定，需人工复判。</translation>
+    </message>
+    <message>
+        <source>Of the other {given} images, {left} are wrong (95% CI: {interval}).</source>
+        <translation>其余 {given} 张中 {left} 张错误（95% 置信区间：{interval}）。</translation>
+    </message>
+    <message>
+        <source>This value is saved with the run.</source>
+        <translation>该值已保存到训练记录。</translation>
     </message>
     <message>
         <source>Off</source>
         <translation>关闭</translation>
     </message>
     <message>
-        <source>Every picture gets a verdict</source>
-        <translation>每张图片都给出判定</translation>
-    </message>
-    <message>
-        <source>Keep with this run</source>
-        <translation>保存到此次训练</translation>
-    </message>
-    <message>
-        <source>Predictions and exports of this run then say “unsure” below it</source>
-        <translation>此后该训练的预测与导出在低于此概率时给出“unsure”（不确定）</translation>
-    </message>
-    <message>
-        <source>Least probability of a verdict</source>
-        <translation>判定的最低概率</translation>
-    </message>
-    <message>
-        <source>off</source>
-        <translation>关</translation>
-    </message>
-    <message>
-        <source>All {n} pictures get a verdict; {left} of them are wrong.</source>
-        <translation>全部 {n} 张图片都给出判定，其中 {left} 张错误。</translation>
-    </message>
-    <message>
-        <source>All {n} pictures are unsure: a person must look at every one.</source>
-        <translation>全部 {n} 张图片都不确定：每一张都须人工查看。</translation>
-    </message>
-    <message>
         <source>{unsure} of {n} images ({share}) need manual inspection; {caught} of them would have been wrong.</source>
         <translation>{n} 张中有 {unsure} 张（{share}）需人工复判，其中 {caught} 张原会误判。</translation>
-    </message>
-    <message>
-        <source>Of the other {given}, {left} are wrong ({interval} of such pictures).</source>
-        <translation>其余 {given} 张中有 {left} 张错误（此类图片的 {interval}）。</translation>
-    </message>
-    <message>
-        <source>This is kept with the run.</source>
-        <translation>已保存到此次训练。</translation>
     </message>
 </context>
 <context>
     <name>ReliabilityPlot</name>
     <message>
-        <source>Reliability: how probable a verdict was, and how often it was right</source>
-        <translation>可靠性：判定的概率与实际正确率</translation>
+        <source>Reliability diagram: predicted probability and share of correct verdicts</source>
+        <translation>可靠性图：预测概率与判定正确的比例</translation>
     </message>
     <message>
-        <source>how sure it is → how often right ↑</source>
-        <translation>把握程度 → 实际正确率 ↑</translation>
+        <source>Probability, %</source>
+        <translation>概率，%</translation>
+    </message>
+    <message>
+        <source>Correct, %</source>
+        <translation>正确率，%</translation>
+    </message>
+    <message>
+        <source>Mean probability {probability}: {right} of {n} images correct ({share})</source>
+        <translation>平均概率 {probability}：{n} 张图片中 {right} 张正确（{share}）</translation>
     </message>
 </context>
 <context>
     <name>ResultsModel</name>
-    <message>
-        <source>Picture</source>
-        <translation>图片</translation>
-    </message>
-    <message>
-        <source>Found</source>
-        <translation>发现</translation>
-    </message>
     <message>
         <source>Largest, px</source>
         <translation>最大（像素）</translation>
@@ -2791,7 +2789,15 @@
         <translation>时间（毫秒）</translation>
     </message>
     <message>
-        <source>skipped: {why}</source>
+        <source>Image</source>
+        <translation>图片</translation>
+    </message>
+    <message>
+        <source>Result</source>
+        <translation>结果</translation>
+    </message>
+    <message>
+        <source>Skipped: {why}</source>
         <translation>已跳过：{why}</translation>
     </message>
     <message>
@@ -2806,16 +2812,16 @@
 <context>
     <name>RunCompareMenu</name>
     <message>
-        <source>Put beside the shown run</source>
-        <translation>与当前训练并排显示</translation>
-    </message>
-    <message>
         <source>Runs to compare</source>
         <translation>要比较的训练</translation>
     </message>
     <message>
-        <source>{run}  ·  checked on other pictures</source>
-        <translation>{run}  ·  检验图片不同</translation>
+        <source>Compare with the shown run</source>
+        <translation>与当前显示的训练记录比较</translation>
+    </message>
+    <message>
+        <source>{run}  ·  different validation images</source>
+        <translation>{run}  ·  验证图片不同</translation>
     </message>
     <message>
         <source>Up to {n} runs.</source>
@@ -2826,8 +2832,8 @@
         <translation>验证图片不同的训练记录无法比较，不显示其指标。</translation>
     </message>
     <message>
-        <source>There is no other run yet.</source>
-        <translation>还没有其他训练。</translation>
+        <source>No other runs yet</source>
+        <translation>还没有其他训练记录</translation>
     </message>
 </context>
 <context>
@@ -2837,12 +2843,12 @@
         <translation>{time} 时</translation>
     </message>
     <message>
-        <source>Now</source>
-        <translation>现在</translation>
+        <source>Latest</source>
+        <translation>最新</translation>
     </message>
     <message>
-        <source>At the end</source>
-        <translation>结束时</translation>
+        <source>Final values</source>
+        <translation>最终值</translation>
     </message>
 </context>
 <context>
@@ -2852,8 +2858,8 @@
         <translation>训练记录</translation>
     </message>
     <message>
-        <source>Which run is shown; older runs can be looked at again and exported</source>
-        <translation>显示哪一次训练；以前的训练可以再次查看和导出</translation>
+        <source>Shown run. Earlier runs can be viewed and exported.</source>
+        <translation>显示的训练记录。可查看和导出更早的训练记录。</translation>
     </message>
     <message>
         <source>Earlier runs</source>
@@ -2882,83 +2888,38 @@
         <translation>统计指标和滑块所针对的类别</translation>
     </message>
     <message>
-        <source>labelled</source>
-        <translation>标注</translation>
-    </message>
-    <message>
-        <source>predicted</source>
-        <translation>预测</translation>
-    </message>
-    <message>
-        <source>Trying all thresholds…</source>
-        <translation>正在尝试所有阈值…</translation>
+        <source>Evaluating thresholds…</source>
+        <translation>正在评估各阈值…</translation>
     </message>
     <message>
         <source>All classes</source>
         <translation>全部类别</translation>
     </message>
+</context>
+<context>
+    <name>SettingsHeader</name>
     <message>
-        <source>highest score on it {score}</source>
-        <translation>其上最高分数 {score}</translation>
+        <source>Next {model} training</source>
+        <translation>下次 {model} 训练</translation>
     </message>
     <message>
-        <source>score {score}</source>
-        <translation>分数 {score}</translation>
-    </message>
-    <message>
-        <source>No defect is missed at this operating point.</source>
-        <translation>在此工作点没有漏检的缺陷。</translation>
-    </message>
-    <message>
-        <source>There is no false alarm at this operating point.</source>
-        <translation>在此工作点没有误报。</translation>
-    </message>
-    <message>
-        <source>Missed  {n}</source>
-        <translation>漏检  {n}</translation>
-    </message>
-    <message>
-        <source>False alarms  {n}</source>
-        <translation>误报  {n}</translation>
-    </message>
-    <message>
-        <source>Pictures  {n}</source>
-        <translation>图片  {n}</translation>
-    </message>
-    <message>
-        <source>Table</source>
-        <translation>表格</translation>
-    </message>
-    <message>
-        <source>{n} missed</source>
-        <translation>{n} 处漏检</translation>
-    </message>
-    <message>
-        <source>{n} false alarms</source>
-        <translation>{n} 处误报</translation>
-    </message>
-    <message>
-        <source>1 false alarm</source>
-        <translation>1 处误报</translation>
-    </message>
-    <message>
-        <source>nothing wrong</source>
-        <translation>没有错误</translation>
+        <source>Shown run: {name}</source>
+        <translation>显示的训练记录：{name}</translation>
     </message>
 </context>
 <context>
     <name>SettingsPage</name>
     <message>
-        <source>Asked for</source>
-        <translation>要求</translation>
+        <source>Training</source>
+        <translation>训练</translation>
     </message>
     <message>
-        <source>Back to automatic</source>
-        <translation>恢复自动</translation>
+        <source>Reset to automatic</source>
+        <translation>恢复自动值</translation>
     </message>
     <message>
-        <source>{setting}: back to automatic</source>
-        <translation>{setting}：恢复自动</translation>
+        <source>{setting}: reset to automatic</source>
+        <translation>{setting}：恢复自动值</translation>
     </message>
 </context>
 <context>
@@ -3109,6 +3070,25 @@
     </message>
 </context>
 <context>
+    <name>SplitChoice</name>
+    <message>
+        <source>Data split</source>
+        <translation>数据划分</translation>
+    </message>
+    <message>
+        <source>Test images</source>
+        <translation>测试图片</translation>
+    </message>
+    <message>
+        <source>Validation images</source>
+        <translation>验证图片</translation>
+    </message>
+    <message>
+        <source>Validation/test images</source>
+        <translation>验证/测试图片</translation>
+    </message>
+</context>
+<context>
     <name>StatusBar</name>
     <message>
         <source>Read-only</source>
@@ -3170,20 +3150,20 @@
 <context>
     <name>SuggestAllCard</name>
     <message>
-        <source>Progress of looking at all pictures</source>
-        <translation>查看所有图片的进度</translation>
+        <source>Progress</source>
+        <translation>进度</translation>
     </message>
     <message>
         <source>Cancel</source>
         <translation>取消</translation>
     </message>
     <message>
-        <source>The model looks at {n} pictures…</source>
-        <translation>模型正在查看 {n} 张图片…</translation>
+        <source>Predicting {n} images…</source>
+        <translation>正在预测 {n} 张图片…</translation>
     </message>
     <message>
-        <source>{done} of {total} pictures, {time} left</source>
-        <translation>{done} / {total} 张图片，剩余 {time}</translation>
+        <source>{done} of {total} images, {time} left</source>
+        <translation>{done} / {total} 张，剩余 {time}</translation>
     </message>
 </context>
 <context>
@@ -3254,10 +3234,10 @@
     </message>
 </context>
 <context>
-    <name>SuggestionInteraction</name>
+    <name>SuggestionInteractor</name>
     <message>
-        <source>{proposal}, changed</source>
-        <translation>{proposal}，已修改</translation>
+        <source>{suggestion}, changed</source>
+        <translation>{suggestion}，已修改</translation>
     </message>
     <message>
         <source>Space accepts, Del rejects</source>
@@ -3302,19 +3282,19 @@
         <translation>{pictures} 张图片中有 {proposals} 个预标注待处理。</translation>
     </message>
     <message>
-        <source>Stopped. {says}</source>
-        <translation>已停止。{says}</translation>
+        <source>Stopped. {text}</source>
+        <translation>已停止。{text}</translation>
     </message>
     <message>
-        <source>{n} pictures could not be read.</source>
-        <translation>{n} 张图片无法读取。</translation>
+        <source>{n} images could not be read and were skipped.</source>
+        <translation>{n} 张图片无法读取，已跳过。</translation>
     </message>
 </context>
 <context>
     <name>SuggestionsPanel</name>
     <message>
-        <source>Proposals</source>
-        <translation>建议区域</translation>
+        <source>Suggestions</source>
+        <translation>预标注</translation>
     </message>
     <message>
         <source>Accept all</source>
@@ -3325,24 +3305,24 @@
         <translation>全部拒绝</translation>
     </message>
     <message>
-        <source>All that is proposed in this picture becomes labels (Ctrl+Shift+A)</source>
-        <translation>此图片的全部建议变为标注 (Ctrl+Shift+A)</translation>
+        <source>Accept all suggestions in this image (Ctrl+Shift+A)</source>
+        <translation>接受此图片的全部预标注（Ctrl+Shift+A）</translation>
+    </message>
+    <message>
+        <source>Restore rejected suggestions ({n})</source>
+        <translation>恢复已拒绝的预标注（{n}）</translation>
+    </message>
+    <message>
+        <source>Suggestions are hidden. Press Alt+Right to show them.</source>
+        <translation>预标注已隐藏，按 Alt+Right 显示。</translation>
+    </message>
+    <message>
+        <source>{n} more predicted regions are not offered because there are too many or they are too large.</source>
+        <translation>另有 {n} 个预测区域因数量过多或面积过大未列为预标注。</translation>
     </message>
     <message>
         <source>This model will not suggest these regions again. Can be undone.</source>
         <translation>此模型不再给出这些预标注；可撤销。</translation>
-    </message>
-    <message>
-        <source>Bring back {n} rejected</source>
-        <translation>恢复 {n} 个已拒绝的建议</translation>
-    </message>
-    <message>
-        <source>Proposals are hidden (Alt+Right shows them).</source>
-        <translation>建议区域已隐藏（Alt+右 显示）。</translation>
-    </message>
-    <message>
-        <source>{n} more regions are too many or too large to be shown.</source>
-        <translation>另有 {n} 个区域因过多或过大而未显示。</translation>
     </message>
     <message>
         <source>Model predictions that differ from your labels appear here. Accept or reject each one.</source>
@@ -3391,134 +3371,6 @@
 <context>
     <name>ToolCommands</name>
     <message>
-        <source>&amp;Brush</source>
-        <translation>画笔(&amp;B)</translation>
-    </message>
-    <message>
-        <source>Brush: paint the current class; Ctrl-drag erases</source>
-        <translation>画笔：涂画当前类别；按住 Ctrl 拖动为擦除</translation>
-    </message>
-    <message>
-        <source>&amp;Eraser</source>
-        <translation>橡皮擦(&amp;E)</translation>
-    </message>
-    <message>
-        <source>Eraser: back to unpainted</source>
-        <translation>橡皮：恢复为未标注</translation>
-    </message>
-    <message>
-        <source>&amp;Don&apos;t-care brush</source>
-        <translation>忽略画笔(&amp;D)</translation>
-    </message>
-    <message>
-        <source>Don&apos;t-care brush: paint where nobody can tell; left out of learning</source>
-        <translation>忽略画笔：涂在无法判断的地方；不参与学习</translation>
-    </message>
-    <message>
-        <source>&amp;Background brush</source>
-        <translation>背景画笔(&amp;B)</translation>
-    </message>
-    <message>
-        <source>Background brush: say that the surface is good here</source>
-        <translation>背景画笔：说明此处表面完好</translation>
-    </message>
-    <message>
-        <source>&amp;Threshold brush</source>
-        <translation>阈值画笔(&amp;T)</translation>
-    </message>
-    <message>
-        <source>Threshold brush: drag; takes only tones like the one first touched</source>
-        <translation>阈值画笔：拖动；只取与起笔处相近的灰度</translation>
-    </message>
-    <message>
-        <source>Magic &amp;wand</source>
-        <translation>魔棒(&amp;W)</translation>
-    </message>
-    <message>
-        <source>Magic wand: press on a tone, drag for the tolerance</source>
-        <translation>魔棒：按住一处灰度，拖动调整容差</translation>
-    </message>
-    <message>
-        <source>&amp;Crack tracer</source>
-        <translation>裂纹追踪(&amp;C)</translation>
-    </message>
-    <message>
-        <source>Crack tracer: click both ends of a thin line to trace it at its actual width</source>
-        <translation>裂纹追踪：点击细线两端，按实际宽度涂画</translation>
-    </message>
-    <message>
-        <source>&amp;Smart edge</source>
-        <translation>智能边缘(&amp;S)</translation>
-    </message>
-    <message>
-        <source>Magnetic lasso: click along the outline, it snaps to edges; Enter closes it</source>
-        <translation>磁性套索：沿轮廓点击，自动贴合边缘；按回车闭合</translation>
-    </message>
-    <message>
-        <source>Box c&amp;ut</source>
-        <translation>框选提取(&amp;U)</translation>
-    </message>
-    <message>
-        <source>Box segmentation: drag a box around a defect to segment it</source>
-        <translation>框选分割：拖框包围缺陷，自动分割</translation>
-    </message>
-    <message>
-        <source>Polygon: click the corners, Enter closes, Esc drops</source>
-        <translation>多边形：逐点单击，回车闭合，Esc 放弃</translation>
-    </message>
-    <message>
-        <source>&amp;Polygon</source>
-        <translation>多边形(&amp;P)</translation>
-    </message>
-    <message>
-        <source>&amp;Lasso</source>
-        <translation>套索(&amp;L)</translation>
-    </message>
-    <message>
-        <source>Lasso: drag around it</source>
-        <translation>套索：拖动圈出</translation>
-    </message>
-    <message>
-        <source>Rec&amp;tangle</source>
-        <translation>矩形(&amp;T)</translation>
-    </message>
-    <message>
-        <source>Rectangle: drag from corner to corner</source>
-        <translation>矩形：从一角拖到对角</translation>
-    </message>
-    <message>
-        <source>&amp;Ellipse</source>
-        <translation>椭圆(&amp;E)</translation>
-    </message>
-    <message>
-        <source>Ellipse: drag its box; Shift makes a circle</source>
-        <translation>椭圆：拖出外框；按住 Shift 为圆</translation>
-    </message>
-    <message>
-        <source>&amp;Fill</source>
-        <translation>填充(&amp;F)</translation>
-    </message>
-    <message>
-        <source>Fill: give a connected area to the current class</source>
-        <translation>填充：把连通区域改为当前类别</translation>
-    </message>
-    <message>
-        <source>Fill &amp;holes</source>
-        <translation>填充孔洞(&amp;H)</translation>
-    </message>
-    <message>
-        <source>Fill holes: click a region</source>
-        <translation>填充孔洞：点击一个区域</translation>
-    </message>
-    <message>
-        <source>&amp;Region</source>
-        <translation>区域(&amp;R)</translation>
-    </message>
-    <message>
-        <source>Region: click one to move, delete, grow or give it to another class</source>
-        <translation>区域：点击后可移动、删除、扩大或改类别</translation>
-    </message>
-    <message>
         <source>&amp;Larger brush</source>
         <translation>增大画笔(&amp;L)</translation>
     </message>
@@ -3543,8 +3395,8 @@
         <translation>未涂画区域视为未标注(&amp;N)</translation>
     </message>
     <message>
-        <source>Learn from the painted parts of this picture only</source>
-        <translation>这张图片只学习涂画过的部分</translation>
+        <source>Train on the painted areas of this image only</source>
+        <translation>此图片仅用已涂画的区域训练</translation>
     </message>
     <message>
         <source>Class {n}</source>
@@ -3560,14 +3412,6 @@
     <message>
         <source>ResNet: classification</source>
         <translation>ResNet：整图判定</translation>
-    </message>
-    <message>
-        <source>UNet learns from painted masks and marks defects pixel by pixel</source>
-        <translation>UNet 从涂画的掩码学习，逐像素标出缺陷</translation>
-    </message>
-    <message>
-        <source>ResNet learns from verdicts and judges whole pictures</source>
-        <translation>ResNet 从判定学习，对整张图片作出判定</translation>
     </message>
     <message>
         <source> min</source>
@@ -3590,20 +3434,8 @@
         <translation>GPU</translation>
     </message>
     <message>
-        <source>Processor</source>
-        <translation>处理器</translation>
-    </message>
-    <message>
-        <source>Where to train; the best device is the GPU where there is one</source>
-        <translation>在哪里训练；有 GPU 时自动选择 GPU</translation>
-    </message>
-    <message>
         <source>Device</source>
         <translation>设备</translation>
-    </message>
-    <message>
-        <source>Recipe</source>
-        <translation>训练方案</translation>
     </message>
     <message>
         <source>Progress</source>
@@ -3612,10 +3444,6 @@
     <message>
         <source>Export options…</source>
         <translation>导出选项…</translation>
-    </message>
-    <message>
-        <source>Choose formats, where a defect begins, and how quick it must be (Ctrl+Shift+E)</source>
-        <translation>选择格式、缺陷判定起点以及速度要求 (Ctrl+Shift+E)</translation>
     </message>
     <message>
         <source>Resume training</source>
@@ -3638,44 +3466,68 @@
         <translation>取消</translation>
     </message>
     <message>
+        <source>UNet: trained on masks, predicts a class for each pixel</source>
+        <translation>UNet：用掩膜训练，预测每个像素的类别</translation>
+    </message>
+    <message>
+        <source>ResNet: trained on verdicts, predicts a verdict for each image</source>
+        <translation>ResNet：用判定训练，预测每张图片的判定</translation>
+    </message>
+    <message>
+        <source>CPU</source>
+        <translation>CPU</translation>
+    </message>
+    <message>
+        <source>Device for the training. Automatic uses the GPU if there is one.</source>
+        <translation>训练设备。“自动”优先使用 GPU。</translation>
+    </message>
+    <message>
+        <source>Training settings</source>
+        <translation>训练设置</translation>
+    </message>
+    <message>
+        <source>Choose formats, detection threshold and maximum time per image (Ctrl+Shift+E)</source>
+        <translation>选择格式、检出阈值和每张图片的最长用时（Ctrl+Shift+E）</translation>
+    </message>
+    <message>
         <source>Stopping…</source>
         <translation>正在停止…</translation>
     </message>
     <message>
-        <source>Stop now; the best model so far is kept (Ctrl+T)</source>
-        <translation>立即停止，保留目前最佳的模型 (Ctrl+T)</translation>
+        <source>Stop training and keep the best model (Ctrl+T)</source>
+        <translation>停止训练并保留最佳模型（Ctrl+T）</translation>
+    </message>
+    <message>
+        <source>Training settings with the reason for each value</source>
+        <translation>训练设置及各项取值的原因</translation>
+    </message>
+    <message>
+        <source>Training settings: {n} changed manually</source>
+        <translation>训练设置：{n} 项手动修改</translation>
+    </message>
+    <message>
+        <source>Cancel export</source>
+        <translation>取消导出</translation>
+    </message>
+    <message>
+        <source>Cancel the export and delete incomplete files</source>
+        <translation>取消导出，并删除未完成的文件</translation>
+    </message>
+    <message>
+        <source>Train a model first, then export it (Ctrl+E)</source>
+        <translation>请先训练模型，再导出（Ctrl+E）</translation>
     </message>
     <message>
         <source>Start training (Ctrl+T)</source>
         <translation>开始训练 (Ctrl+T)</translation>
     </message>
     <message>
-        <source>Advanced: what is decided about the training, and why</source>
-        <translation>高级：训练的自动决定及理由</translation>
-    </message>
-    <message>
-        <source>Advanced: {n} settings are chosen by hand</source>
-        <translation>高级：{n} 项设置由人工选定</translation>
-    </message>
-    <message>
-        <source>Cancel the export</source>
-        <translation>取消导出</translation>
-    </message>
-    <message>
         <source>Export model</source>
         <translation>导出模型</translation>
     </message>
     <message>
-        <source>Stop exporting; nothing half made is left behind</source>
-        <translation>停止导出，不会留下未完成的文件</translation>
-    </message>
-    <message>
         <source>Export a folder that runs without Defect Workbench and gives the same results (Ctrl+E)</source>
         <translation>导出可脱离本软件运行、结果一致的模型文件夹（Ctrl+E）</translation>
-    </message>
-    <message>
-        <source>Train first; then the model can be exported (Ctrl+E)</source>
-        <translation>请先训练，然后才能导出模型 (Ctrl+E)</translation>
     </message>
 </context>
 <context>
@@ -3718,34 +3570,45 @@
     </message>
 </context>
 <context>
-    <name>TrainingPanel</name>
+    <name>TrainingHeader</name>
     <message>
         <source>Training</source>
         <translation>训练</translation>
     </message>
     <message>
-        <source>Fold or unfold the training panel (F4)</source>
-        <translation>折叠或展开训练面板 (F4)</translation>
+        <source>Collapse or expand the training panel (F4)</source>
+        <translation>折叠或展开训练面板（F4）</translation>
     </message>
     <message>
-        <source>Put the curves of other runs beside this one (Ctrl+Shift+U)</source>
-        <translation>将其他训练的曲线与之并排（Ctrl+Shift+U）</translation>
+        <source>Compare the curves of other runs with this run (Ctrl+Shift+U)</source>
+        <translation>与其他训练记录的曲线比较（Ctrl+Shift+U）</translation>
     </message>
     <message>
         <source>Compare</source>
         <translation>比较</translation>
     </message>
+</context>
+<context>
+    <name>TrainingPanel</name>
     <message>
         <source>{what}, {time} left</source>
         <translation>{what}，剩余 {time}</translation>
     </message>
     <message>
-        <source>Reading the labels and planning the run…</source>
+        <source>Reading labels and planning the run…</source>
         <translation>正在读取标注并规划训练…</translation>
     </message>
     <message>
-        <source>Finishing the step under way and keeping the model…</source>
-        <translation>正在完成当前步骤并保存模型…</translation>
+        <source>Finishing the current step and saving the model…</source>
+        <translation>正在完成当前训练步并保存模型…</translation>
+    </message>
+    <message>
+        <source>The curves appear after the first steps.</source>
+        <translation>完成最初几步后显示曲线。</translation>
+    </message>
+    <message>
+        <source>Select a run above to view its curves, or train a new model.</source>
+        <translation>选择上方的训练记录查看曲线，或训练新模型。</translation>
     </message>
     <message>
         <source>Time limit reached. Waiting for new labels.</source>
@@ -3768,8 +3631,8 @@
         <translation>已完成 {share}，剩余 {time}</translation>
     </message>
     <message>
-        <source>Finishing, {time} over its time</source>
-        <translation>正在收尾，已超时 {time}</translation>
+        <source>Finishing, {time} over the time limit</source>
+        <translation>正在收尾，已超出时长 {time}</translation>
     </message>
     <message>
         <source>{time} left of {planned}</source>
@@ -3778,14 +3641,6 @@
     <message>
         <source>Open a project to train.</source>
         <translation>打开一个项目即可训练。</translation>
-    </message>
-    <message>
-        <source>The curves begin with the first steps.</source>
-        <translation>训练开始后这里会显示曲线。</translation>
-    </message>
-    <message>
-        <source>Choose a run on the right to see how it went, or train a new one.</source>
-        <translation>在右侧选择一次训练查看其过程，或者开始新的训练。</translation>
     </message>
     <message>
         <source>Paint a few defects and mark the images as done (Enter), or set verdicts. Then click Train. Curves and predictions update during training.</source>
@@ -3814,24 +3669,16 @@
 <context>
     <name>TrainingSettingsDialog</name>
     <message>
-        <source>Recipe</source>
-        <translation>训练方案</translation>
-    </message>
-    <message>
-        <source>The next {model} training</source>
-        <translation>下一次 {model} 训练</translation>
-    </message>
-    <message>
-        <source>The run shown: {name}</source>
-        <translation>当前显示的训练：{name}</translation>
-    </message>
-    <message>
         <source>Reset all</source>
         <translation>全部重置</translation>
     </message>
     <message>
-        <source>Everything is decided automatically again</source>
-        <translation>所有设置重新自动决定</translation>
+        <source>Training settings</source>
+        <translation>训练设置</translation>
+    </message>
+    <message>
+        <source>Reset all settings to automatic values</source>
+        <translation>将所有设置恢复为自动值</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -3842,24 +3689,40 @@
         <translation>保存到此项目</translation>
     </message>
     <message>
-        <source>{n} chosen by hand</source>
-        <translation>{n} 项由人工选定</translation>
+        <source>{n} changed manually</source>
+        <translation>{n} 项手动修改</translation>
+    </message>
+    <message>
+        <source>Settings of this run with the reason for each value</source>
+        <translation>此训练记录的设置及各项取值的原因</translation>
+    </message>
+    <message>
+        <source>Until then, default values are shown below.</source>
+        <translation>在此之前，下方显示默认值。</translation>
+    </message>
+    <message>
+        <source>Analyzing images and labels…</source>
+        <translation>正在分析图片和标注…</translation>
+    </message>
+    <message>
+        <source>Settings of the next training with the reason for each value. Changes are saved for this project.</source>
+        <translation>下次训练的设置及各项取值的原因。更改会保存到此项目。</translation>
+    </message>
+    <message>
+        <source>Changed manually.</source>
+        <translation>手动修改。</translation>
+    </message>
+    <message>
+        <source>None</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>Changed manually. Automatic value: {value}</source>
+        <translation>手动修改。自动值：{value}</translation>
     </message>
     <message>
         <source>All automatic</source>
         <translation>全部自动</translation>
-    </message>
-    <message>
-        <source>Chosen by hand.</source>
-        <translation>由人工选定。</translation>
-    </message>
-    <message>
-        <source>Chosen by hand; automatic: {value}</source>
-        <translation>由人工选定；自动值：{value}</translation>
-    </message>
-    <message>
-        <source>none</source>
-        <translation>无</translation>
     </message>
     <message>
         <source>{setting} cannot be {value}: {why}</source>
@@ -3869,107 +3732,78 @@
         <source>Close</source>
         <translation>关闭</translation>
     </message>
-    <message>
-        <source>How this run was made, and why.</source>
-        <translation>此次训练的方案及理由。</translation>
-    </message>
-    <message>
-        <source>The values below are the usual ones until then.</source>
-        <translation>在此之前，下面显示的是常用值。</translation>
-    </message>
-    <message>
-        <source>Looking at pictures and labels…</source>
-        <translation>正在查看图片与标注…</translation>
-    </message>
-    <message>
-        <source>What would be done now, and why. What you change stays for this project until you reset it.</source>
-        <translation>现在训练会采用的方案及理由。您的更改会为此项目保留，直到重置。</translation>
-    </message>
 </context>
 <context>
-    <name>VerdictEvaluationPage</name>
+    <name>VerdictBrowser</name>
     <message>
-        <source>Which held-out pictures</source>
-        <translation>选择留出图片</translation>
-    </message>
-    <message>
-        <source>Progress</source>
-        <translation>进度</translation>
-    </message>
-    <message>
-        <source>Mistakes</source>
+        <source>Errors</source>
         <translation>错误</translation>
     </message>
     <message>
-        <source>Every wrong verdict, the surest first</source>
-        <translation>所有错误判定，把握最大的在前</translation>
+        <source>Wrong verdicts, highest probability first</source>
+        <translation>错误判定，按概率降序</translation>
     </message>
     <message>
         <source>Unsure</source>
         <translation>不确定</translation>
     </message>
     <message>
-        <source>Pictures below the line, the least sure first</source>
-        <translation>低于界线的图片，最不确定的在前</translation>
+        <source>Images below the minimum probability, lowest probability first</source>
+        <translation>低于最低概率的图片，按概率升序</translation>
     </message>
     <message>
-        <source>The model looks at the held-out pictures…</source>
-        <translation>模型正在查看留出图片…</translation>
+        <source>Labeled {label}, predicted {predicted}: {n}</source>
+        <translation>标注为{label}，预测为{predicted}：{n} 张</translation>
     </message>
     <message>
-        <source>Test pictures</source>
-        <translation>测试图片</translation>
+        <source>Below {minimum}, lowest probability first: {n}</source>
+        <translation>低于 {minimum}，按概率升序：{n} 张</translation>
     </message>
     <message>
-        <source>Validation pictures</source>
-        <translation>验证图片</translation>
+        <source>Errors, highest probability first: {n}</source>
+        <translation>错误，按概率降序：{n} 张</translation>
+    </message>
+</context>
+<context>
+    <name>VerdictEvaluationPage</name>
+    <message>
+        <source>Progress</source>
+        <translation>进度</translation>
     </message>
     <message>
-        <source>All held-out pictures</source>
-        <translation>全部留出图片</translation>
+        <source>Predicting validation and test images…</source>
+        <translation>正在预测验证和测试图片…</translation>
     </message>
     <message>
-        <source>No picture is held out, so there is nothing to review.</source>
-        <translation>没有留出图片，因此无可审查。</translation>
+        <source>This run has no validation or test images to evaluate.</source>
+        <translation>此训练记录没有可评估的验证或测试图片。</translation>
     </message>
     <message>
-        <source>{right} of {total} judged right: {share} ({interval}), macro F1 {f1}</source>
-        <translation>{total} 张中 {right} 张判断正确：{share}（{interval}），宏平均 F1 {f1}</translation>
+        <source>{right} of {total} correct: accuracy {share} (95% CI: {interval}), macro F1 {f1}</source>
+        <translation>{total} 张中 {right} 张正确：准确率 {share}（95% 置信区间：{interval}），宏平均 F1 {f1}</translation>
+    </message>
+    <message>
+        <source>{n} images now have a verdict that is not part of this model. Train again to include it.</source>
+        <translation>{n} 张图片现在的判定不在此模型的判定之内。请重新训练以包含该判定。</translation>
+    </message>
+    <message>
+        <source>{n} validation/test images cannot be read.</source>
+        <translation>{n} 张验证/测试图片无法读取。</translation>
     </message>
     <message>
         <source>The model and its calibration were chosen on the validation images, so results on new images may be slightly worse.</source>
         <translation>模型及概率校准由验证图片选定，新图片上的结果可能略差。</translation>
     </message>
     <message>
-        <source>{n} held-out pictures have a verdict now that this model does not know.</source>
-        <translation>{n} 张留出图片现在的判定是此模型不认识的。</translation>
-    </message>
-    <message>
-        <source>{n} held-out pictures cannot be read.</source>
-        <translation>{n} 张留出图片无法读取。</translation>
-    </message>
-    <message>
         <source>Mean calibration error (ECE): {error}, before calibration {raw}.</source>
         <translation>平均校准误差（ECE）：{error}，校准前 {raw}。</translation>
-    </message>
-    <message>
-        <source>Labelled {label}, judged {said}: {n}</source>
-        <translation>标注为 {label}，判断为 {said}：{n}</translation>
-    </message>
-    <message>
-        <source>Mistakes, the surest first: {n}</source>
-        <translation>错误，把握最大的在前：{n}</translation>
-    </message>
-    <message>
-        <source>Below {least}, the least sure first: {n}</source>
-        <translation>低于 {least}，最不确定的在前：{n}</translation>
     </message>
 </context>
 <context>
     <name>VerdictGallery</name>
     <message>
-        <source>Pictures of the chosen cell</source>
-        <translation>所选单元格的图片</translation>
+        <source>Images</source>
+        <translation>图片</translation>
     </message>
 </context>
 <context>
@@ -4088,16 +3922,16 @@
         <translation>无</translation>
     </message>
     <message>
-        <source>A file…</source>
-        <translation>文件…</translation>
+        <source>From file…</source>
+        <translation>从文件…</translation>
+    </message>
+    <message>
+        <source>ResNet weights</source>
+        <translation>ResNet 权重</translation>
     </message>
     <message>
         <source>Weights ({patterns})</source>
         <translation>权重 ({patterns})</translation>
-    </message>
-    <message>
-        <source>Weights of a ResNet</source>
-        <translation>ResNet 权重</translation>
     </message>
 </context>
 <context>
@@ -4159,9 +3993,9 @@
     </message>
 </context>
 <context>
-    <name>_Images</name>
+    <name>_ImageTableModel</name>
     <message>
-        <source>Picture</source>
+        <source>Image</source>
         <translation>图片</translation>
     </message>
     <message>
@@ -4188,7 +4022,7 @@
 <context>
     <name>_VerdictDelegate</name>
     <message>
-        <source>label: {name}</source>
+        <source>Label: {name}</source>
         <translation>标注：{name}</translation>
     </message>
 </context>
@@ -4199,35 +4033,35 @@
         <translation>用 ONNX Runtime 随处可运行；通常之选</translation>
     </message>
     <message>
-        <source>The same file, run by OpenVINO; often quicker on Intel</source>
-        <translation>同一文件，由 OpenVINO 运行；在 Intel 上往往更快</translation>
-    </message>
-    <message>
-        <source>For programs that run Paddle already</source>
-        <translation>用于已使用 Paddle 的程序</translation>
-    </message>
-    <message>
         <source>For Paddle Lite&apos;s converter and other older tools</source>
         <translation>用于 Paddle Lite 转换器及其他旧工具</translation>
-    </message>
-    <message>
-        <source>For an NVIDIA card in the line&apos;s computer</source>
-        <translation>用于产线计算机中的 NVIDIA 显卡</translation>
     </message>
     <message>
         <source>For small devices</source>
         <translation>用于小型设备</translation>
     </message>
     <message>
-        <source>Whole numbers, their ranges measured on your pictures</source>
-        <translation>整数运算，数值范围在您的图片上测得</translation>
+        <source>Same file, run by OpenVINO; often faster on Intel CPUs</source>
+        <translation>同一文件，由 OpenVINO 运行；在 Intel CPU 上通常更快</translation>
     </message>
     <message>
-        <source>Half of the digits; no other file than Paddle&apos;s</source>
-        <translation>位数减半；与 Paddle 共用文件</translation>
+        <source>For programs that already use Paddle</source>
+        <translation>用于已使用 Paddle 的程序</translation>
     </message>
     <message>
-        <source>all results equal</source>
+        <source>For computers with an NVIDIA GPU</source>
+        <translation>用于有 NVIDIA GPU 的计算机</translation>
+    </message>
+    <message>
+        <source>8-bit integers, calibrated on the project&apos;s images</source>
+        <translation>8 位整数，按项目图片校准</translation>
+    </message>
+    <message>
+        <source>Reduced precision; only for Paddle</source>
+        <translation>低精度；仅用于 Paddle</translation>
+    </message>
+    <message>
+        <source>All results equal</source>
         <translation>结果全部一致</translation>
     </message>
     <message>
@@ -4239,91 +4073,39 @@
         <translation>{n} 毫秒</translation>
     </message>
     <message>
-        <source>A picture of the usual size takes {time} on this computer.</source>
-        <translation>常见尺寸的图片在本机上需要 {time}。</translation>
+        <source>An image of the usual size takes {time} on this computer.</source>
+        <translation>在此计算机上，常用尺寸的图片用时 {time}。</translation>
     </message>
     <message>
-        <source>found {before} → {after} of {all}</source>
-        <translation>找出 {before} → {after}，共 {all}</translation>
+        <source>Detected {before} → {after} of {all}</source>
+        <translation>检出 {before} → {after}，共 {all}</translation>
     </message>
     <message>
-        <source>false alarms {before} → {after} a picture</source>
-        <translation>每张误报 {before} → {after}</translation>
+        <source>False alarms per image {before} → {after}</source>
+        <translation>每张图片的误报 {before} → {after}</translation>
     </message>
 </context>
 <context>
     <name>findings</name>
     <message>
-        <source>Getting ready: the network is built, the pictures are read.</source>
-        <translation>正在准备：构建网络，读取图片。</translation>
-    </message>
-    <message>
         <source>Paused. Progress is saved and the time limit is on hold.</source>
         <translation>已暂停。进度已保存，计时暂停。</translation>
-    </message>
-    <message>
-        <source>The loss rises again, from {least} to {now}: a lower learning rate helps.</source>
-        <translation>损失又上升了，从 {least} 到 {now}：降低学习率会有帮助。</translation>
-    </message>
-    <message>
-        <source>No held-out picture has a defect, so there is no score. Label more pictures with defects.</source>
-        <translation>留出图片中没有缺陷，因此没有分数。请标注更多带缺陷的图片。</translation>
     </message>
     <message>
         <source>The model predicts only background. Train longer or label more defects.</source>
         <translation>模型只预测出背景。请延长训练时间或标注更多缺陷。</translation>
     </message>
     <message>
-        <source>The trainer waits for pictures {share} of the time.</source>
-        <translation>训练有 {share} 的时间在等待图片。</translation>
-    </message>
-    <message>
-        <source>The trainer waits for pictures {share} of the time: the disk is slow.</source>
-        <translation>训练有 {share} 的时间在等待图片：磁盘太慢。</translation>
-    </message>
-    <message>
-        <source>The trainer waits for pictures {share} of the time: the processor is too busy to prepare them.</source>
-        <translation>训练有 {share} 的时间在等待图片：处理器太忙，来不及准备图片。</translation>
-    </message>
-    <message>
-        <source>The GPU waits for pictures {share} of the time.</source>
-        <translation>GPU 有 {share} 的时间在等待图片。</translation>
-    </message>
-    <message>
-        <source>The GPU waits for pictures {share} of the time: the processor is too busy to prepare them.</source>
-        <translation>GPU 有 {share} 的时间在等待图片：处理器太忙，来不及准备图片。</translation>
-    </message>
-    <message>
-        <source>The memory of this computer is nearly full ({used} of {total}): close other programs.</source>
-        <translation>这台电脑的内存快用完了（{used} / {total}）：请关闭其他程序。</translation>
-    </message>
-    <message>
         <source>{card} is throttling at {temperature} °C. Check its cooling.</source>
         <translation>{card} 温度达 {temperature} °C，已降频。请检查散热。</translation>
-    </message>
-    <message>
-        <source>The GPU is busy only {load} of the time: a larger batch would fill it.</source>
-        <translation>GPU 只有 {load} 的时间在工作：更大的批次可以充分利用它。</translation>
     </message>
     <message>
         <source>Training is improving, now {score}.</source>
         <translation>训练正常，指标在提升，当前 {score}。</translation>
     </message>
     <message>
-        <source>It was still getting better when its time was up: more minutes help.</source>
-        <translation>时间用完时结果仍在变好：延长训练时间会有帮助。</translation>
-    </message>
-    <message>
         <source>No improvement since {moment}. Label more images; training longer will not help.</source>
         <translation>自{moment}起指标不再提升。请增加标注，延长训练没有帮助。</translation>
-    </message>
-    <message>
-        <source>All well: the loss fell from {first} to {now}.</source>
-        <translation>一切正常：损失从 {first} 降到 {now}。</translation>
-    </message>
-    <message>
-        <source>The first steps are done.</source>
-        <translation>最初几步已完成。</translation>
     </message>
     <message>
         <source>Training is running normally.</source>
@@ -4334,14 +4116,6 @@
         <translation>UNet 与 ResNet 的训练记录无法比较。</translation>
     </message>
     <message>
-        <source>Other classes, so the scores cannot be compared: they are not put side by side.</source>
-        <translation>类别不同，分数无法比较：不并排显示。</translation>
-    </message>
-    <message>
-        <source>Other labels on {count} held-out pictures, so the scores are not put side by side.</source>
-        <translation>{count} 张留出图片的标注不同，因此不并排显示分数。</translation>
-    </message>
-    <message>
         <source>Different validation images ({same} in common), so the metrics are not compared.</source>
         <translation>验证图片不同（{same} 张相同），因此不比较指标。</translation>
     </message>
@@ -4350,20 +4124,80 @@
         <translation>数据不同：{parts}。</translation>
     </message>
     <message>
-        <source>Other settings: {settings}.</source>
+        <source>Preparing: building the network and reading the images.</source>
+        <translation>正在准备：构建网络并读取图片。</translation>
+    </message>
+    <message>
+        <source>The loss rises again, from {least} to {now}. Reduce the learning rate.</source>
+        <translation>损失再次上升，从 {least} 到 {now}。请降低学习率。</translation>
+    </message>
+    <message>
+        <source>No validation image has a defect, so there are no metrics. Label more images with defects.</source>
+        <translation>验证图片都没有缺陷，因此没有指标。请标注更多有缺陷的图片。</translation>
+    </message>
+    <message>
+        <source>Training waits for images {share} of the time.</source>
+        <translation>训练有 {share} 的时间在等待图片。</translation>
+    </message>
+    <message>
+        <source>Training waits for images {share} of the time because the disk is slow.</source>
+        <translation>由于磁盘较慢，训练有 {share} 的时间在等待图片。</translation>
+    </message>
+    <message>
+        <source>Training waits for images {share} of the time because the CPU is busy.</source>
+        <translation>由于 CPU 繁忙，训练有 {share} 的时间在等待图片。</translation>
+    </message>
+    <message>
+        <source>The GPU waits for images {share} of the time.</source>
+        <translation>GPU 有 {share} 的时间在等待图片。</translation>
+    </message>
+    <message>
+        <source>The GPU waits for images {share} of the time because the CPU is busy.</source>
+        <translation>由于 CPU 繁忙，GPU 有 {share} 的时间在等待图片。</translation>
+    </message>
+    <message>
+        <source>The memory of this computer is nearly full ({used} of {total}). Close other programs.</source>
+        <translation>此计算机的内存几乎用尽（{used} / {total}）。请关闭其他程序。</translation>
+    </message>
+    <message>
+        <source>The GPU is busy only {load} of the time. Increase the batch size.</source>
+        <translation>GPU 只有 {load} 的时间在工作。请增大批大小。</translation>
+    </message>
+    <message>
+        <source>The metrics were still improving when the time was up. Train longer.</source>
+        <translation>训练到时间时指标仍在提高。请延长训练。</translation>
+    </message>
+    <message>
+        <source>Training is running normally: the loss fell from {first} to {now}.</source>
+        <translation>训练正常：损失从 {first} 降到 {now}。</translation>
+    </message>
+    <message>
+        <source>The first training steps are done.</source>
+        <translation>已完成最初的训练步。</translation>
+    </message>
+    <message>
+        <source>The classes differ, so the metrics are not compared.</source>
+        <translation>类别不同，因此不比较指标。</translation>
+    </message>
+    <message>
+        <source>The labels of {count} validation images differ, so the metrics are not compared.</source>
+        <translation>{count} 张验证图片的标注不同，因此不比较指标。</translation>
+    </message>
+    <message>
+        <source>Different settings: {settings}.</source>
         <translation>设置不同：{settings}。</translation>
     </message>
     <message>
-        <source>{n} more pictures to learn from</source>
-        <translation>多 {n} 张学习图片</translation>
+        <source>{n} more training images</source>
+        <translation>训练图片多 {n} 张</translation>
     </message>
     <message>
-        <source>{n} fewer pictures to learn from</source>
-        <translation>少 {n} 张学习图片</translation>
+        <source>{n} fewer training images</source>
+        <translation>训练图片少 {n} 张</translation>
     </message>
     <message>
-        <source>{n} pictures with other labels</source>
-        <translation>{n} 张图片标注不同</translation>
+        <source>{n} images with changed labels</source>
+        <translation>{n} 张图片的标注已更改</translation>
     </message>
     <message>
         <source>once</source>
@@ -4382,11 +4216,11 @@
         <translation>第 {n} 分钟</translation>
     </message>
     <message>
-        <source>Same pictures, labels and settings.</source>
-        <translation>图片、标注和设置都相同。</translation>
+        <source>Same images, labels and settings.</source>
+        <translation>图片、标注和设置均相同。</translation>
     </message>
     <message>
-        <source>failed</source>
+        <source>Failed</source>
         <translation>失败</translation>
     </message>
 </context>
@@ -4451,6 +4285,10 @@
     <message>
         <source>Label corrected</source>
         <translation>标注已改正</translation>
+    </message>
+    <message>
+        <source>Label confirmed</source>
+        <translation>标注已确认</translation>
     </message>
     <message>
         <source>Proposal accepted</source>
@@ -4579,10 +4417,6 @@
         <translation>损失</translation>
     </message>
     <message>
-        <source>Score</source>
-        <translation>分数</translation>
-    </message>
-    <message>
         <source>Learning rate</source>
         <translation>学习率</translation>
     </message>
@@ -4595,8 +4429,12 @@
         <translation>损失缩放</translation>
     </message>
     <message>
-        <source>Pictures/s</source>
-        <translation>图片/秒</translation>
+        <source>Mean Dice</source>
+        <translation>平均 Dice</translation>
+    </message>
+    <message>
+        <source>Images/s</source>
+        <translation>图片/s</translation>
     </message>
     <message>
         <source>Data wait</source>
@@ -4623,20 +4461,20 @@
         <translation>频率</translation>
     </message>
     <message>
-        <source>Processor load</source>
-        <translation>处理器负载</translation>
+        <source>CPU load</source>
+        <translation>CPU 占用率</translation>
+    </message>
+    <message>
+        <source>Only fp16 training uses a loss scale. This run uses {name}.</source>
+        <translation>只有 fp16 训练使用损失缩放，此训练记录使用 {name}。</translation>
+    </message>
+    <message>
+        <source>No validation images, so there is no metric.</source>
+        <translation>没有验证图片，因此没有指标。</translation>
     </message>
     <message>
         <source>Memory</source>
         <translation>内存</translation>
-    </message>
-    <message>
-        <source>Only 16-bit floats (fp16) need a loss scale; this run uses {name}.</source>
-        <translation>只有 16 位浮点（fp16）需要损失缩放；本次训练使用 {name}。</translation>
-    </message>
-    <message>
-        <source>No picture is held out, so there is no score.</source>
-        <translation>没有留出图片，因此没有分数。</translation>
     </message>
     <message>
         <source>This run has no data for this curve.</source>
@@ -4718,8 +4556,168 @@
         <translation>项目以只读方式打开，无法保存 {what}。</translation>
     </message>
     <message>
-        <source>Close the other window that holds it, then open it again.</source>
-        <translation>请关闭占用它的另一个窗口，然后重新打开。</translation>
+        <source>Close the project in the other window, then open it again.</source>
+        <translation>请在另一个窗口中关闭该项目，然后重新打开。</translation>
+    </message>
+    <message>
+        <source>The image {path} cannot be read: {why}.</source>
+        <translation>无法读取图片 {path}：{why}。</translation>
+    </message>
+    <message>
+        <source>The reference image {path} is {sample_width} × {sample_height} pixels, but this image is {width} × {height}.</source>
+        <translation>良品参考图 {path} 为 {sample_width} × {sample_height} 像素，而此图片为 {width} × {height}。</translation>
+    </message>
+    <message>
+        <source>Choose a reference image of the same size.</source>
+        <translation>请选择尺寸相同的良品参考图。</translation>
+    </message>
+    <message>
+        <source>The mask {path} is {mask_width} × {mask_height} pixels, but its image is {width} × {height}.</source>
+        <translation>掩膜 {path} 为 {mask_width} × {mask_height} 像素，而其图片为 {width} × {height}。</translation>
+    </message>
+    <message>
+        <source>The mask is not changed and not used. Resize it to the size of its image.</source>
+        <translation>掩膜未被更改，也不会使用。请将其调整为图片的尺寸。</translation>
+    </message>
+    <message>
+        <source>The file is not changed. Repair or delete it.</source>
+        <translation>文件未被更改。请修复或删除。</translation>
+    </message>
+    <message>
+        <source>The file is not changed, and the labels of this image cannot be edited. Update Defect Workbench.</source>
+        <translation>文件未被更改，无法编辑此图片的标注。请更新 Defect Workbench。</translation>
+    </message>
+    <message>
+        <source>The mask {path} could not be restored: {why}.</source>
+        <translation>无法恢复掩膜 {path}：{why}。</translation>
+    </message>
+    <message>
+        <source>The mask stays as it is now. Its content before the change of classes is stored as {kept}.</source>
+        <translation>掩膜保持当前状态，更改类别之前的内容已保存为 {kept}。</translation>
+    </message>
+    <message>
+        <source>Your changes are saved. The other version is stored as {kept}.</source>
+        <translation>您的更改已保存，另一版本已保存为 {kept}。</translation>
+    </message>
+    <message>
+        <source>{path} was changed by another program before the changes of the last session could be saved.</source>
+        <translation>{path} 在上次会话的更改保存之前被其他程序修改。</translation>
+    </message>
+    <message>
+        <source>Values that both changed are not overwritten. The note with all your changes is stored as {kept}.</source>
+        <translation>双方都修改过的值未被覆盖，包含您全部更改的备注已保存为 {kept}。</translation>
+    </message>
+    <message>
+        <source>The strokes of the last session in {path} cannot be read: the file is damaged or was written by a newer version.</source>
+        <translation>无法读取 {path} 中上次会话的笔画：文件已损坏或由更新的版本写入。</translation>
+    </message>
+    <message>
+        <source>The file is not changed. Nothing else is affected.</source>
+        <translation>文件未被更改，其他内容不受影响。</translation>
+    </message>
+    <message>
+        <source>Changes of notes of the last session in {path} cannot be read: the file is damaged or was written by a newer version.</source>
+        <translation>无法读取 {path} 中上次会话对备注的更改：文件已损坏或由更新的版本写入。</translation>
+    </message>
+    <message>
+        <source>Correct the pattern under &apos;grouping&apos; in project.json. Nested repetitions are slow.</source>
+        <translation>请在 project.json 的“grouping”中更正该表达式。嵌套的重复很慢。</translation>
+    </message>
+    <message>
+        <source>The index is rebuilt from the files. Labels and images are not affected.</source>
+        <translation>索引将由文件重建，标注和图片不受影响。</translation>
+    </message>
+    <message>
+        <source>This project has no images.</source>
+        <translation>此项目没有图片。</translation>
+    </message>
+    <message>
+        <source>Copy images into its folder &apos;pictures&apos;, or add an image folder.</source>
+        <translation>请将图片复制到项目的“pictures”文件夹，或添加图片文件夹。</translation>
+    </message>
+    <message>
+        <source>No labels in {path} could be imported: {why}.</source>
+        <translation>无法从 {path} 导入标注：{why}。</translation>
+    </message>
+    <message>
+        <source>{name} is not a supported label format.</source>
+        <translation>{name} 不是受支持的标注格式。</translation>
+    </message>
+    <message>
+        <source>No image is labeled yet, so there is no training data.</source>
+        <translation>还没有已标注的图片，因此没有训练数据。</translation>
+    </message>
+    <message>
+        <source>Label at least two images and mark them as done (Enter), then train.</source>
+        <translation>请至少标注两张图片并标记为已完成（回车），然后再训练。</translation>
+    </message>
+    <message>
+        <source>There are too few verdicts for training: {found} images with {kinds} different verdicts.</source>
+        <translation>判定太少，无法训练：{found} 张图片，{kinds} 种判定。</translation>
+    </message>
+    <message>
+        <source>Only this image has the verdict {verdict}. Training needs at least two images per verdict.</source>
+        <translation>只有这张图片的判定为 {verdict}。每种判定至少需要两张图片才能训练。</translation>
+    </message>
+    <message>
+        <source>Set this verdict on another image, or change the verdict of this image.</source>
+        <translation>请为另一张图片设置此判定，或更改此图片的判定。</translation>
+    </message>
+    <message>
+        <source>Label at least one more image.</source>
+        <translation>请至少再标注一张图片。</translation>
+    </message>
+    <message>
+        <source>No training image has a labeled defect.</source>
+        <translation>训练图片中没有已标注的缺陷。</translation>
+    </message>
+    <message>
+        <source>Label some defects first.</source>
+        <translation>请先标注一些缺陷。</translation>
+    </message>
+    <message>
+        <source>Classes are being changed in all masks. Labels cannot be edited at the moment.</source>
+        <translation>正在更改所有掩膜中的类别，暂时无法编辑标注。</translation>
+    </message>
+    <message>
+        <source>Wait until this is finished, or cancel it in the Classes panel.</source>
+        <translation>请等待其完成，或在“类别”面板中取消。</translation>
+    </message>
+    <message>
+        <source>The weights could not be downloaded from {url}: {why}.</source>
+        <translation>无法从 {url} 下载权重：{why}。</translation>
+    </message>
+    <message>
+        <source>Run &apos;workbench doctor&apos; to list the available devices.</source>
+        <translation>请运行“workbench doctor”查看可用的设备。</translation>
+    </message>
+    <message>
+        <source>PaddlePaddle is not installed, so training is not available.</source>
+        <translation>未安装 PaddlePaddle，无法训练。</translation>
+    </message>
+    <message>
+        <source>Choose a folder under runs/ or exports/ of a project, or a copied export.</source>
+        <translation>请选择项目 runs/ 或 exports/ 下的文件夹，或复制到别处的导出。</translation>
+    </message>
+    <message>
+        <source>{name} predicts verdicts of whole images, so it has no regions to suggest.</source>
+        <translation>{name} 预测整张图片的判定，没有可建议的区域。</translation>
+    </message>
+    <message>
+        <source>Use a UNet run, which predicts regions.</source>
+        <translation>请使用预测区域的 UNet 训练记录。</translation>
+    </message>
+    <message>
+        <source>The suggestions in {path} cannot be read: {why}.</source>
+        <translation>无法读取 {path} 中的预标注：{why}。</translation>
+    </message>
+    <message>
+        <source>Predict the image again, or delete this file. Labels are not affected.</source>
+        <translation>请重新预测该图片，或删除此文件。标注不受影响。</translation>
+    </message>
+    <message>
+        <source>The results cannot be written: {why}</source>
+        <translation>无法写入结果：{why}</translation>
     </message>
     <message>
         <source>The project is open read-only, because {path} could not be written: {why}.</source>
@@ -4782,20 +4780,8 @@
         <translation>请将该链接换成普通文件夹，然后重试。</translation>
     </message>
     <message>
-        <source>The picture {path} cannot be read: {why}.</source>
-        <translation>无法读取图片 {path}：{why}。</translation>
-    </message>
-    <message>
         <source>The image is skipped.</source>
         <translation>已跳过该图片。</translation>
-    </message>
-    <message>
-        <source>The good sample {path} is {sample_width} x {sample_height} pixels, but this picture is {width} x {height}.</source>
-        <translation>良品样本 {path} 为 {sample_width} x {sample_height} 像素，而这张图片为 {width} x {height}。</translation>
-    </message>
-    <message>
-        <source>Choose a picture of this size as the good sample.</source>
-        <translation>请选择一张同样大小的图片作为良品样本。</translation>
     </message>
     <message>
         <source>The mask {path} cannot be read: {why}.</source>
@@ -4804,14 +4790,6 @@
     <message>
         <source>The file is not overwritten. Repair or delete it to label this image again.</source>
         <translation>该文件不会被覆盖。请修复或删除后再标注此图片。</translation>
-    </message>
-    <message>
-        <source>The mask {path} is {mask_width} x {mask_height} pixels, but its picture is {width} x {height}.</source>
-        <translation>掩码 {path} 为 {mask_width} x {mask_height} 像素，而对应图片为 {width} x {height}。</translation>
-    </message>
-    <message>
-        <source>It is kept as it is and left out; make it the size of its picture.</source>
-        <translation>它会原样保留并被跳过；请使其与图片尺寸一致。</translation>
     </message>
     <message>
         <source>The mask {path} contains class IDs that are not defined in this project: {ids}.</source>
@@ -4834,32 +4812,12 @@
         <translation>无法读取记录 {path}：{why}。</translation>
     </message>
     <message>
-        <source>It is kept as it is; mend or delete it.</source>
-        <translation>它会原样保留；请修复或删除它。</translation>
-    </message>
-    <message>
         <source>The note {path} was written by a newer workbench (format {found}; this one knows up to {known}).</source>
         <translation>记录 {path} 由更新版本的软件写成（格式 {found}；本版本只支持到 {known}）。</translation>
     </message>
     <message>
-        <source>It is kept as it is, and the labels of this image cannot be changed here; update the workbench.</source>
-        <translation>该文件保持原样，此图片的标注在这里不能修改；请升级软件。</translation>
-    </message>
-    <message>
-        <source>The mask {path} could not be put back: {why}.</source>
-        <translation>掩码 {path} 无法恢复：{why}。</translation>
-    </message>
-    <message>
-        <source>It is left as it is now; its content before the change of classes is kept as {kept}.</source>
-        <translation>它保持现状不变；类别更改之前的内容已保存为 {kept}。</translation>
-    </message>
-    <message>
         <source>{path} was changed by another program while it was open here.</source>
         <translation>{path} 在此处打开期间被其他程序修改过。</translation>
-    </message>
-    <message>
-        <source>What was painted here is saved; the other version is kept as {kept}.</source>
-        <translation>此处所绘已保存；另一版本保留为 {kept}。</translation>
     </message>
     <message>
         <source>{path} was changed by another program before your last strokes could be saved.</source>
@@ -4870,104 +4828,28 @@
         <translation>不再吻合的笔画未写入。包含全部笔画的掩膜另存为 {kept}。</translation>
     </message>
     <message>
-        <source>{path} was changed by another program before the changes of the last session were in it.</source>
-        <translation>上次会话的更改写入之前，{path} 已被其他程序修改。</translation>
-    </message>
-    <message>
-        <source>Where both changed the same, it is left as it is; the note with all changes is kept as {kept}.</source>
-        <translation>双方修改了同一内容的部分保持文件现状；包含全部更改的记录已保存为 {kept}。</translation>
-    </message>
-    <message>
-        <source>The strokes of the last session in {path} cannot be read: the file is damaged or of a newer workbench.</source>
-        <translation>{path} 中上次的笔画无法读取：文件已损坏或来自更新版本。</translation>
-    </message>
-    <message>
-        <source>It is kept as it is, and nothing else is affected.</source>
-        <translation>该文件保持原样，其他内容不受影响。</translation>
-    </message>
-    <message>
-        <source>Changes of notes of the last session in {path} cannot be read: the file is damaged or of a newer workbench.</source>
-        <translation>{path} 中上次会话对记录的更改无法读取：文件已损坏或来自更新版本。</translation>
-    </message>
-    <message>
         <source>The grouping pattern {pattern} cannot be used: {why}.</source>
         <translation>分组规则 {pattern} 无法使用：{why}。</translation>
-    </message>
-    <message>
-        <source>Correct it under &apos;grouping&apos; in project.json; repeated groups within repeated groups are slow.</source>
-        <translation>请在 project.json 的 grouping 中修改；重复分组内再嵌套重复分组会非常慢。</translation>
     </message>
     <message>
         <source>The index of this project was damaged: {why}.</source>
         <translation>此项目的索引已损坏：{why}。</translation>
     </message>
     <message>
-        <source>It is built again from the files; labels and images are not affected.</source>
-        <translation>正在根据文件重新建立索引；标注和图片不受影响。</translation>
-    </message>
-    <message>
-        <source>There are no pictures in this project.</source>
-        <translation>这个项目里没有图片。</translation>
-    </message>
-    <message>
-        <source>Put pictures into its folder &apos;pictures&apos;, or add a folder as a source.</source>
-        <translation>请把图片放入其 pictures 文件夹，或添加一个图片来源文件夹。</translation>
-    </message>
-    <message>
-        <source>Nothing in {path} could be imported as {format}.</source>
-        <translation>{path} 中没有可以按 {format} 导入的内容。</translation>
-    </message>
-    <message>
         <source>Check the folder and the format.</source>
         <translation>请检查文件夹和格式。</translation>
-    </message>
-    <message>
-        <source>{name} is not a label format that the workbench knows.</source>
-        <translation>{name} 不是本软件支持的标注格式。</translation>
     </message>
     <message>
         <source>Choose one of: {known}.</source>
         <translation>请从以下选择：{known}。</translation>
     </message>
     <message>
-        <source>No picture is labelled yet, so there is nothing to learn from.</source>
-        <translation>还没有标注任何图片，没有可学习的内容。</translation>
-    </message>
-    <message>
-        <source>Paint at least two pictures and mark them done (Enter), then train.</source>
-        <translation>请至少涂画两张图片并标为完成（回车），然后再训练。</translation>
-    </message>
-    <message>
-        <source>There are too few verdicts to learn from: {found} pictures in {kinds} kinds.</source>
-        <translation>判定太少，无法学习：{kinds} 种判定共 {found} 张图片。</translation>
-    </message>
-    <message>
         <source>Set at least two different verdicts, each on at least two images, then train ResNet.</source>
         <translation>请至少设置两种判定，每种至少两张图片，然后再训练 ResNet。</translation>
     </message>
     <message>
-        <source>This is the only picture with the verdict {verdict}: one picture is too few to learn a verdict from.</source>
-        <translation>这是唯一判定为 {verdict} 的图片：只有一张图片不足以学习一种判定。</translation>
-    </message>
-    <message>
-        <source>Give a second picture this verdict, or this picture another one.</source>
-        <translation>请给第二张图片这个判定，或者给这张图片另一个判定。</translation>
-    </message>
-    <message>
         <source>Only {found} labeled image found; training needs at least two.</source>
         <translation>只有 {found} 张已标注图片，训练至少需要两张。</translation>
-    </message>
-    <message>
-        <source>Label at least one more picture.</source>
-        <translation>请至少再标注一张图片。</translation>
-    </message>
-    <message>
-        <source>No labelled picture for training contains a painted defect.</source>
-        <translation>用于训练的已标注图片中没有任何缺陷。</translation>
-    </message>
-    <message>
-        <source>Paint some defects first.</source>
-        <translation>请先涂画一些缺陷。</translation>
     </message>
     <message>
         <source>This project has no class named {name}.</source>
@@ -4980,14 +4862,6 @@
     <message>
         <source>The class {name} cannot be added: {why}.</source>
         <translation>无法添加类别 {name}：{why}。</translation>
-    </message>
-    <message>
-        <source>Classes are being changed in all masks, so nothing can be painted just now.</source>
-        <translation>正在所有掩膜中更改类别，暂时无法标注。</translation>
-    </message>
-    <message>
-        <source>Wait until it has ended, or cancel it in the panel of classes.</source>
-        <translation>请等待其结束，或在类别面板中取消。</translation>
     </message>
     <message>
         <source>There is no run {name} in this project.</source>
@@ -5030,10 +4904,6 @@
         <translation>没有执行或更改任何内容。</translation>
     </message>
     <message>
-        <source>The weights could not be fetched from {url}: {why}.</source>
-        <translation>无法从 {url} 获取权重：{why}。</translation>
-    </message>
-    <message>
         <source>Check the network connection, save the file as {path}, or choose your own weights file.</source>
         <translation>请检查网络连接，或将文件保存为 {path}，或选择自己的权重文件。</translation>
     </message>
@@ -5044,14 +4914,6 @@
     <message>
         <source>The device {device} cannot be used: {why}.</source>
         <translation>无法使用设备 {device}：{why}。</translation>
-    </message>
-    <message>
-        <source>Run &apos;workbench doctor&apos; to see what this machine offers.</source>
-        <translation>运行 workbench doctor 可查看这台机器能做什么。</translation>
-    </message>
-    <message>
-        <source>PaddlePaddle is not installed, so nothing can be trained.</source>
-        <translation>没有安装 PaddlePaddle，无法训练。</translation>
     </message>
     <message>
         <source>Install it with: {command}</source>
@@ -5094,10 +4956,6 @@
         <translation>{path} 既不是训练，也不是导出。</translation>
     </message>
     <message>
-        <source>Name a folder under runs/ or exports/ of a project, or an export that was taken elsewhere.</source>
-        <translation>请选择项目中 runs/ 或 exports/ 下的文件夹，或已移到别处的导出。</translation>
-    </message>
-    <message>
         <source>This export failed its self-test: {why}</source>
         <translation>此导出未通过自检：{why}</translation>
     </message>
@@ -5110,127 +4968,43 @@
         <translation>{path} 中的模型无法使用：{why}</translation>
     </message>
     <message>
-        <source>{name} judges whole pictures, so it has no regions to propose.</source>
-        <translation>{name} 判断的是整张图片，因此没有可建议的区域。</translation>
-    </message>
-    <message>
-        <source>Use a UNet run, which says where a defect is.</source>
-        <translation>请使用 UNet 训练，它能指出缺陷位置。</translation>
-    </message>
-    <message>
-        <source>The proposals in {path} cannot be read: {why}.</source>
-        <translation>{path} 中的建议无法读取：{why}。</translation>
-    </message>
-    <message>
-        <source>Predict the picture again, or delete that file; labels are not affected.</source>
-        <translation>请重新预测该图片，或删除该文件；标注不受影响。</translation>
-    </message>
-    <message>
         <source>No images to predict in {path}: {why}.</source>
         <translation>{path} 中没有可预测的图片：{why}。</translation>
-    </message>
-    <message>
-        <source>Nothing can be written there: {why}</source>
-        <translation>无法写入该处：{why}</translation>
     </message>
 </context>
 <context>
     <name>queue</name>
     <message>
-        <source>{name} found, nothing labelled</source>
-        <translation>发现{name}，未标注</translation>
-    </message>
-    <message>
-        <source>{name} found, label says good</source>
-        <translation>发现{name}，标注为良品</translation>
-    </message>
-    <message>
-        <source>{name} labelled, nothing found</source>
-        <translation>标注为{name}，未发现</translation>
-    </message>
-    <message>
-        <source>{said} found, {labelled} labelled</source>
-        <translation>发现{said}，标注为{labelled}</translation>
-    </message>
-    <message>
-        <source>{said} found, verdict is {labelled}</source>
-        <translation>发现{said}，判定为{labelled}</translation>
-    </message>
-    <message>
-        <source>Unsure about 1 region</source>
-        <translation>对 1 处区域没有把握</translation>
-    </message>
-    <message>
-        <source>Unsure about {n} regions</source>
-        <translation>对 {n} 处区域没有把握</translation>
-    </message>
-    <message>
-        <source>Unsure whether {said} or {other}</source>
-        <translation>分不清是{said}还是{other}</translation>
-    </message>
-    <message>
-        <source>Possibly {name}; only {n} images of it are labeled</source>
-        <translation>可能是{name}，该类别仅标注 {n} 张</translation>
-    </message>
-    <message>
-        <source>Probably {name}</source>
-        <translation>很可能是{name}</translation>
-    </message>
-    <message>
-        <source>Unlike anything labelled</source>
-        <translation>与已标注的都不像</translation>
-    </message>
-    <message>
-        <source>Representative of about {n} similar images</source>
-        <translation>可代表约 {n} 张相似图片</translation>
-    </message>
-    <message>
-        <source>Different from those above it</source>
-        <translation>与上面的图片不同</translation>
-    </message>
-    <message>
-        <source>Contains a spot similar to labeled defects</source>
-        <translation>有与已标注缺陷相似的区域</translation>
-    </message>
-    <message>
-        <source>Model sees nothing here</source>
-        <translation>模型在这里什么也没看到</translation>
-    </message>
-    <message>
-        <source>Like what is labelled already</source>
-        <translation>与已标注的相似</translation>
-    </message>
-    <message>
         <source>Model probability {share}; this is a training image</source>
         <translation>模型概率 {share}；该图片参与了训练</translation>
     </message>
     <message>
-        <source>The model is {share} sure; it did not learn from this picture</source>
-        <translation>模型把握 {share}；训练时没有用过这张图片</translation>
+        <source>Model probability {share}; this is not a training image</source>
+        <translation>模型概率 {share}；此图片不是训练图片</translation>
     </message>
     <message>
-        <source>Every picture is done.</source>
+        <source>All images are done.</source>
         <translation>所有图片都已完成。</translation>
+    </message>
+    <message>
+        <source>There are no labels yet that the model can check.</source>
+        <translation>还没有模型可以检查的标注。</translation>
+    </message>
+    <message>
+        <source>The latest model has checked {looked} of {asked} labels.</source>
+        <translation>最新模型已检查 {asked} 个标注中的 {looked} 个。</translation>
+    </message>
+    <message>
+        <source>Training images are listed last.</source>
+        <translation>训练图片列在最后。</translation>
+    </message>
+    <message>
+        <source>No label errors found.</source>
+        <translation>未发现标注错误。</translation>
     </message>
     <message>
         <source>No model yet. Images are ordered by diversity; {looked} of {asked} analyzed.</source>
         <translation>还没有模型，按图片差异排序；已分析 {looked} / {asked} 张。</translation>
-    </message>
-    <message>
-        <source>Nothing is labelled yet that the model could judge.</source>
-        <translation>还没有模型可以检查的标注。</translation>
-    </message>
-    <message>
-        <source>The newest model has looked at {looked} of {asked} labels.</source>
-        <translation>最新的模型已查看 {asked} 个标注中的 {looked} 个。</translation>
-    </message>
-    <message>
-        <source>Pictures it has learned from come last.</source>
-        <translation>训练时用过的图片排在最后。</translation>
-    </message>
-    <message>
-        <source>No label is contradicted.</source>
-        <translation>没有与模型矛盾的标注。</translation>
     </message>
 </context>
 <context>
@@ -5244,20 +5018,8 @@
         <translation>质量</translation>
     </message>
     <message>
-        <source>How large the network may be: larger ones need more minutes.</source>
-        <translation>网络可以有多大：越大需要的时间越多。</translation>
-    </message>
-    <message>
-        <source>Begin with the run</source>
-        <translation>从哪次训练开始</translation>
-    </message>
-    <message>
         <source>Prune</source>
         <translation>剪枝</translation>
-    </message>
-    <message>
-        <source>The share of that run&apos;s channels that is taken out: a smaller network.</source>
-        <translation>从那次训练的通道中去掉的比例：得到更小的网络。</translation>
     </message>
     <message>
         <source>Encoder</source>
@@ -5268,84 +5030,28 @@
         <translation>UNet 的编码器：普通卷积或 ResNet 主干。</translation>
     </message>
     <message>
-        <source>Weights</source>
-        <translation>权重</translation>
-    </message>
-    <message>
-        <source>Weights of a ResNet that others have trained are the start.</source>
-        <translation>以他人训练好的 ResNet 权重为起点。</translation>
-    </message>
-    <message>
         <source>Channels</source>
         <translation>通道</translation>
-    </message>
-    <message>
-        <source>1: the network sees grey, 3: colour.</source>
-        <translation>1：网络看灰度；3：看彩色。</translation>
     </message>
     <message>
         <source>Full scale</source>
         <translation>满量程</translation>
     </message>
     <message>
-        <source>The greatest value that a pixel can have.</source>
-        <translation>像素可能的最大值。</translation>
-    </message>
-    <message>
         <source>Darkest value</source>
         <translation>最暗值</translation>
-    </message>
-    <message>
-        <source>The grey value that becomes 0.</source>
-        <translation>映射为 0 的灰度值。</translation>
     </message>
     <message>
         <source>Brightest value</source>
         <translation>最亮值</translation>
     </message>
     <message>
-        <source>The grey value that becomes 1.</source>
-        <translation>映射为 1 的灰度值。</translation>
-    </message>
-    <message>
         <source>Mean</source>
         <translation>均值</translation>
     </message>
     <message>
-        <source>Taken off each channel, so that values lie around 0.</source>
-        <translation>从每个通道减去，使数值围绕 0。</translation>
-    </message>
-    <message>
-        <source>Spread</source>
-        <translation>标准差</translation>
-    </message>
-    <message>
-        <source>Each channel is divided by it, so that values are about 1.</source>
-        <translation>每个通道除以它，使数值约为 1。</translation>
-    </message>
-    <message>
-        <source>Picture scale</source>
-        <translation>图片缩放</translation>
-    </message>
-    <message>
-        <source>Pictures are resized by this before the network sees them.</source>
-        <translation>图片按此比例缩放后再交给网络。</translation>
-    </message>
-    <message>
         <source>Local contrast</source>
         <translation>局部对比度</translation>
-    </message>
-    <message>
-        <source>Also show the network each pixel against its surroundings.</source>
-        <translation>同时让网络看到每个像素与周围的对比。</translation>
-    </message>
-    <message>
-        <source>Width and depth</source>
-        <translation>宽度与深度</translation>
-    </message>
-    <message>
-        <source>Channels of each level of the UNet; their number is its depth.</source>
-        <translation>UNet 各层的通道数；个数即深度。</translation>
     </message>
     <message>
         <source>Stem</source>
@@ -5360,100 +5066,16 @@
         <translation>深度</translation>
     </message>
     <message>
-        <source>Layers of the ResNet.</source>
-        <translation>ResNet 的层数。</translation>
-    </message>
-    <message>
         <source>Width</source>
         <translation>宽度</translation>
-    </message>
-    <message>
-        <source>Multiplies the channels of every layer of the ResNet.</source>
-        <translation>ResNet 每层通道数的倍数。</translation>
-    </message>
-    <message>
-        <source>Picture size</source>
-        <translation>图片尺寸</translation>
-    </message>
-    <message>
-        <source>Pictures become squares with sides of so many pixels.</source>
-        <translation>图片变为此边长的正方形。</translation>
-    </message>
-    <message>
-        <source>Patch</source>
-        <translation>图块</translation>
-    </message>
-    <message>
-        <source>The network learns from squares with sides of so many pixels.</source>
-        <translation>网络从此边长的正方形图块中学习。</translation>
-    </message>
-    <message>
-        <source>Overlap</source>
-        <translation>重叠</translation>
-    </message>
-    <message>
-        <source>Pixels that neighbouring tiles share when a picture is predicted.</source>
-        <translation>预测时相邻图块共有的像素。</translation>
-    </message>
-    <message>
-        <source>Share with defects</source>
-        <translation>含缺陷的比例</translation>
-    </message>
-    <message>
-        <source>The share of patches that is centred on a defect.</source>
-        <translation>以缺陷为中心的图块所占比例。</translation>
     </message>
     <message>
         <source>Test-time augmentation (flips)</source>
         <translation>测试时增强（翻转）</translation>
     </message>
     <message>
-        <source>A prediction is the mean of those for the picture as it is and mirrored.</source>
-        <translation>预测结果取原图与各镜像图预测的平均值。</translation>
-    </message>
-    <message>
-        <source>Least area</source>
-        <translation>最小面积</translation>
-    </message>
-    <message>
-        <source>Smaller predicted regions are dropped; in pixels of the picture.</source>
-        <translation>更小的预测区域会被丢弃；单位为图片像素。</translation>
-    </message>
-    <message>
-        <source>Weight of Dice</source>
-        <translation>Dice 权重</translation>
-    </message>
-    <message>
-        <source>How much the overlap with the labels counts in the loss.</source>
-        <translation>与标注的重叠在损失中所占的分量。</translation>
-    </message>
-    <message>
-        <source>Weight of cross-entropy</source>
-        <translation>交叉熵权重</translation>
-    </message>
-    <message>
-        <source>How much each pixel counts in the loss.</source>
-        <translation>每个像素在损失中所占的分量。</translation>
-    </message>
-    <message>
         <source>Label smoothing</source>
         <translation>标签平滑</translation>
-    </message>
-    <message>
-        <source>Keeps the network from being surer than the labels deserve.</source>
-        <translation>防止网络比标注更有把握。</translation>
-    </message>
-    <message>
-        <source>Batch</source>
-        <translation>批量</translation>
-    </message>
-    <message>
-        <source>Patches or pictures in one step of learning.</source>
-        <translation>每个学习步骤中的图块或图片数。</translation>
-    </message>
-    <message>
-        <source>Optimiser</source>
-        <translation>优化器</translation>
     </message>
     <message>
         <source>Optimization algorithm: AdamW or Muon.</source>
@@ -5472,10 +5094,6 @@
         <translation>权重衰减</translation>
     </message>
     <message>
-        <source>Keeps weights small, against learning by heart.</source>
-        <translation>使权重保持较小，防止死记硬背。</translation>
-    </message>
-    <message>
         <source>Warm-up</source>
         <translation>预热</translation>
     </message>
@@ -5488,20 +5106,12 @@
         <translation>梯度范数超过此值时按比例缩小。</translation>
     </message>
     <message>
-        <source>Averaging</source>
-        <translation>平均</translation>
-    </message>
-    <message>
         <source>Decay of the moving average of the weights. 0 turns it off.</source>
         <translation>权重滑动平均的衰减系数；0 表示关闭。</translation>
     </message>
     <message>
         <source>Validations</source>
         <translation>验证次数</translation>
-    </message>
-    <message>
-        <source>How often in a run the held-out pictures are looked at.</source>
-        <translation>一次训练中查看留出图片的次数。</translation>
     </message>
     <message>
         <source>Epochs</source>
@@ -5516,40 +5126,16 @@
         <translation>随机种子</translation>
     </message>
     <message>
-        <source>The same seed draws the same patches and the same first weights.</source>
-        <translation>相同的种子产生相同的图块和初始权重。</translation>
-    </message>
-    <message>
-        <source>Variation</source>
-        <translation>数据增强</translation>
-    </message>
-    <message>
-        <source>How patches are varied, to learn what does not matter.</source>
-        <translation>图块如何变化，以学会哪些因素无关紧要。</translation>
-    </message>
-    <message>
         <source>Precision</source>
         <translation>精度</translation>
-    </message>
-    <message>
-        <source>16 bits are quicker on a card; a processor computes with 32.</source>
-        <translation>显卡上 16 位更快；处理器用 32 位计算。</translation>
     </message>
     <message>
         <source>Mixed precision</source>
         <translation>混合精度</translation>
     </message>
     <message>
-        <source>O1: only layers that gain by it use 16 bits; O2: nearly all.</source>
-        <translation>O1：仅受益的层使用 16 位；O2：几乎全部。</translation>
-    </message>
-    <message>
         <source>Threads</source>
         <translation>线程</translation>
-    </message>
-    <message>
-        <source>How many prepare patches while the network learns.</source>
-        <translation>网络学习时准备图块的线程数。</translation>
     </message>
     <message>
         <source>Workers</source>
@@ -5560,51 +5146,235 @@
         <translation>共同处理一个批次的模型副本数，每个占用一个 CPU 核心。</translation>
     </message>
     <message>
-        <source>Profile</source>
-        <translation>性能分析</translation>
-    </message>
-    <message>
-        <source>Measure where the time of a step goes.</source>
-        <translation>测量每个步骤的时间用在哪里。</translation>
-    </message>
-    <message>
         <source>Minutes</source>
         <translation>分钟</translation>
-    </message>
-    <message>
-        <source>How long the run may take.</source>
-        <translation>训练可用的时间。</translation>
     </message>
     <message>
         <source>Device</source>
         <translation>设备</translation>
     </message>
     <message>
-        <source>Where it learns.</source>
-        <translation>在何处学习。</translation>
-    </message>
-    <message>
         <source>Initial weights</source>
         <translation>初始权重</translation>
-    </message>
-    <message>
-        <source>The network</source>
-        <translation>网络</translation>
     </message>
     <message>
         <source>Input</source>
         <translation>输入与预处理</translation>
     </message>
     <message>
-        <source>How it learns</source>
-        <translation>学习方式</translation>
+        <source>Network size. Larger networks need more training time.</source>
+        <translation>网络大小。网络越大，需要的训练时间越长。</translation>
     </message>
     <message>
-        <source>On this machine</source>
-        <translation>在本机上</translation>
+        <source>Initial run</source>
+        <translation>初始训练记录</translation>
     </message>
     <message>
-        <source>Grey values</source>
+        <source>Share of the initial run&apos;s channels to remove, for a smaller network.</source>
+        <translation>从初始训练记录中去掉的通道比例，用于得到更小的网络。</translation>
+    </message>
+    <message>
+        <source>Start from the weights of a pretrained ResNet.</source>
+        <translation>使用预训练 ResNet 的权重作为初始权重。</translation>
+    </message>
+    <message>
+        <source>1: gray, 3: color.</source>
+        <translation>1：灰度，3：彩色。</translation>
+    </message>
+    <message>
+        <source>Largest possible pixel value.</source>
+        <translation>像素可能的最大值。</translation>
+    </message>
+    <message>
+        <source>Gray value that is mapped to 0.</source>
+        <translation>映射为 0 的灰度值。</translation>
+    </message>
+    <message>
+        <source>Gray value that is mapped to 1.</source>
+        <translation>映射为 1 的灰度值。</translation>
+    </message>
+    <message>
+        <source>Subtracted from each channel, so that values are centered at 0.</source>
+        <translation>从每个通道中减去，使数值以 0 为中心。</translation>
+    </message>
+    <message>
+        <source>Standard deviation</source>
+        <translation>标准差</translation>
+    </message>
+    <message>
+        <source>Divisor of each channel, so that values have unit variance.</source>
+        <translation>每个通道除以该值，使方差为 1。</translation>
+    </message>
+    <message>
+        <source>Image scale</source>
+        <translation>图片缩放</translation>
+    </message>
+    <message>
+        <source>Factor by which images are resized for the network.</source>
+        <translation>图片输入网络前的缩放系数。</translation>
+    </message>
+    <message>
+        <source>Additional input: contrast of each pixel to its surroundings.</source>
+        <translation>附加输入：每个像素与周围的对比度。</translation>
+    </message>
+    <message>
+        <source>Widths</source>
+        <translation>各层宽度</translation>
+    </message>
+    <message>
+        <source>Channels at each level of the UNet. The number of levels is its depth.</source>
+        <translation>UNet 各层的通道数；层数即深度。</translation>
+    </message>
+    <message>
+        <source>Number of layers of the ResNet.</source>
+        <translation>ResNet 的层数。</translation>
+    </message>
+    <message>
+        <source>Factor for the channels of every layer of the ResNet.</source>
+        <translation>ResNet 各层通道数的系数。</translation>
+    </message>
+    <message>
+        <source>Input size</source>
+        <translation>输入尺寸</translation>
+    </message>
+    <message>
+        <source>Side of the square to which images are resized, in pixels.</source>
+        <translation>图片缩放后的正方形边长，单位像素。</translation>
+    </message>
+    <message>
+        <source>Patch size</source>
+        <translation>图块大小</translation>
+    </message>
+    <message>
+        <source>Side of the training patches in pixels.</source>
+        <translation>训练图块的边长，单位像素。</translation>
+    </message>
+    <message>
+        <source>Tile overlap</source>
+        <translation>分块重叠</translation>
+    </message>
+    <message>
+        <source>Overlap of neighboring tiles in a prediction, in pixels.</source>
+        <translation>预测时相邻分块的重叠，单位像素。</translation>
+    </message>
+    <message>
+        <source>Patches with defects</source>
+        <translation>含缺陷的图块</translation>
+    </message>
+    <message>
+        <source>Share of patches that are centered on a defect.</source>
+        <translation>以缺陷为中心的图块比例。</translation>
+    </message>
+    <message>
+        <source>Predictions are averaged over the image and its mirror image.</source>
+        <translation>对原图与镜像图的预测取平均。</translation>
+    </message>
+    <message>
+        <source>Minimum area</source>
+        <translation>最小面积</translation>
+    </message>
+    <message>
+        <source>Smaller predicted regions are dropped. In image pixels.</source>
+        <translation>更小的预测区域会被去掉。单位为图片像素。</translation>
+    </message>
+    <message>
+        <source>Dice weight</source>
+        <translation>Dice 权重</translation>
+    </message>
+    <message>
+        <source>Weight of the Dice loss.</source>
+        <translation>Dice 损失的权重。</translation>
+    </message>
+    <message>
+        <source>Cross-entropy weight</source>
+        <translation>交叉熵权重</translation>
+    </message>
+    <message>
+        <source>Weight of the cross-entropy loss.</source>
+        <translation>交叉熵损失的权重。</translation>
+    </message>
+    <message>
+        <source>Prevents overconfident predictions.</source>
+        <translation>防止预测概率过高。</translation>
+    </message>
+    <message>
+        <source>Batch size</source>
+        <translation>批大小</translation>
+    </message>
+    <message>
+        <source>Patches or images per training step.</source>
+        <translation>每个训练步的图块或图片数。</translation>
+    </message>
+    <message>
+        <source>Optimizer</source>
+        <translation>优化器</translation>
+    </message>
+    <message>
+        <source>Keeps weights small to reduce overfitting.</source>
+        <translation>使权重保持较小，减少过拟合。</translation>
+    </message>
+    <message>
+        <source>Weight averaging</source>
+        <translation>权重平均</translation>
+    </message>
+    <message>
+        <source>Number of validations during the training.</source>
+        <translation>训练期间的验证次数。</translation>
+    </message>
+    <message>
+        <source>The same seed gives the same patches and initial weights.</source>
+        <translation>相同的种子产生相同的图块和初始权重。</translation>
+    </message>
+    <message>
+        <source>Augmentation</source>
+        <translation>数据增强</translation>
+    </message>
+    <message>
+        <source>Random changes of the training patches.</source>
+        <translation>对训练图块的随机变化。</translation>
+    </message>
+    <message>
+        <source>16-bit numbers are faster on GPUs. CPUs compute in 32 bits.</source>
+        <translation>16 位数在 GPU 上更快，CPU 以 32 位计算。</translation>
+    </message>
+    <message>
+        <source>O1: only suitable layers use 16 bits. O2: nearly all layers.</source>
+        <translation>O1：仅合适的层使用 16 位。O2：几乎所有层。</translation>
+    </message>
+    <message>
+        <source>Number of threads that prepare patches during training.</source>
+        <translation>训练时准备图块的线程数。</translation>
+    </message>
+    <message>
+        <source>Profiling</source>
+        <translation>性能分析</translation>
+    </message>
+    <message>
+        <source>Measure the time of each part of a training step.</source>
+        <translation>测量训练步各部分的用时。</translation>
+    </message>
+    <message>
+        <source>Training time.</source>
+        <translation>训练时间。</translation>
+    </message>
+    <message>
+        <source>Device used for training.</source>
+        <translation>用于训练的设备。</translation>
+    </message>
+    <message>
+        <source>Network</source>
+        <translation>网络</translation>
+    </message>
+    <message>
+        <source>Optimization</source>
+        <translation>优化</translation>
+    </message>
+    <message>
+        <source>Hardware</source>
+        <translation>硬件</translation>
+    </message>
+    <message>
+        <source>Gray values</source>
         <translation>灰度值</translation>
     </message>
     <message>
@@ -5628,20 +5398,28 @@
         <translation>自动</translation>
     </message>
     <message>
-        <source>Left and right</source>
-        <translation>左右翻转</translation>
+        <source>Horizontal flip</source>
+        <translation>水平翻转</translation>
     </message>
     <message>
-        <source>Up and down</source>
-        <translation>上下翻转</translation>
+        <source>Vertical flip</source>
+        <translation>垂直翻转</translation>
     </message>
     <message>
-        <source>Quarter turns</source>
+        <source>90° rotations</source>
         <translation>90° 旋转</translation>
     </message>
     <message>
-        <source>Small turns</source>
-        <translation>小角度旋转</translation>
+        <source>Rotation</source>
+        <translation>旋转</translation>
+    </message>
+    <message>
+        <source>CPU</source>
+        <translation>CPU</translation>
+    </message>
+    <message>
+        <source>ImageNet (downloaded once)</source>
+        <translation>ImageNet（下载一次）</translation>
     </message>
     <message>
         <source>Zoom</source>
@@ -5660,16 +5438,8 @@
         <translation>噪声</translation>
     </message>
     <message>
-        <source>Processor</source>
-        <translation>处理器</translation>
-    </message>
-    <message>
         <source>GPU</source>
         <translation>GPU</translation>
-    </message>
-    <message>
-        <source>ImageNet (fetched once)</source>
-        <translation>ImageNet（仅下载一次）</translation>
     </message>
     <message>
         <source>More</source>
@@ -5687,31 +5457,31 @@
 <context>
     <name>review</name>
     <message>
-        <source>{low}–{high} %</source>
-        <translation>{low}–{high} %</translation>
-    </message>
-    <message>
-        <source>no defect is labelled here</source>
-        <translation>这里没有标注缺陷</translation>
-    </message>
-    <message>
         <source>{hits} of {total}</source>
         <translation>{hits} / {total}</translation>
-    </message>
-    <message>
-        <source>too few for one number: 95 % sure of {range}</source>
-        <translation>数量太少，不足以给出单个数字：95 % 置信区间 {range}</translation>
-    </message>
-    <message>
-        <source>95 % sure of {range}</source>
-        <translation>95 % 置信区间 {range}</translation>
     </message>
     <message>
         <source>{low}–{high}</source>
         <translation>{low}–{high}</translation>
     </message>
     <message>
-        <source>{count} on {pictures} pictures</source>
+        <source>{low}–{high}%</source>
+        <translation>{low}–{high}%</translation>
+    </message>
+    <message>
+        <source>No defects labeled</source>
+        <translation>没有标注缺陷</translation>
+    </message>
+    <message>
+        <source>too few for a single value; 95% CI {range}</source>
+        <translation>数量太少，无法给出单一数值；95% 置信区间 {range}</translation>
+    </message>
+    <message>
+        <source>95% CI {range}</source>
+        <translation>95% 置信区间 {range}</translation>
+    </message>
+    <message>
+        <source>{count} on {pictures} images</source>
         <translation>{pictures} 张图片上 {count} 处</translation>
     </message>
     <message>
@@ -5742,16 +5512,16 @@
 <context>
     <name>scale</name>
     <message>
-        <source>Scale of the pictures</source>
-        <translation>图片比例</translation>
+        <source>Image scale</source>
+        <translation>图片缩放</translation>
     </message>
     <message>
-        <source>The measured line is {length} long. Its true length in µm:</source>
-        <translation>测量线长 {length}。它的实际长度（µm）：</translation>
+        <source>True length of the measured line ({length}) in µm:</source>
+        <translation>所测线段（{length}）的实际长度（µm）：</translation>
     </message>
     <message>
-        <source>Micrometres a pixel; measure a line of known length first (M):</source>
-        <translation>每像素微米数；可先测量一条已知长度的线 (M)：</translation>
+        <source>µm per pixel. Press M to measure a line of known length first.</source>
+        <translation>每像素 µm 数。可先按 M 测量一条已知长度的线。</translation>
     </message>
 </context>
 <context>
@@ -5786,125 +5556,14 @@
     </message>
 </context>
 <context>
-    <name>self.self</name>
-    <message>
-        <source>Least size</source>
-        <translation>最小面积</translation>
-    </message>
-</context>
-<context>
     <name>sentences</name>
-    <message>
-        <source>All labelled pictures show the same part, so none could be held out: no score is shown.</source>
-        <translation>所有已标注图片都是同一个零件，无法留出检验图片，因此不显示评分。</translation>
-    </message>
-    <message>
-        <source>All {few} pictures with defects are learned from, so there is no score: from {n} on, some are held out.</source>
-        <translation>{few} 张有缺陷的图片全部用于学习，因此没有评分：从 {n} 张起会留出一部分。</translation>
-    </message>
-    <message>
-        <source>All {few} pictures are learned from, so there is no score: from {n} on, some are held out.</source>
-        <translation>{few} 张图片全部用于学习，因此没有评分：从 {n} 张起会留出一部分。</translation>
-    </message>
-    <message>
-        <source>The run that this one begins with has learned from every part, so none could be held out: no score is shown.</source>
-        <translation>作为起点的训练已学习过所有部件，因此无法留出图片：不显示评分。</translation>
-    </message>
-    <message>
-        <source>The network has learned from {n} of the held-out pictures before: the scores are too good.</source>
-        <translation>网络以前学习过 {n} 张留出的图片：评分偏高。</translation>
-    </message>
-    <message>
-        <source>Only {n} pictures with defects are held out: the scores are rough.</source>
-        <translation>只留出了 {n} 张有缺陷的图片，评分只是粗略的。</translation>
-    </message>
-    <message>
-        <source>Only {n} pictures are held out: the scores are rough.</source>
-        <translation>只留出了 {n} 张图片，评分只是粗略的。</translation>
-    </message>
-    <message>
-        <source>The network marks nothing at all on the held-out pictures, although there are defects on them.</source>
-        <translation>留出的图片上有缺陷，但网络什么也没有标出。</translation>
-    </message>
-    <message>
-        <source>It may still begin to. If it does not: more minutes, or more labelled defects.</source>
-        <translation>它之后可能会开始标出。如果没有：请延长时间，或标注更多缺陷。</translation>
-    </message>
-    <message>
-        <source>Train longer, or label more defects.</source>
-        <translation>请延长训练时间，或标注更多缺陷。</translation>
-    </message>
-    <message>
-        <source>The network is checked in Paddle instead.</source>
-        <translation>改用 Paddle 检验网络。</translation>
-    </message>
-    <message>
-        <source>The final score is missing; the model is kept.</source>
-        <translation>缺少最终评分；模型已保留。</translation>
-    </message>
-    <message>
-        <source>There was time to look at {n} of the {m} pictures of &apos;{split}&apos;.</source>
-        <translation>时间只够检验“{split}”的 {m} 张图片中的 {n} 张。</translation>
-    </message>
-    <message>
-        <source>The score is that of these.</source>
-        <translation>评分只针对这些图片。</translation>
-    </message>
-    <message>
-        <source>The memory of {device} did not suffice.</source>
-        <translation>{device} 的内存不足。</translation>
-    </message>
     <message>
         <source>Each batch is now computed in {n} parts, with the same result.</source>
         <translation>现在每个批次分 {n} 份计算，结果相同。</translation>
     </message>
     <message>
-        <source>The patches are now of {n} pixels, which show less of what is around a defect.</source>
-        <translation>图块现在为 {n} 像素，看到的缺陷周围区域变少。</translation>
-    </message>
-    <message>
-        <source>The numbers ran away at step {n}.</source>
-        <translation>第 {n} 步时数值发散。</translation>
-    </message>
-    <message>
-        <source>Went back to step {n}; the learning rate is halved.</source>
-        <translation>已退回第 {n} 步，学习率减半。</translation>
-    </message>
-    <message>
         <source>Its label before is used on.</source>
         <translation>继续使用它之前的标注。</translation>
-    </message>
-    <message>
-        <source>It is left out; the training goes on with the others.</source>
-        <translation>已跳过它，训练用其余图片继续。</translation>
-    </message>
-    <message>
-        <source>The training goes on; saving is tried again in a minute.</source>
-        <translation>训练继续，一分钟后重试保存。</translation>
-    </message>
-    <message>
-        <source>The training goes on; the best weights so far stay.</source>
-        <translation>训练继续；保留目前为止最好的权重。</translation>
-    </message>
-    <message>
-        <source>The recipe was changed after this run had begun.</source>
-        <translation>这次训练开始后，配方被改动过。</translation>
-    </message>
-    <message>
-        <source>It goes on with the new recipe.</source>
-        <translation>将按新的配方继续。</translation>
-    </message>
-    <message>
-        <source>Only {n} of {m} weights of {run} fit into this network.</source>
-        <translation>{run} 的 {m} 个权重中只有 {n} 个适合此网络。</translation>
-    </message>
-    <message>
-        <source>The others begin untrained.</source>
-        <translation>其余权重从头开始训练。</translation>
-    </message>
-    <message>
-        <source>Looking at all held-out pictures</source>
-        <translation>正在检验全部留出图片</translation>
     </message>
     <message>
         <source>training</source>
@@ -5915,52 +5574,8 @@
         <translation>导出</translation>
     </message>
     <message>
-        <source>The network could not be made usable: {why}</source>
-        <translation>网络无法转为可用形式：{why}</translation>
-    </message>
-    <message>
-        <source>{n} further labelled pictures cannot be used.</source>
-        <translation>另有 {n} 张已标注的图片无法使用。</translation>
-    </message>
-    <message>
-        <source>They are left out; the training goes on with the others.</source>
-        <translation>这些图片被略过；训练用其余图片继续。</translation>
-    </message>
-    <message>
-        <source>Training goes on; the weights are kept.</source>
-        <translation>训练继续；权重已保留。</translation>
-    </message>
-    <message>
-        <source>the memory does not suffice even for one small patch or picture; choose a smaller network</source>
-        <translation>内存连一次处理一个小图块或一张图片都不够；请选择更小的网络</translation>
-    </message>
-    <message>
-        <source>the numbers ran away {n} times, although the learning rate was halved each time</source>
-        <translation>数值发散了 {n} 次，尽管每次都把学习率减半</translation>
-    </message>
-    <message>
-        <source>the installed Paddle is the one for processors</source>
-        <translation>安装的是仅支持处理器的 Paddle</translation>
-    </message>
-    <message>
-        <source>no NVIDIA card can be used here (is its driver installed?)</source>
-        <translation>这里没有可用的 NVIDIA 显卡（驱动是否已安装？）</translation>
-    </message>
-    <message>
-        <source>there are {n} cards, numbered from 0, and no number {m}</source>
-        <translation>共有 {n} 块显卡，从 0 开始编号，没有 {m} 号</translation>
-    </message>
-    <message>
         <source>this version trains on one card at a time; choose one of them, such as gpu:0</source>
         <translation>本版本一次只能用一块显卡训练；请选择其中一块，例如 gpu:0</translation>
-    </message>
-    <message>
-        <source>it was stopped before its first checkpoint</source>
-        <translation>它在第一个检查点之前就被停止了</translation>
-    </message>
-    <message>
-        <source>no state was saved from which it could go on</source>
-        <translation>没有保存可以继续的状态</translation>
     </message>
     <message>
         <source>it holds no state</source>
@@ -5971,48 +5586,580 @@
         <translation>{name} 缺失或已损坏</translation>
     </message>
     <message>
+        <source>All labeled images belong to the same group, so there are no validation images and no metrics.</source>
+        <translation>所有已标注图片属于同一分组，因此没有验证图片，也没有指标。</translation>
+    </message>
+    <message>
+        <source>All {few} images with defects are used for training, so there are no metrics. From {n} such images on, some are used for validation.</source>
+        <translation>全部 {few} 张有缺陷的图片都用于训练，因此没有指标。达到 {n} 张时，会将一部分用于验证。</translation>
+    </message>
+    <message>
+        <source>All {few} images are used for training, so there are no metrics. From {n} images on, some are used for validation.</source>
+        <translation>全部 {few} 张图片都用于训练，因此没有指标。达到 {n} 张时，会将一部分用于验证。</translation>
+    </message>
+    <message>
+        <source>The initial run was trained on images of every group, so there are no validation images and no metrics.</source>
+        <translation>初始训练记录已使用所有分组的图片训练，因此没有验证图片，也没有指标。</translation>
+    </message>
+    <message>
+        <source>The initial model was trained on {n} of the validation/test images, so the metrics are too optimistic.</source>
+        <translation>初始模型曾用 {n} 张验证/测试图片训练，因此指标偏乐观。</translation>
+    </message>
+    <message>
+        <source>Only {n} validation/test images have defects, so the metrics are rough.</source>
+        <translation>只有 {n} 张验证/测试图片有缺陷，因此指标较粗略。</translation>
+    </message>
+    <message>
+        <source>There are only {n} validation/test images, so the metrics are rough.</source>
+        <translation>只有 {n} 张验证/测试图片，因此指标较粗略。</translation>
+    </message>
+    <message>
+        <source>Changed manually.</source>
+        <translation>手动修改。</translation>
+    </message>
+    <message>
+        <source>One thread per CPU core prepares patches, up to four.</source>
+        <translation>每个 CPU 核心一个线程准备图块，最多四个。</translation>
+    </message>
+    <message>
+        <source>Measured on {n} training images.</source>
+        <translation>在 {n} 张训练图片上测得。</translation>
+    </message>
+    <message>
+        <source>The images are in color.</source>
+        <translation>图片为彩色。</translation>
+    </message>
+    <message>
+        <source>The images are gray.</source>
+        <translation>图片为灰度。</translation>
+    </message>
+    <message>
+        <source>The largest value of the images&apos; number format.</source>
+        <translation>图片数值格式的最大值。</translation>
+    </message>
+    <message>
+        <source>Line directions in the images agree by {n}: {why}.</source>
+        <translation>图片中线条方向的一致程度为 {n}：{why}。</translation>
+    </message>
+    <message>
+        <source>The initial weights have the full width.</source>
+        <translation>初始权重为完整宽度。</translation>
+    </message>
+    <message>
+        <source>Not used: the encoder {name} has its own value.</source>
+        <translation>未使用：编码器 {name} 有固定值。</translation>
+    </message>
+    <message>
+        <source>Deep networks train steadily at this learning rate.</source>
+        <translation>深层网络在此学习率下训练稳定。</translation>
+    </message>
+    <message>
+        <source>A GPU is fast enough for the full resolution.</source>
+        <translation>GPU 足以处理完整分辨率。</translation>
+    </message>
+    <message>
+        <source>Wide networks train steadily at this learning rate.</source>
+        <translation>宽网络在此学习率下训练稳定。</translation>
+    </message>
+    <message>
+        <source>A stem that reduces the resolution is several times faster.</source>
+        <translation>降低分辨率的主干要快数倍。</translation>
+    </message>
+    <message>
+        <source>80% of the defects are thicker than {n} pixels.</source>
+        <translation>80% 的缺陷厚度超过 {n} 像素。</translation>
+    </message>
+    <message>
+        <source>The network size for this quality on this kind of device.</source>
+        <translation>该质量在此类设备上对应的网络大小。</translation>
+    </message>
+    <message>
+        <source>The longest image side is {n} pixels; patches include the surroundings of defects.</source>
+        <translation>图片最长边为 {n} 像素；图块包含缺陷的周围区域。</translation>
+    </message>
+    <message>
+        <source>This overlap of tiles is enough to avoid visible seams in large images.</source>
+        <translation>此分块重叠足以避免大图中出现可见接缝。</translation>
+    </message>
+    <message>
+        <source>The receptive field is {n} pixels in each direction; with this overlap, tiles give the same result as the whole image.</source>
+        <translation>每个方向的感受野为 {n} 像素；按此重叠，分块预测与整图预测结果相同。</translation>
+    </message>
+    <message>
+        <source>Averaging the predictions of the image and its mirror image reduces errors and doubles the prediction time.</source>
+        <translation>对原图与镜像图的预测取平均可减少误差，预测时间加倍。</translation>
+    </message>
+    <message>
+        <source>Quality Fast uses one prediction per image.</source>
+        <translation>质量“快速”对每张图片只预测一次。</translation>
+    </message>
+    <message>
+        <source>The median defect covers {n} of its image.</source>
+        <translation>缺陷面积占图片的中位数为 {n}。</translation>
+    </message>
+    <message>
+        <source>Small batches allow many steps in the given time.</source>
+        <translation>小批次可在限定时间内完成更多训练步。</translation>
+    </message>
+    <message>
+        <source>Each CPU core computes a part of every batch; more than eight are of little use.</source>
+        <translation>每个 CPU 核心计算批次的一部分；超过八个收益很小。</translation>
+    </message>
+    <message>
+        <source>A GPU is fast enough for this depth.</source>
+        <translation>GPU 足以处理此深度。</translation>
+    </message>
+    <message>
+        <source>The median longer side of the images is {n} pixels.</source>
+        <translation>图片长边的中位数为 {n} 像素。</translation>
+    </message>
+    <message>
+        <source>In limited time, more steps are better than a deeper network.</source>
+        <translation>时间有限时，更多训练步优于更深的网络。</translation>
+    </message>
+    <message>
+        <source>The learning-rate schedule follows the elapsed time, so training ends on time, here after about {n} steps.</source>
+        <translation>学习率按已用时间调整，训练会按时结束，此处约 {n} 步。</translation>
+    </message>
+    <message>
+        <source>One validation every {n} s; together they take at most 10% of the time.</source>
+        <translation>每 {n} 秒验证一次；合计最多占用 10% 的时间。</translation>
+    </message>
+    <message>
+        <source>Mixed precision with 16-bit numbers, if it is faster on this GPU.</source>
+        <translation>若此 GPU 因此更快，则使用 16 位混合精度。</translation>
+    </message>
+    <message>
+        <source>CPUs train in 32 bits.</source>
+        <translation>CPU 以 32 位训练。</translation>
+    </message>
+    <message>
+        <source>Narrow layers are fast on a CPU.</source>
+        <translation>窄层在 CPU 上速度快。</translation>
+    </message>
+    <message>
+        <source>A larger network reaches only about {n} steps in this time on this computer.</source>
+        <translation>在此计算机上，更大的网络在限定时间内只能完成约 {n} 步。</translation>
+    </message>
+    <message>
+        <source>With only about {n} steps, AdamW gives better results.</source>
+        <translation>只有约 {n} 步时，AdamW 的结果更好。</translation>
+    </message>
+    <message>
+        <source>Same as in the initial run.</source>
+        <translation>与初始训练记录相同。</translation>
+    </message>
+    <message>
+        <source>Half the learning rate of the initial run, because its weights are already trained.</source>
+        <translation>初始训练记录学习率的一半，因为其权重已经过训练。</translation>
+    </message>
+    <message>
+        <source>{widths} in the initial run, reduced by {n} of the channels.</source>
+        <translation>初始训练记录为 {widths}，减少了 {n} 的通道。</translation>
+    </message>
+    <message>
+        <source>Small enough for many passes on a CPU.</source>
+        <translation>足够小，可在 CPU 上多次遍历。</translation>
+    </message>
+    <message>
+        <source>it requires compute capability {need}, but this GPU has {have}</source>
+        <translation>需要计算能力 {need}，而此 GPU 为 {have}</translation>
+    </message>
+    <message>
+        <source>CPUs train in 32 bits: Paddle has no mixed precision on CPUs.</source>
+        <translation>CPU 以 32 位训练：Paddle 在 CPU 上没有混合精度。</translation>
+    </message>
+    <message>
+        <source>CPUs train in 32 bits: Paddle has no mixed precision on CPUs. {asked} was requested.</source>
+        <translation>CPU 以 32 位训练：Paddle 在 CPU 上没有混合精度。所要求的是 {asked}。</translation>
+    </message>
+    <message>
+        <source>This GPU computes with 16-bit numbers several times faster.</source>
+        <translation>此 GPU 的 16 位运算要快数倍。</translation>
+    </message>
+    <message>
+        <source>This GPU is too old to benefit from 16-bit numbers.</source>
+        <translation>此 GPU 较旧，16 位运算没有收益。</translation>
+    </message>
+    <message>
+        <source>must be one of {names}</source>
+        <translation>必须为 {names} 之一</translation>
+    </message>
+    <message>
+        <source>must be a number</source>
+        <translation>必须为数字</translation>
+    </message>
+    <message>
+        <source>must be a finite number</source>
+        <translation>必须为有限的数字</translation>
+    </message>
+    <message>
+        <source>must be above {n}</source>
+        <translation>必须大于 {n}</translation>
+    </message>
+    <message>
+        <source>must be at least {n}</source>
+        <translation>必须不小于 {n}</translation>
+    </message>
+    <message>
+        <source>must be below {n}</source>
+        <translation>必须小于 {n}</translation>
+    </message>
+    <message>
+        <source>must be at most {n}</source>
+        <translation>必须不大于 {n}</translation>
+    </message>
+    <message>
+        <source>must be true or false</source>
+        <translation>必须为 true 或 false</translation>
+    </message>
+    <message>
+        <source>must be a list</source>
+        <translation>必须为列表</translation>
+    </message>
+    <message>
+        <source>must be text</source>
+        <translation>必须为文本</translation>
+    </message>
+    <message>
+        <source>a UNet with the encoder {name} has fixed widths and a fixed stem; set width instead</source>
+        <translation>编码器为 {name} 的 UNet 的各层宽度和主干是固定的；请改为设置 width</translation>
+    </message>
+    <message>
+        <source>mean and std must have one number for each of the {n} channels</source>
+        <translation>mean 和 std 对 {n} 个通道必须各有一个数</translation>
+    </message>
+    <message>
+        <source>there is no setting {name}</source>
+        <translation>没有设置 {name}</translation>
+    </message>
+    <message>
+        <source>an initial run is required (--from RUN)</source>
+        <translation>需要初始训练记录（--from RUN）</translation>
+    </message>
+    <message>
+        <source>only a UNet can be pruned; for a smaller ResNet, set width</source>
+        <translation>只有 UNet 可以剪枝；要缩小 ResNet，请设置 width</translation>
+    </message>
+    <message>
+        <source>only a UNet with the plain encoder can be pruned; for a smaller ResNet encoder, set width</source>
+        <translation>只有普通编码器的 UNet 可以剪枝；要缩小 ResNet 编码器，请设置 width</translation>
+    </message>
+    <message>
+        <source>the widths are already changed manually</source>
+        <translation>各层宽度已手动修改</translation>
+    </message>
+    <message>
+        <source>the share is smaller than one block of channels at every level</source>
+        <translation>此比例小于各层的一个通道块</translation>
+    </message>
+    <message>
+        <source>{key} must be {value}, as in the initial run</source>
+        <translation>{key} 必须为 {value}，与初始训练记录相同</translation>
+    </message>
+    <message>
+        <source>{run} does not have {n} of the {m} classes of this run.</source>
+        <translation>{run} 没有本训练记录 {m} 个类别中的 {n} 个。</translation>
+    </message>
+    <message>
+        <source>Their part of the last layer starts untrained.</source>
+        <translation>这些类别在最后一层的部分从未训练状态开始。</translation>
+    </message>
+    <message>
+        <source>the run trained a {before}, not a {now}</source>
+        <translation>该训练记录训练的是 {before}，不是 {now}</translation>
+    </message>
+    <message>
+        <source>the network of the run is different</source>
+        <translation>该训练记录的网络不同</translation>
+    </message>
+    <message>
+        <source>The model detects no defects on the validation images, although there are some.</source>
+        <translation>验证图片上有缺陷，但模型一处也没有检出。</translation>
+    </message>
+    <message>
+        <source>Training continues. If this does not change, train longer or label more defects.</source>
+        <translation>训练继续。如果没有改善，请延长训练或标注更多缺陷。</translation>
+    </message>
+    <message>
+        <source>Train longer or label more defects.</source>
+        <translation>请延长训练或标注更多缺陷。</translation>
+    </message>
+    <message>
+        <source>The model is evaluated with Paddle instead.</source>
+        <translation>改用 Paddle 评估模型。</translation>
+    </message>
+    <message>
+        <source>The final metrics are missing. The model is kept.</source>
+        <translation>缺少最终指标。模型已保留。</translation>
+    </message>
+    <message>
+        <source>Only {n} of the {m} images of &apos;{split}&apos; were evaluated within the time limit.</source>
+        <translation>在时限内只评估了“{split}”的 {m} 张图片中的 {n} 张。</translation>
+    </message>
+    <message>
+        <source>The metrics refer to these images.</source>
+        <translation>指标只针对这些图片。</translation>
+    </message>
+    <message>
+        <source>{device} ran out of memory.</source>
+        <translation>{device} 的内存不足。</translation>
+    </message>
+    <message>
+        <source>The patch size is reduced to {n} pixels. Patches show less of the surroundings of defects.</source>
+        <translation>图块大小已减小到 {n} 像素，所含缺陷周围区域变少。</translation>
+    </message>
+    <message>
+        <source>Training diverged at step {n}.</source>
+        <translation>训练在第 {n} 步发散。</translation>
+    </message>
+    <message>
+        <source>Training was rolled back to step {n}, and the learning rate was halved.</source>
+        <translation>训练已回退到第 {n} 步，学习率减半。</translation>
+    </message>
+    <message>
+        <source>The image is skipped. Training continues.</source>
+        <translation>已跳过该图片，训练继续。</translation>
+    </message>
+    <message>
+        <source>{n} more labeled images cannot be used.</source>
+        <translation>另有 {n} 张已标注图片无法使用。</translation>
+    </message>
+    <message>
+        <source>The images are skipped. Training continues.</source>
+        <translation>已跳过这些图片，训练继续。</translation>
+    </message>
+    <message>
+        <source>Training continues. Saving is retried in a minute.</source>
+        <translation>训练继续，一分钟后重试保存。</translation>
+    </message>
+    <message>
+        <source>Training continues. The best weights so far are kept.</source>
+        <translation>训练继续，已保留目前最佳的权重。</translation>
+    </message>
+    <message>
+        <source>The training settings were changed after the run had started.</source>
+        <translation>训练设置在训练开始后被修改。</translation>
+    </message>
+    <message>
+        <source>Training continues with the new settings.</source>
+        <translation>训练按新的设置继续。</translation>
+    </message>
+    <message>
+        <source>Only {n} of {m} weights of {run} fit this network.</source>
+        <translation>{run} 的 {m} 个权重中只有 {n} 个适合此网络。</translation>
+    </message>
+    <message>
+        <source>The other weights start untrained.</source>
+        <translation>其他权重从未训练状态开始。</translation>
+    </message>
+    <message>
+        <source>The model could not be converted for prediction: {why}</source>
+        <translation>无法将模型转换为可预测的形式：{why}</translation>
+    </message>
+    <message>
+        <source>Training continues. The weights are kept.</source>
+        <translation>训练继续，权重已保留。</translation>
+    </message>
+    <message>
+        <source>the memory is too small even for one small patch or image; choose a smaller network</source>
+        <translation>内存连一个小图块或一张小图片都容纳不下；请选择更小的网络</translation>
+    </message>
+    <message>
+        <source>training diverged {n} times, although the learning rate was halved each time</source>
+        <translation>每次都将学习率减半，训练仍发散了 {n} 次</translation>
+    </message>
+    <message>
+        <source>The effect of pruning is not measured.</source>
+        <translation>未测量剪枝的影响。</translation>
+    </message>
+    <message>
+        <source>The verdict is not one of those of this run.</source>
+        <translation>此判定不在本训练记录的判定之中。</translation>
+    </message>
+    <message>
+        <source>The image is assigned to validation or test.</source>
+        <translation>该图片已指定用于验证或测试。</translation>
+    </message>
+    <message>
+        <source>The image belongs to the group of a validation or test image.</source>
+        <translation>该图片与某张验证或测试图片属于同一分组。</translation>
+    </message>
+    <message>
+        <source>The previous label is used.</source>
+        <translation>使用之前的标注。</translation>
+    </message>
+    <message>
+        <source>The label is not used.</source>
+        <translation>不使用该标注。</translation>
+    </message>
+    <message>
+        <source>{n} labels were changed after step {step}, from which training continues.</source>
+        <translation>在训练继续的起点（第 {step} 步）之后，有 {n} 个标注被修改。</translation>
+    </message>
+    <message>
+        <source>The current labels are used. Lost steps are not repeated exactly.</source>
+        <translation>使用当前标注。丢失的训练步不会完全重现。</translation>
+    </message>
+    <message>
+        <source>A step takes {ms} ms, {share} of it waiting for images; {shares}.</source>
+        <translation>每步 {ms} ms，其中 {share} 在等待图片；{shares}。</translation>
+    </message>
+    <message>
+        <source>Evaluating validation/test images</source>
+        <translation>正在评估验证/测试图片</translation>
+    </message>
+    <message>
+        <source>Converting the model</source>
+        <translation>正在转换模型</translation>
+    </message>
+    <message>
+        <source>Measuring value ranges for INT8</source>
+        <translation>正在测量 INT8 的取值范围</translation>
+    </message>
+    <message>
+        <source>Evaluating reduced precision on labeled images</source>
+        <translation>正在已标注图片上评估低精度</translation>
+    </message>
+    <message>
+        <source>Downloading weights (MB)</source>
+        <translation>正在下载权重（MB）</translation>
+    </message>
+    <message>
+        <source>Comparing with the model before pruning</source>
+        <translation>正在与剪枝前的模型比较</translation>
+    </message>
+    <message>
+        <source>Waiting for another process that still trains this run</source>
+        <translation>正在等待仍在训练此记录的另一进程</translation>
+    </message>
+    <message>
+        <source>Preparing the model</source>
+        <translation>正在准备模型</translation>
+    </message>
+    <message>
+        <source>Comparing with the run</source>
+        <translation>正在与训练记录比较</translation>
+    </message>
+    <message>
+        <source>Running the self-test</source>
+        <translation>正在自检</translation>
+    </message>
+    <message>
+        <source>the process was interrupted from the keyboard</source>
+        <translation>进程被键盘中断</translation>
+    </message>
+    <message>
+        <source>a required library is missing</source>
+        <translation>缺少所需的库</translation>
+    </message>
+    <message>
+        <source>the process crashed (access violation)</source>
+        <translation>进程崩溃（访问冲突）</translation>
+    </message>
+    <message>
+        <source>the process crashed (stack overrun)</source>
+        <translation>进程崩溃（栈溢出）</translation>
+    </message>
+    <message>
+        <source>the computer ran out of memory</source>
+        <translation>计算机内存不足</translation>
+    </message>
+    <message>
+        <source>the process ran out of memory</source>
+        <translation>进程内存不足</translation>
+    </message>
+    <message>
+        <source>the process was killed by signal 9 (SIGKILL), usually because the computer ran out of memory</source>
+        <translation>进程被信号 9（SIGKILL）终止，通常是因为计算机内存不足</translation>
+    </message>
+    <message>
+        <source>the process crashed with signal {n} ({name})</source>
+        <translation>进程因信号 {n}（{name}）崩溃</translation>
+    </message>
+    <message>
+        <source>the process was ended by signal {n} ({name})</source>
+        <translation>进程被信号 {n}（{name}）终止</translation>
+    </message>
+    <message>
+        <source>the process ended without a report (exit code 0)</source>
+        <translation>进程未报告原因即结束（退出代码 0）</translation>
+    </message>
+    <message>
+        <source>the process no longer exists and left no report</source>
+        <translation>进程已不存在，且未报告原因</translation>
+    </message>
+    <message>
+        <source>the process ended with exit code {n}</source>
+        <translation>进程以退出代码 {n} 结束</translation>
+    </message>
+    <message>
+        <source>{why}; last output: {words}</source>
+        <translation>{why}；最后的输出：{words}</translation>
+    </message>
+    <message>
+        <source>the installed PaddlePaddle is the CPU version</source>
+        <translation>安装的 PaddlePaddle 是 CPU 版本</translation>
+    </message>
+    <message>
+        <source>no NVIDIA GPU is available (is the driver installed?)</source>
+        <translation>没有可用的 NVIDIA GPU（是否已安装驱动？）</translation>
+    </message>
+    <message>
+        <source>there are {n} GPUs, numbered from 0, and no GPU {m}</source>
+        <translation>共有 {n} 个 GPU，从 0 开始编号，没有 GPU {m}</translation>
+    </message>
+    <message>
+        <source>devices are auto, cpu, gpu, gpu:0, gpu:0,1 for several GPUs, cpu:2 for several processes</source>
+        <translation>设备名为 auto、cpu、gpu、gpu:0，多个 GPU 为 gpu:0,1，多个进程为 cpu:2</translation>
+    </message>
+    <message>
+        <source>a GPU is named twice</source>
+        <translation>同一 GPU 被指定了两次</translation>
+    </message>
+    <message>
+        <source>process {n}: {why}</source>
+        <translation>进程 {n}：{why}</translation>
+    </message>
+    <message>
+        <source>the connection to another of the {n} processes was lost ({why})</source>
+        <translation>与 {n} 个进程中另一进程的连接中断（{why}）</translation>
+    </message>
+    <message>
+        <source>the {n} processes could not connect ({why})</source>
+        <translation>{n} 个进程无法连接（{why}）</translation>
+    </message>
+    <message>
+        <source>the batch is too small for {n} processes; choose {m} or more</source>
+        <translation>批大小对 {n} 个进程来说太小；请设为 {m} 或更大</translation>
+    </message>
+    <message>
+        <source>process {n} of {m} failed: {why}</source>
+        <translation>{m} 个进程中的第 {n} 个失败：{why}</translation>
+    </message>
+    <message>
+        <source>process {n} of {m} ended without a report, usually because it was killed or the computer ran out of memory</source>
+        <translation>{m} 个进程中的第 {n} 个未报告原因即结束，通常是因为被终止或计算机内存不足</translation>
+    </message>
+    <message>
+        <source>training was stopped before the first checkpoint</source>
+        <translation>训练在第一个检查点之前被停止</translation>
+    </message>
+    <message>
+        <source>there is no checkpoint from which training could continue</source>
+        <translation>没有可供继续训练的检查点</translation>
+    </message>
+    <message>
+        <source>the weights are missing</source>
+        <translation>缺少权重</translation>
+    </message>
+    <message>
         <source>{name} does not fit this network</source>
         <translation>{name} 与该网络不符</translation>
     </message>
     <message>
         <source>{name} is missing or does not fit this network</source>
         <translation>{name} 缺失，或与该网络不符</translation>
-    </message>
-    <message>
-        <source>its weights are missing</source>
-        <translation>它的权重缺失</translation>
-    </message>
-    <message>
-        <source>its weights are not those of its widths ({why})</source>
-        <translation>它的权重与其宽度不符（{why}）</translation>
-    </message>
-    <message>
-        <source>devices are called auto, cpu, gpu, gpu:0, for several cards gpu:0,1, for several processes cpu:2</source>
-        <translation>设备名称为 auto、cpu、gpu、gpu:0；多张显卡为 gpu:0,1；多个进程为 cpu:2</translation>
-    </message>
-    <message>
-        <source>a card can be named only once</source>
-        <translation>一张显卡只能写一次</translation>
-    </message>
-    <message>
-        <source>it needs compute capability {need}; this card has {have}</source>
-        <translation>它需要计算能力 {need}；此显卡为 {have}</translation>
-    </message>
-    <message>
-        <source>of its process {n}: {why}</source>
-        <translation>其第 {n} 个进程：{why}</translation>
-    </message>
-    <message>
-        <source>the connection to another of its {n} processes broke ({why})</source>
-        <translation>与其 {n} 个进程中另一个的连接中断（{why}）</translation>
-    </message>
-    <message>
-        <source>its {n} processes could not meet ({why})</source>
-        <translation>其 {n} 个进程未能连接到一起（{why}）</translation>
-    </message>
-    <message>
-        <source>{n} processes cannot share so few; choose {m} or more</source>
-        <translation>{n} 个进程无法分配这么少的图片；请选择 {m} 或更多</translation>
     </message>
     <message>
         <source>write it as key=value</source>
@@ -6023,116 +6170,8 @@
         <translation>此类 TIFF 需要 tifffile 软件包，但尚未安装（pip install tifffile）</translation>
     </message>
     <message>
-        <source>it was interrupted from the keyboard</source>
-        <translation>它被键盘中断</translation>
-    </message>
-    <message>
-        <source>a library that it needs is missing</source>
-        <translation>缺少它需要的库</translation>
-    </message>
-    <message>
-        <source>it crashed (access violation)</source>
-        <translation>它崩溃了（访问冲突）</translation>
-    </message>
-    <message>
-        <source>it crashed (stack overrun)</source>
-        <translation>它崩溃了（栈溢出）</translation>
-    </message>
-    <message>
-        <source>the memory of this computer was used up</source>
-        <translation>这台计算机的内存已用尽</translation>
-    </message>
-    <message>
         <source>it was stopped</source>
         <translation>它被停止了</translation>
-    </message>
-    <message>
-        <source>it was written by a newer workbench</source>
-        <translation>它由更新版本的软件写成</translation>
-    </message>
-    <message>
-        <source>it ran out of memory</source>
-        <translation>内存不足</translation>
-    </message>
-    <message>
-        <source>it was killed by signal 9 (SIGKILL), most often because the memory of this computer was used up</source>
-        <translation>它被信号 9 (SIGKILL) 终止，多半是因为电脑内存耗尽</translation>
-    </message>
-    <message>
-        <source>it crashed by signal {n} ({name})</source>
-        <translation>它因信号 {n} ({name}) 崩溃</translation>
-    </message>
-    <message>
-        <source>it was ended by signal {n} ({name})</source>
-        <translation>它被信号 {n} ({name}) 终止</translation>
-    </message>
-    <message>
-        <source>it ended without saying why (exit code 0)</source>
-        <translation>它没有说明原因就结束了（退出码 0）</translation>
-    </message>
-    <message>
-        <source>its process is gone and has not said why</source>
-        <translation>它的进程已消失，没有说明原因</translation>
-    </message>
-    <message>
-        <source>it ended with exit code {n}</source>
-        <translation>它以退出码 {n} 结束</translation>
-    </message>
-    <message>
-        <source>{why}; its last words were: {words}</source>
-        <translation>{why}；最后的输出是：{words}</translation>
-    </message>
-    <message>
-        <source>a class of this name is there already</source>
-        <translation>已有同名类别</translation>
-    </message>
-    <message>
-        <source>it has no name</source>
-        <translation>没有名称</translation>
-    </message>
-    <message>
-        <source>there is no class of this id</source>
-        <translation>没有这个编号的类别</translation>
-    </message>
-    <message>
-        <source>no id is free (ids are 1 to {n} and never reused)</source>
-        <translation>没有空闲编号（编号为 1 到 {n}，且不重复使用）</translation>
-    </message>
-    <message>
-        <source>it has none</source>
-        <translation>它没有标注</translation>
-    </message>
-    <message>
-        <source>it is {w} x {h} pixels, and this picture is {width} x {height}</source>
-        <translation>它为 {w} x {h} 像素，而这张图片为 {width} x {height}</translation>
-    </message>
-    <message>
-        <source>it is gone</source>
-        <translation>它已不存在</translation>
-    </message>
-    <message>
-        <source>it does not exist</source>
-        <translation>它不存在</translation>
-    </message>
-    <message>
-        <source>it names no format</source>
-        <translation>没有写明格式</translation>
-    </message>
-    <message>
-        <source>two classes share an id</source>
-        <translation>有两个类别使用同一个编号</translation>
-    </message>
-    <message>
-        <source>the path {path} leaves the project</source>
-        <translation>路径 {path} 超出了项目文件夹</translation>
-    </message>
-    <message>
-        <source>it is a {mode} picture, not class ids</source>
-        <translation>它是 {mode} 图片，而不是类别编号</translation>
-    </message>
-    <message>
-        <source>too many pictures of this name</source>
-        <translation>同名图片太多</translation>
     </message>
     <message>
         <source>there is no such file</source>
@@ -6191,28 +6230,1444 @@
         <translation>文件系统只读</translation>
     </message>
     <message>
-        <source>{run} did not know {n} of the {m} classes of this run.</source>
-        <translation>{run} 不认识本次训练 {m} 个类别中的 {n} 个。</translation>
-    </message>
-    <message>
-        <source>Their part of the last layer begins untrained.</source>
-        <translation>最后一层中与它们对应的部分从头开始学习。</translation>
-    </message>
-    <message>
-        <source>it trained a {before}, not a {now}</source>
-        <translation>它训练的是 {before}，不是 {now}</translation>
-    </message>
-    <message>
-        <source>its network is a different one</source>
-        <translation>它的网络结构不同</translation>
-    </message>
-    <message>
-        <source>A step takes {ms} ms, {share} of it waiting for pictures; {shares}.</source>
-        <translation>每一步用时 {ms} 毫秒，其中 {share} 在等待图片；{shares}。</translation>
-    </message>
-    <message>
         <source>Writing the model card</source>
         <translation>正在写模型卡</translation>
+    </message>
+    <message>
+        <source>the file is not a checkpoint of a training</source>
+        <translation>该文件不是训练的检查点</translation>
+    </message>
+    <message>
+        <source>the elapsed time is missing</source>
+        <translation>缺少已用时间</translation>
+    </message>
+    <message>
+        <source>the weights do not match the widths ({why})</source>
+        <translation>权重与各层宽度不符（{why}）</translation>
+    </message>
+    <message>
+        <source>the file requests the call of {name}, which weights never need; nothing was run</source>
+        <translation>文件要求调用 {name}，而权重文件不需要这样做；未执行任何内容</translation>
+    </message>
+    <message>
+        <source>the file holds something other than arrays of numbers</source>
+        <translation>文件含有数值数组以外的内容</translation>
+    </message>
+    <message>
+        <source>the file holds no table of weights</source>
+        <translation>文件中没有权重表</translation>
+    </message>
+    <message>
+        <source>the file holds no weights</source>
+        <translation>文件中没有权重</translation>
+    </message>
+    <message>
+        <source>the file is in PyTorch&apos;s own format; save the weights as .safetensors instead</source>
+        <translation>文件为 PyTorch 专有格式；请将权重另存为 .safetensors</translation>
+    </message>
+    <message>
+        <source>the file is neither a safetensors nor a pdparams file ({why})</source>
+        <translation>文件既不是 safetensors 也不是 pdparams 格式（{why}）</translation>
+    </message>
+    <message>
+        <source>the file is larger than {n} GiB</source>
+        <translation>文件大于 {n} GiB</translation>
+    </message>
+    <message>
+        <source>the file requires more memory than is available</source>
+        <translation>文件所需内存超过可用内存</translation>
+    </message>
+    <message>
+        <source>the file is damaged ({why})</source>
+        <translation>文件已损坏（{why}）</translation>
+    </message>
+    <message>
+        <source>the file holds a ResNet-{n}, but this run trains a ResNet-{m}; set {setting}</source>
+        <translation>文件为 ResNet-{n}，而本训练使用 ResNet-{m}；请设置 {setting}</translation>
+    </message>
+    <message>
+        <source>the file holds a ResNet-{n}, but this run trains a ResNet-{m}; a UNet has no encoder of that depth</source>
+        <translation>文件为 ResNet-{n}，而本训练使用 ResNet-{m}；UNet 没有该深度的编码器</translation>
+    </message>
+    <message>
+        <source>{name} of a ResNet-{n} is missing</source>
+        <translation>缺少 ResNet-{n} 的 {name}</translation>
+    </message>
+    <message>
+        <source>{name} has shape {a} instead of {b} as in a plain ResNet-{n}</source>
+        <translation>{name} 的形状为 {a}，而标准 ResNet-{n} 为 {b}</translation>
+    </message>
+    <message>
+        <source>{name} holds NaN or infinite values</source>
+        <translation>{name} 含有 NaN 或无穷大的值</translation>
+    </message>
+    <message>
+        <source>the file holds no ResNet (neither conv1 nor layer1 by these names)</source>
+        <translation>文件中没有 ResNet（没有名为 conv1 或 layer1 的层）</translation>
+    </message>
+    <message>
+        <source>the file holds another kind of ResNet ({name} is not part of a plain one)</source>
+        <translation>文件为其他类型的 ResNet（{name} 不属于标准 ResNet）</translation>
+    </message>
+    <message>
+        <source>the file holds a network other than ResNet-18, -34 or -50 ({what})</source>
+        <translation>文件中的网络不是 ResNet-18、-34 或 -50（{what}）</translation>
+    </message>
+    <message>
+        <source>only a ResNet can start from these weights; for a UNet set encoder=resnet18 or encoder=resnet34</source>
+        <translation>只有 ResNet 可以使用这些初始权重；UNet 请设置 encoder=resnet18 或 encoder=resnet34</translation>
+    </message>
+    <message>
+        <source>published weights have the full width; set width=1.0</source>
+        <translation>公开的权重为完整宽度；请设置 width=1.0</translation>
+    </message>
+    <message>
+        <source>published weights require the large first layer; set input_size=128 or more</source>
+        <translation>公开的权重需要较大的第一层；请设置 input_size=128 或更大</translation>
+    </message>
+    <message>
+        <source>the file is too large</source>
+        <translation>文件太大</translation>
+    </message>
+    <message>
+        <source>the downloaded file is not the expected one (checksum differs)</source>
+        <translation>下载的文件与预期不符（校验和不同）</translation>
+    </message>
+    <message>
+        <source>The format {name} cannot be created on this computer: {why}.</source>
+        <translation>无法在此计算机上创建格式 {name}：{why}。</translation>
+    </message>
+    <message>
+        <source>This format is not included in the export.</source>
+        <translation>导出中不包含此格式。</translation>
+    </message>
+    <message>
+        <source>{file} does not reproduce its reference results: {why}</source>
+        <translation>{file} 未能重现其参考结果：{why}</translation>
+    </message>
+    <message>
+        <source>The model in {name} does not reproduce the results of the run: {why}.</source>
+        <translation>{name} 格式的模型未能重现训练记录的结果：{why}。</translation>
+    </message>
+    <message>
+        <source>the model could not be quantized: {why}</source>
+        <translation>模型无法量化：{why}</translation>
+    </message>
+    <message>
+        <source>the model could not be converted: {why}</source>
+        <translation>模型无法转换：{why}</translation>
+    </message>
+    <message>
+        <source>choose at least one of {names}</source>
+        <translation>请至少选择 {names} 之一</translation>
+    </message>
+    <message>
+        <source>the formats are {names}</source>
+        <translation>可用的格式为 {names}</translation>
+    </message>
+    <message>
+        <source>must be a time in milliseconds above 0</source>
+        <translation>必须为大于 0 的时间（毫秒）</translation>
+    </message>
+    <message>
+        <source>must be {names}</source>
+        <translation>必须为 {names}</translation>
+    </message>
+    <message>
+        <source>must be one of {names}, or a probability above 0 and at most 1</source>
+        <translation>必须为 {names} 之一，或大于 0 且不大于 1 的概率</translation>
+    </message>
+    <message>
+        <source>for verdicts, it must be a probability: less probable verdicts are not given</source>
+        <translation>对于判定，必须为概率：概率更低的判定不给出</translation>
+    </message>
+    <message>
+        <source>there is no image to compare</source>
+        <translation>没有可比较的图片</translation>
+    </message>
+    <message>
+        <source>a probability differs by {n}, more than {m}</source>
+        <translation>有概率相差 {n}，超过 {m}</translation>
+    </message>
+    <message>
+        <source>only {n} of the results agree, less than {m}</source>
+        <translation>只有 {n} 的结果一致，低于 {m}</translation>
+    </message>
+    <message>
+        <source>the regions or verdicts differ</source>
+        <translation>区域或判定不同</translation>
+    </message>
+    <message>
+        <source>the model returns invalid values (NaN or infinity)</source>
+        <translation>模型返回无效值（NaN 或无穷大）</translation>
+    </message>
+    <message>
+        <source>{name} cannot be predicted: {why}</source>
+        <translation>无法预测 {name}：{why}</translation>
+    </message>
+    <message>
+        <source>there is no labeled image for the evaluation</source>
+        <translation>没有可用于评估的已标注图片</translation>
+    </message>
+    <message>
+        <source>the {name} on labeled images falls from {n} to {m}</source>
+        <translation>已标注图片上的 {name} 从 {n} 降到 {m}</translation>
+    </message>
+    <message>
+        <source>{n} of {m} labeled defects are detected instead of {k}</source>
+        <translation>{m} 处已标注缺陷中检出 {n} 处，而不是 {k} 处</translation>
+    </message>
+    <message>
+        <source>{engine} is the fastest for the usual image size.</source>
+        <translation>对常用图片尺寸，{engine} 最快。</translation>
+    </message>
+    <message>
+        <source>{engine} is the fastest of the 32-bit formats for the usual image size.</source>
+        <translation>对常用图片尺寸，{engine} 是 32 位格式中最快的。</translation>
+    </message>
+    <message>
+        <source>Only {engine}, in reduced precision, reaches the requested {n} ms.</source>
+        <translation>只有低精度的 {engine} 达到要求的 {n} ms。</translation>
+    </message>
+    <message>
+        <source>No format reaches the requested {n} ms; {engine} is the fastest.</source>
+        <translation>没有格式达到要求的 {n} ms；{engine} 最快。</translation>
+    </message>
+    <message>
+        <source>There are only formats in reduced precision.</source>
+        <translation>只有低精度格式。</translation>
+    </message>
+    <message>
+        <source>the measurement did not end within the time limit</source>
+        <translation>测量未在时限内结束</translation>
+    </message>
+    <message>
+        <source>the measurement ended with exit code {n}</source>
+        <translation>测量以退出代码 {n} 结束</translation>
+    </message>
+    <message>
+        <source>the file was written by a newer version</source>
+        <translation>文件由更新的版本写入</translation>
+    </message>
+    <message>
+        <source>the file no longer exists</source>
+        <translation>文件已不存在</translation>
+    </message>
+    <message>
+        <source>the file does not exist</source>
+        <translation>文件不存在</translation>
+    </message>
+    <message>
+        <source>the format version is missing</source>
+        <translation>缺少格式版本</translation>
+    </message>
+    <message>
+        <source>the path {path} leads out of the project</source>
+        <translation>路径 {path} 指向项目之外</translation>
+    </message>
+    <message>
+        <source>there are too many images of this name</source>
+        <translation>同名图片太多</translation>
+    </message>
+    <message>
+        <source>the file does not hold a JSON object</source>
+        <translation>文件中不是 JSON 对象</translation>
+    </message>
+    <message>
+        <source>the file was written by a newer version (format {found})</source>
+        <translation>文件由更新的版本写入（格式 {found}）</translation>
+    </message>
+    <message>
+        <source>another folder has this name</source>
+        <translation>有另一个文件夹使用此名称</translation>
+    </message>
+    <message>
+        <source>the project is locked</source>
+        <translation>项目已被锁定</translation>
+    </message>
+    <message>
+        <source>a class of this name already exists</source>
+        <translation>已有同名类别</translation>
+    </message>
+    <message>
+        <source>the name is empty</source>
+        <translation>名称为空</translation>
+    </message>
+    <message>
+        <source>there is no class with this ID</source>
+        <translation>没有此 ID 的类别</translation>
+    </message>
+    <message>
+        <source>no ID is free (IDs are 1 to {n} and never reused)</source>
+        <translation>没有空闲的 ID（ID 为 1 至 {n}，不会重复使用）</translation>
+    </message>
+    <message>
+        <source>two classes have the same ID</source>
+        <translation>两个类别的 ID 相同</translation>
+    </message>
+    <message>
+        <source>the name is longer than {n} characters</source>
+        <translation>名称超过 {n} 个字符</translation>
+    </message>
+    <message>
+        <source>the file is a {mode} image, not a mask of class IDs</source>
+        <translation>文件为 {mode} 图片，不是类别 ID 掩膜</translation>
+    </message>
+    <message>
+        <source>the size of the mask has changed</source>
+        <translation>掩膜的尺寸已改变</translation>
+    </message>
+    <message>
+        <source>the file is not a PNG file</source>
+        <translation>文件不是 PNG 文件</translation>
+    </message>
+    <message>
+        <source>the image already has a label, which was kept</source>
+        <translation>该图片已有标注，已保留</translation>
+    </message>
+    <message>
+        <source>the archive unpacks to more than {n} GB</source>
+        <translation>压缩包解压后超过 {n} GB</translation>
+    </message>
+    <message>
+        <source>the folder contains {names}</source>
+        <translation>文件夹包含 {names}</translation>
+    </message>
+    <message>
+        <source>the folder contains no files</source>
+        <translation>文件夹中没有文件</translation>
+    </message>
+    <message>
+        <source>Not imported: {n} × {name}.</source>
+        <translation>未导入：{name}，{n} 处。</translation>
+    </message>
+    <message>
+        <source>images or annotations are missing in the file</source>
+        <translation>文件中缺少图片或标注条目</translation>
+    </message>
+    <message>
+        <source>the file is not a list of polygons</source>
+        <translation>文件不是多边形列表</translation>
+    </message>
+    <message>
+        <source>the file is not valid XML ({why})</source>
+        <translation>文件不是有效的 XML（{why}）</translation>
+    </message>
+    <message>
+        <source>the number of coordinates is odd</source>
+        <translation>坐标个数为奇数</translation>
+    </message>
+    <message>
+        <source>the run lengths do not match the size of the mask</source>
+        <translation>游程长度与掩膜尺寸不符</translation>
+    </message>
+    <message>
+        <source>{n} images have several labels and got no verdict</source>
+        <translation>{n} 张图片有多个标签，未设置判定</translation>
+    </message>
+    <message>
+        <source>{n} {name} are not part of {format} files.</source>
+        <translation>{format} 文件不包含：{name}（{n}）。</translation>
+    </message>
+    <message>
+        <source>the name of the image is longer than {n} bytes</source>
+        <translation>图片的文件名超过 {n} 字节</translation>
+    </message>
+    <message>
+        <source>the embedded image is damaged ({why})</source>
+        <translation>内嵌的图片已损坏（{why}）</translation>
+    </message>
+    <message>
+        <source>the label was drawn on {w} × {h} pixels, but the image is {width} × {height}</source>
+        <translation>标注绘制于 {w} × {h} 像素上，而图片为 {width} × {height}</translation>
+    </message>
+    <message>
+        <source>a shape has no label</source>
+        <translation>有一个形状没有标签</translation>
+    </message>
+    <message>
+        <source>the shape {name} is damaged ({why})</source>
+        <translation>形状 {name} 已损坏（{why}）</translation>
+    </message>
+    <message>
+        <source>the file has more than {n} different labels</source>
+        <translation>文件中的不同标签超过 {n} 个</translation>
+    </message>
+    <message>
+        <source>a coordinate is not a valid number</source>
+        <translation>坐标不是有效的数字</translation>
+    </message>
+    <message>
+        <source>there are no points</source>
+        <translation>没有点</translation>
+    </message>
+    <message>
+        <source>a polygon needs three points</source>
+        <translation>多边形至少需要三个点</translation>
+    </message>
+    <message>
+        <source>the mask is missing</source>
+        <translation>缺少掩膜</translation>
+    </message>
+    <message>
+        <source>the mask is {w} × {h} pixels, but the image is {width} × {height}</source>
+        <translation>掩膜为 {w} × {h} 像素，而图片为 {width} × {height}</translation>
+    </message>
+    <message>
+        <source>the file is a {mode} image, not a mask</source>
+        <translation>文件为 {mode} 图片，不是掩膜</translation>
+    </message>
+    <message>
+        <source>the file is damaged or not an image ({why})</source>
+        <translation>文件已损坏或不是图片（{why}）</translation>
+    </message>
+    <message>
+        <source>the values are not integers from 0</source>
+        <translation>值不是从 0 开始的整数</translation>
+    </message>
+    <message>
+        <source>no value reaches the threshold {n}; the largest is {m}</source>
+        <translation>没有值达到阈值 {n}；最大值为 {m}</translation>
+    </message>
+    <message>
+        <source>the file holds many gray values, like a photo; if it is a mask, set a threshold</source>
+        <translation>文件含有许多灰度值，像是照片；如果是掩膜，请设置阈值</translation>
+    </message>
+    <message>
+        <source>the file holds many gray values, like a photo</source>
+        <translation>文件含有许多灰度值，像是照片</translation>
+    </message>
+    <message>
+        <source>the file holds values up to {n}, but IDs end at {m}; if every value is one defect, import with a class name</source>
+        <translation>文件中的值最大为 {n}，而 ID 最大为 {m}；如果每个值代表一处缺陷，请指定类别名称导入</translation>
+    </message>
+    <message>
+        <source>the file holds more than {n} colors, like a photo</source>
+        <translation>文件含有超过 {n} 种颜色，像是照片</translation>
+    </message>
+    <message>
+        <source>the image {key} has another label in this import</source>
+        <translation>图片 {key} 在本次导入中已有另一个标注</translation>
+    </message>
+    <message>
+        <source>the image is missing, and the embedded one cannot be read: {why}</source>
+        <translation>图片缺失，且内嵌的图片无法读取：{why}</translation>
+    </message>
+    <message>
+        <source>the image {path} is outside of the imported folder and is not read</source>
+        <translation>图片 {path} 在导入的文件夹之外，未读取</translation>
+    </message>
+    <message>
+        <source>the file cannot be read ({why})</source>
+        <translation>文件无法读取（{why}）</translation>
+    </message>
+    <message>
+        <source>the color ({color}) is not in use</source>
+        <translation>颜色（{color}）未被使用</translation>
+    </message>
+    <message>
+        <source>the color ({color}) is not listed in {file}</source>
+        <translation>颜色（{color}）未列在 {file} 中</translation>
+    </message>
+    <message>
+        <source>the mask has the class IDs {ids}, which this project does not have</source>
+        <translation>掩膜含有本项目没有的类别 ID：{ids}</translation>
+    </message>
+    <message>
+        <source>the mask has the class IDs {ids}, which are not listed in {file}</source>
+        <translation>掩膜含有未列在 {file} 中的类别 ID：{ids}</translation>
+    </message>
+    <message>
+        <source>local_contrast must be from 0 to {n}</source>
+        <translation>local_contrast 必须在 0 至 {n} 之间</translation>
+    </message>
+    <message>
+        <source>low and high must be numbers, and low must not be above high</source>
+        <translation>low 和 high 必须为数字，且 low 不得大于 high</translation>
+    </message>
+    <message>
+        <source>the pattern is not valid ({error})</source>
+        <translation>表达式无效（{error}）</translation>
+    </message>
+    <message>
+        <source>matching the name {key} takes too long</source>
+        <translation>匹配名称 {key} 耗时太长</translation>
+    </message>
+    <message>
+        <source>the tables are not those of an index</source>
+        <translation>表不是索引的表</translation>
+    </message>
+    <message>
+        <source>a row is damaged</source>
+        <translation>有一行已损坏</translation>
+    </message>
+    <message>
+        <source>a region is too large</source>
+        <translation>有一个区域太大</translation>
+    </message>
+    <message>
+        <source>the pixels of a region do not fill its bounding box</source>
+        <translation>有一个区域的像素未填满其外接矩形</translation>
+    </message>
+    <message>
+        <source>a region is outside of the image</source>
+        <translation>有一个区域在图片之外</translation>
+    </message>
+    <message>
+        <source>a region has no pixels</source>
+        <translation>有一个区域没有像素</translation>
+    </message>
+    <message>
+        <source>{name} predicted, nothing labeled</source>
+        <translation>预测有 {name}，未标注</translation>
+    </message>
+    <message>
+        <source>{name} predicted, labeled as good</source>
+        <translation>预测有 {name}，标注为良品</translation>
+    </message>
+    <message>
+        <source>{name} labeled, not predicted</source>
+        <translation>标注了 {name}，未预测到</translation>
+    </message>
+    <message>
+        <source>{said} predicted, {labelled} labeled</source>
+        <translation>预测为 {said}，标注为 {labelled}</translation>
+    </message>
+    <message>
+        <source>{said} predicted, verdict {labelled}</source>
+        <translation>预测为 {said}，判定为 {labelled}</translation>
+    </message>
+    <message>
+        <source>Unsure about 1 region</source>
+        <translation>有 1 个区域不确定</translation>
+    </message>
+    <message>
+        <source>Unsure about {n} regions</source>
+        <translation>有 {n} 个区域不确定</translation>
+    </message>
+    <message>
+        <source>Unsure whether {said} or {other}</source>
+        <translation>不确定是 {said} 还是 {other}</translation>
+    </message>
+    <message>
+        <source>Possibly {name}; only {n} images of it are labeled</source>
+        <translation>可能是 {name}；其已标注图片只有 {n} 张</translation>
+    </message>
+    <message>
+        <source>Probably {name}</source>
+        <translation>很可能是 {name}</translation>
+    </message>
+    <message>
+        <source>Contains a spot similar to labeled defects</source>
+        <translation>含有与已标注缺陷相似的区域</translation>
+    </message>
+    <message>
+        <source>Unlike all labeled images</source>
+        <translation>与所有已标注图片都不同</translation>
+    </message>
+    <message>
+        <source>Representative of about {n} similar images</source>
+        <translation>可代表约 {n} 张相似图片</translation>
+    </message>
+    <message>
+        <source>Different from the images above</source>
+        <translation>与列表中靠前的图片不同</translation>
+    </message>
+    <message>
+        <source>No defects predicted</source>
+        <translation>未预测到缺陷</translation>
+    </message>
+    <message>
+        <source>Similar to labeled images</source>
+        <translation>与已标注图片相似</translation>
+    </message>
+    <message>
+        <source>the import</source>
+        <translation>导入内容</translation>
+    </message>
+    <message>
+        <source>suggestions</source>
+        <translation>预标注</translation>
+    </message>
+    <message>
+        <source>the run</source>
+        <translation>训练记录</translation>
+    </message>
+    <message>
+        <source>{first}, {rest}</source>
+        <translation>{first}，{rest}</translation>
+    </message>
+    <message>
+        <source>{first}; {rest}</source>
+        <translation>{first}；{rest}</translation>
+    </message>
+    <message>
+        <source>{first} {rest}</source>
+        <translation>{first}{rest}</translation>
+    </message>
+    <message>
+        <source>{n}% ({low}–{high}%), {hits} of {total}</source>
+        <translation>{n}%（{low}–{high}%），{hits}/{total}</translation>
+    </message>
+    <message>
+        <source>{n} ({low}–{high})</source>
+        <translation>{n}（{low}–{high}）</translation>
+    </message>
+    <message>
+        <source>label</source>
+        <translation>标注</translation>
+    </message>
+    <message>
+        <source>prediction</source>
+        <translation>预测</translation>
+    </message>
+    <message>
+        <source>Warning:</source>
+        <translation>注意：</translation>
+    </message>
+    <message>
+        <source>The images are in `card.html`.</source>
+        <translation>图片见 `card.html`。</translation>
+    </message>
+    <message>
+        <source>{name}: a model that detects defects in images</source>
+        <translation>{name}：检测图片中缺陷的模型</translation>
+    </message>
+    <message>
+        <source>{name}: a model that predicts a verdict for an image</source>
+        <translation>{name}：预测图片判定的模型</translation>
+    </message>
+    <message>
+        <source>Exported from run `{run}` with Defect Workbench {version}</source>
+        <translation>由 Defect Workbench {version} 从训练记录 `{run}` 导出</translation>
+    </message>
+    <message>
+        <source>Performance</source>
+        <translation>性能</translation>
+    </message>
+    <message>
+        <source>Largest errors</source>
+        <translation>误差最大的图片</translation>
+    </message>
+    <message>
+        <source>Operating point</source>
+        <translation>工作点</translation>
+    </message>
+    <message>
+        <source>Export verification</source>
+        <translation>一致性校验</translation>
+    </message>
+    <message>
+        <source>Speed</source>
+        <translation>速度</translation>
+    </message>
+    <message>
+        <source>Training data</source>
+        <translation>训练数据</translation>
+    </message>
+    <message>
+        <source>Training settings</source>
+        <translation>训练设置</translation>
+    </message>
+    <message>
+        <source>Limitations</source>
+        <translation>局限</translation>
+    </message>
+    <message>
+        <source>Origin</source>
+        <translation>来源</translation>
+    </message>
+    <message>
+        <source>Usage</source>
+        <translation>使用方法</translation>
+    </message>
+    <message>
+        <source>Correct verdicts</source>
+        <translation>判定正确率</translation>
+    </message>
+    <message>
+        <source>Defects detected</source>
+        <translation>检出的缺陷</translation>
+    </message>
+    <message>
+        <source>False alarms per image</source>
+        <translation>每张图片的误报</translation>
+    </message>
+    <message>
+        <source>Dice of all classes</source>
+        <translation>全部类别的 Dice</translation>
+    </message>
+    <message>
+        <source>Time per image</source>
+        <translation>每张图片用时</translation>
+    </message>
+    <message>
+        <source>{low}–{high}%, {n} {split} images</source>
+        <translation>{low}–{high}%，{n} 张{split}图片</translation>
+    </message>
+    <message>
+        <source>{hits} of {total}; {low}–{high}%</source>
+        <translation>{hits}/{total}；{low}–{high}%</translation>
+    </message>
+    <message>
+        <source>no defects</source>
+        <translation>没有缺陷</translation>
+    </message>
+    <message>
+        <source>on {n} {split} images</source>
+        <translation>{n} 张{split}图片</translation>
+    </message>
+    <message>
+        <source>{low}–{high}</source>
+        <translation>{low}–{high}</translation>
+    </message>
+    <message>
+        <source>too few images for an interval</source>
+        <translation>图片太少，无法给出区间</translation>
+    </message>
+    <message>
+        <source>{n} ms</source>
+        <translation>{n} ms</translation>
+    </message>
+    <message>
+        <source>validation</source>
+        <translation>验证</translation>
+    </message>
+    <message>
+        <source>test</source>
+        <translation>测试</translation>
+    </message>
+    <message>
+        <source>The performance is unknown, because the project has no labeled validation or test images.</source>
+        <translation>没有已标注的验证或测试图片，因此性能未知。</translation>
+    </message>
+    <message>
+        <source>The performance is unknown, because none of the validation or test images can be read.</source>
+        <translation>验证和测试图片都无法读取，因此性能未知。</translation>
+    </message>
+    <message>
+        <source>Measured with this export on {n} test images, which were not used for training or for any choice. Intervals are 95% CI.</source>
+        <translation>用本导出在 {n} 张测试图片上测得；这些图片未用于训练，也未用于任何选择。区间为 95% 置信区间。</translation>
+    </message>
+    <message>
+        <source>Measured with this export on {n} test images, which were not used for training. The operating point was chosen on them, so the metrics are slightly optimistic. Intervals are 95% CI.</source>
+        <translation>用本导出在 {n} 张测试图片上测得；这些图片未用于训练，但工作点是按它们选择的，因此指标略偏乐观。区间为 95% 置信区间。</translation>
+    </message>
+    <message>
+        <source>Measured with this export on {n} validation images, which were not used for training. Weights and thresholds were chosen on them, so the metrics are slightly optimistic. Intervals are 95% CI.</source>
+        <translation>用本导出在 {n} 张验证图片上测得；这些图片未用于训练，但权重和阈值是按它们选择的，因此指标略偏乐观。区间为 95% 置信区间。</translation>
+    </message>
+    <message>
+        <source>Only {n} of the {m} images were evaluated within the time limit.</source>
+        <translation>在时限内只评估了 {m} 张图片中的 {n} 张。</translation>
+    </message>
+    <message>
+        <source>{n} images are not included, because they or their labels are missing or damaged.</source>
+        <translation>有 {n} 张图片未计入：图片或标注缺失或损坏。</translation>
+    </message>
+    <message>
+        <source>{n} labels were changed after the training. The current labels were used.</source>
+        <translation>训练后有 {n} 个标注被修改；此处使用当前标注。</translation>
+    </message>
+    <message>
+        <source>Class</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>Recall</source>
+        <translation>召回率</translation>
+    </message>
+    <message>
+        <source>Precision</source>
+        <translation>数值精度</translation>
+    </message>
+    <message>
+        <source>Dice</source>
+        <translation>Dice</translation>
+    </message>
+    <message>
+        <source>All classes</source>
+        <translation>全部类别</translation>
+    </message>
+    <message>
+        <source>The model detects no defects at all. Train longer or label more defects.</source>
+        <translation>模型没有检出任何缺陷。请延长训练或标注更多缺陷。</translation>
+    </message>
+    <message>
+        <source>Fewer than {n} images show {names}: too few for an interval of the Dice.</source>
+        <translation>有 {names} 的图片不足 {n} 张：无法给出 Dice 的区间。</translation>
+    </message>
+    <message>
+        <source>No image shows {names}: the performance on it is unknown.</source>
+        <translation>没有图片有 {names}：其性能未知。</translation>
+    </message>
+    <message>
+        <source>A defect counts as detected if predictions cover at least 10% of it. Dice: twice the common pixels divided by all pixels of label and prediction. Its interval is computed by bootstrapping over images with 2000 samples.</source>
+        <translation>预测覆盖缺陷面积的 10% 及以上时，该缺陷算作检出。Dice：公共像素的两倍除以标注与预测的像素之和；其区间由对图片的 2000 次自助抽样得出。</translation>
+    </message>
+    <message>
+        <source>Size of defect</source>
+        <translation>缺陷大小</translation>
+    </message>
+    <message>
+        <source>small: {range}</source>
+        <translation>小：{range}</translation>
+    </message>
+    <message>
+        <source>medium: {range}</source>
+        <translation>中：{range}</translation>
+    </message>
+    <message>
+        <source>large: {range}</source>
+        <translation>大：{range}</translation>
+    </message>
+    <message>
+        <source>{low} {unit} and more</source>
+        <translation>{low} {unit} 及以上</translation>
+    </message>
+    <message>
+        <source>below {high} {unit}</source>
+        <translation>{high} {unit} 以下</translation>
+    </message>
+    <message>
+        <source>{low}–{high} {unit}</source>
+        <translation>{low}–{high} {unit}</translation>
+    </message>
+    <message>
+        <source>{first} ({rest})</source>
+        <translation>{first}（{rest}）</translation>
+    </message>
+    <message>
+        <source>By image</source>
+        <translation>按图片</translation>
+    </message>
+    <message>
+        <source>Share</source>
+        <translation>比例</translation>
+    </message>
+    <message>
+        <source>Images with defects of which none is detected</source>
+        <translation>有缺陷但一处也未检出的图片</translation>
+    </message>
+    <message>
+        <source>Good images with false alarms</source>
+        <translation>有误报的良品图片</translation>
+    </message>
+    <message>
+        <source>Predicted regions that touch no defect</source>
+        <translation>未触及缺陷的预测区域</translation>
+    </message>
+    <message>
+        <source>Verdict</source>
+        <translation>判定</translation>
+    </message>
+    <message>
+        <source>All</source>
+        <translation>全部</translation>
+    </message>
+    <message>
+        <source>The table counts the most likely verdict of each image. {n} of {m} images are “{name}” and need a manual check; {p} of the other {k} verdicts are wrong.</source>
+        <translation>表中按每张图片可能性最大的判定计数。{m} 张图片中有 {n} 张为“{name}”，需要人工检查；其余 {k} 个判定中有 {p} 个错误。</translation>
+    </message>
+    <message>
+        <source>Fewer than {n} images have the verdict {names}: the metrics for it are not reliable.</source>
+        <translation>判定为 {names} 的图片不足 {n} 张：其指标不可靠。</translation>
+    </message>
+    <message>
+        <source>Labeled (row), predicted (column)</source>
+        <translation>标注（行）、预测（列）</translation>
+    </message>
+    <message>
+        <source>{split} images, largest error first</source>
+        <translation>{split}图片，误差最大的在前</translation>
+    </message>
+    <message>
+        <source>labeled {truth}, predicted {name} ({n}%)</source>
+        <translation>标注为 {truth}，预测为 {name}（{n}%）</translation>
+    </message>
+    <message>
+        <source>its only defect missed</source>
+        <translation>唯一的缺陷漏检</translation>
+    </message>
+    <message>
+        <source>{n} of {m} defects missed</source>
+        <translation>{m} 处缺陷漏检 {n} 处</translation>
+    </message>
+    <message>
+        <source>1 false alarm</source>
+        <translation>1 处误报</translation>
+    </message>
+    <message>
+        <source>{n} false alarms</source>
+        <translation>{n} 处误报</translation>
+    </message>
+    <message>
+        <source>Dice {n}</source>
+        <translation>Dice {n}</translation>
+    </message>
+    <message>
+        <source>part of the image</source>
+        <translation>图片局部</translation>
+    </message>
+    <message>
+        <source>The model predicts the most likely of {names}. Probabilities are calibrated (temperature {n}).</source>
+        <translation>模型预测 {names} 中可能性最大的一个。概率经过校准（温度 {n}）。</translation>
+    </message>
+    <message>
+        <source>If its probability is below {n}, the result is “{name}”.</source>
+        <translation>其概率低于 {n} 时，结果为“{name}”。</translation>
+    </message>
+    <message>
+        <source>A pixel is a defect if its probability reaches the threshold of its class. Regions below the minimum area are dropped.</source>
+        <translation>像素的概率达到其类别的阈值时算作缺陷。小于最小面积的区域会被去掉。</translation>
+    </message>
+    <message>
+        <source>Value in the mask</source>
+        <translation>掩膜中的值</translation>
+    </message>
+    <message>
+        <source>Threshold</source>
+        <translation>阈值</translation>
+    </message>
+    <message>
+        <source>Min. area (px)</source>
+        <translation>最小面积（px）</translation>
+    </message>
+    <message>
+        <source>{n} ({um} µm²)</source>
+        <translation>{n}（{um} µm²）</translation>
+    </message>
+    <message>
+        <source>This operating point was set manually in the evaluation.</source>
+        <translation>此工作点是在评估中手动设定的。</translation>
+    </message>
+    <message>
+        <source>This operating point was set manually in the evaluation, on {splits} images.</source>
+        <translation>此工作点是在评估中按{splits}图片手动设定的。</translation>
+    </message>
+    <message>
+        <source>This operating point was requested for the export.</source>
+        <translation>此工作点是导出时指定的。</translation>
+    </message>
+    <message>
+        <source>This operating point was requested for the export and chosen on {splits} images.</source>
+        <translation>此工作点是导出时指定的，按{splits}图片选择。</translation>
+    </message>
+    <message>
+        <source>validation and test</source>
+        <translation>验证和测试</translation>
+    </message>
+    <message>
+        <source>Each exported format was compared with the trained model on images of every kind in the project.</source>
+        <translation>各导出格式都已在项目中每种图片上与训练得到的模型比较。</translation>
+    </message>
+    <message>
+        <source>Format</source>
+        <translation>格式</translation>
+    </message>
+    <message>
+        <source>Included</source>
+        <translation>已包含</translation>
+    </message>
+    <message>
+        <source>Max. difference of a probability</source>
+        <translation>概率的最大差值</translation>
+    </message>
+    <message>
+        <source>Agreement</source>
+        <translation>一致率</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>图片</translation>
+    </message>
+    <message>
+        <source>yes</source>
+        <translation>是</translation>
+    </message>
+    <message>
+        <source>no: {why}</source>
+        <translation>否：{why}</translation>
+    </message>
+    <message>
+        <source>{name} on validation/test images: {metrics}.</source>
+        <translation>{name} 在验证/测试图片上：{metrics}。</translation>
+    </message>
+    <message>
+        <source>Dice {n} in 32 bits, {m} in reduced precision</source>
+        <translation>Dice：32 位 {n}，低精度 {m}</translation>
+    </message>
+    <message>
+        <source>accuracy {n} in 32 bits, {m} in reduced precision</source>
+        <translation>准确率：32 位 {n}，低精度 {m}</translation>
+    </message>
+    <message>
+        <source>defects detected {n} in 32 bits, {m} in reduced precision</source>
+        <translation>检出的缺陷：32 位 {n}，低精度 {m}</translation>
+    </message>
+    <message>
+        <source>Time from image to result in milliseconds, measured on {machine}.</source>
+        <translation>从图片到结果的时间，单位毫秒，测量所用处理器：{machine}。</translation>
+    </message>
+    <message>
+        <source>Time from image to result in milliseconds, measured on the computer of the export.</source>
+        <translation>从图片到结果的时间，单位毫秒，在导出所用的计算机上测量。</translation>
+    </message>
+    <message>
+        <source>Engine</source>
+        <translation>引擎</translation>
+    </message>
+    <message>
+        <source>Image</source>
+        <translation>图片</translation>
+    </message>
+    <message>
+        <source>Threads</source>
+        <translation>线程</translation>
+    </message>
+    <message>
+        <source>all</source>
+        <translation>全部</translation>
+    </message>
+    <message>
+        <source>Median</source>
+        <translation>中位数</translation>
+    </message>
+    <message>
+        <source>95th percentile</source>
+        <translation>第 95 百分位</translation>
+    </message>
+    <message>
+        <source>Network only</source>
+        <translation>仅网络</translation>
+    </message>
+    <message>
+        <source>Load time</source>
+        <translation>加载时间</translation>
+    </message>
+    <message>
+        <source>Memory (MB)</source>
+        <translation>内存（MB）</translation>
+    </message>
+    <message>
+        <source>The trained model in Paddle takes {n} ms for the first size, of which the network takes {m} ms.</source>
+        <translation>训练得到的模型在 Paddle 中对第一种尺寸用时 {n} ms，其中网络 {m} ms。</translation>
+    </message>
+    <message>
+        <source>{name}: {why}</source>
+        <translation>{name}：{why}</translation>
+    </message>
+    <message>
+        <source>Training</source>
+        <translation>训练</translation>
+    </message>
+    <message>
+        <source>Validation (model selection)</source>
+        <translation>验证（选择模型）</translation>
+    </message>
+    <message>
+        <source>Test (final measurement)</source>
+        <translation>测试（最终测量）</translation>
+    </message>
+    <message>
+        <source>With {name}</source>
+        <translation>有 {name}</translation>
+    </message>
+    <message>
+        <source>Without a defect</source>
+        <translation>没有缺陷</translation>
+    </message>
+    <message>
+        <source>{n} labeled images of {m} groups; each group belongs to one split. Labels: revision `{revision}`; validation and test: `{hash}`.</source>
+        <translation>{m} 个分组的 {n} 张已标注图片；每个分组只属于一个数据划分。标注版本：`{revision}`；验证与测试：`{hash}`。</translation>
+    </message>
+    <message>
+        <source>{n} images could not be used. First reason: {why}</source>
+        <translation>有 {n} 张图片无法使用。第一个原因：{why}</translation>
+    </message>
+    <message>
+        <source>Setting</source>
+        <translation>设置</translation>
+    </message>
+    <message>
+        <source>Value</source>
+        <translation>取值</translation>
+    </message>
+    <message>
+        <source>Reason</source>
+        <translation>理由</translation>
+    </message>
+    <message>
+        <source>{model}, quality {quality}, {n} epochs, seed {seed}.</source>
+        <translation>{model}，质量：{quality}，{n} 轮，随机种子 {seed}。</translation>
+    </message>
+    <message>
+        <source>{model}, quality {quality}, {n} minutes, seed {seed}.</source>
+        <translation>{model}，质量：{quality}，{n} 分钟，随机种子 {seed}。</translation>
+    </message>
+    <message>
+        <source>{n} steps in {m} minutes.</source>
+        <translation>{m} 分钟内 {n} 步。</translation>
+    </message>
+    <message>
+        <source>{n} steps in {m} minutes; the training was stopped before its planned end.</source>
+        <translation>{m} 分钟内 {n} 步；训练在计划结束前被停止。</translation>
+    </message>
+    <message>
+        <source>Trained on {kind} images of {sizes} pixels. Performance on other images, for example from other cameras, lights, lenses or magnifications, was not measured.</source>
+        <translation>训练图片：{kind}，{sizes} 像素。其他图片（例如其他相机、光源、镜头或放大倍数）的性能未经测量。</translation>
+    </message>
+    <message>
+        <source>8-bit gray</source>
+        <translation>8 位灰度</translation>
+    </message>
+    <message>
+        <source>8-bit color</source>
+        <translation>8 位彩色</translation>
+    </message>
+    <message>
+        <source>16-bit gray</source>
+        <translation>16 位灰度</translation>
+    </message>
+    <message>
+        <source>16-bit color</source>
+        <translation>16 位彩色</translation>
+    </message>
+    <message>
+        <source>floating-point gray</source>
+        <translation>浮点灰度</translation>
+    </message>
+    <message>
+        <source>floating-point color</source>
+        <translation>浮点彩色</translation>
+    </message>
+    <message>
+        <source>{w} × {h}</source>
+        <translation>{w} × {h}</translation>
+    </message>
+    <message>
+        <source>{w} × {h} to {width} × {height}</source>
+        <translation>{w} × {h} 至 {width} × {height}</translation>
+    </message>
+    <message>
+        <source>Color images are converted to gray. Defects that differ only in color are not detected.</source>
+        <translation>彩色图片会转换为灰度。只在颜色上有差别的缺陷无法检出。</translation>
+    </message>
+    <message>
+        <source>The scale is unknown: areas and lengths are in pixels.</source>
+        <translation>比例尺未知：面积和长度以像素为单位。</translation>
+    </message>
+    <message>
+        <source>Only {n} good images are among the {split} images: the rate of false alarms on good parts is not reliable.</source>
+        <translation>{split}图片中只有 {n} 张良品图片：良品的误报率不可靠。</translation>
+    </message>
+    <message>
+        <source>No good images were evaluated: the rate of false alarms on good parts is unknown.</source>
+        <translation>没有评估良品图片：良品的误报率未知。</translation>
+    </message>
+    <message>
+        <source>Defect types that were not labeled may be missed.</source>
+        <translation>未标注过的缺陷类型可能漏检。</translation>
+    </message>
+    <message>
+        <source>An image of other content is predicted as one of {names} or as “{name}”. How often was not measured.</source>
+        <translation>内容不同的图片会被预测为 {names} 之一或“{name}”，其比例未经测量。</translation>
+    </message>
+    <message>
+        <source>Every image is predicted as one of {names}, also an image of other content.</source>
+        <translation>每张图片都会被预测为 {names} 之一，内容不同的图片也是如此。</translation>
+    </message>
+    <message>
+        <source>The model supports inspection. Assess the cost of missed defects before using it without manual checks.</source>
+        <translation>模型用于辅助检验。在不经人工检查使用之前，请评估漏检的代价。</translation>
+    </message>
+    <message>
+        <source>Few training images: {names}. Missed defects are most likely there.</source>
+        <translation>训练图片较少：{names}。漏检最可能出现在这些类别。</translation>
+    </message>
+    <message>
+        <source>Run `{run}`.</source>
+        <translation>训练记录 `{run}`。</translation>
+    </message>
+    <message>
+        <source>Run `{run}`, initialized from {others}.</source>
+        <translation>训练记录 `{run}`，初始权重来自 {others}。</translation>
+    </message>
+    <message>
+        <source>`{run}`, initialized from {others}</source>
+        <translation>`{run}`（其初始权重来自 {others}）</translation>
+    </message>
+    <message>
+        <source>`{run}`</source>
+        <translation>`{run}`</translation>
+    </message>
+    <message>
+        <source>a run that no longer exists</source>
+        <translation>已不存在的训练记录</translation>
+    </message>
+    <message>
+        <source>Trained on {device} in {precision}, {n} parameters.</source>
+        <translation>在 {device} 上以 {precision} 训练，{n} 个参数。</translation>
+    </message>
+    <message>
+        <source>The training was resumed once.</source>
+        <translation>训练继续过一次。</translation>
+    </message>
+    <message>
+        <source>The training was resumed {n} times.</source>
+        <translation>训练继续过 {n} 次。</translation>
+    </message>
+    <message>
+        <source>{name}: {value}</source>
+        <translation>{name}：{value}</translation>
+    </message>
+    <message>
+        <source>The export needs Python 3.10 or newer and the packages in `requirements.txt`. Defect Workbench and a network connection are not needed.</source>
+        <translation>本导出需要 Python 3.10 或更新版本以及 `requirements.txt` 中的软件包；不需要 Defect Workbench，也不需要网络连接。</translation>
+    </message>
+    <message>
+        <source>files, folders or patterns</source>
+        <translation>文件、文件夹或通配符</translation>
+    </message>
+    <message>
+        <source>also predict images that are added later</source>
+        <translation>也预测之后加入的图片</translation>
+    </message>
+    <message>
+        <source>check that the results equal the reference results</source>
+        <translation>检查结果是否与参考结果一致</translation>
+    </message>
+    <message>
+        <source>check that no file was changed</source>
+        <translation>检查文件是否被修改</translation>
+    </message>
+    <message>
+        <source>`model.json`: preprocessing and postprocessing: normalization, tiles, thresholds, areas</source>
+        <translation>`model.json`：预处理与后处理：归一化、分块、阈值、面积</translation>
+    </message>
+    <message>
+        <source>`{file}`: the network for {name}</source>
+        <translation>`{file}`：{name} 的网络</translation>
+    </message>
+    <message>
+        <source>`{file}`: the packages for {name} instead</source>
+        <translation>`{file}`：改用 {name} 时的软件包</translation>
+    </message>
+    <message>
+        <source>`inference/`, `predict.py`: the prediction program</source>
+        <translation>`inference/`、`predict.py`：预测程序</translation>
+    </message>
+    <message>
+        <source>`golden/`: images with reference results</source>
+        <translation>`golden/`：带参考结果的图片</translation>
+    </message>
+    <message>
+        <source>`parity.json`: the comparison with the run for each image</source>
+        <translation>`parity.json`：与训练记录逐张图片的比较</translation>
+    </message>
+    <message>
+        <source>`card.html`: this document with images of the largest errors</source>
+        <translation>`card.html`：本文档，附误差最大的图片</translation>
+    </message>
+    <message>
+        <source>fast</source>
+        <translation>快速</translation>
+    </message>
+    <message>
+        <source>balanced</source>
+        <translation>均衡</translation>
+    </message>
+    <message>
+        <source>best</source>
+        <translation>最佳</translation>
+    </message>
+    <message>
+        <source>no</source>
+        <translation>否</translation>
+    </message>
+    <message>
+        <source>None</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>Channels</source>
+        <translation>通道数</translation>
+    </message>
+    <message>
+        <source>Full scale</source>
+        <translation>满刻度</translation>
+    </message>
+    <message>
+        <source>Low value</source>
+        <translation>最暗值</translation>
+    </message>
+    <message>
+        <source>High value</source>
+        <translation>最亮值</translation>
+    </message>
+    <message>
+        <source>Mean</source>
+        <translation>均值</translation>
+    </message>
+    <message>
+        <source>Standard deviation</source>
+        <translation>标准差</translation>
+    </message>
+    <message>
+        <source>Image scale</source>
+        <translation>图片缩放</translation>
+    </message>
+    <message>
+        <source>Initial run</source>
+        <translation>初始训练记录</translation>
+    </message>
+    <message>
+        <source>Pruned share</source>
+        <translation>剪枝比例</translation>
+    </message>
+    <message>
+        <source>Initial weights</source>
+        <translation>初始权重</translation>
+    </message>
+    <message>
+        <source>Encoder</source>
+        <translation>编码器</translation>
+    </message>
+    <message>
+        <source>Widths</source>
+        <translation>各层宽度</translation>
+    </message>
+    <message>
+        <source>Stem stride</source>
+        <translation>主干步幅</translation>
+    </message>
+    <message>
+        <source>Local contrast</source>
+        <translation>局部对比度</translation>
+    </message>
+    <message>
+        <source>Patch size</source>
+        <translation>图块大小</translation>
+    </message>
+    <message>
+        <source>Tile overlap</source>
+        <translation>分块重叠</translation>
+    </message>
+    <message>
+        <source>Share of patches with defects</source>
+        <translation>含缺陷图块的比例</translation>
+    </message>
+    <message>
+        <source>Dice weight</source>
+        <translation>Dice 权重</translation>
+    </message>
+    <message>
+        <source>Cross-entropy weight</source>
+        <translation>交叉熵权重</translation>
+    </message>
+    <message>
+        <source>Mirrored prediction</source>
+        <translation>镜像预测</translation>
+    </message>
+    <message>
+        <source>Minimum area</source>
+        <translation>最小面积</translation>
+    </message>
+    <message>
+        <source>Depth</source>
+        <translation>深度</translation>
+    </message>
+    <message>
+        <source>Width</source>
+        <translation>宽度</translation>
+    </message>
+    <message>
+        <source>Input size</source>
+        <translation>输入尺寸</translation>
+    </message>
+    <message>
+        <source>Label smoothing</source>
+        <translation>标签平滑</translation>
+    </message>
+    <message>
+        <source>Batch size</source>
+        <translation>批大小</translation>
+    </message>
+    <message>
+        <source>Optimizer</source>
+        <translation>优化器</translation>
+    </message>
+    <message>
+        <source>Learning rate</source>
+        <translation>学习率</translation>
+    </message>
+    <message>
+        <source>Weight decay</source>
+        <translation>权重衰减</translation>
+    </message>
+    <message>
+        <source>Warm-up</source>
+        <translation>预热</translation>
+    </message>
+    <message>
+        <source>Gradient clipping</source>
+        <translation>梯度裁剪</translation>
+    </message>
+    <message>
+        <source>Weight averaging (EMA)</source>
+        <translation>权重滑动平均（EMA）</translation>
+    </message>
+    <message>
+        <source>Augmentation</source>
+        <translation>数据增强</translation>
+    </message>
+    <message>
+        <source>Mixed precision level</source>
+        <translation>混合精度级别</translation>
+    </message>
+    <message>
+        <source>Random seed</source>
+        <translation>随机种子</translation>
+    </message>
+    <message>
+        <source>Validations</source>
+        <translation>验证次数</translation>
+    </message>
+    <message>
+        <source>Workers</source>
+        <translation>工作进程</translation>
+    </message>
+    <message>
+        <source>Profiling</source>
+        <translation>性能分析</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>Minutes</source>
+        <translation>分钟</translation>
+    </message>
+    <message>
+        <source>Epochs</source>
+        <translation>轮数</translation>
+    </message>
+    <message>
+        <source>Device</source>
+        <translation>设备</translation>
+    </message>
+    <message>
+        <source>Quality</source>
+        <translation>质量</translation>
+    </message>
+    <message>
+        <source>it has no labels</source>
+        <translation>该图片没有标注</translation>
+    </message>
+    <message>
+        <source>its size is {w} × {h} pixels, but the size of the current image is {width} × {height}</source>
+        <translation>其尺寸为 {w} × {h} 像素，而当前图片为 {width} × {height}</translation>
     </message>
     <message>
         <source>there are no pictures in this folder</source>
@@ -6247,44 +7702,28 @@
         <translation>其边长 {n} 和 {m} 像素超过 PNG 文件的上限 {k}</translation>
     </message>
     <message>
-        <source>Converting the network</source>
-        <translation>正在转换网络</translation>
+        <source>its training is still running, and the model may change</source>
+        <translation>其训练仍在进行，模型可能会改变</translation>
     </message>
     <message>
-        <source>Measuring ranges for whole numbers</source>
-        <translation>正在测量整数的数值范围</translation>
+        <source>it is a segmentation model and predicts no verdicts</source>
+        <translation>该模型用于分割，不预测判定</translation>
+    </message>
+    <message>
+        <source>it is being edited</source>
+        <translation>该图片正在编辑</translation>
+    </message>
+    <message>
+        <source>The window closes when the work is finished.</source>
+        <translation>任务完成后窗口将关闭。</translation>
     </message>
     <message>
         <source>Choosing thresholds</source>
         <translation>正在选择阈值</translation>
     </message>
     <message>
-        <source>Judging fewer bits on labelled pictures</source>
-        <translation>正在已标注图片上评判低精度</translation>
-    </message>
-    <message>
         <source>Measuring the speed</source>
         <translation>正在测量速度</translation>
-    </message>
-    <message>
-        <source>{engine} was the quickest for the usual picture.</source>
-        <translation>对常见尺寸的图片，{engine} 最快。</translation>
-    </message>
-    <message>
-        <source>{engine} was the quickest of those with 32 bits for the usual picture.</source>
-        <translation>对常见尺寸的图片，{engine} 是 32 位格式中最快的。</translation>
-    </message>
-    <message>
-        <source>Only {engine}, with fewer bits, reaches the {n} ms asked for.</source>
-        <translation>只有低精度的 {engine} 能达到要求的 {n} 毫秒。</translation>
-    </message>
-    <message>
-        <source>Nothing reaches the {n} ms asked for; {engine} is the quickest.</source>
-        <translation>没有格式能达到要求的 {n} 毫秒；{engine} 最快。</translation>
-    </message>
-    <message>
-        <source>Only formats with fewer bits are there.</source>
-        <translation>只有低精度格式。</translation>
     </message>
     <message>
         <source>The engine &apos;{name}&apos; needs {library}, which is not installed.</source>
@@ -6299,18 +7738,6 @@
         <translation>此 CPU 不支持原生 bf16，使用 bf16 不会更快。</translation>
     </message>
     <message>
-        <source>The format {name} cannot be made here: {why}.</source>
-        <translation>此处无法生成格式 {name}：{why}。</translation>
-    </message>
-    <message>
-        <source>This format is left out of the export.</source>
-        <translation>导出中不含此格式。</translation>
-    </message>
-    <message>
-        <source>{file} does not give its own golden results: {why}</source>
-        <translation>{file} 未得出自己的基准结果：{why}</translation>
-    </message>
-    <message>
         <source>the classes</source>
         <translation>类别</translation>
     </message>
@@ -6323,212 +7750,12 @@
         <translation>这些不是本项目的类别</translation>
     </message>
     <message>
-        <source>it has another size now</source>
-        <translation>它的尺寸已改变</translation>
-    </message>
-    <message>
-        <source>Fetching weights, MB</source>
-        <translation>正在获取权重（MB）</translation>
-    </message>
-    <message>
-        <source>Comparing with the network before pruning</source>
-        <translation>正在与剪枝前的网络比较</translation>
-    </message>
-    <message>
-        <source>What pruning has changed is not measured.</source>
-        <translation>未测量剪枝带来的变化。</translation>
-    </message>
-    <message>
-        <source>it wants to run {name}, which weights never need; nothing was run</source>
-        <translation>它要运行 {name}，而权重从不需要这样做；没有运行任何内容</translation>
-    </message>
-    <message>
-        <source>it holds something that is no array of numbers</source>
-        <translation>其中含有不是数值数组的内容</translation>
-    </message>
-    <message>
-        <source>it holds no table of weights</source>
-        <translation>其中没有权重表</translation>
-    </message>
-    <message>
-        <source>it holds no weights</source>
-        <translation>其中没有权重</translation>
-    </message>
-    <message>
-        <source>it is a file of PyTorch&apos;s own kind; save the weights as .safetensors and take that</source>
-        <translation>这是 PyTorch 自有格式的文件；请把权重另存为 .safetensors 再使用</translation>
-    </message>
-    <message>
-        <source>it is neither a safetensors nor a pdparams file ({why})</source>
-        <translation>它既不是 safetensors 也不是 pdparams 文件（{why}）</translation>
-    </message>
-    <message>
-        <source>it is larger than {n} GiB</source>
-        <translation>它大于 {n} GiB</translation>
-    </message>
-    <message>
-        <source>it asks for more memory than there is</source>
-        <translation>它需要的内存超过现有内存</translation>
-    </message>
-    <message>
-        <source>it is damaged ({why})</source>
-        <translation>它已损坏（{why}）</translation>
-    </message>
-    <message>
-        <source>it holds a ResNet-{n}, and this run trains a ResNet-{m}; set {setting}</source>
-        <translation>其中是 ResNet-{n}，而本次训练的是 ResNet-{m}；请设置 {setting}</translation>
-    </message>
-    <message>
-        <source>it holds a ResNet-{n}, and this run trains a ResNet-{m}; a UNet has none of that depth</source>
-        <translation>其中是 ResNet-{n}，而本次训练的是 ResNet-{m}；UNet 没有该深度的编码器</translation>
-    </message>
-    <message>
-        <source>{name} of a ResNet-{n} is missing in it</source>
-        <translation>其中缺少 ResNet-{n} 的 {name}</translation>
-    </message>
-    <message>
-        <source>{name} is {a} there and {b} in a plain ResNet-{n}</source>
-        <translation>其中 {name} 的尺寸是 {a}，而普通 ResNet-{n} 中是 {b}</translation>
-    </message>
-    <message>
-        <source>{name} holds numbers that are none</source>
-        <translation>{name} 含有无效数值</translation>
-    </message>
-    <message>
-        <source>there is no ResNet in it (neither conv1 nor layer1 by those names)</source>
-        <translation>其中没有 ResNet（没有名为 conv1 或 layer1 的层）</translation>
-    </message>
-    <message>
-        <source>it holds another kind of ResNet ({name} is not of a plain one)</source>
-        <translation>其中是另一种 ResNet（{name} 不属于普通 ResNet）</translation>
-    </message>
-    <message>
-        <source>it holds another network than a ResNet-18, -34 or -50 ({what})</source>
-        <translation>其中不是 ResNet-18、-34 或 -50，而是其他网络（{what}）</translation>
-    </message>
-    <message>
-        <source>only a ResNet can begin with them; for a UNet set encoder=resnet18 or encoder=resnet34</source>
-        <translation>只有 ResNet 能以此开始；UNet 请设置 encoder=resnet18 或 encoder=resnet34</translation>
-    </message>
-    <message>
-        <source>published weights are of the full width; set width=1.0</source>
-        <translation>公开的权重是全宽度的；请设置 width=1.0</translation>
-    </message>
-    <message>
-        <source>published weights need the large first layer; set input_size=128 or more</source>
-        <translation>公开的权重需要大的首层；请把 input_size 设为 128 或更大</translation>
-    </message>
-    <message>
-        <source>it is far too large</source>
-        <translation>它实在太大</translation>
-    </message>
-    <message>
-        <source>what came is not the file (its checksum differs)</source>
-        <translation>收到的不是该文件（校验和不符）</translation>
-    </message>
-    <message>
-        <source>say which run to begin with (--from RUN)</source>
-        <translation>请说明从哪次训练开始（--from 训练）</translation>
-    </message>
-    <message>
-        <source>only a UNet is pruned; a ResNet is made slimmer by its width</source>
-        <translation>只能剪枝 UNet；ResNet 通过 width 变窄</translation>
-    </message>
-    <message>
-        <source>only a UNet with the plain encoder is pruned; one with a ResNet is made slimmer by its width</source>
-        <translation>只能剪枝普通编码器的 UNet；带 ResNet 的通过 width 变窄</translation>
-    </message>
-    <message>
-        <source>the widths are chosen by hand already</source>
-        <translation>宽度已由人工选定</translation>
-    </message>
-    <message>
-        <source>that is less than one block of channels of any level</source>
-        <translation>这不足任何一层的一个通道块</translation>
-    </message>
-    <message>
-        <source>{key} must stay {value}, as in the run that it begins with</source>
-        <translation>{key} 必须保持 {value}，与起始的训练一致</translation>
-    </message>
-    <message>
         <source>Validation image: the run uses the label it had at the start.</source>
         <translation>验证图片：使用训练开始时的标注进行评估。</translation>
     </message>
     <message>
-        <source>Its verdict is not one of those that this run learns.</source>
-        <translation>它的判定不在这次训练所学的判定之中。</translation>
-    </message>
-    <message>
-        <source>A person has decided that it is held out.</source>
-        <translation>已有人指定它为留出的图片。</translation>
-    </message>
-    <message>
-        <source>It shows the same part as pictures that are held out.</source>
-        <translation>它和留出的图片显示的是同一个零件。</translation>
-    </message>
-    <message>
         <source>This class was added after the run started. It is used from the next run on.</source>
         <translation>该类别在训练开始后添加，将用于下一次训练。</translation>
-    </message>
-    <message>
-        <source>What was known of it before is used on.</source>
-        <translation>继续使用之前已知的标注。</translation>
-    </message>
-    <message>
-        <source>The label is not learned from.</source>
-        <translation>这个标注不用于学习。</translation>
-    </message>
-    <message>
-        <source>Labels were changed since step {step}, from which this run goes on: {n} of them.</source>
-        <translation>训练从第 {step} 步继续；此后有 {n} 个标注被修改。</translation>
-    </message>
-    <message>
-        <source>It learns from them as they are now; steps that were lost are not repeated exactly.</source>
-        <translation>它按现在的标注学习；丢失的步骤不会完全一样地重复。</translation>
-    </message>
-    <message>
-        <source>Chosen by hand.</source>
-        <translation>由人工选定。</translation>
-    </message>
-    <message>
-        <source>A processor trains in 32 bits: Paddle has no mixed precision there.</source>
-        <translation>处理器以 32 位训练：Paddle 在处理器上没有混合精度。</translation>
-    </message>
-    <message>
-        <source>A processor trains in 32 bits: Paddle has no mixed precision there. {asked} was asked for.</source>
-        <translation>处理器以 32 位训练：Paddle 在处理器上没有混合精度。要求的是 {asked}。</translation>
-    </message>
-    <message>
-        <source>This card multiplies 16-bit numbers several times faster.</source>
-        <translation>此显卡计算 16 位数快数倍。</translation>
-    </message>
-    <message>
-        <source>This card is too old to gain from 16-bit numbers.</source>
-        <translation>此显卡太旧，使用 16 位数没有好处。</translation>
-    </message>
-    <message>
-        <source>One thread a core prepares patches, at most four.</source>
-        <translation>每个核心一个线程准备图块，最多四个。</translation>
-    </message>
-    <message>
-        <source>Measured on {n} training pictures.</source>
-        <translation>在 {n} 张训练图片上测得。</translation>
-    </message>
-    <message>
-        <source>The pictures are in colour.</source>
-        <translation>图片是彩色的。</translation>
-    </message>
-    <message>
-        <source>The pictures are grey.</source>
-        <translation>图片是灰度的。</translation>
-    </message>
-    <message>
-        <source>The greatest value of the pictures&apos; number format.</source>
-        <translation>图片数值格式的最大值。</translation>
-    </message>
-    <message>
-        <source>Lines of the pictures agree in direction by {n}; {why}.</source>
-        <translation>图片中线条方向的一致程度为 {n}；{why}。</translation>
     </message>
     <message>
         <source>no dominant direction, so 90° rotations are used</source>
@@ -6547,32 +7774,8 @@
         <translation>预训练层需要较低的学习率。</translation>
     </message>
     <message>
-        <source>The weights are of the full width.</source>
-        <translation>权重是全宽的。</translation>
-    </message>
-    <message>
-        <source>Not used: {name} has its own.</source>
-        <translation>不使用：{name} 自带。</translation>
-    </message>
-    <message>
-        <source>Deep networks learn steadily at this rate.</source>
-        <translation>深层网络以此学习率稳定学习。</translation>
-    </message>
-    <message>
-        <source>A graphics card affords full resolution.</source>
-        <translation>显卡足以使用全分辨率。</translation>
-    </message>
-    <message>
         <source>Suitable for common GPUs. Halved automatically if GPU memory runs out.</source>
         <translation>适合常见 GPU；显存不足时自动减半。</translation>
-    </message>
-    <message>
-        <source>Wide networks learn steadily at this rate.</source>
-        <translation>宽网络以此学习率稳定学习。</translation>
-    </message>
-    <message>
-        <source>A stem that shrinks the picture is several times faster.</source>
-        <translation>缩小图片的入口快数倍。</translation>
     </message>
     <message>
         <source>Small networks converge fastest at this learning rate.</source>
@@ -6587,16 +7790,8 @@
         <translation>时间相同时，小型 ResNet 用 Muon 效果优于 AdamW，误报更少。</translation>
     </message>
     <message>
-        <source>The size for this quality on this kind of machine.</source>
-        <translation>此类机器上与该质量对应的大小。</translation>
-    </message>
-    <message>
         <source>The learning-rate schedule follows the elapsed time, so training ends on time.</source>
         <translation>学习率按已用时间变化，确保按时结束。</translation>
-    </message>
-    <message>
-        <source>The window closes when it is done.</source>
-        <translation>完成后窗口将关闭。</translation>
     </message>
     <message>
         <source>Ignored 1 damaged line in results.jsonl. The images concerned are processed again.</source>
@@ -6659,100 +7854,12 @@
         <translation>{text} 不是数字</translation>
     </message>
     <message>
-        <source>it does not hold a JSON object</source>
-        <translation>内容不是 JSON 对象</translation>
-    </message>
-    <message>
         <source>the name or the path of a source is too long</source>
         <translation>图片来源的名称或路径过长</translation>
     </message>
     <message>
-        <source>its name is longer than {n} characters</source>
-        <translation>名称超过 {n} 个字符</translation>
-    </message>
-    <message>
-        <source>another folder has its name</source>
-        <translation>已有其他文件夹使用该名称</translation>
-    </message>
-    <message>
-        <source>it is locked</source>
-        <translation>文件已被锁定</translation>
-    </message>
-    <message>
-        <source>This processor has no arithmetic in bf16, so nothing would be won.</source>
-        <translation>此处理器没有 bf16 运算，因此不会更快。</translation>
-    </message>
-    <message>
-        <source>It is held out: the run is judged by it, with the label that it had at the start.</source>
-        <translation>它是留出的图片：训练用它开始时的标注来检验。</translation>
-    </message>
-    <message>
-        <source>Its class was added after this run had begun; the next run will learn it.</source>
-        <translation>它的类别是这次训练开始后才添加的；下一次训练会学习它。</translation>
-    </message>
-    <message>
-        <source>no direction prevails: quarter turns are as natural</source>
-        <translation>没有主导方向：旋转 90° 同样自然</translation>
-    </message>
-    <message>
-        <source>there are no directions: any turn is as natural</source>
-        <translation>没有方向：任意旋转都同样自然</translation>
-    </message>
-    <message>
-        <source>the grain runs one way: nothing is turned</source>
-        <translation>纹理朝一个方向：不旋转</translation>
-    </message>
-    <message>
-        <source>Layers that have learned already ask for small steps.</source>
-        <translation>已学过的层需要小步幅。</translation>
-    </message>
-    <message>
-        <source>Fits common cards; halved by itself if memory runs out.</source>
-        <translation>适合常见显卡；内存不足时自动减半。</translation>
-    </message>
-    <message>
-        <source>Slim networks learn most in few steps at this rate.</source>
-        <translation>窄网络以此学习率在少量步骤中学得最多。</translation>
-    </message>
-    <message>
-        <source>A UNet learns far more in the same number of steps.</source>
-        <translation>UNet 在同样的步数内能学到多得多的东西。</translation>
-    </message>
-    <message>
-        <source>In the same minutes a slim ResNet learns more, and gives fewer false alarms.</source>
-        <translation>在相同的分钟数内，窄 ResNet 学得更多，误报更少。</translation>
-    </message>
-    <message>
-        <source>The rate rises and falls with the clock: the end comes in time.</source>
-        <translation>学习率随时间先升后降：按时结束。</translation>
-    </message>
-    <message>
-        <source>It begins with nothing: so a plain UNet learns most in the same minutes.</source>
-        <translation>从零开始：在相同的分钟数内，普通 UNet 学得最多。</translation>
-    </message>
-    <message>
-        <source>Defects cover few pixels: how well they overlap counts as much as all the single pixels.</source>
-        <translation>缺陷只占少量像素：其重叠程度与所有单个像素同等重要。</translation>
-    </message>
-    <message>
-        <source>With wide layers its steps are a fifth quicker than those of Muon.</source>
-        <translation>层较宽时，它的每一步比 Muon 快五分之一。</translation>
-    </message>
-    <message>
-        <source>it is a whole number</source>
-        <translation>应为整数</translation>
-    </message>
-    <message>
-        <source>it holds no state of a training</source>
-        <translation>不包含训练状态</translation>
-    </message>
-    <message>
         <source>a value is damaged ({why})</source>
         <translation>某个值已损坏（{why}）</translation>
-    </message>
-    <message>
-        <source>it names no elapsed time</source>
-        <translation>没有记录已用时间</translation>
     </message>
     <message>
         <source>the name of a file is too long: {name}...</source>
@@ -6767,40 +7874,8 @@
         <translation>无法打开 {name}：{why}。</translation>
     </message>
     <message>
-        <source>its image {path} lies outside of the imported folder and is not read</source>
-        <translation>其图片 {path} 位于导入文件夹之外，未读取</translation>
-    </message>
-    <message>
-        <source>it cannot be read ({why})</source>
-        <translation>无法读取（{why}）</translation>
-    </message>
-    <message>
-        <source>the name of its image is longer than 248 bytes</source>
-        <translation>其图片文件名超过 248 字节</translation>
-    </message>
-    <message>
         <source>gamma must be from 0.001 to 1000</source>
         <translation>gamma 必须在 0.001 到 1000 之间</translation>
-    </message>
-    <message>
-        <source>local_contrast must be from 0 to 8</source>
-        <translation>local_contrast 必须在 0 到 8 之间</translation>
-    </message>
-    <message>
-        <source>low and high must be numbers, low not above high</source>
-        <translation>low 和 high 必须是数字，且 low 不大于 high</translation>
-    </message>
-    <message>
-        <source>it was written by a newer workbench (format {found})</source>
-        <translation>它由更新版本的软件写成（格式 {found}）</translation>
-    </message>
-    <message>
-        <source>it is not valid ({error})</source>
-        <translation>表达式无效（{error}）</translation>
-    </message>
-    <message>
-        <source>searching the name {key} with it takes too long</source>
-        <translation>用它匹配名称 {key} 耗时过长</translation>
     </message>
     <message>
         <source>its {width} x {height} pixels are over the limit of {most} megapixels (the environment variable WORKBENCH_MAX_MEGAPIXELS changes it)</source>
@@ -6827,86 +7902,6 @@
         <translation>只有 TIFF 文件才有多页</translation>
     </message>
     <message>
-        <source>it is not a PNG file</source>
-        <translation>它不是 PNG 文件</translation>
-    </message>
-    <message>
-        <source>a row of it is damaged</source>
-        <translation>其中一行数据已损坏</translation>
-    </message>
-    <message>
-        <source>its tables are not those of an index</source>
-        <translation>其中的表不是索引的表</translation>
-    </message>
-    <message>
-        <source>Waiting for the process that still trains this run</source>
-        <translation>正在等待仍在训练此运行的进程结束</translation>
-    </message>
-    <message>
-        <source>Four of five defects are thicker than {n} pixels.</source>
-        <translation>五分之四的缺陷厚度超过 {n} 像素。</translation>
-    </message>
-    <message>
-        <source>The longest picture is {n} pixels; defects keep their surroundings.</source>
-        <translation>最长的图片为 {n} 像素；缺陷保留其周围环境。</translation>
-    </message>
-    <message>
-        <source>Tiles of a large picture share so much that their seams are not seen.</source>
-        <translation>大图的图块相互重叠这么多,看不出接缝。</translation>
-    </message>
-    <message>
-        <source>The network sees {n} pixels around each pixel: tiles that share so much answer as the whole would.</source>
-        <translation>网络能看到每个像素周围 {n} 个像素：重叠这么多的图块，其结果与整图一致。</translation>
-    </message>
-    <message>
-        <source>The mean of two looks, one at the mirrored picture, errs less; predicting takes twice as long.</source>
-        <translation>看两次（其中一次看镜像图）取平均更准；预测耗时为两倍。</translation>
-    </message>
-    <message>
-        <source>Quality &apos;fast&apos;: one look at a picture is enough.</source>
-        <translation>质量为“快速”：看一次图片即可。</translation>
-    </message>
-    <message>
-        <source>The median defect covers {n} of its picture.</source>
-        <translation>缺陷的中位数占图片的 {n}。</translation>
-    </message>
-    <message>
-        <source>Small batches give many steps in the same minutes.</source>
-        <translation>小批量在相同时间内步骤更多。</translation>
-    </message>
-    <message>
-        <source>Each core computes its part of every batch; more than eight gain little.</source>
-        <translation>每个核心计算批量的一部分；超过八个收益甚微。</translation>
-    </message>
-    <message>
-        <source>A graphics card affords it.</source>
-        <translation>显卡足以胜任。</translation>
-    </message>
-    <message>
-        <source>The median picture is {n} pixels long.</source>
-        <translation>图片长度的中位数为 {n} 像素。</translation>
-    </message>
-    <message>
-        <source>Many steps matter more than depth.</source>
-        <translation>步骤多比深度更重要。</translation>
-    </message>
-    <message>
-        <source>The rate rises and falls with the clock: the end comes in time, here after about {n} steps.</source>
-        <translation>学习率随时间先升后降：按时结束，在这里大约走 {n} 步。</translation>
-    </message>
-    <message>
-        <source>A look every {n} s; all of them together take at most a tenth of the time.</source>
-        <translation>每 {n} 秒查看一次；全部查看最多占用十分之一的时间。</translation>
-    </message>
-    <message>
-        <source>16 bits, where the card gains by them.</source>
-        <translation>在显卡能从中受益时使用 16 位。</translation>
-    </message>
-    <message>
-        <source>A processor learns in 32 bits.</source>
-        <translation>处理器以 32 位学习。</translation>
-    </message>
-    <message>
         <source>Without initial weights, a plain UNet gives the best results in the same time.</source>
         <translation>没有初始权重时，相同时间内普通 UNet 效果最好。</translation>
     </message>
@@ -6915,115 +7910,230 @@
         <translation>缺陷像素很少，因此 Dice 与交叉熵权重相同。</translation>
     </message>
     <message>
-        <source>Slim layers for a processor.</source>
-        <translation>处理器适合窄层。</translation>
-    </message>
-    <message>
-        <source>A larger network makes about {n} steps in this time on this machine: too few.</source>
-        <translation>在这台机器上，较大的网络在这段时间内大约只能走 {n} 步：太少了。</translation>
-    </message>
-    <message>
-        <source>In as few steps as the {n} to be expected here AdamW learns more.</source>
-        <translation>这里预计只有 {n} 步，步数这么少时 AdamW 学得更多。</translation>
-    </message>
-    <message>
         <source>For wide layers, AdamW steps are 20% faster than Muon steps.</source>
         <translation>层较宽时，AdamW 每步比 Muon 快 20%。</translation>
-    </message>
-    <message>
-        <source>As in the run that it begins with.</source>
-        <translation>与作为起点的训练相同。</translation>
-    </message>
-    <message>
-        <source>Half of that of the run that it begins with: it has learned already.</source>
-        <translation>作为起点的训练的一半：它已经学过了。</translation>
-    </message>
-    <message>
-        <source>{widths} of the run that it begins with, less {n} of the channels.</source>
-        <translation>作为起点的训练的 {widths}，减去 {n} 的通道。</translation>
-    </message>
-    <message>
-        <source>Small enough for many looks on a processor.</source>
-        <translation>足够小，处理器上可多次查看。</translation>
     </message>
     <message>
         <source>there is no such setting</source>
         <translation>没有这个设置</translation>
     </message>
     <message>
-        <source>it is one of {names}</source>
-        <translation>只能是 {names}</translation>
-    </message>
-    <message>
         <source>must be an integer</source>
         <translation>必须是整数</translation>
     </message>
+</context>
+<context>
+    <name>tools</name>
     <message>
-        <source>it is a number</source>
-        <translation>应为数字</translation>
+        <source>&amp;Brush</source>
+        <translation>画笔(&amp;B)</translation>
     </message>
     <message>
-        <source>it is a finite number</source>
-        <translation>应为有限的数字</translation>
+        <source>Brush: paint the current class; Ctrl-drag erases</source>
+        <translation>画笔：涂画当前类别；按住 Ctrl 拖动为擦除</translation>
     </message>
     <message>
-        <source>it must be above {n}</source>
-        <translation>必须大于 {n}</translation>
+        <source>Ctrl erases</source>
+        <translation>按住 Ctrl 擦除</translation>
     </message>
     <message>
-        <source>it must be at least {n}</source>
-        <translation>至少为 {n}</translation>
+        <source>&amp;Eraser</source>
+        <translation>橡皮擦(&amp;E)</translation>
     </message>
     <message>
-        <source>it must be below {n}</source>
-        <translation>必须小于 {n}</translation>
+        <source>Eraser: remove labels</source>
+        <translation>橡皮擦：清除标注</translation>
     </message>
     <message>
-        <source>it must be at most {n}</source>
-        <translation>最多为 {n}</translation>
+        <source>Removes labels</source>
+        <translation>清除标注</translation>
     </message>
     <message>
-        <source>it is true or false</source>
-        <translation>应为 true 或 false</translation>
+        <source>&amp;Ignore brush</source>
+        <translation>忽略画笔(&amp;I)</translation>
     </message>
     <message>
-        <source>it is a list</source>
-        <translation>应为列表</translation>
+        <source>Ignore brush: paint areas that cannot be judged</source>
+        <translation>忽略画笔：涂画无法判断的区域</translation>
     </message>
     <message>
-        <source>it is text</source>
-        <translation>应为文本</translation>
+        <source>Excluded from training and metrics</source>
+        <translation>不参与训练，也不计入指标</translation>
     </message>
     <message>
-        <source>a UNet whose encoder is {name} has the stem and the widths of that; set width instead</source>
-        <translation>编码器为 {name} 的 UNet 使用其自带的入口与宽度；请改设宽度</translation>
+        <source>Back&amp;ground brush</source>
+        <translation>背景画笔(&amp;G)</translation>
     </message>
     <message>
-        <source>it is still learning, and its model may change</source>
-        <translation>它仍在学习，模型可能改变</translation>
+        <source>Background brush: mark areas without defects</source>
+        <translation>背景画笔：标出无缺陷的区域</translation>
     </message>
     <message>
-        <source>it marks defects and gives no verdicts</source>
-        <translation>它标出缺陷，不给出判定</translation>
+        <source>Marks areas without defects</source>
+        <translation>标出无缺陷的区域</translation>
     </message>
     <message>
-        <source>it is being painted on</source>
-        <translation>正在绘制</translation>
+        <source>&amp;Threshold brush</source>
+        <translation>阈值画笔(&amp;T)</translation>
+    </message>
+    <message>
+        <source>Threshold brush: paint only gray values similar to the start point</source>
+        <translation>阈值画笔：只涂画与起点灰度相近的像素</translation>
+    </message>
+    <message>
+        <source>Drag to paint gray values similar to the start point</source>
+        <translation>拖动：涂画与起点灰度相近的像素</translation>
+    </message>
+    <message>
+        <source>Magic &amp;wand</source>
+        <translation>魔棒(&amp;W)</translation>
+    </message>
+    <message>
+        <source>Magic wand: press to select similar gray values, drag to set the tolerance</source>
+        <translation>魔棒：按下选取灰度相近的区域，拖动调整容差</translation>
+    </message>
+    <message>
+        <source>Press on an area; drag right to include more, left to include less</source>
+        <translation>在区域上按下；向右拖动扩大，向左拖动缩小</translation>
+    </message>
+    <message>
+        <source>&amp;Crack tracer</source>
+        <translation>裂纹追踪(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Crack tracer: click both ends of a thin line to trace it at its actual width</source>
+        <translation>裂纹追踪：点击细线两端，按实际宽度涂画</translation>
+    </message>
+    <message>
+        <source>Click along the line; Enter ends</source>
+        <translation>沿线点击；回车结束</translation>
+    </message>
+    <message>
+        <source>&amp;Magnetic lasso</source>
+        <translation>磁性套索(&amp;M)</translation>
+    </message>
+    <message>
+        <source>Magnetic lasso: click along the outline, it snaps to edges; Enter closes it</source>
+        <translation>磁性套索：沿轮廓点击，自动贴合边缘；按回车闭合</translation>
+    </message>
+    <message>
+        <source>Click along the outline; Enter closes it; Backspace removes the last point</source>
+        <translation>沿轮廓点击；回车闭合；退格键删除上一个点</translation>
+    </message>
+    <message>
+        <source>Box se&amp;gmentation</source>
+        <translation>框选分割(&amp;G)</translation>
+    </message>
+    <message>
+        <source>Box segmentation: drag a box around a defect to segment it</source>
+        <translation>框选分割：拖框包围缺陷，自动分割</translation>
+    </message>
+    <message>
+        <source>Drag a box around the defect</source>
+        <translation>在缺陷周围拖出一个框</translation>
+    </message>
+    <message>
+        <source>&amp;Polygon</source>
+        <translation>多边形(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Polygon: click the corners; Enter closes it, Esc discards it</source>
+        <translation>多边形：依次点击顶点；回车闭合，Esc 放弃</translation>
+    </message>
+    <message>
+        <source>Click adds corners, drag moves them, Shift-click removes them; Enter closes</source>
+        <translation>点击添加顶点，拖动移动，按住 Shift 点击删除；回车闭合</translation>
+    </message>
+    <message>
+        <source>&amp;Lasso</source>
+        <translation>套索(&amp;L)</translation>
+    </message>
+    <message>
+        <source>Lasso: drag around an area</source>
+        <translation>套索：拖动圈出区域</translation>
+    </message>
+    <message>
+        <source>Drag around an area</source>
+        <translation>拖动圈出区域</translation>
+    </message>
+    <message>
+        <source>Rec&amp;tangle</source>
+        <translation>矩形(&amp;T)</translation>
+    </message>
+    <message>
+        <source>Rectangle: drag from corner to corner</source>
+        <translation>矩形：从一角拖到对角</translation>
+    </message>
+    <message>
+        <source>Drag from corner to corner; Shift makes a square</source>
+        <translation>从一角拖到对角；按住 Shift 为正方形</translation>
+    </message>
+    <message>
+        <source>&amp;Ellipse</source>
+        <translation>椭圆(&amp;E)</translation>
+    </message>
+    <message>
+        <source>Ellipse: drag its bounding box; Shift makes a circle</source>
+        <translation>椭圆：拖出外接框；按住 Shift 为圆</translation>
+    </message>
+    <message>
+        <source>Drag the bounding box; Shift makes a circle</source>
+        <translation>拖出外接框；按住 Shift 为圆</translation>
+    </message>
+    <message>
+        <source>&amp;Fill</source>
+        <translation>填充(&amp;F)</translation>
+    </message>
+    <message>
+        <source>Fill: assign a connected area to the current class</source>
+        <translation>填充：将连通区域改为当前类别</translation>
+    </message>
+    <message>
+        <source>Click an area of one class</source>
+        <translation>点击同一类别的区域</translation>
+    </message>
+    <message>
+        <source>Fill &amp;holes</source>
+        <translation>填充孔洞(&amp;H)</translation>
+    </message>
+    <message>
+        <source>Fill holes: click a region</source>
+        <translation>填充孔洞：点击一个区域</translation>
+    </message>
+    <message>
+        <source>Click a region; Ctrl removes the region with its holes</source>
+        <translation>点击区域；按住 Ctrl 删除整个区域</translation>
+    </message>
+    <message>
+        <source>&amp;Region</source>
+        <translation>区域(&amp;R)</translation>
+    </message>
+    <message>
+        <source>Region: click a region to move, resize, delete or reclassify it</source>
+        <translation>区域：点击区域后可移动、扩大、缩小、删除或更改类别</translation>
+    </message>
+    <message>
+        <source>Click a region; drag to move it; 1–9 change the class; Del deletes it</source>
+        <translation>点击区域；拖动移动；1–9 更改类别；Del 删除</translation>
+    </message>
+    <message>
+        <source>Click or drag a box to accept; Ctrl rejects; 1–9, + and − change the suggestion</source>
+        <translation>点击或拖框接受；按住 Ctrl 拒绝；1–9、+、− 修改预标注</translation>
     </message>
 </context>
 <context>
     <name>words</name>
     <message>
-        <source>Something unexpected happened: {why}</source>
-        <translation>发生了意外情况：{why}</translation>
-    </message>
-    <message>
         <source>Details are in {log}.</source>
         <translation>详情见 {log}。</translation>
     </message>
     <message>
-        <source>{number} %</source>
-        <translation>{number} %</translation>
+        <source>Unexpected error: {why}</source>
+        <translation>意外错误：{why}</translation>
+    </message>
+    <message>
+        <source>{number}%</source>
+        <translation>{number}%</translation>
     </message>
     <message>
         <source>{s} s</source>
@@ -7082,28 +8192,52 @@
         <translation>，</translation>
     </message>
     <message>
-        <source>Learning from {train} pictures, checked on {held}.</source>
-        <translation>用 {train} 张图片学习，用 {held} 张检验。</translation>
+        <source>Training on {train} images, validated on {held}.</source>
+        <translation>用 {train} 张图片训练，{held} 张验证。</translation>
     </message>
     <message>
-        <source>Processor</source>
-        <translation>处理器</translation>
+        <source>CPU</source>
+        <translation>CPU</translation>
     </message>
     <message>
-        <source>{n} pictures a second.</source>
+        <source>{n} images per second.</source>
         <translation>每秒 {n} 张图片。</translation>
     </message>
     <message>
-        <source>The GPU waits for pictures {share} of the time.</source>
+        <source>The GPU waits for images {share} of the time.</source>
         <translation>GPU 有 {share} 的时间在等待图片。</translation>
     </message>
     <message>
-        <source>Training waits for pictures {share} of the time.</source>
+        <source>Training waits for images {share} of the time.</source>
         <translation>训练有 {share} 的时间在等待图片。</translation>
     </message>
     <message>
-        <source>It ended without a usable model.</source>
-        <translation>训练已结束，但没有得到可用的模型。</translation>
+        <source>Training ended without a usable model.</source>
+        <translation>训练结束，但没有可用的模型。</translation>
+    </message>
+    <message>
+        <source>No validation image has a defect, so there are no metrics.</source>
+        <translation>验证图片都没有缺陷，因此没有指标。</translation>
+    </message>
+    <message>
+        <source>{n} false alarms per image</source>
+        <translation>每张图片 {n} 处误报</translation>
+    </message>
+    <message>
+        <source>There are no validation images, so there are no metrics.</source>
+        <translation>没有验证图片，因此没有指标。</translation>
+    </message>
+    <message>
+        <source>{right} of {total} validation images correct ({share})</source>
+        <translation>{total} 张验证图片中 {right} 张判定正确（{share}）</translation>
+    </message>
+    <message>
+        <source>The export gives exactly the same results as the run.</source>
+        <translation>导出与训练记录的结果完全一致。</translation>
+    </message>
+    <message>
+        <source>The export agrees with the run on {share} of all pixels.</source>
+        <translation>导出与训练记录在 {share} 的像素上一致。</translation>
     </message>
     <message>
         <source>Stopped. The best model so far is kept.</source>
@@ -7118,32 +8252,8 @@
         <translation>在验证图片上尚未检出缺陷。</translation>
     </message>
     <message>
-        <source>No held-out picture has a defect, so there is no score.</source>
-        <translation>留出的图片都没有缺陷，因此没有评分。</translation>
-    </message>
-    <message>
         <source>{found} of {defects} defects detected (validation)</source>
         <translation>验证集缺陷检出 {found} / {defects}</translation>
-    </message>
-    <message>
-        <source>{n} false alarms a picture</source>
-        <translation>每张图片 {n} 处误报</translation>
-    </message>
-    <message>
-        <source>No picture is held out, so there is no score.</source>
-        <translation>没有留出图片，因此没有评分。</translation>
-    </message>
-    <message>
-        <source>Judged {right} of {total} held-out pictures right ({share})</source>
-        <translation>留出的 {total} 张图片判对 {right} 张（{share}）</translation>
-    </message>
-    <message>
-        <source>It gives exactly the results that you saw here.</source>
-        <translation>它给出的结果与您在这里看到的完全一致。</translation>
-    </message>
-    <message>
-        <source>It agrees with what you saw here on {share} of all pixels.</source>
-        <translation>它与您在这里看到的结果有 {share} 的像素一致。</translation>
     </message>
 </context>
 </TS>
