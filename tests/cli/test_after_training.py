@@ -114,7 +114,7 @@ def test_evaluate_uses_validation_images_and_notes_small_numbers(trained, capsys
     assert found["dice"] == pytest.approx(said["metrics"]["dice"], abs=1e-3)
     status, everything, _ = inside(capsys, "evaluate", root, "--split", "all")
     assert everything["pictures"] == len(data.items) and any(
-        "used for training" in note for note in everything["notes"]
+        "Training images are included" in note for note in everything["notes"]
     )
     assert cli.main(["evaluate", str(root), "--split", "test"]) == 1
     assert "no pictures in test" in capsys.readouterr().err
@@ -186,7 +186,7 @@ def test_evaluate_against_another_project_matches_classes_by_name(copy, tmp_path
     status, found, _ = inside(capsys, "evaluate", copy, "--against", tmp_path / "other")
     assert status == 0 and found["pictures"] == 6 and set(found["per_class"]) == {"scratch", "pit", "stain", "dent"}
     assert found["per_class"]["pit"]["defects"] == 0 < found["per_class"]["scratch"]["defects"]
-    assert any("used for training" in note for note in found["notes"])
+    assert any("are training images" in note for note in found["notes"])
 
 
 def test_predict_writes_masks_tables_and_overlays(trained, tmp_path, capsys):

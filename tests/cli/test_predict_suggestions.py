@@ -137,4 +137,4 @@ def test_problems_are_sentences(root, capsys, tmp_path):
     write_onnx(model.parent / "network.onnx", np.ones((2, 1)), np.zeros(2), pooled=True)
     save_settings(judging, model)
     status, found, _ = said(capsys, RUN, root)
-    assert status == 1 and found["error"].startswith(f"{RUN} judges whole pictures")
+    assert status == 1 and found["error"].startswith(f"{RUN} predicts verdicts")

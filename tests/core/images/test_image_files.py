@@ -186,7 +186,7 @@ def test_a_mask_of_another_size_is_refused_by_its_header(tmp_path):
         (project.root / "pictures" / "a.png").write_bytes(encoded("PNG"))
         # Its data are damaged: reading them first would give another error.
         project.mask_path("a.png").write_bytes(huge_png(30_000, 30_000))
-        with pytest.raises(problems.MaskWrongSize, match="30000 x 30000"):
+        with pytest.raises(problems.MaskWrongSize, match="30000 × 30000"):
             annotation.load_mask(project, "a.png", SIZE)
         with pytest.raises(problems.MaskBroken, match="megapixels"):
             project.mask_path("a.png").write_bytes(huge_png(60_000, 60_000))

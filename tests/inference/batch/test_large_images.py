@@ -119,7 +119,7 @@ def test_pieces_found_band_by_band_are_those_of_the_whole(rows, share, monkeypat
     least = {3: 2, 7: 30}
     whole, without = find_regions(mask, scores, settings), drop_small(mask, least)
     large = find_regions(without, scores, settings)
-    monkeypatch.setattr(components, "BAND_PIXELS", 53 * rows)
+    monkeypatch.setattr(components, "MAX_BAND_PIXELS", 53 * rows)
     assert find_regions(mask, scores, settings) == whole
     np.testing.assert_array_equal(drop_small(mask, least), without)
     assert (without != mask).any()

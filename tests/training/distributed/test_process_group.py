@@ -100,7 +100,9 @@ def test_killed_rank_is_reported_and_the_run_can_resume(labelled, child):
     ranks_of(run)[1].kill()
     assert one.end() == 1
     assert isinstance(one.last, Failed) and one.last.problem == "WorkerFailed"
-    assert re.search("process 2 of 2 is gone", one.last.why) and one.last.fields["log"].endswith("rank-1.log")
+    assert re.search("process 2 of 2 ended without a report", one.last.why) and one.last.fields["log"].endswith(
+        "rank-1.log"
+    )
     assert [event.kind for event in one.events].count("failed") == 1 and all_gone(run) and run.resumable
     again = child("train", run.root, "--resume")
     again.next(Step)
@@ -183,7 +185,7 @@ def test_impossible_run_is_reported_once(labelled, child, choices, problem, word
 def test_diverged_training_is_rolled_back_in_all_ranks(labelled, child):
     run = make_run(labelled, device="cpu:2", std=[1e-38], local_contrast=False, **TINY)
     one = child("train", run.root)
-    assert one.end() == 1 and "ran away 4 times" in one.last.why
+    assert one.end() == 1 and "diverged 4 times" in one.last.why
     assert [event.kind for event in one.events].count("trouble") == 3 and all_gone(run)
     others = [decode(line) for line in (run.ranks / "rank-1.jsonl").read_text("utf-8").splitlines()]
     assert [event.kind for event in others] == ["finished"]  # dismissed, not cut off
@@ -384,7 +386,7 @@ def test_each_process_uses_its_assigned_gpu(cards, monkeypatch):
     assert (found.name, found.title) == ("gpu:0,1", "2 × A card") and cards == ["gpu:1"]
     assert device.choose("auto").name == "gpu:1"
     monkeypatch.setenv("FLAGS_selected_gpus", "5")
-    with pytest.raises(problems.DeviceMissing, match="no number 5"):
+    with pytest.raises(problems.DeviceMissing, match="no GPU 5"):
         device.choose("auto")
     for asked, words in (("gpu:0,2", "no GPU 2"), ("gpu:1,1", "named twice")):
         with pytest.raises(problems.DeviceMissing, match=words):
@@ -395,7 +397,7 @@ def test_broken_group_names_the_cause(tmp_path, monkeypatch):
     processes = [(1, 0), (2**22 + 1, process_group._host()), (3, 0)]
     monkeypatch.setattr(ProcessGroup, "_exchange_ids", lambda self: processes)
     group = ProcessGroup(0, 3, tmp_path)
-    assert "process 2 of 3 is gone" in str(group._lost("reset by peer"))
+    assert "process 2 of 3 ended without a report" in str(group._lost("reset by peer"))
     (tmp_path / "rank-2.jsonl").write_text('{"kind": "failed", "time": 1.0, "why": "The disk is full."}\n')
     monkeypatch.setattr(ProcessGroup, "_exchange_ids", lambda self: [(1, 0), (2, 0), (3, 0)])
     assert "process 3 of 3 failed: The disk is full" in str(ProcessGroup(0, 3, tmp_path)._lost("reset by peer"))

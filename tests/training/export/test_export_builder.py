@@ -153,9 +153,9 @@ def test_parity_accepts_rounding_differences():
     ("engine", "why"),
     [
         (lambda batch: np.clip(bright(batch) + np.float32(3e-4), 0, 1), "differs by"),
-        (lambda batch: bright(batch)[:, :, :, :-1], "cannot run a"),
+        (lambda batch: bright(batch)[:, :, :, :-1], "a cannot be predicted"),
         (lambda batch: bright(batch[:, :, ::-1]), "differs by"),
-        (lambda batch: bright(batch) * np.nan, "cannot run a"),
+        (lambda batch: bright(batch) * np.nan, "a cannot be predicted"),
     ],
 )
 def test_parity_refuses_differences(engine, why):

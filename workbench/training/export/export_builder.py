@@ -44,7 +44,6 @@ from workbench.training.export.parity import Parity, compare, judge_cost
 from workbench.training.export.versions import environment
 from workbench.training.learner import load_weights
 from workbench.training.model_card.card_evaluation import SECONDS as CARD_SECONDS
-from workbench.training.model_card.card_translation import ENGLISH
 from workbench.training.model_card.card_writer import write_card
 from workbench.training.operating_point_origin import origin, summary
 from workbench.training.progress_stages import ExportCancelled, ProgressStages
@@ -301,7 +300,7 @@ class _Builder:
                 self.project,
                 summaries,
                 environment(),
-                language=self.options.language or ENGLISH,
+                language=self.options.language or "en",
                 point=self.point,
                 tick=self.stages.share,
             )
