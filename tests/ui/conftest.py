@@ -46,7 +46,7 @@ def application(qapp, qtbot):
 @pytest.fixture
 def opened(application, root, qtbot):
     """The window with the project, its first picture open."""
-    session = application.rooms.session
+    session = application.services.session
     with qtbot.waitSignal(session.image_opened, timeout=10_000):
         session.open_project(root)
     qtbot.waitUntil(lambda: len(session.rows) == 5, timeout=10_000)
@@ -62,8 +62,8 @@ class Hand:
     """Mouse and keys on the canvas."""
 
     def __init__(self, application, qtbot) -> None:
-        self.window, self.rooms = application.window, application.rooms
-        self.canvas, self.session, self.qtbot = application.window.canvas, application.rooms.session, qtbot
+        self.window, self.services = application.window, application.services
+        self.canvas, self.session, self.qtbot = application.window.canvas, application.services.session, qtbot
 
     def open(self, key: str) -> None:
         if self.session.key != key:

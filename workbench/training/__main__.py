@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.core.problems import PaddleMissing, Problem, RunBroken, RunInUse, WorkerFailed
+from workbench.core.resources import LANGUAGES, SOURCE_LANGUAGE
 from workbench.core.runs.events import Event, Failed, Progress
 from workbench.core.runs.launch import processes, rank_of_this_process, worker_environment
 from workbench.core.runs.run import Run
@@ -269,7 +270,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     export.add_argument("--point", default="balanced", help="the operating point: balanced, more, fewer, or 0.35")
     export.add_argument("--target", type=float, metavar="MS", help="milliseconds for the usual picture")
     export.add_argument("--seconds", type=float, default=8.0, help="to measure the speed of each engine; 0 not to")
-    export.add_argument("--language", default="en", help="of the model card: en or zh_CN")
+    export.add_argument("--language", default=SOURCE_LANGUAGE, help=f"of the model card: {' or '.join(LANGUAGES)}")
     for verb in (train, export):
         verb.add_argument("--keep-running", action="store_true", default=keep, help="a closed stdin is no order")
     verbs.add_parser("doctor", help="say what training can use here, as one JSON object")

@@ -87,7 +87,7 @@ def test_tool_keys_choose_tools(hand, id, tool):
 
 
 def test_what_is_impossible_is_disabled(application, qtbot, root):
-    table, session = application.window.table, application.rooms.session
+    table, session = application.window.table, application.services.session
     for id in ("undo", "next", "done_next", "train", "export", "predict", "close_project", "class_1"):
         assert not table[id].isEnabled(), id
     with qtbot.waitSignal(session.image_opened, timeout=10_000):

@@ -13,7 +13,7 @@ from workbench.core.project.project import DONT_CARE
 from workbench.inference.io.image_io import write_png
 from workbench.ui.canvas.layers.prediction_layer import MODES
 from workbench.ui.images.image_model import FILTERS, ImageListModel, RowRole
-from workbench.ui.labels.class_delegate import eye_of
+from workbench.ui.labels.class_delegate import eye_rect
 from workbench.ui.widgets.question_dialog import Question
 
 
@@ -30,8 +30,8 @@ def test_search_and_filters(opened, pictures, qtbot):
     pictures.search.clear()
     shown = {}
     for i, name in enumerate(FILTERS):
-        pictures.choice.filter.setCurrentIndex(i)
-        shown[name] = set(pictures.model.keys) - {opened.rooms.session.key}
+        pictures.filters.filter.setCurrentIndex(i)
+        shown[name] = set(pictures.model.keys) - {opened.services.session.key}
     assert shown["broken"] == {"lot1/bad.png"} and shown["open"] == {"lot1/new.png"}
     assert len(shown["all"]) == 4 and len(shown["done"]) == 2 and len(shown["defects"]) == 2
     pictures.search.setText("nothing like this")
@@ -43,15 +43,15 @@ def test_search_and_filters(opened, pictures, qtbot):
 def test_next_goes_through_what_is_listed(hand):
     pictures, session = hand.window.images, hand.session
     hand.open(session.keys[0])
-    pictures.choice.filter.setCurrentIndex(list(FILTERS).index("open"))
+    pictures.filters.filter.setCurrentIndex(list(FILTERS).index("open"))
     hand.key(Qt.Key.Key_D)
     hand.qtbot.waitUntil(lambda: session.key == "lot1/new.png", timeout=5000)
     assert pictures.view.currentIndex().data() == "lot1/new.png"
 
 
 def test_a_click_in_the_list_opens_the_picture(opened, pictures, qtbot):
-    session = opened.rooms.session
-    place = pictures.view.visualRect(pictures.model.place(session.keys[2])).center()
+    session = opened.services.session
+    place = pictures.view.visualRect(pictures.model.index_of(session.keys[2])).center()
     QTest.mouseClick(pictures.view.viewport(), Qt.MouseButton.LeftButton, pos=place)
     qtbot.waitUntil(lambda: session.key == session.keys[2], timeout=5000)
     assert opened.window.header.place.text() == "3 of 5"
@@ -61,13 +61,13 @@ def test_rows_follow_the_work(hand):
     session, model = hand.session, hand.window.images.model
     hand.open("lot1/new.png")
     hand.drag((20, 20), (40, 30))
-    hand.qtbot.waitUntil(lambda: bool(model.place("lot1/new.png").data(RowRole).counts), timeout=5000)
-    row = model.place("lot1/new.png").data(RowRole)
+    hand.qtbot.waitUntil(lambda: bool(model.index_of("lot1/new.png").data(RowRole).counts), timeout=5000)
+    row = model.index_of("lot1/new.png").data(RowRole)
     assert row.status == "started" and row.counts == ((1, int(np.count_nonzero(session.mask))),)
 
 
 def test_thumbnails_arrive_for_rows_in_sight(opened, pictures, qtbot):
-    good = set(opened.rooms.session.keys) - {"lot1/bad.png"}
+    good = set(opened.services.session.keys) - {"lot1/bad.png"}
     qtbot.waitUntil(lambda: good <= set(pictures.thumbnails._kept), timeout=10_000)
     assert pictures.thumbnails.get("lot1/bad.png") is None
     pixmap = pictures.thumbnails.get("lot1/new.png")
@@ -75,7 +75,7 @@ def test_thumbnails_arrive_for_rows_in_sight(opened, pictures, qtbot):
 
 
 def test_an_empty_project_says_how_to_begin(application, qtbot, tmp_path):
-    session, pictures = application.rooms.session, application.window.images
+    session, pictures = application.services.session, application.window.images
     session.create_project(tmp_path / "empty")
     qtbot.waitUntil(lambda: pictures._pages.currentWidget() is pictures._empty, timeout=5000)
     assert pictures._empty.files.isVisible() and pictures.count.text() == ""
@@ -135,7 +135,7 @@ def test_classes_are_added_renamed_recoloured_and_hidden(hand):
     assert session.project.classes[2].color == "#123456"
     assert hand.canvas._colors[3] == "#123456"
     rect = panel.view.visualRect(panel._item(1).index())
-    QTest.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, pos=eye_of(rect).center())
+    QTest.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, pos=eye_rect(rect).center())
     assert session.classes.hidden == {1} and hand.canvas._hidden == {1}
     panel._item(2).setText("scratch")  # taken already: refused, and the old name comes back
     assert [panel.model.item(i).text() for i in range(3)] == ["scratch", "pit", "Öl, Fleck 油"]
@@ -217,7 +217,7 @@ def test_a_failed_save_is_told_and_withdrawn_when_it_succeeds(hand):
     hand.qtbot.waitUntil(lambda: session.save_state == "failed", timeout=5000)
     assert any("could not be written" in text and "tried again" in text for text in messages.texts)
     assert "trying again" in hand.window.status.saved.text()
-    hand.window.commands.close_project()
+    hand.window.project_commands.close_project()
     hand.window.findChild(Question).buttons["cancel"].click()
     assert session.project is not None
     folder.unlink()

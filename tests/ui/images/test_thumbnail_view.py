@@ -53,16 +53,16 @@ def test_terms_are_offered_and_taken_while_typing(pictures):
 
 
 def test_sorting_by_what_is_known(opened, pictures, qtbot):
-    session = opened.rooms.session
+    session = opened.services.session
     qtbot.waitUntil(lambda: len(session.rows) == 5, timeout=5000)
     area = {key: row.area for key, row in session.rows.items()}
-    pictures.choice.sort_by("area", descending=True)
+    pictures.filters.sort_by("area", descending=True)
     shown = [area[key] for key in pictures.model.keys]
     assert shown == sorted(area.values(), reverse=True) and shown[0] > 0
     session.set_score(session.keys[2], 0.7)
-    pictures.choice.sort_by("score", descending=False)
+    pictures.filters.sort_by("score", descending=False)
     qtbot.waitUntil(lambda: pictures.model.keys[0] == session.keys[2], timeout=5000)
-    pictures.choice.sort_by("name", descending=True)
+    pictures.filters.sort_by("name", descending=True)
     assert pictures.model.keys == session.keys[::-1]
 
 
@@ -90,7 +90,7 @@ def test_one_key_judges_and_goes_on(hand):
 
 
 def test_plain_numbers_judge_where_there_is_nothing_to_paint_with(application, qtbot, tmp_path):
-    session = application.rooms.session
+    session = application.services.session
     with Project.create(tmp_path / "p", verdicts=["OK", "NG"]) as project:
         keys = fill_project(project, 2)
         for key in keys:
@@ -123,7 +123,7 @@ def test_the_sheet_judges_many_with_one_undo(hand):
     session.undo()
     session.judging._lane.finish()
     assert session.flush() and {key: row.verdict for key, row in session.rows.items()} == was
-    index = pictures.model.place("lot1/new.png")
+    index = pictures.model.index_of("lot1/new.png")
     sheet.sheet.setCurrentIndex(index)
     QTest.keyClick(sheet.sheet, Qt.Key.Key_2, SHIFT)
     assert session.rows["lot1/new.png"].verdict == "NG"
@@ -134,35 +134,35 @@ def test_the_sheet_judges_many_with_one_undo(hand):
 
 def test_what_is_selected_stays_selected_when_the_list_changes(opened, pictures, qtbot):
     sheet = pictures.sheet
-    pictures.toggle_sheet()
+    pictures.toggle_thumbnails()
     sheet.sheet.clearSelection()
     flags = QItemSelectionModel.SelectionFlag
     for key in (pictures.model.keys[1], pictures.model.keys[3]):
-        sheet.sheet.selectionModel().select(pictures.model.place(key), flags.Select | flags.Rows)
+        sheet.sheet.selectionModel().select(pictures.model.index_of(key), flags.Select | flags.Rows)
     chosen = sheet.selected()
     assert len(chosen) == 2
-    pictures.choice.sort_by("name", descending=True)
+    pictures.filters.sort_by("name", descending=True)
     assert sheet.selected() == chosen[::-1]
     pictures.search.setText(chosen[0])
     assert sheet.selected() == chosen[:1]
-    pictures.toggle_sheet()
+    pictures.toggle_thumbnails()
 
 
 def test_the_table_shows_and_sorts_by_columns(opened, pictures, qtbot):
-    session = opened.rooms.session
-    pictures.toggle_sheet()
+    session = opened.services.session
+    pictures.toggle_thumbnails()
     pictures.sheet.show_table(True)
     model, header = pictures.model, pictures.sheet.table.horizontalHeader()
-    line = model.place(session.keys[0])
+    line = model.index_of(session.keys[0])
     cells = [line.siblingAtColumn(i).data() for i in range(model.columnCount())]
     row = session.rows[session.keys[0]]
     assert cells[:5] == [row.key, "done", "NG", "scratch", "1"] and cells[5] == f"{row.area:,}" and cells[7][:2] == "20"
     header.sectionClicked.emit(SORTS.index("area"))
     header.sectionClicked.emit(SORTS.index("area"))
-    assert pictures.choice.turn.isChecked() and pictures.choice.sort.currentData() == "area"
+    assert pictures.filters.turn.isChecked() and pictures.filters.sort.currentData() == "area"
     assert header.sortIndicatorSection() == SORTS.index("area")
     assert header.sortIndicatorOrder() == Qt.SortOrder.DescendingOrder
-    pictures.toggle_sheet()
+    pictures.toggle_thumbnails()
 
 
 def test_labels_lie_over_the_thumbnails_and_follow_the_work(hand):
@@ -170,7 +170,7 @@ def test_labels_lie_over_the_thumbnails_and_follow_the_work(hand):
     hand.open("lot1/new.png")
     hand.drag((20, 20), (40, 30))
     hand.qtbot.waitUntil(lambda: bool(session.rows["lot1/new.png"].counts), timeout=5000)
-    row = pictures.model.place("lot1/new.png").data(RowRole)
+    row = pictures.model.index_of("lot1/new.png").data(RowRole)
     hand.qtbot.waitUntil(lambda: pictures.thumbnails.labels(row) is not None, timeout=5000)
     image = pictures.thumbnails.labels(row)
     shown = np.array([[image.pixelIndex(x, y) for x in range(image.width())] for y in range(image.height())])
@@ -180,7 +180,7 @@ def test_labels_lie_over_the_thumbnails_and_follow_the_work(hand):
 @pytest.mark.parametrize("as_table", [False, True])
 def test_a_sheet_of_a_hundred_thousand_asks_for_what_is_in_sight(opened, qtbot, as_table):
     model, thumbnails = CountedList(HundredThousand()), ThumbnailProvider()
-    sheet = ThumbnailView(opened.rooms.session, model, thumbnails, opened.window._style)
+    sheet = ThumbnailView(opened.services.session, model, thumbnails, opened.window._style)
     qtbot.addWidget(sheet)
     sheet.show_table(as_table)
     sheet.resize(900, 600)

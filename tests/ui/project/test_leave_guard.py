@@ -35,7 +35,7 @@ class Full:
         self.application, self.qtbot, self.folder, self.other = application, qtbot, folder, other
         self.root = folder / "p"
         shutil.copytree(root, self.root)
-        self.session, self.window = application.rooms.session, application.window
+        self.session, self.window = application.services.session, application.window
         with qtbot.waitSignal(self.session.image_opened, timeout=10_000):
             assert self.session.open_project(self.root)
         qtbot.waitUntil(lambda: len(self.session.rows) == 5, timeout=10_000)
@@ -66,8 +66,8 @@ class Full:
         elif way == "close":
             table["close_project"].trigger()
         elif way == "recent":
-            window.commands.recent_menu.aboutToShow.emit()
-            actions = [a for a in window.commands.recent_menu.actions() if str(self.other.parent) in a.text()]
+            window.project_commands.recent_menu.aboutToShow.emit()
+            actions = [a for a in window.project_commands.recent_menu.actions() if str(self.other.parent) in a.text()]
             next(a for a in actions if a.text().startswith(self.other.name)).trigger()
         elif way == "drop":
             data = QMimeData()
@@ -84,7 +84,7 @@ class Full:
         elif way == "sample":
             table["make_sample"].trigger()
         elif way == "again":
-            window.commands.open(self.root)
+            window.project_commands.open(self.root)
 
     def question(self) -> Question:
         def dialog() -> Question | None:
@@ -127,11 +127,11 @@ def full(application, qtbot, tmp_path, root, monkeypatch):
     other = tmp_path / "other" / "second"
     with Project.create(other, classes=["scratch"]) as project:
         fill_project(project, 1)
-    monkeypatch.setattr(type(application.window.commands), "_projects_folder", lambda self: other.parent)
-    application.rooms.settings.recent_projects[:] = [str(other)]
+    monkeypatch.setattr(type(application.window.project_commands), "_projects_folder", lambda self: other.parent)
+    application.services.preferences.recent_projects[:] = [str(other)]
     with disk.small_disk(tmp_path / "disk", kilobytes=2500) as folder:
         yield Full(application, qtbot, folder, root, other)
-        application.rooms.session.end()
+        application.services.session.end()
 
 
 def same(found: dict[str, np.ndarray], wanted: dict[str, np.ndarray]) -> bool:
@@ -224,7 +224,7 @@ def test_the_session_keeps_unsaved_labels_unless_told_to_let_them_go(full):
 
 
 def test_an_open_that_fails_asks_nothing(full):
-    full.window.commands.open(full.other.parent)
+    full.window.project_commands.open(full.other.parent)
     assert not full.window.findChildren(Question) and full.session.project.root == full.root
     assert any("not a workbench project" in text for text in full.window.messages.texts)
 
@@ -243,7 +243,7 @@ class Working:
 
     def __init__(self, application: Application, qtbot, tmp_path: Path) -> None:
         self.application, self.qtbot, self.window = application, qtbot, application.window
-        self.session, self.training = application.rooms.session, application.rooms.training
+        self.session, self.training = application.services.session, application.services.training
         script = tmp_path / "trainer.py"
         script.write_text(TRAINER, encoding="utf-8")
         self.training._command = lambda run, resume: [sys.executable, str(script), "obey", str(run.root)]
@@ -288,7 +288,7 @@ def start_export(working, tmp_path) -> None:
     run.best.mkdir(parents=True)
     (run.best / "model.json").write_text("{}")
     (run.best / "network.onnx").write_text("")
-    exporter = working.application.rooms.exporter
+    exporter = working.application.services.export_job
     exporter._command = lambda run, out, formats: EXPORT
     exporter.start(run)
     assert exporter.running
@@ -297,7 +297,7 @@ def start_export(working, tmp_path) -> None:
 @pytest.mark.parametrize("name", ["stop", "wait", "cancel"])
 def test_an_export_is_asked_about(working, qtbot, tmp_path, name):
     start_export(working, tmp_path)
-    exporter = working.application.rooms.exporter
+    exporter = working.application.services.export_job
     working.window.close()
     assert "export is running" in working.answer(name).text()
     if name == "cancel":
@@ -313,19 +313,19 @@ def test_an_export_is_asked_about(working, qtbot, tmp_path, name):
 def test_closing_the_project_does_not_ask_about_an_export(working, qtbot, tmp_path):
     start_export(working, tmp_path)
     working.window.table["close_project"].trigger()
-    assert working.session.project is None and working.application.rooms.exporter.running
+    assert working.session.project is None and working.application.services.export_job.running
 
 
 # --- read-only folders --------------------------------------------------------------------------------------
 
 
 def test_a_read_only_folder_is_named_as_the_reason(application, qtbot, tmp_path, root):
-    session, window = application.rooms.session, application.window
+    session, window = application.services.session, application.window
     with disk.small_disk(tmp_path / "disk", kilobytes=2500) as folder:
         project = shutil.copytree(root, folder / "p")
         with read_only(project):
             with qtbot.waitSignal(session.image_opened, timeout=10_000):
-                window.commands.open(project)
+                window.project_commands.open(project)
             assert not session.writable
             (text,) = window.messages.texts
             assert "read-only" in text and "Read-only file system" in text and "kept in memory" not in text
@@ -357,7 +357,7 @@ real = application.Application.show
 
 def show(self):
     real(self)
-    session = self.rooms.session
+    session = self.services.session
     session._saver._settle_ms = 600_000
     def painted(key):
         session.editor.paint_fill((1, 1), 2)

@@ -26,7 +26,7 @@ from workbench.ui.widgets.question_dialog import Question
 app = QApplication([])
 application = Application(app, Preferences(language="en"))
 application.show()
-session, training, window = application.rooms.session, application.rooms.training, application.window
+session, training, window = application.services.session, application.services.training, application.window
 
 def start(key):
     if training.run is None and not training.busy:

@@ -148,7 +148,7 @@ def test_a_change_of_classes_that_fails_unexpectedly_does_not_stay_under_way(ope
     def carry_out(*_):
         raise ArithmeticError("not foreseen")
 
-    session = opened.rooms.session
+    session = opened.services.session
     monkeypatch.setattr(class_merge, "apply_plan", carry_out)
     work, states = session.class_work, []
     work.changed.connect(lambda: states.append(work.running))
@@ -167,7 +167,7 @@ def test_a_recipe_that_fails_unexpectedly_is_answered(opened, qtbot, monkeypatch
         raise ArithmeticError("not foreseen")
 
     monkeypatch.setattr(saved_overrides, "plan_run", draw_up)
-    wishes = opened.rooms.choices
+    wishes = opened.services.saved_overrides
     with qtbot.waitSignal(wishes.unplanned, timeout=10_000) as unplanned:
         wishes.plan("unet", {}, anew=True)
     assert "not foreseen" in str(unplanned.args[0])

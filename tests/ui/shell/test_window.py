@@ -20,8 +20,8 @@ def test_a_window_leaves_no_threads_and_no_widgets(qapp, qtbot, root):
     def once() -> None:
         application = Application(qapp, Preferences(language="en"))
         application.show()
-        with qtbot.waitSignal(application.rooms.session.image_opened, timeout=10_000):
-            application.rooms.session.open_project(root)
+        with qtbot.waitSignal(application.services.session.image_opened, timeout=10_000):
+            application.services.session.open_project(root)
         qtbot.wait(50)
         application.end()
 
@@ -41,7 +41,7 @@ def test_a_window_leaves_no_threads_and_no_widgets(qapp, qtbot, root):
 
 
 def test_the_language_changes_in_the_open_window(opened, qtbot):
-    session, mask = opened.rooms.session, opened.rooms.session.mask
+    session, mask = opened.services.session, opened.services.session.mask
     old = opened.window
     old.table["language_zh_CN"].trigger()
     qtbot.waitUntil(lambda: opened.window is not old, timeout=5000)
@@ -59,7 +59,7 @@ def test_the_language_changes_in_the_open_window(opened, qtbot):
 @pytest.mark.parametrize("name", NAMES)
 def test_themes_load_and_can_be_read(application, qapp, name):
     application.window.table[f"theme_{name}"].trigger()
-    assert application.rooms.settings.theme == name
+    assert application.services.preferences.theme == name
     theme = Theme.load(name)
     assert qapp.palette().color(QPalette.ColorRole.Text) == theme.color("text")
     assert "@" not in qapp.styleSheet()
@@ -114,30 +114,30 @@ def test_preferences_are_kept(qapp, qtbot, root):
     first.window.canvas.set_diameter(33)
     first.window.layers.set_opacity(0.8)
     first.window.training.controls.set_values("resnet", 12.5, "cpu")
-    with qtbot.waitSignal(first.rooms.session.image_opened, timeout=10_000):
-        first.window.commands.open(root)
-    first.rooms.session.open_image("lot1/new.png")
-    qtbot.waitUntil(lambda: first.rooms.session.key == "lot1/new.png", timeout=5000)
+    with qtbot.waitSignal(first.services.session.image_opened, timeout=10_000):
+        first.window.project_commands.open(root)
+    first.services.session.open_image("lot1/new.png")
+    qtbot.waitUntil(lambda: first.services.session.key == "lot1/new.png", timeout=5000)
     first.end()
     second = Application(qapp, Preferences.load())
     second.show()
     assert second.window.canvas.diameter == 33
     assert second.window.layers.labels.slider.value() == 80
     assert second.window.training.controls.values() == ("resnet", 12.5, "cpu")
-    assert second.window.commands.recent() == [root]
+    assert second.window.project_commands.recent() == [root]
     buttons = [b.toolTip() for b in second.window.welcome.findChildren(QPushButton)]
     assert str(root) in buttons
-    with qtbot.waitSignal(second.rooms.session.image_opened, timeout=10_000) as opened:
+    with qtbot.waitSignal(second.services.session.image_opened, timeout=10_000) as opened:
         second.window.welcome.chosen.emit(root)
     assert opened.args == ["lot1/new.png"]
     second.end()
 
 
 def test_a_project_held_elsewhere_opens_read_only_and_says_so(application, qtbot, root):
-    session, window = application.rooms.session, application.window
+    session, window = application.services.session, application.window
     with Project.open(root):
         with qtbot.waitSignal(session.image_opened, timeout=10_000):
-            window.commands.open(root)
+            window.project_commands.open(root)
         assert not session.writable and "read-only" in window.windowTitle()
         assert any("open for writing elsewhere" in text for text in window.messages.texts)
         assert window.status.saved.text() == "Read-only"
@@ -149,7 +149,7 @@ def test_a_project_held_elsewhere_opens_read_only_and_says_so(application, qtbot
 
 
 def test_dropping_a_project_opens_it_and_dropping_pictures_adds_them(application, qtbot, root, tmp_path):
-    session, window = application.rooms.session, application.window
+    session, window = application.services.session, application.window
 
     def drop(*paths) -> None:
         data = QMimeData()
@@ -170,7 +170,7 @@ def test_dropping_a_project_opens_it_and_dropping_pictures_adds_them(application
 
 
 def test_new_project_dialog(application, qtbot, tmp_path, root):
-    session, window = application.rooms.session, application.window
+    session, window = application.services.session, application.window
     window.table["new_project"].trigger()
     dialog = window.findChild(NewProjectDialog)
     dialog.name.setText("a/b")
@@ -200,11 +200,11 @@ def test_about_names_the_version(application):
 def test_the_sample_project_is_made_and_opened(application, qtbot, tmp_path, monkeypatch):
     import workbench.core.sample.sample_project as sample
 
-    session, window = application.rooms.session, application.window
+    session, window = application.services.session, application.window
     make = sample.make_sample
     monkeypatch.setattr(sample, "make_sample", lambda root: make(root, small=True))
-    window.commands._settings.recent_projects[:] = []
-    monkeypatch.setattr(type(window.commands), "_projects_folder", lambda self: tmp_path)
+    window.project_commands._settings.recent_projects[:] = []
+    monkeypatch.setattr(type(window.project_commands), "_projects_folder", lambda self: tmp_path)
     with qtbot.waitSignal(session.image_opened, timeout=30_000):
         window.welcome.buttons[2].click()
     assert session.project.root == tmp_path / "sample" and len(session.keys) >= 16

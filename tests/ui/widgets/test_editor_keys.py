@@ -190,9 +190,9 @@ def test_no_key_in_a_dialog_changes_the_label(labelled, qtbot):
     hand, keys, seen = labelled, pressed_keys(labelled.window), 0
     ending = {K.Key_Escape, K.Key_Return, K.Key_Enter}
     hand.window.table["keys"].trigger()
-    hand.window.commands.new_project()
-    hand.window.commands.predict_folder()
-    hand.window.settings.open()
+    hand.window.project_commands.new_project()
+    hand.window.project_commands.predict_folder()
+    hand.window.training_settings.open()
     dialogs = [dialog for dialog in hand.window.findChildren(QDialog) if dialog.isVisible()]
     assert len(dialogs) >= 4 and any(isinstance(dialog, ShortcutsDialog) for dialog in dialogs)
     before = state(hand)
@@ -351,7 +351,7 @@ def test_the_wheel_over_an_editor_with_focus_changes_it_and_dialogs_scroll(hand,
     before = minutes.value()
     turn(minutes, 120)
     assert minutes.value() == before + 1
-    hand.window.settings.open()
+    hand.window.training_settings.open()
     dialog = next(d for d in hand.window.findChildren(QDialog) if d.isVisible())
     dialog.activateWindow()
     qtbot.waitUntil(lambda: QApplication.activeWindow() is dialog, timeout=5000)

@@ -60,7 +60,7 @@ def test_images_are_not_accepted_without_a_project(application, files):
 
 
 def test_a_mixed_drop_takes_the_images_and_reports_the_rest(opened, files, qtbot):
-    session, messages = opened.rooms.session, opened.window.messages
+    session, messages = opened.services.session, opened.window.messages
     remote = QUrl("https://example.com/far.png")
     names = ("a.png", "notes.txt", "folder", "empty", "other")
     assert drop(opened.window, *(files / name for name in names), remote) == [A.CopyAction] * 3

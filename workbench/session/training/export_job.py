@@ -9,6 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QLocale, QObject, Signal
 
 from workbench.core.problems import Problem, WorkerFailed
+from workbench.core.resources import matching_language
 from workbench.core.runs import process_exit
 from workbench.core.runs.events import Event, Failed, Finished, Progress
 from workbench.core.runs.launch import worker_command, worker_environment
@@ -26,7 +27,7 @@ class ExportChoices:
 
     formats: names of engines, see inference.engines.kinds. point: detection threshold: "balanced" as validated, "more",
     "fewer", or a probability as text. target_ms: time for the usual image; None for no target. language: of the model
-    card, "en" or "zh_CN"; "" for the language of the window.
+    card, one of LANGUAGES; "" for the language of the window.
     """
 
     formats: tuple[str, ...] = ("onnx",)
@@ -46,7 +47,7 @@ ONE_CLICK = ExportChoices()
 
 def language_of_window() -> str:
     """Return the language of the window among those with a model card."""
-    return "zh_CN" if QLocale().language() == QLocale.Language.Chinese else "en"
+    return matching_language(QLocale().name())
 
 
 class _ExportThread(JobThread):

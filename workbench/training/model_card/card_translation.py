@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 from importlib import resources as files
 
 from workbench.core import problems, resources
-from workbench.core.resources import LANGUAGES
+from workbench.core.resources import LANGUAGES, SOURCE_LANGUAGE
 
-ENGLISH = "en"
+ENGLISH = SOURCE_LANGUAGE
 _FIELD = re.compile(r"\{(\w+)\}")
 _NUMBERS = frozenset({"low", "high", "n", "m", "k", "p"})
 _DEEPEST = 4  # maximum nesting of sentences

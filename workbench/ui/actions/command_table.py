@@ -1,4 +1,4 @@
-"""Table of commands: text, action, icon and conditions of each. The rows are defined in the modules rows_<topic>.py."""
+"""Table of commands: text, function, icon and conditions of each. The modules <menu>_commands.py define the rows."""
 
 from __future__ import annotations
 
@@ -32,22 +32,26 @@ from workbench.ui.view_settings import ViewSettings
 
 @dataclass(frozen=True)
 class Command:
-    """One command. `keys`: shortcuts separated by "; ". `when`: whether it is enabled. `on`: whether it is checked."""
+    """One command. Its shortcuts are listed in `shortcuts.SHORTCUTS` under its id.
+
+    enabled, checked: return the state; without `checked` the command is not checkable. Exactly one command of a `group`
+    is checked. changes_image: changes the current image's label or opens another image; such a command has no effect
+    while an editor has the focus. auto_repeat: repeats while its key is held.
+    """
 
     id: str
     text: str
-    call: Callable[[], object]
-    keys: str = ""
+    callback: Callable[[], object]
     icon: str = ""
-    when: Callable[[], bool] | None = None
-    on: Callable[[], bool] | None = None
-    group: str = ""  # exactly one command of a group is checked
+    enabled: Callable[[], bool] | None = None
+    checked: Callable[[], bool] | None = None
+    group: str = ""
     tip: str = ""
-    touches_image: bool = False  # changes the open label or opens another image; no effect while an editor has focus
-    repeats: bool = True  # auto-repeats while its key is held
+    changes_image: bool = False
+    auto_repeat: bool = True
 
 
-@dataclass
+@dataclass(kw_only=True)
 class CommandContext:
     """Objects that the commands use."""
 
@@ -57,19 +61,19 @@ class CommandContext:
     verdict: VerdictPanel
     layers: LayersPanel
     training: TrainingPanel
-    commands: ProjectCommands
-    appearance: ViewSettings
+    project: ProjectCommands
+    view_settings: ViewSettings
     overlay: PredictionOverlay
-    walk: RegionNavigator
+    region_navigator: RegionNavigator
     display: DisplayPanel
     comparison: ReferenceComparison
-    displays: DisplayPresets
+    display_presets: DisplayPresets
     history: HistoryPanel
-    proposing: SuggestionsController
-    advice: LabelNextController
-    review: EvaluationNavigation
-    settings: SettingsController
-    kept: ContinuousTraining
+    suggestions: SuggestionsController
+    label_next: LabelNextController
+    evaluation: EvaluationNavigation
+    training_settings: SettingsController
+    continuous_training: ContinuousTraining
     pages: ImagePages
 
 
@@ -77,10 +81,10 @@ class CommandGroup(QObject):
     """Base class of the modules' parts of the table."""
 
     @abstractmethod
-    def all(self, parts: CommandContext) -> list[Command]:
-        """Return the rows for the given objects."""
+    def commands(self, context: CommandContext) -> list[Command]:
+        """Return the commands, bound to the given objects."""
 
 
 def paintable(session: Session) -> bool:
-    """Return whether the open image may be painted on."""
+    """Return whether the current image can be painted on."""
     return session.mask is not None and session.writable

@@ -7,119 +7,118 @@ from functools import partial
 from workbench.core.project.project import ClassInfo
 from workbench.session.session import Session
 from workbench.ui.actions.command_table import Command, CommandContext, CommandGroup, paintable
+from workbench.ui.actions.shortcuts import key_text
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.images.images_panel import ImagesPanel
 
 
 class ToolCommands(CommandGroup):
-    def all(self, parts: CommandContext) -> list[Command]:
-        canvas, session, editor = parts.canvas, parts.session, parts.session.editor
+    def commands(self, context: CommandContext) -> list[Command]:
+        canvas, session, editor = context.canvas, context.session, context.session.editor
+        outline_keys = {"close": key_text("close_outline"), "cancel": key_text("cancel")}
         tools = (
-            ("brush", self.tr("&Brush"), "B", self.tr("Brush: paint the current class; Ctrl-drag erases")),
-            ("eraser", self.tr("&Eraser"), "E", self.tr("Eraser: back to unpainted")),
+            ("brush", self.tr("&Brush"), self.tr("Brush: paint the current class; hold Ctrl to erase")),
+            ("eraser", self.tr("&Eraser"), self.tr("Eraser: remove labels")),
             (
                 "dont_care",
-                self.tr("&Don't-care brush"),
-                "Shift+B",
-                self.tr("Don't-care brush: paint where nobody can tell; left out of learning"),
+                self.tr("&Ignore brush"),
+                self.tr("Ignore brush: paint areas to be excluded from training and metrics"),
             ),
             (
                 "background",
-                self.tr("&Background brush"),
-                "Shift+E",
-                self.tr("Background brush: say that the surface is good here"),
+                self.tr("Back&ground brush"),
+                self.tr("Background brush: mark the surface as free of defects"),
             ),
             (
                 "threshold",
                 self.tr("&Threshold brush"),
-                "T",
-                self.tr("Threshold brush: drag; takes only tones like the one first touched"),
+                self.tr("Threshold brush: drag to paint gray values similar to the start point"),
             ),
-            ("wand", self.tr("Magic &wand"), "W", self.tr("Magic wand: press on a tone, drag for the tolerance")),
+            (
+                "wand",
+                self.tr("Magic &wand"),
+                self.tr("Magic wand: click to fill an area of similar gray values; drag to set the tolerance"),
+            ),
             (
                 "crack",
                 self.tr("&Crack tracer"),
-                "C",
                 self.tr("Crack tracer: click both ends of a thin line to trace it at its actual width"),
             ),
             (
                 "smart_edge",
-                self.tr("&Smart edge"),
-                "S",
-                self.tr("Magnetic lasso: click along the outline, it snaps to edges; Enter closes it"),
+                self.tr("&Magnetic lasso"),
+                self.tr("Magnetic lasso: click along the outline, it snaps to edges; {close} closes it").format(
+                    close=outline_keys["close"]
+                ),
             ),
             (
                 "box_cut",
-                self.tr("Box c&ut"),
-                "G",
+                self.tr("Box &segmentation"),
                 self.tr("Box segmentation: drag a box around a defect to segment it"),
             ),
-            ("polygon", self.tr("&Polygon"), "P", self.tr("Polygon: click the corners, Enter closes, Esc drops")),
-            ("lasso", self.tr("&Lasso"), "O", self.tr("Lasso: drag around it")),
-            ("rectangle", self.tr("Rec&tangle"), "R", self.tr("Rectangle: drag from corner to corner")),
-            ("ellipse", self.tr("&Ellipse"), "Shift+R", self.tr("Ellipse: drag its box; Shift makes a circle")),
-            ("fill", self.tr("&Fill"), "F", self.tr("Fill: give a connected area to the current class")),
-            ("holes", self.tr("Fill &holes"), "Shift+F", self.tr("Fill holes: click a region")),
+            (
+                "polygon",
+                self.tr("&Polygon"),
+                self.tr("Polygon: click the corners; {close} closes it, {cancel} cancels").format(**outline_keys),
+            ),
+            ("lasso", self.tr("&Lasso"), self.tr("Lasso: drag around an area to fill it")),
+            ("rectangle", self.tr("Rec&tangle"), self.tr("Rectangle: drag from corner to corner")),
+            (
+                "ellipse",
+                self.tr("&Ellipse"),
+                self.tr("Ellipse: drag its bounding box; hold Shift for a circle"),
+            ),
+            ("fill", self.tr("&Fill"), self.tr("Fill: assign a connected area to the current class")),
+            ("holes", self.tr("Fill &holes"), self.tr("Fill holes: click a region to fill its holes")),
             (
                 "region",
                 self.tr("&Region"),
-                "V",
-                self.tr("Region: click one to move, delete, grow or give it to another class"),
+                self.tr("Region: click a region to move, delete, grow or reclassify it"),
             ),
         )
-        rows = [
+        commands = [
             Command(
                 name,
                 text,
                 partial(canvas.choose_tool, name),
-                key,
                 name,
-                on=partial(_is_tool, canvas, name),
+                checked=partial(_is_tool, canvas, name),
                 group="tool",
                 tip=tip,
             )
-            for name, text, key, tip in tools
+            for name, text, tip in tools
         ]
-        rows += [
-            Command("bigger", self.tr("&Larger brush"), partial(canvas.change_diameter, 1), "]", "bigger"),
-            Command("smaller", self.tr("&Smaller brush"), partial(canvas.change_diameter, -1), "[", "smaller"),
-            Command(
-                "pick",
-                self.tr("&Pick the class under the pointer"),
-                canvas.pick,
-                "I",
-                "pick",
-                partial(paintable, session),
-            ),
+        commands += [
+            Command("bigger", self.tr("&Larger brush"), partial(canvas.change_diameter, 1), "bigger"),
+            Command("smaller", self.tr("&Smaller brush"), partial(canvas.change_diameter, -1), "smaller"),
+            Command("pick", self.tr("&Pick class under pointer"), canvas.pick, "pick", partial(paintable, session)),
             Command(
                 "keep",
                 self.tr("&Keep other classes"),
                 lambda: editor.set_keep_other(not editor.keep_other),
-                "X",
                 "keep",
-                on=lambda: editor.keep_other,
+                checked=lambda: editor.keep_other,
                 tip=self.tr("Keep other classes: paint over background only"),
             ),
             Command(
                 "explicit",
                 self.tr("Treat unpainted areas as &unlabeled"),
                 partial(_toggle_explicit, session),
-                when=partial(paintable, session),
-                on=partial(_is_explicit, session),
-                tip=self.tr("Learn from the painted parts of this picture only"),
+                enabled=partial(paintable, session),
+                checked=partial(_is_explicit, session),
+                tip=self.tr("Train on the painted areas of this image only"),
             ),
         ]
-        rows += [
+        commands += [
             Command(
                 f"class_{n}",
                 self.tr("Class {n}").format(n=n),
-                partial(_choose_class, session, parts.images, n),
-                str(n),
-                when=lambda n=n: _has_class(session, n) or _judges(session, parts.images, n),
+                partial(_choose_class, session, context.images, n),
+                enabled=lambda n=n: _has_class(session, n) or _sets_verdict(session, context.images, n),
             )
             for n in range(1, 10)
         ]
-        return rows
+        return commands
 
 
 def _is_tool(canvas: Canvas, name: str) -> bool:
@@ -135,15 +134,15 @@ def _has_class(session: Session, number: int) -> bool:
     return _class(session, number) is not None
 
 
-def _judges(session: Session, images: ImagesPanel, number: int) -> bool:
+def _sets_verdict(session: Session, images: ImagesPanel, number: int) -> bool:
     """Return whether a number key sets a verdict. It does so only in projects without classes."""
-    return session.project is not None and not session.project.classes and images.can_judge(number - 1)
+    return session.project is not None and not session.project.classes and images.can_set_verdict(number - 1)
 
 
 def _choose_class(session: Session, images: ImagesPanel, number: int) -> None:
     info = _class(session, number)
-    if _judges(session, images, number):
-        images.judge(number - 1)
+    if _sets_verdict(session, images, number):
+        images.set_verdict(number - 1)
     if info is not None:
         session.classes.choose(info.id)
 

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from workbench.core.project.project import BACKGROUND, MAX_CLASS_ID
 from workbench.session.session import Session
+from workbench.ui.actions.shortcuts import key_text
 from workbench.ui.canvas.image_view import ImageView
 from workbench.ui.canvas.interactions.region_menu import ask
 from workbench.ui.canvas.interactions.suggestion_interaction import SuggestionInteraction
@@ -50,7 +51,9 @@ class Canvas(ImageView):
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(self.tr("Picture"))
-        self.setAccessibleDescription(self.tr("Current image with labels. Press F1 for keyboard shortcuts."))
+        self.setAccessibleDescription(
+            self.tr("Current image with labels. Press {key} for keyboard shortcuts.").format(key=key_text("keys"))
+        )
         self.diameter = 15
         self.pointer: QPointF | None = None
         self.refuse, self.tell, self.chosen = self.refused.emit, self.told.emit, self.region_chosen.emit

@@ -38,7 +38,7 @@ class CentralStack(QStackedWidget):
         left = self.in_review
         if sheet:
             self.setCurrentWidget(self._sheet)
-            self._sheet.find_open()
+            self._sheet.show_current()
         else:
             self.setCurrentWidget(self._canvas)
             self._canvas.setFocus()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
@@ -20,12 +20,14 @@ from workbench.core.problems import Problem
 from workbench.core.runs.run import Run, list_runs
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.session.session import Session
+from workbench.ui.actions.shortcuts import key_sequences, with_key
 from workbench.ui.evaluation.segmentation_evaluation import SegmentationEvaluation
 from workbench.ui.evaluation.verdict_evaluation_page import VerdictEvaluationPage
 from workbench.ui.text import formatting
 from workbench.ui.widgets.theme import ThemeManager
 
-_HIDDEN_WORK = ("Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+Y", "Ctrl+P", "Ctrl+Shift+A", *(f"Alt+{n}" for n in range(1, 10)))
+# Commands that would change the image behind the page.
+_HIDDEN_WORK = ("undo", "redo", "copy_previous", "accept_all", *(f"verdict_{n}" for n in range(1, 10)))
 
 
 class EvaluationPage(QWidget):
@@ -89,8 +91,8 @@ class EvaluationPage(QWidget):
         self.again = QPushButton(self.tr("Count anew"))
         self.again.setToolTip(self.tr("Recalculate after label changes; predictions are reused"))
         self.again.clicked.connect(self._again)
-        self.back = QPushButton(self.tr("Back to the picture"))
-        self.back.setToolTip(self.tr("Back to the picture (Esc)"))
+        self.back = QPushButton(self.tr("Back to the image"))
+        self.back.setToolTip(with_key(self.tr("Back to the image"), "cancel"))
         self.back.clicked.connect(self.left)
         row.addWidget(self.again)
         row.addWidget(self.back)
@@ -176,7 +178,7 @@ class EvaluationPage(QWidget):
 def _acts_on_the_image(event: QKeyEvent) -> bool:
     pressed = event.keyCombination().toCombined() & ~Qt.KeyboardModifier.KeypadModifier.value
     if event.modifiers() & (Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier):
-        return any(QKeySequence(keys)[0].toCombined() == pressed for keys in _HIDDEN_WORK)
+        return any(keys[0].toCombined() == pressed for id in _HIDDEN_WORK for keys in key_sequences(id))
     return not Qt.Key.Key_F1 <= event.key() <= Qt.Key.Key_F35
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QPainter, QPainterPath, QPen
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate
 
 from workbench.core.evaluation.verdict_evaluation import PredictedVerdict
 from workbench.ui.images.thumbnail_provider import ThumbnailProvider
 from workbench.ui.text import formatting
+from workbench.ui.widgets.delegate_painting import draw_background, fit_rect, state_color
 from workbench.ui.widgets.theme import ThemeManager
 
 _EDGE = 104  # px, side of a thumbnail
@@ -62,22 +63,13 @@ class _VerdictDelegate(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        path = QPainterPath()
-        path.addRoundedRect(QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
-        painter.fillPath(path, theme.color("selection" if selected else "hover" if hovered else "raised"))
-        if selected:
-            painter.setPen(QPen(theme.color("accent"), 1.5))
-            painter.drawPath(path)
+        line = "accent" if option.state & QStyle.StateFlag.State_Selected else ""
+        draw_background(painter, rect, theme, fill=state_color(option, "raised"), line=line, width=1.5)
         box = QRect(rect.x() + 5, rect.y() + 5, rect.width() - 10, _EDGE - 6)
         pixmap = self._gallery.thumbnails.get(one.key)
         painter.fillRect(box, theme.color("canvas"))
         if pixmap is not None and not pixmap.isNull():
-            shown = pixmap.size().scaled(box.size(), Qt.AspectRatioMode.KeepAspectRatio)
-            target = QRect(0, 0, shown.width(), shown.height())
-            target.moveCenter(box.center())
-            painter.drawPixmap(target, pixmap)
+            painter.drawPixmap(fit_rect(pixmap.size(), box), pixmap)
         right = self._gallery.model_of.names[one.said] == one.truth
         lines = QRect(box.x() + 2, box.bottom() + 3, box.width() - 4, metrics.height())
         share = formatting.percent(one.sure)

@@ -9,6 +9,7 @@ from workbench.core.label_next.label_issues import LabelIssue
 from workbench.core.label_next.label_ranking import issue_reason
 from workbench.session.label_issue_review import LabelIssueReview
 from workbench.session.session import Session
+from workbench.ui.actions.shortcuts import with_key
 from workbench.ui.text import label_next_texts
 
 _FOOT, _SIDE, _WIDEST = 14, 12, 760  # logical pixels
@@ -29,7 +30,7 @@ class LabelIssueBar(QFrame):
             label.setTextFormat(Qt.TextFormat.PlainText)  # names of classes are user input
         self.take = QPushButton(objectName="primary")
         self.take.setToolTip(self.tr("Correct the doubted label as the model says"))
-        self.right = QPushButton(self.tr("Label is right (K)"))
+        self.right = QPushButton(with_key(self.tr("Keep label"), "keep_label"))
         self.right.setToolTip(self.tr("Keep the label; this place is not doubted again"))
         self.step = QPushButton()
         self.step.setToolTip(self.tr("To the next doubted place of this picture"))
@@ -62,8 +63,9 @@ class LabelIssueBar(QFrame):
         good = row is not None and not row.counts
         self.says.setText(label_next_texts.reason_text(issue_reason(issue, names, good=good)))
         self.how.setText(label_next_texts.certainty_text(issue))
-        self.step.setText(self.tr("{n} of {count} (J)").format(n=self._errors.place + 1, count=len(issues)))
-        self.take.setText(self._taking(issue, names))
+        position = self.tr("{n} of {count}").format(n=self._errors.place + 1, count=len(issues))
+        self.step.setText(with_key(position, "next_doubt"))
+        self.take.setText(with_key(self._taking(issue, names), "take_model"))
         self.step.setVisible(len(issues) > 1)
         for button in (self.take, self.right):
             button.setEnabled(self._errors.possible())
@@ -71,11 +73,11 @@ class LabelIssueBar(QFrame):
 
     def _taking(self, issue: LabelIssue, names: dict[int, str]) -> str:
         if issue.kind == "missing":
-            return self.tr("Add it (Y)")
+            return self.tr("Add region")
         if issue.kind == "extra":
-            return self.tr("Remove it (Y)")
+            return self.tr("Remove region")
         said = issue.said if issue.kind == "verdict" else names.get(issue.class_id, str(issue.class_id))
-        return self.tr("Make it {name} (Y)").format(name=said)
+        return self.tr("Change to {name}").format(name=said)
 
     def eventFilter(self, watched, event) -> bool:
         if event.type() == QEvent.Type.Resize and watched is self.parent():

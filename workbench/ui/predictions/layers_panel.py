@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QLabel, QPushButton, QSlider, QWidget
 
 from workbench.session.reference_comparison import ReferenceComparison
+from workbench.ui.actions.shortcuts import with_key
 from workbench.ui.canvas.layers.canvas_layers import MaskStyle
 from workbench.ui.canvas.layers.prediction_layer import PredictionStyle
 from workbench.ui.canvas.scene_view import SceneView
@@ -33,14 +34,14 @@ class LayersPanel(QWidget):
         grid.setVerticalSpacing(7)
         self.labels = _LayerRow(
             self.tr("Labels"),
-            self.tr("Show or hide the labels (H)"),
+            with_key(self.tr("Show or hide labels"), "labels"),
             self.tr("How strongly labels are shown"),
             view.label_style,
             self._apply,
         )
         self.predictions = _LayerRow(
             self.tr("Predictions"),
-            self.tr("Show or hide the predictions (Shift+H)"),
+            with_key(self.tr("Show or hide predictions"), "predictions"),
             self.tr("How strongly predictions are shown"),
             view.prediction_style,
             self._apply,
@@ -58,7 +59,7 @@ class LayersPanel(QWidget):
         comparison = self._comparison
         self.difference = _LayerRow(
             self.tr("Difference"),
-            self.tr("Show what differs from the good sample (Ctrl+D)"),
+            with_key(self.tr("Show the difference from the reference image"), "difference"),
             self.tr("How strongly the difference is shown"),
             self._view.heat_style,
             self._view.update,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QPushButton, QSlider, QWidget
 
+from workbench.ui.actions.shortcuts import with_key
 from workbench.ui.canvas.layers.prediction_layer import MODES, Mode, PredictionStyle
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay
 from workbench.ui.text import formatting
@@ -56,7 +57,7 @@ class PredictionDisplay(QWidget):
             self.modes.addItem(text)
             self.modes.setItemData(place, tip, Qt.ItemDataRole.ToolTipRole)
         self.modes.setAccessibleName(self.tr("How predictions are drawn"))
-        self.modes.setToolTip(f"{self.modes.accessibleName()} (Shift+C)")
+        self.modes.setToolTip(with_key(self.modes.accessibleName(), "next_look"))
         self.modes.setCurrentIndex(MODES.index(self._style.mode))
         self.modes.activated.connect(lambda place: self.set_mode(MODES[place]))
         self._grid.addWidget(QLabel(self.tr("Drawn as"), objectName="muted"), 0, 0)

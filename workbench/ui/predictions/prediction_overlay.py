@@ -20,6 +20,7 @@ from workbench.session.predictions import AHEAD_PIXELS, Predictions
 from workbench.session.run_thresholds import RunThresholds
 from workbench.session.session import Session
 from workbench.session.training.training_control import TrainingControl
+from workbench.ui.actions.shortcuts import with_key
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.text import formatting
 
@@ -152,7 +153,7 @@ class PredictionOverlay(QObject):
             if height * width <= AHEAD_PIXELS:
                 self.predict()
             else:
-                self.text_changed.emit(self.tr("Ctrl+R: predict"))
+                self.text_changed.emit(with_key(self.tr("Not predicted"), "predict"))
 
     def _began(self, _: Run) -> None:
         """Reset to the present state when another run is shown or starts: earlier steps belong to the old run."""

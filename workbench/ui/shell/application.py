@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication
 from workbench import __version__
 from workbench.session.preferences import Preferences
 from workbench.session.process_memory import tune_allocator
-from workbench.ui.project.leave_guard import Way
+from workbench.ui.project.leave_guard import LeaveScope
 from workbench.ui.services import Services
 from workbench.ui.shell.termination import Termination
 from workbench.ui.shell.window import Window
@@ -46,7 +46,7 @@ def run(project: Path | None) -> int:
     application.show()
     Termination(app)
     if project is not None:
-        QTimer.singleShot(0, application.window, lambda: application.window.commands.open(project.absolute()))
+        QTimer.singleShot(0, application.window, lambda: application.window.project_commands.open(project.absolute()))
     code = app.exec()
     application.end()
     return code
@@ -55,7 +55,7 @@ def run(project: Path | None) -> int:
 class Application(QObject):
     """Owner of engines, style and translation. The window is rebuilt when the language changes."""
 
-    def __init__(self, app: QApplication, settings: Preferences, rooms: Services | None = None) -> None:
+    def __init__(self, app: QApplication, settings: Preferences, services: Services | None = None) -> None:
         super().__init__()
         tune_allocator()
         sys.setswitchinterval(_TURN)
@@ -70,10 +70,10 @@ class Application(QObject):
         self.style = ThemeManager(app)
         self.style.apply(settings.theme)
         self._translators = translation.install(app, settings.language)
-        self.rooms = rooms or Services.open(settings)
-        self.rooms.error_log.install()
+        self.services = services or Services.open(settings)
+        self.services.error_log.install()
         self.window = self._build()
-        self.rooms.telemetry.start()
+        self.services.telemetry.start()
         app.styleHints().colorSchemeChanged.connect(self._scheme_changed)
 
     def show(self) -> None:
@@ -85,22 +85,22 @@ class Application(QObject):
     def end(self) -> None:
         """Close the window and release all resources, without asking."""
         self.window.retire()
-        self.rooms.close()
+        self.services.close()
         for translator in self._translators:
             self._app.removeTranslator(translator)
         # Delete the widgets before the QApplication, not in the arbitrary order of interpreter shutdown.
         self.window.deleteLater()
         self._app.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         self._garbage.close()
-        self.rooms.error_log.close()
+        self.services.error_log.close()
 
     def _build(self) -> Window:
-        window = Window(self.rooms, self.style)
-        window.appearance.language_chosen.connect(self._change_language)
+        window = Window(self.services, self.style)
+        window.view_settings.language_chosen.connect(self._change_language)
         return window
 
     def _change_language(self, request: str) -> None:
-        QTimer.singleShot(0, self, lambda: self.window.leaving.leave(lambda: self._rebuild(request), Way.WINDOW))
+        QTimer.singleShot(0, self, lambda: self.window.leave_guard.leave(lambda: self._rebuild(request), LeaveScope.WINDOW))
 
     def _rebuild(self, request: str) -> None:
         for translator in self._translators:
@@ -116,7 +116,7 @@ class Application(QObject):
         self._app.setQuitOnLastWindowClosed(quits)
 
     def _scheme_changed(self) -> None:
-        if self.rooms.settings.theme == "system":
+        if self.services.preferences.theme == "system":
             self.style.apply("system")
 
 

@@ -13,6 +13,7 @@ from workbench.session.error_log import ErrorReport
 from workbench.session.index_worker import Added
 from workbench.session.training.export_job import ONE_CLICK
 from workbench.session.verdict_steps import NoteStep
+from workbench.ui.actions.shortcuts import key_text
 from workbench.ui.labels.history_panel import step_text
 from workbench.ui.project.project_commands import ProjectCommands
 from workbench.ui.services import Services
@@ -25,15 +26,15 @@ _NAMED = 3  # rejected files that a message names
 
 
 class Notifications(QObject):
-    """Messages for the events of `Rooms`."""
+    """Messages for the events of `Services`."""
 
-    def __init__(self, rooms: Services, messages: MessageBar, commands: ProjectCommands) -> None:
+    def __init__(self, services: Services, messages: MessageBar, commands: ProjectCommands) -> None:
         super().__init__(messages)
-        self._session, self._messages, self._commands = rooms.session, messages, commands
-        self._exporter, self._error_log = rooms.exporter, rooms.error_log
-        rooms.error_log.occurred.connect(self._unexpected)
+        self._session, self._messages, self._commands = services.session, messages, commands
+        self._exporter, self._error_log = services.export_job, services.error_log
+        services.error_log.occurred.connect(self._unexpected)
         self._offered: NoteStep | None = None  # step whose message has the Undo button
-        session = rooms.session
+        session = services.session
         session.problem_met.connect(self._problem)
         session.save_state_changed.connect(self._save_state)
         session.project_opened.connect(self._opened)
@@ -44,10 +45,10 @@ class Notifications(QObject):
         session.step_followed.connect(self._followed)
         session.history_changed.connect(self._history_changed)
         session.images_added.connect(self._added)
-        rooms.predictions.failed.connect(self._predict_failed)
-        rooms.exporter.finished.connect(self._exported)
-        rooms.exporter.failed.connect(self._export_failed)
-        rooms.exporter.cancelled.connect(self._export_cancelled)
+        services.predictions.failed.connect(self._predict_failed)
+        services.export_job.finished.connect(self._exported)
+        services.export_job.failed.connect(self._export_failed)
+        services.export_job.cancelled.connect(self._export_cancelled)
 
     def refused(self, why: str) -> None:
         """Show why painting was refused."""
@@ -89,7 +90,7 @@ class Notifications(QObject):
             ),
             "no proposal": (
                 self.tr("Nothing is proposed here."),
-                self.tr("Ctrl+R lets the model look at this picture."),
+                self.tr("Press {key} to predict this image.").format(key=key_text("predict")),
             ),
             "locked": (
                 self.tr("This class is locked."),

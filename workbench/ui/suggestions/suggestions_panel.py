@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QProgressBar,
     QPushButton,
     QSizePolicy,
-    QStyle,
     QStyledItemDelegate,
     QVBoxLayout,
     QWidget,
@@ -22,9 +21,10 @@ from PySide6.QtWidgets import (
 
 from workbench.core.suggestions.suggestions import Suggestion
 from workbench.session.session import Session
+from workbench.ui.actions.shortcuts import with_key
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.text import formatting
-from workbench.ui.widgets.row_background import draw_plate
+from workbench.ui.widgets.delegate_painting import draw_row_background, state_color
 from workbench.ui.widgets.theme import ThemeManager
 
 HEIGHT, MOST_SHOWN = 26, 8
@@ -77,9 +77,7 @@ class SuggestionDelegate(QStyledItemDelegate):
         theme, rect = self._style.theme, option.rect
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        over = bool(option.state & QStyle.StateFlag.State_MouseOver)
-        draw_plate(painter, rect, theme, fill="selection" if selected else "hover" if over else "")
+        draw_row_background(painter, rect, theme, fill=state_color(option))
         color = QColor(index.data(ColorRole))
         swatch = QRectF(rect.x() + 8, rect.y() + (rect.height() - 12) / 2, 17, 12)
         inside = QColor(color)
@@ -147,7 +145,9 @@ class SuggestionsPanel(QWidget):
         row.setContentsMargins(4, 0, 4, 0)
         row.setSpacing(6)
         self.accept_all, self.reject_all = QPushButton(self.tr("Accept all")), QPushButton(self.tr("Reject all"))
-        self.accept_all.setToolTip(self.tr("All that is proposed in this picture becomes labels (Ctrl+Shift+A)"))
+        self.accept_all.setToolTip(
+            with_key(self.tr("Accept all suggestions in this image as one undo step"), "accept_all")
+        )
         self.reject_all.setToolTip(self.tr("This model will not suggest these regions again. Can be undone."))
         self.accept_all.clicked.connect(proposing.accept_all)
         self.reject_all.clicked.connect(proposing.reject_all)

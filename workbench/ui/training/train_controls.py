@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from workbench.ui.actions.shortcuts import with_key
 from workbench.ui.widgets.theme import ThemeManager
 
 DEVICES = ("auto", "gpu", "cpu")
@@ -110,8 +111,8 @@ class TrainControls(QWidget):
         self.export = QPushButton(self.tr("Export model"))
         self.export.clicked.connect(self.export_clicked)
         self.choices = QPushButton(self.tr("Export options…"))
-        tip = self.tr("Choose formats, where a defect begins, and how quick it must be (Ctrl+Shift+E)")
-        self.choices.setToolTip(tip)
+        tip = self.tr("Choose formats, operating point and target latency")
+        self.choices.setToolTip(with_key(tip, "export_choices"))
         self.choices.clicked.connect(self.choices_clicked)
         exporting = QHBoxLayout()
         exporting.setSpacing(6)
@@ -151,7 +152,7 @@ class TrainControls(QWidget):
         self.pause.setVisible(state in ("running", "stopping"))
         self.pause.setEnabled(can_pause)
         says = self.tr("Resume training") if paused else self.tr("Pause training")
-        self.pause.setToolTip(f"{says} (Ctrl+Shift+T)")
+        self.pause.setToolTip(with_key(says, "pause"))
         self.pause.setAccessibleName(says)
         texts = {
             "idle": self.tr("Train"),
@@ -160,12 +161,8 @@ class TrainControls(QWidget):
             "stopping": self.tr("Stopping…"),
         }
         self.button.setText(texts[state])
-        tip = (
-            self.tr("Stop now; the best model so far is kept (Ctrl+T)")
-            if self._running
-            else self.tr("Start training (Ctrl+T)")
-        )
-        self.button.setToolTip(tip)
+        tip = self.tr("Stop training and keep the best model so far") if self._running else self.tr("Start training")
+        self.button.setToolTip(with_key(tip, "train"))
         self.button.setEnabled(possible and state != "stopping")
         for widget in (self.unet, self.resnet, self.minutes, self.device):
             widget.setEnabled(not self._running)
@@ -176,7 +173,7 @@ class TrainControls(QWidget):
         says = self.tr("Advanced: what is decided about the training, and why")
         if count:
             says = self.tr("Advanced: {n} settings are chosen by hand").format(n=count)
-        self.settings.setToolTip(f"{says} (Ctrl+Alt+T)")
+        self.settings.setToolTip(with_key(says, "recipe"))
         self._wished = count
         self.settings.setIcon(self._style.theme.icon("tune", "accent" if count else "text"))
 
@@ -198,9 +195,11 @@ class TrainControls(QWidget):
         if busy:
             tip = self.tr("Stop exporting; nothing half made is left behind")
         elif possible:
-            tip = self.tr("Export a folder that runs without Defect Workbench and gives the same results (Ctrl+E)")
+            tip = with_key(
+                self.tr("Export a folder that runs without Defect Workbench and gives the same results"), "export"
+            )
         else:
-            tip = self.tr("Train first; then the model can be exported (Ctrl+E)")
+            tip = with_key(self.tr("Train a model first, then export it"), "export")
         self.export.setToolTip(tip)
 
     def _restyle(self) -> None:

@@ -16,6 +16,7 @@ from workbench.session.training.export_job import ExportJob
 from workbench.session.training.run_list import RunList
 from workbench.session.training.run_monitor import RunMonitor
 from workbench.session.training.training_control import TrainingControl
+from workbench.ui.actions.shortcuts import key_text, with_key
 from workbench.ui.text import formatting
 from workbench.ui.training.export_options_dialog import ExportOptionsDialog
 from workbench.ui.training.run_compare_menu import RunCompareMenu
@@ -82,10 +83,10 @@ class TrainingPanel(QWidget):
         top.setContentsMargins(8, 4, 10, 4)
         top.setSpacing(10)
         self.heading = QPushButton(self.tr("Training"), objectName="section", checkable=True, checked=True)
-        self.heading.setToolTip(self.tr("Fold or unfold the training panel (F4)"))
+        self.heading.setToolTip(with_key(self.tr("Fold or unfold the training panel"), "panel_training"))
         self.heading.toggled.connect(self._fold)
         self.beside = QToolButton()
-        self.beside.setToolTip(self.tr("Put the curves of other runs beside this one (Ctrl+Shift+U)"))
+        self.beside.setToolTip(with_key(self.tr("Compare the curves with those of other runs"), "compare_runs"))
         self.beside.setAccessibleName(self.tr("Compare"))
         self.beside.clicked.connect(self.compare)
         top.addWidget(self.heading)
@@ -293,9 +294,9 @@ class TrainingPanel(QWidget):
         if self.runs.count():
             return self.tr("Choose a run on the right to see how it went, or train a new one.")
         return self.tr(
-            "Paint a few defects and mark the images as done (Enter), or set verdicts. Then click Train. "
+            "Paint a few defects and mark the images as done ({key}), or set verdicts. Then click Train. "
             "Curves and predictions update during training."
-        )
+        ).format(key=key_text("done_next"))
 
     def _show_result(self, story: RunMonitor) -> None:
         """Show the result of a run that ended before this window was created."""

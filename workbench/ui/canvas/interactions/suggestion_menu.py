@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QIcon, QPixmap
 from PySide6.QtWidgets import QMenu, QWidget
 
+from workbench.ui.actions.shortcuts import key_text
 from workbench.ui.canvas.interactions.suggestion_interaction import SuggestionInteraction
 from workbench.ui.canvas.tools.tool_context import ToolContext
 
@@ -20,15 +21,15 @@ class SuggestionMenu(QMenu):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         one = hand.current
         assert one is not None
-        self.addAction(self.tr("Accept") + "\t" + self.tr("Space"), partial(hand.accept, one))
-        self.addAction(self.tr("Reject") + "\t" + self.tr("Del"), partial(hand.reject, one))
+        self.addAction(self.tr("Accept") + "\t" + key_text("accept_suggestion"), partial(hand.accept, one))
+        self.addAction(self.tr("Reject") + "\t" + key_text("reject_suggestion"), partial(hand.reject, one))
         self.addSeparator()
         change = self.addMenu(self.tr("Change class"))
         for id, name, key in desk.classes:
             swatch = QPixmap(32, 32)
             swatch.fill(QColor(desk.color_of(id)))
-            text = name.replace("&", "&&") + (f"\tCtrl+{key}" if key else "")
+            text = name.replace("&", "&&") + (f"\t{key_text(f'suggestion_class_{key}')}" if key else "")
             action = change.addAction(QIcon(swatch), text, partial(hand.reclass, one, id))
             action.setEnabled(id != one.class_id)
-        self.addAction(self.tr("Grow") + "\t+", partial(hand.grow, one))
-        self.addAction(self.tr("Shrink") + "\t−", partial(hand.shrink, one))
+        self.addAction(self.tr("Grow") + "\t" + key_text("grow"), partial(hand.grow, one))
+        self.addAction(self.tr("Shrink") + "\t" + key_text("shrink"), partial(hand.shrink, one))
