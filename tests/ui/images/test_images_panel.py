@@ -54,7 +54,7 @@ def test_a_click_in_the_list_opens_the_picture(opened, pictures, qtbot):
     place = pictures.view.visualRect(pictures.model.index_of(session.keys[2])).center()
     QTest.mouseClick(pictures.view.viewport(), Qt.MouseButton.LeftButton, pos=place)
     qtbot.waitUntil(lambda: session.key == session.keys[2], timeout=5000)
-    assert opened.window.header.place.text() == "3 of 5"
+    assert opened.window.header.position.text() == "3 of 5"
 
 
 def test_rows_follow_the_work(hand):
@@ -199,11 +199,11 @@ def test_status_line_says_what_is_under_the_pointer(hand):
     hand.drag((20, 20), (30, 20))
     QTest.mouseMove(hand.canvas, hand.pixel(25.5, 20.5))
     status = hand.window.status
-    hand.qtbot.waitUntil(lambda: "25, 20" in status.spot.text(), timeout=5000)
-    assert "140" in status.spot.text() and "scratch" in status.spot.text()
+    hand.qtbot.waitUntil(lambda: "25, 20" in status.pixel.text(), timeout=5000)
+    assert "140" in status.pixel.text() and "scratch" in status.pixel.text()
     assert "11 px" in status.brush.text() and "%" in status.zoom.text()
     hand.session.flush()
-    assert status.saved.text() == "All saved"
+    assert status.save_state.text() == "All saved"
     QTest.mouseMove(hand.canvas, QPoint(3, 3))
 
 
@@ -216,7 +216,7 @@ def test_a_failed_save_is_told_and_withdrawn_when_it_succeeds(hand):
     hand.drag((20, 20), (40, 20))
     hand.qtbot.waitUntil(lambda: session.save_state == "failed", timeout=5000)
     assert any("could not be written" in text and "tried again" in text for text in messages.texts)
-    assert "trying again" in hand.window.status.saved.text()
+    assert "trying again" in hand.window.status.save_state.text()
     hand.window.project_commands.close_project()
     hand.window.findChild(Question).buttons["cancel"].click()
     assert session.project is not None
@@ -224,4 +224,4 @@ def test_a_failed_save_is_told_and_withdrawn_when_it_succeeds(hand):
     moved.rename(folder)
     assert session.flush()
     assert not any("could not be written" in text for text in messages.texts)
-    assert hand.window.status.saved.text() == "All saved"
+    assert hand.window.status.save_state.text() == "All saved"

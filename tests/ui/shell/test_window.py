@@ -140,7 +140,7 @@ def test_a_project_held_elsewhere_opens_read_only_and_says_so(application, qtbot
             window.project_commands.open(root)
         assert not session.writable and "read-only" in window.windowTitle()
         assert any("open for writing elsewhere" in text for text in window.messages.texts)
-        assert window.status.saved.text() == "Read-only"
+        assert window.status.save_state.text() == "Read-only"
         assert not window.training.controls.button.isEnabled()
         window.canvas.refused.emit("read-only")
         assert any("nothing can be painted" in text for text in window.messages.texts)

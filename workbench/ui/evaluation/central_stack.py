@@ -18,7 +18,7 @@ class CentralStack(QStackedWidget):
         self._canvas, self._images, self._sheet, self._review = canvas, images, images.sheet, review
         for page in (canvas, self._sheet, review):
             self.addWidget(page)
-        images.sheet_wanted.connect(self._show)
+        images.thumbnails_toggled.connect(self._show)
 
     @property
     def in_review(self) -> bool:

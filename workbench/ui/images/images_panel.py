@@ -34,7 +34,7 @@ class ImagesPanel(QWidget):
 
     wants_files = Signal()
     wants_folder = Signal()
-    sheet_wanted = Signal(bool)  # True: thumbnail view in the center, False: current image
+    thumbnails_toggled = Signal(bool)  # True: thumbnail view in the center, False: current image
 
     def __init__(self, session: Session, style: ThemeManager, queue: LabelQueue, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -138,13 +138,13 @@ class ImagesPanel(QWidget):
         """Open an image; later steps start from it."""
         self._requested = key  # later steps start here, even while the image is being read
         if self.browsing:
-            self.toggle_sheet()
+            self.toggle_thumbnails()
         self._session.open_image(key)
 
-    def toggle_sheet(self) -> None:
+    def toggle_thumbnails(self) -> None:
         """Switch between the thumbnail view and the current image."""
         self.browsing = not self.browsing
-        self.sheet_wanted.emit(self.browsing)
+        self.thumbnails_toggled.emit(self.browsing)
 
     def can_set_verdict(self, number: int) -> bool:
         """Return whether `set_verdict` is possible with this number."""
@@ -194,7 +194,7 @@ class ImagesPanel(QWidget):
     def _closed(self) -> None:
         self._requested = None
         if self.browsing:
-            self.toggle_sheet()
+            self.toggle_thumbnails()
         self.thumbnails.set_project(None)
         self._relist()
 

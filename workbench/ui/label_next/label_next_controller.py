@@ -88,5 +88,5 @@ class LabelNextController(QObject):
             self.tr("Label kept. It will not be flagged again."),
             topic="kept label",
             button=self.tr("Take back"),
-            do=lambda: (self.errors.undo(key), self._messages.withdraw("kept label")),
+            callback=lambda: (self.errors.undo(key), self._messages.withdraw("kept label")),
         )

@@ -127,7 +127,7 @@ class LeaveGuard(QObject):
         def check() -> None:
             if finished():
                 end()
-                dialog.done_waiting()
+                dialog.finish()
                 then()
 
         def end() -> None:
@@ -139,7 +139,7 @@ class LeaveGuard(QObject):
             end()
             self._cancel()
 
-        dialog.given_up.connect(on_cancelled)
+        dialog.cancelled.connect(on_cancelled)
         self._poll.timeout.connect(check)
         self._poll.start()
         dialog.open()

@@ -1,4 +1,4 @@
-"""Bar above the canvas: image name and position, result of the model, overlay switches."""
+"""Bar above the canvas: image name and position, prediction, overlay switches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.ui.widgets.elided_label import ElidedLabel
 
 
 class CanvasHeader(QWidget):
-    """Header of the open image."""
+    """Header of the current image."""
 
     def __init__(self, session: Session, images: ImagesPanel, actions: Actions) -> None:
         super().__init__()
@@ -26,30 +26,32 @@ class CanvasHeader(QWidget):
         self.name = ElidedLabel(Qt.TextElideMode.ElideMiddle, tip=False)
         self.name.setObjectName("heading")
         self.name.setMinimumWidth(120)
-        self.place = QLabel(objectName="muted")
-        self.model = QLabel()
-        self.model.setTextFormat(Qt.TextFormat.PlainText)
-        row.addWidget(_bar(NAVIGATION, actions, {}))
-        row.addWidget(self.place)
+        self.position = QLabel(objectName="muted")
+        self.prediction = QLabel()
+        self.prediction.setTextFormat(Qt.TextFormat.PlainText)
+        row.addWidget(_tool_bar(NAVIGATION, actions, {}))
+        row.addWidget(self.position)
         row.addWidget(self.name, 1)
-        row.addWidget(self.model)
-        row.addWidget(_bar(OVERLAYS, actions, {"labels": self.tr("Labels"), "predictions": self.tr("Predictions")}))
+        row.addWidget(self.prediction)
+        row.addWidget(
+            _tool_bar(OVERLAYS, actions, {"labels": self.tr("Labels"), "predictions": self.tr("Predictions")})
+        )
         for signal in (session.image_opened, session.image_failed, session.project_closed, session.images_listed):
             signal.connect(self.refresh)
         self.refresh()
 
     def show_model_text(self, text: str) -> None:
-        self.model.setText(text)
+        self.prediction.setText(text)
 
     def refresh(self, *_: object) -> None:
         number, count = self._images.position()
-        self.place.setText(self.tr("{number} of {count}").format(number=number, count=count) if number else "")
+        self.position.setText(self.tr("{number} of {count}").format(number=number, count=count) if number else "")
         key = self._session.key or ""
         self.name.set_text(key.rpartition("/")[2])
         self.name.setToolTip(key)
 
 
-def _bar(table: Table, actions: Actions, texts: dict[str, str]) -> QToolBar:
+def _tool_bar(table: Table, actions: Actions, texts: dict[str, str]) -> QToolBar:
     bar = QToolBar()
     bar.setIconSize(QSize(18, 18))
     fill_tool_bar(bar, table, actions, texts)

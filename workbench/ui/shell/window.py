@@ -113,9 +113,7 @@ class Window(QMainWindow):
     def _create_commands(self, services: Services, style: ThemeManager) -> None:
         session = services.session
         self.leave_guard = LeaveGuard(self, services, self.messages)
-        self.project_commands = ProjectCommands(
-            self, session, services.preferences, self.messages, self.leave_guard
-        )
+        self.project_commands = ProjectCommands(self, session, services.preferences, self.messages, self.leave_guard)
         self.view_settings = ViewSettings(self, services.preferences, style)
         self.notifications = Notifications(services, self.messages, self.project_commands)
         self.missing_folder = MissingFolder(self, session, self.messages)

@@ -74,7 +74,7 @@ def _connect_command_states(window: Window, services: Services) -> None:
         canvas.ruler.switched,
         canvas.display_changed,
         window.training.changed,
-        window.images.sheet_wanted,
+        window.images.thumbnails_toggled,
         window.suggestions_controller.changed,
         window.overlay.changed,
         window.layers.look.mode_changed,

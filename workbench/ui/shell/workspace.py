@@ -19,24 +19,24 @@ class Workspace(QSplitter):
         super().__init__(Qt.Orientation.Vertical, childrenCollapsible=False)
         self._tools = QToolBar(objectName="tools", orientation=Qt.Orientation.Vertical, iconSize=QSize(20, 20))
         center = QWidget()
-        column = tight(QVBoxLayout(center))
+        column = without_margins(QVBoxLayout(center))
         column.addWidget(header)
         column.addWidget(options)
-        row = tight(QHBoxLayout())
+        row = without_margins(QHBoxLayout())
         row.addWidget(self._tools)
         row.addWidget(canvas, 1)
         column.addLayout(row, 1)
-        self._around = (images, header, options, side, self._tools)  # hidden during an evaluation
+        self._surroundings = (images, header, options, side, self._tools)  # hidden during an evaluation
         self._hidden: list[QWidget] = []
         self._training = training
-        self._unfolded: list[int] = []  # heights before the training panel was folded
-        self._across = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
+        self._sizes_before_fold: list[int] = []  # heights of the splitter
+        self._columns = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
         images.setMinimumWidth(220)  # wide enough to distinguish image names
         for widget in (images, center, side):
-            self._across.addWidget(widget)
-        self._across.setStretchFactor(1, 1)
-        self._across.setSizes([230, 800, 250])
-        self.addWidget(self._across)
+            self._columns.addWidget(widget)
+        self._columns.setStretchFactor(1, 1)
+        self._columns.setSizes([230, 800, 250])
+        self.addWidget(self._columns)
         self.addWidget(training)
         self.setStretchFactor(0, 1)
         self.setSizes([560, 250])
@@ -44,45 +44,45 @@ class Workspace(QSplitter):
     def fill_tools(self, actions: Actions) -> None:
         fill_tool_bar(self._tools, TOOLS, actions)
 
-    def make_room(self, on: bool) -> None:
+    def show_center_only(self, on: bool) -> None:
         """Hide all panels except the central one, or show them again."""
         if on:
-            self._hidden = [widget for widget in self._around if not widget.isHidden()]
+            self._hidden = [widget for widget in self._surroundings if not widget.isHidden()]
         for widget in self._hidden:
             widget.setVisible(not on)
 
     def event(self, event: QEvent) -> bool:
-        done = super().event(event)
+        handled = super().event(event)
         if event.type() == QEvent.Type.LayoutRequest:
-            self._follow_fold()
-        return done
+            self._resize_folded()
+        return handled
 
-    def _follow_fold(self) -> None:
+    def _resize_folded(self) -> None:
         """Resize on folding: a splitter alone would keep the height of a folded panel as a gap."""
-        most, sizes = self._training.maximumHeight(), self.sizes()
-        if sizes[1] > most:
-            self._unfolded = sizes
-            self.setSizes([sum(sizes) - most, most])
-        elif self._unfolded and most > sum(sizes):
-            lower = self._unfolded[1]
-            self._unfolded = []
+        maximum, sizes = self._training.maximumHeight(), self.sizes()
+        if sizes[1] > maximum:
+            self._sizes_before_fold = sizes
+            self.setSizes([sum(sizes) - maximum, maximum])
+        elif self._sizes_before_fold and maximum > sum(sizes):
+            lower = self._sizes_before_fold[1]
+            self._sizes_before_fold = []
             self.setSizes([sum(sizes) - lower, lower])
 
-    def restore(self, memory: QSettings) -> None:
-        for name, splitter in (("across", self._across), ("down", self)):
-            state = memory.value(f"geometry/{name}")
+    def restore(self, settings: QSettings) -> None:
+        for name, splitter in (("across", self._columns), ("down", self)):
+            state = settings.value(f"geometry/{name}")
             if isinstance(state, QByteArray):
                 splitter.restoreState(state)
 
-    def remember(self, memory: QSettings) -> None:
-        memory.setValue("geometry/across", self._across.saveState())
-        memory.setValue("geometry/down", self.saveState())
+    def save(self, settings: QSettings) -> None:
+        settings.setValue("geometry/across", self._columns.saveState())
+        settings.setValue("geometry/down", self.saveState())
 
 
 def side_panel(sections: list[CollapsibleSection]) -> QScrollArea:
     """Return a scroll area with the sections one below another."""
     body = QWidget(objectName="sideBody")
-    column = tight(QVBoxLayout(body))
+    column = without_margins(QVBoxLayout(body))
     column.setContentsMargins(0, 4, 0, 8)
     for section in sections:
         column.addWidget(section)
@@ -94,7 +94,7 @@ def side_panel(sections: list[CollapsibleSection]) -> QScrollArea:
     return area
 
 
-def tight(layout: QBoxLayout) -> QBoxLayout:
+def without_margins(layout: QBoxLayout) -> QBoxLayout:
     """Remove margins and spacing from a layout, and return it."""
     layout.setContentsMargins(0, 0, 0, 0)
     layout.setSpacing(0)

@@ -30,15 +30,15 @@ class SuggestionsController(QObject):
     changed = Signal()  # suggestions, their visibility, or the prediction of all images
 
     def __init__(
-        self, rooms: Services, canvas: Canvas, layers: LayerSwitch, overlay: PredictionOverlay, messages: MessageBar
+        self, services: Services, canvas: Canvas, layers: LayerSwitch, overlay: PredictionOverlay, messages: MessageBar
     ) -> None:
         super().__init__(canvas)
-        self._session, self._training, self._overlay = rooms.session, rooms.training, overlay
+        self._session, self._training, self._overlay = services.session, services.training, overlay
         self._canvas, self._layers, self._messages = canvas, layers, messages
-        self.suggestions, self.everywhere, self.hand = rooms.suggestions, rooms.everywhere, canvas.suggestions
+        self.suggestions, self.everywhere, self.hand = services.suggestions, services.suggest_all, canvas.suggestions
         session, suggestions, everywhere = self._session, self.suggestions, self.everywhere
         overlay.changed.connect(self._follow)
-        rooms.thresholds.applied.connect(self._follow_thresholds)
+        services.run_thresholds.applied.connect(self._follow_thresholds)
         suggestions.changed.connect(self._show)
         suggestions.refused.connect(canvas.refuse)
         self.hand.accepted.connect(suggestions.accept)
