@@ -1,4 +1,4 @@
-"""Searching and sorting pictures by what is known of them."""
+"""Search terms and sort orders of the image table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from workbench.core.image_list.image_search import TERMS, SearchError, completions, parse, select
-from workbench.core.image_list.image_table import SORTS, ImageTable, group_of
+from workbench.core.image_list.image_table import ImageTable, group_of
 from workbench.core.image_list.thumbnail_cache import label_thumbnail
 from workbench.core.project.image_index import ImageIndex, ImageRow, count_regions
 from workbench.core.project.project import ClassInfo, Grouping
@@ -104,7 +104,7 @@ def test_a_wrong_term_says_what_is_wrong_and_the_others_hold(table, text, kind, 
 
 def test_every_column_sorts_and_equals_keep_their_order(table):
     everything = np.ones(len(table), bool)
-    for name in SORTS:
+    for name in ("name", "status", "verdict", "classes", "regions", "area", "score", "date"):
         up, down = (table.order(everything, name, descending=descending).tolist() for descending in (False, True))
         assert sorted(up) == sorted(down) == list(range(6))
     assert table.order(everything, "score").tolist() == [2, 0, 1, 3, 4, 5]
@@ -163,7 +163,7 @@ def test_the_smallest_defect_is_seen_in_a_small_mask():
 
 
 def test_the_index_keeps_scores_order_and_regions(labelled):
-    keys = labelled.pictures()
+    keys = labelled.images()
     index = ImageIndex(labelled)
     rows = {row.key: row for row in index.refresh(keys)}
     index.set_scores({keys[0]: 0.75})

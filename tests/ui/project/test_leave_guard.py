@@ -18,7 +18,7 @@ from tests import disk
 from tests.conftest import fill_project
 from tests.session.conftest import TRAINER
 from tests.session.test_keeping_labels import read_only
-from tests.ui.conftest import Hand
+from tests.ui.conftest import CanvasDriver
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.events import Progress, encode
@@ -41,12 +41,12 @@ class Full:
         qtbot.waitUntil(lambda: len(self.session.rows) == 5, timeout=10_000)
         self.before = self.masks(self.root)
         self.ballast = disk.fill_up(folder)
-        hand = Hand(application, qtbot)
+        driver = CanvasDriver(application, qtbot)
         self.painted: dict[str, np.ndarray] = {}
         for key in self.session.keys[:2]:
-            hand.open(key)
+            driver.open(key)
             self.session.editor.paint_region(np.random.default_rng(3).random((80, 96)) > 0.5, (0, 0), 2)
-            hand.drag((20, 20), (60, 50))
+            driver.drag((20, 20), (60, 50))
             self.painted[key] = self.session.mask.copy()
         qtbot.waitUntil(lambda: self.session.save_state == "failed", timeout=10_000)
 
@@ -142,7 +142,7 @@ WAYS = ("window", "quit", "close", "recent", "drop", "new", "sample", "again")
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_cancel_keeps_the_project_open_with_its_labels(full, way):
+def test_cancel_keeps_the_project_open(full, way):
     full.go(way)
     dialog = full.answer("cancel")
     assert "2 images" in dialog.text() and "No space left" in dialog.text()
@@ -155,7 +155,7 @@ def test_cancel_keeps_the_project_open_with_its_labels(full, way):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_try_again_saves_once_there_is_space_and_leaves(full, way):
+def test_try_again_saves_and_closes_when_space_is_available(full, way):
     full.go(way)
     full.answer("retry")  # still full: asked again
     full.question()
@@ -167,7 +167,7 @@ def test_try_again_saves_once_there_is_space_and_leaves(full, way):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_copy_holds_every_unsaved_label(full, way, tmp_path):
+def test_copy_contains_every_unsaved_label(full, way, tmp_path):
     target = tmp_path / "副本 copy"
     target.mkdir()
     full.go(way)
@@ -183,7 +183,7 @@ def test_a_copy_holds_every_unsaved_label(full, way, tmp_path):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_discard_leaves_and_nothing_comes_back(full, way):
+def test_discard_closes_without_saving(full, way):
     full.go(way)
     full.answer("discard")
     full.wait_left(way)
@@ -193,7 +193,7 @@ def test_discard_leaves_and_nothing_comes_back(full, way):
     assert same(full.masks(full.root), full.before)
 
 
-def test_a_copy_that_fails_is_told_and_asked_about_again(full, tmp_path):
+def test_failed_copy_is_shown_and_asked_again(full, tmp_path):
     full.go("window")
     full.answer("copy")
     full.choose(full.folder)  # on the same full disk
@@ -212,7 +212,7 @@ def test_a_copy_that_fails_is_told_and_asked_about_again(full, tmp_path):
     assert all(path.exists() for path in before) and not (target / "masks").exists()
 
 
-def test_the_session_keeps_unsaved_labels_unless_told_to_let_them_go(full):
+def test_session_keeps_unsaved_labels_by_default(full):
     session, met = full.session, []
     session.problem_met.connect(met.append)
     assert not session.close_project() and not session.open_project(full.other)
@@ -223,13 +223,13 @@ def test_the_session_keeps_unsaved_labels_unless_told_to_let_them_go(full):
     assert session.close_project() and same(full.masks(full.root), full.painted)
 
 
-def test_an_open_that_fails_asks_nothing(full):
+def test_failed_open_asks_nothing(full):
     full.window.project_commands.open(full.other.parent)
     assert not full.window.findChildren(Question) and full.session.project.root == full.root
     assert any("not a workbench project" in text for text in full.window.messages.texts)
 
 
-def test_another_language_asks_nothing_and_keeps_the_labels(full):
+def test_language_change_asks_nothing_and_keeps_the_labels(full):
     full.window.table["language_zh_CN"].trigger()
     full.qtbot.waitUntil(lambda: full.application.window is not full.window, timeout=10_000)
     assert full.session.project.root == full.root and set(full.session.saver.unsaved_keys) == set(full.painted)
@@ -261,7 +261,7 @@ def working(opened, qtbot, tmp_path):
     return Working(opened, qtbot, tmp_path)
 
 
-def test_cancel_lets_a_training_go_on(working):
+def test_cancel_keeps_the_training_running(working):
     working.train()
     working.window.close()
     dialog = working.answer("cancel")
@@ -329,14 +329,14 @@ def test_a_read_only_folder_is_named_as_the_reason(application, qtbot, tmp_path,
             assert not session.writable
             (text,) = window.messages.texts
             assert "read-only" in text and "Read-only file system" in text and "kept in memory" not in text
-            hand = Hand(application, qtbot)
-            hand.drag((20, 20), (40, 40))
+            driver = CanvasDriver(application, qtbot)
+            driver.drag((20, 20), (40, 40))
             texts = " ".join(window.messages.texts)
-            assert "Read-only file system" in texts and "Close the window that holds it" not in texts
+            assert "Read-only file system" in texts and "Close the other window" not in texts
             session.end()
 
 
-def test_the_command_line_does_not_promise_to_try_again(tmp_path):
+def test_command_line_message_does_not_mention_a_retry(tmp_path):
     with disk.small_disk(tmp_path / "disk", kilobytes=100) as folder, read_only(folder):
         done = subprocess.run(
             [sys.executable, "-m", "workbench", "create", str(folder / "p")], capture_output=True, text=True

@@ -59,7 +59,7 @@ def last_step(run) -> int:
 
 
 @pytest.mark.skipif(not paddle_installed(), reason="PaddlePaddle is not installed")
-def test_a_training_that_is_left_running_goes_on_and_is_followed_again(tmp_path, qtbot):
+def test_training_continues_in_the_background_and_is_reattached(tmp_path, qtbot):
     root = tmp_path / "p"
     with Project.create(root, classes=["scratch"]) as project:
         fill_project(project, 4)

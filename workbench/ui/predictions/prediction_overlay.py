@@ -31,7 +31,7 @@ class ImageOrder(Protocol):
     """List of images, in the order in which they will be opened."""
 
     def rowCount(self) -> int: ...
-    def place(self, key: str | None) -> QModelIndex: ...
+    def index_of(self, key: str | None) -> QModelIndex: ...
     def key_at(self, line: int) -> str: ...
 
 
@@ -170,7 +170,7 @@ class PredictionOverlay(QObject):
             self._training.order("expect", key)
 
     def _following(self) -> list[str]:
-        place = self._listed.place(self._session.key)
+        place = self._listed.index_of(self._session.key)
         first, count = place.row() + 1, self._listed.rowCount()
         lines = range(first, min(first + _AHEAD, count)) if place.isValid() else ()
         return [self._listed.key_at(line) for line in lines]

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from workbench.core.suggestions.suggestions import Suggestion
 from workbench.session.session import Session
-from workbench.ui.actions.shortcuts import with_key
+from workbench.ui.actions.shortcuts import key_text, with_key
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.text import formatting
 from workbench.ui.widgets.delegate_painting import draw_row_background, state_color
@@ -188,7 +188,7 @@ class SuggestionsPanel(QWidget):
 
     def _hint(self, count: int, left_out: int) -> str:
         if not self._proposing.visible:
-            return self.tr("Proposals are hidden (Alt+Right shows them).")
+            return self.tr("Suggestions are hidden. Press {key} to show them.").format(key=key_text("toward_proposals"))
         if left_out:
             return self.tr("{n} more regions are too many or too large to be shown.").format(
                 n=formatting.number(left_out)
