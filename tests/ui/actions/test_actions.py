@@ -57,7 +57,7 @@ PROMISED = {
     "accept_all": ["Ctrl+Shift+A"],
     "toward_labels": ["Alt+Left"],
     "toward_proposals": ["Alt+Right"],
-    "done_next": ["Return", "Enter"],
+    "done_next": ["Enter", "Return"],
     "fit": ["Ctrl+F"],
     "actual": ["Ctrl+0"],
     "brush": ["B"],

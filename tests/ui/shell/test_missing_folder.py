@@ -1,4 +1,4 @@
-"""The banner of a project folder that is not available: it stays, counts, and leads on."""
+"""Banner of a project folder that is not available."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_banner_finds_a_project_moved_while_painting(driver, root, tmp_path, ban
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(moved))
     buttons["Find folder…"].click()
     qtbot.waitUntil(lambda: driver.session.key == "lot1/new.png" and driver.session.image is not None, timeout=10_000)
-    assert "is not available" not in banner()[0] and "everything is saved" in banner()[0]
+    assert "is not available" not in banner()[0] and "All changes are saved" in banner()[0]
     assert np.array_equal(annotation.read_mask(moved / "masks" / "lot1" / "new.png.png"), mask) and not root.exists()
     driver.session.undo()
     assert not np.array_equal(driver.session.mask, mask)
@@ -80,7 +80,7 @@ def test_lost_lock_is_shown_in_the_title(driver, root, banner, qtbot):
         paint(driver)
         qtbot.waitUntil(lambda: driver.session.save_state == "failed", timeout=10_000)
         text, buttons = banner()
-        assert "The lock of the project" in text and "rescue journal" in text and not buttons
+        assert str(root) in text and "recovery journal" in text and not buttons
         assert "(read-only)" in driver.window.windowTitle()
 
 

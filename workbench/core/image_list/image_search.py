@@ -1,4 +1,4 @@
-"""Search for images: words of the name, and terms such as class:scratch or score:<0.5."""
+"""Search for images: words of the name, and terms such as class:scratch or prob:<0.5."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 from workbench.core.image_list.image_table import STATUSES, ImageTable
 from workbench.core.project.project import ClassInfo
 
-TERMS = ("class", "status", "verdict", "group", "regions", "area", "score", "date")
-NUMBERS = ("regions", "area", "score")
-STATES = (*STATUSES, "open", "unlabelled", "broken")
+TERMS = ("class", "status", "verdict", "group", "regions", "area", "prob", "date")
+STATES = (*STATUSES, "open", "unlabeled", "broken")
+ALIASES = {"score": "prob", "unlabelled": "unlabeled"}  # names of earlier versions
 NONE, ANY = "none", "any"
 
 _TOKEN = re.compile(r"""(-?)(?:([^\s:"]+):)?(?:"([^"]*)("?)|(\S*))""")
@@ -53,7 +53,7 @@ def parse(text: str) -> Query:
     terms: list[Term] = []
     errors: list[SearchError] = []
     for minus, name, quoted, _, plain in _TOKEN.findall(text):
-        known = name.lower()
+        known = ALIASES.get(name.lower(), name.lower())
         if name and known not in TERMS:
             errors.append(SearchError("term", name, known=TERMS))
         elif known and not (quoted or plain):
@@ -116,7 +116,7 @@ def _class(value: str, table: ImageTable, classes: Sequence[ClassInfo]) -> np.nd
 
 
 def _status(value: str, table: ImageTable) -> np.ndarray | SearchError:
-    low = value.casefold()
+    low = ALIASES.get(value.casefold(), value.casefold())
     states = [state for state in STATES if state == low] or [state for state in STATES if state.startswith(low)]
     if not states:
         return SearchError("value", "status", value, STATES)
@@ -152,8 +152,8 @@ def _word(name: str, value: str, table: ImageTable) -> np.ndarray | SearchError:
 
 
 def _number(name: str, value: str, table: ImageTable) -> np.ndarray | SearchError:
-    column = table.column(name)
-    if name == "score" and value in (NONE, ANY):
+    column = table.column("score" if name == "prob" else name)
+    if name == "prob" and value in (NONE, ANY):
         return np.isnan(column) == (value == NONE)
     low, dots, high = value.partition("..")
     try:
@@ -221,11 +221,15 @@ def completions(text: str, classes: Sequence[ClassInfo], verdicts: Sequence[str]
         "status": STATES,
         "verdict": [*verdicts, ANY, NONE],
         "group": [*groups, ANY, NONE],
-        "score": ("<0.5", ">0.9", NONE),
+        "prob": ("<0.5", ">0.9", NONE),
         "regions": (">0", "1", ">10"),
         "area": ("<20", ">1000"),
         "date": (datetime.now().strftime("%Y-%m-%d"), datetime.now().strftime("%Y-%m")),
     }
     low = value.strip('"').casefold()
-    matching = [word for word in known.get(name.lower(), ()) if low in word.casefold() and word.casefold() != low]
+    matching = [
+        word
+        for word in known.get(ALIASES.get(name.lower(), name.lower()), ())
+        if low in word.casefold() and word.casefold() != low
+    ]
     return [f"{minus}{name}:" + (f'"{word}"' if re.search(r'[\s,"]', word) else word) for word in matching[:30]]

@@ -26,7 +26,7 @@ class ImageCommands(CommandGroup):
             Command(
                 "next_unlabelled",
                 self.tr("Next &unlabeled image"),
-                partial(images.go_to, "unlabelled", 1),
+                partial(images.go_to, "unlabeled", 1),
                 "next-unlabelled",
                 listed,
                 changes_image=True,
@@ -34,7 +34,7 @@ class ImageCommands(CommandGroup):
             Command(
                 "previous_unlabelled",
                 self.tr("Previous unla&beled image"),
-                partial(images.go_to, "unlabelled", -1),
+                partial(images.go_to, "unlabeled", -1),
                 "previous-unlabelled",
                 listed,
                 changes_image=True,

@@ -47,7 +47,7 @@ SHORTCUTS: dict[str, str] = {
     "show_proposals": "Shift+P",
     "toward_labels": "Alt+Left",
     "toward_proposals": "Alt+Right",
-    "done_next": "Return; Enter",
+    "done_next": "Enter; Return",
     "next": "D; PgDown",
     "previous": "A; PgUp",
     "next_unlabelled": "Ctrl+Shift+D; Ctrl+PgDown",

@@ -65,7 +65,7 @@ class ImageListModel(QAbstractTableModel):
     def _make_columns(self) -> tuple[Column, ...]:
         number = formatting.number
         return (
-            Column("name", self.tr("Name"), self.tr("By name"), lambda row: row.key, 260),
+            Column("name", self.tr("Name"), self.tr("By name"), lambda row: row.key, 200),
             Column("status", self.tr("Status"), self.tr("By status"), self._status, 100),
             Column("verdict", self.tr("Verdict"), self.tr("By verdict"), lambda row: row.verdict or "", 90),
             Column("classes", self.tr("Classes"), self.tr("By number of classes"), self._classes, 170),

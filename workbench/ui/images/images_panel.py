@@ -129,7 +129,7 @@ class ImagesPanel(QWidget):
             self.open(self.model.key_at(target))
 
     def go_to(self, state: str, step: int) -> None:
-        """Open the nearest listed image of a state ("unlabelled", "open", "broken", …), wrapping around."""
+        """Open the nearest listed image of a state ("unlabeled", "open", "broken", …), wrapping around."""
         key = self.model.next_where(state, self._requested, step)
         if key is not None:
             self.open(key)

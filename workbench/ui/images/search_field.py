@@ -14,7 +14,7 @@ EXAMPLES = (
     "class:scratch",
     "status:open",
     "verdict:NG",
-    "score:<0.5",
+    "prob:<0.5",
     "group:lot7",
     "regions:>3",
     "date:2026-11",
@@ -28,7 +28,7 @@ class SearchField(QLineEdit):
 
     def __init__(self, session: Session, model: ImageListModel) -> None:
         super().__init__(clearButtonEnabled=True)
-        self.setPlaceholderText(self.tr("Search: name, class:, score:<0.5, …"))
+        self.setPlaceholderText(self.tr("Name, class:, prob:<0.5"))
         self.setAccessibleName(self.tr("Search by name or terms"))
         self.setToolTip(search_help())
         self._session, self._model = session, model

@@ -65,7 +65,7 @@ class DisplayPanel(QWidget):
         self.save_button = QPushButton(self.tr("Save…"))
         self.save_button.setToolTip(self.tr("Save the display settings as a preset of the project"))
         self.save_button.clicked.connect(self._save_preset)
-        self.delete_button = QPushButton(self.tr("Drop"))
+        self.delete_button = QPushButton(self.tr("Delete"))
         self.delete_button.setToolTip(self.tr("Delete the selected preset"))
         self.delete_button.clicked.connect(lambda: self._presets.delete_preset(self.presets.currentText()))
         self.histogram = HistogramPlot()

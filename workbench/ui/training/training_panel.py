@@ -102,7 +102,7 @@ class TrainingPanel(QWidget):
         row.setContentsMargins(0, 0, 8, 4)
         row.setSpacing(4)
         self.controls = TrainControls(style)
-        self.controls.setFixedWidth(292)
+        self.controls.setFixedWidth(324)
         self.controls.train_clicked.connect(self.toggle)
         self.controls.pause_clicked.connect(self.toggle_pause)
         self.controls.export_clicked.connect(self.export)
