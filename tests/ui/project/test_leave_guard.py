@@ -79,7 +79,7 @@ class Full:
             table["new_project"].trigger()
             dialog = window.findChild(NewProjectDialog)
             dialog.name.setText("new")
-            dialog.place.setText(str(self.other.parent))
+            dialog.location.setText(str(self.other.parent))
             dialog.create.click()
         elif way == "sample":
             table["make_sample"].trigger()

@@ -68,11 +68,11 @@ PLAIN = [
 
 
 def editors(root) -> list:
-    """The editors below a widget that a person can reach; not the parts of spin boxes and combo boxes."""
-    found = [w for kind in EDITORS for w in root.findChildren(kind) if w.window() is root.window()]
+    """Return the focusable editors below a widget, without the parts of spin boxes and combo boxes."""
+    widgets = [w for kind in EDITORS for w in root.findChildren(kind) if w.window() is root.window()]
     return [
         widget
-        for widget in dict.fromkeys(found)
+        for widget in dict.fromkeys(widgets)
         if widget.focusPolicy() != Qt.FocusPolicy.NoFocus
         and not isinstance(widget, QScrollBar)
         and not isinstance(widget.parent(), EDITORS)
@@ -80,15 +80,15 @@ def editors(root) -> list:
 
 
 def pressed_keys(window) -> list:
-    """Each key to type: those of the command table and the plain ones, each with the modifiers."""
-    found = [(key, M.NoModifier) for key in PLAIN] + [(K.Key_Tab, M.NoModifier)]
-    for row in window.table.commands.values():
-        if row.id not in SKIPPED:
-            for keys in window.table[row.id].shortcuts():
+    """Return the keys to type with their modifiers: plain ones and those of the command table."""
+    keys_to_type = [(key, M.NoModifier) for key in PLAIN] + [(K.Key_Tab, M.NoModifier)]
+    for command in window.table.commands.values():
+        if command.id not in SKIPPED:
+            for keys in window.table[command.id].shortcuts():
                 combination = keys[0]
                 if not K.Key_F1 <= combination.key() <= K.Key_F35:
-                    found.append((combination.key(), combination.keyboardModifiers()))
-    return list(dict.fromkeys(found))
+                    keys_to_type.append((combination.key(), combination.keyboardModifiers()))
+    return list(dict.fromkeys(keys_to_type))
 
 
 def state(driver) -> tuple:
@@ -98,7 +98,7 @@ def state(driver) -> tuple:
     opened = note.verdict, note.status, note.pin, note.explicit_background, len(note.decided)
     return (
         session.key,
-        driver.window.images._wanted,
+        driver.window.images._requested,
         session.mask.tobytes(),
         opened,
         notes,
@@ -111,7 +111,7 @@ def state(driver) -> tuple:
 
 @pytest.fixture
 def labelled(driver, qtbot):
-    """A labelled image, also with strokes that undo and redo would change; every panel unfolded."""
+    """Labeled image with strokes that undo and redo would change; every panel is unfolded."""
     driver.open(NEW)
     driver.session.classes.choose(1)
     driver.drag((20, 20), (60, 40))

@@ -263,7 +263,7 @@ def _added_text(added: Added) -> str:
     patterns = {
         "kind": QCoreApplication.translate("Notifications", "{name} is not an image"),
         "empty": QCoreApplication.translate("Notifications", "{name} contains no image"),
-        "project": QCoreApplication.translate("Notifications", "{name} is a project. To open it, drop it alone."),
+        "project": QCoreApplication.translate("Notifications", "{name} is a project (drop it alone to open it)"),
         "remote": QCoreApplication.translate("Notifications", "{name} is not on this computer"),
     }
     parts += [patterns[reason].format(name=name) for name, reason in added.left_out[:_MAX_NAMED]]
