@@ -108,50 +108,50 @@ def test_thumbnail_view_sets_verdicts_of_many_images_as_one_step(driver):
     session, pictures, table = driver.session, driver.window.images, driver.window.table
     driver.open(session.keys[0])
     table["sheet"].trigger()
-    sheet = pictures.sheet
-    assert sheet.isVisible() and not driver.canvas.isVisible()
+    view = pictures.thumbnail_view
+    assert view.isVisible() and not driver.canvas.isVisible()
     was = {key: row.verdict for key, row in session.rows.items()}
-    sheet.select_all()
-    assert len(sheet.selected()) == 5 and "5 selected" in sheet.selection_label.text()
-    sheet.buttons["OK"].click()
+    view.select_all()
+    assert len(view.selected()) == 5 and "5 selected" in view.selection_label.text()
+    view.buttons["OK"].click()
     session.judging._lane.finish()
     assert session.flush()
     good = [key for key in session.keys if not session.rows[key].broken]
-    assert {session.rows[key].verdict for key in good} == {"OK"} and len(sheet.selected()) == 5
+    assert {session.rows[key].verdict for key in good} == {"OK"} and len(view.selected()) == 5
     assert [annotation.load_note(session.project, key).verdict for key in good] == ["OK"] * 4
     session.undo()
     session.judging._lane.finish()
     assert session.flush() and {key: row.verdict for key, row in session.rows.items()} == was
     index = pictures.model.index_of("lot1/new.png")
-    sheet.sheet.setCurrentIndex(index)
-    QTest.keyClick(sheet.sheet, Qt.Key.Key_2, SHIFT)
+    view.list_view.setCurrentIndex(index)
+    QTest.keyClick(view.list_view, Qt.Key.Key_2, SHIFT)
     assert session.rows["lot1/new.png"].verdict == "NG"
-    QTest.keyClick(sheet.sheet, Qt.Key.Key_Return)
+    QTest.keyClick(view.list_view, Qt.Key.Key_Return)
     driver.qtbot.waitUntil(lambda: session.key == "lot1/new.png", timeout=5000)
     assert driver.canvas.isVisible() and session.note.status == "new"
 
 
 def test_selection_is_kept_when_the_list_changes(opened, pictures, qtbot):
-    sheet = pictures.sheet
+    view = pictures.thumbnail_view
     pictures.toggle_thumbnails()
-    sheet.sheet.clearSelection()
+    view.list_view.clearSelection()
     flags = QItemSelectionModel.SelectionFlag
     for key in (pictures.model.keys[1], pictures.model.keys[3]):
-        sheet.sheet.selectionModel().select(pictures.model.index_of(key), flags.Select | flags.Rows)
-    chosen = sheet.selected()
+        view.list_view.selectionModel().select(pictures.model.index_of(key), flags.Select | flags.Rows)
+    chosen = view.selected()
     assert len(chosen) == 2
     pictures.filters.sort_by("name", descending=True)
-    assert sheet.selected() == chosen[::-1]
+    assert view.selected() == chosen[::-1]
     pictures.search.setText(chosen[0])
-    assert sheet.selected() == chosen[:1]
+    assert view.selected() == chosen[:1]
     pictures.toggle_thumbnails()
 
 
 def test_table_shows_and_sorts_by_columns(opened, pictures, qtbot):
     session = opened.services.session
     pictures.toggle_thumbnails()
-    pictures.sheet.show_table(True)
-    model, header = pictures.model, pictures.sheet.table.horizontalHeader()
+    pictures.thumbnail_view.show_table(True)
+    model, header = pictures.model, pictures.thumbnail_view.table_view.horizontalHeader()
     index = model.index_of(session.keys[0])
     cells = [index.siblingAtColumn(i).data() for i in range(model.columnCount())]
     row = session.rows[session.keys[0]]
@@ -188,11 +188,11 @@ def test_thumbnails_show_current_labels(driver):
 @pytest.mark.parametrize("as_table", [False, True])
 def test_thumbnail_view_of_100000_images_requests_visible_rows_only(opened, qtbot, as_table):
     model, thumbnails = CountedList(HundredThousand()), ThumbnailProvider()
-    sheet = ThumbnailView(opened.services.session, model, thumbnails, opened.window._style)
-    qtbot.addWidget(sheet)
-    sheet.show_table(as_table)
-    sheet.resize(900, 600)
-    sheet.show()
+    view = ThumbnailView(opened.services.session, model, thumbnails, opened.window._style)
+    qtbot.addWidget(view)
+    view.show_table(as_table)
+    view.resize(900, 600)
+    view.show()
     model.relist()
     qtbot.wait(50)
     assert model.rowCount() == 100_000 and 0 < model.asked < 20_000

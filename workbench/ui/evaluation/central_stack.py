@@ -15,7 +15,7 @@ class CentralStack(QStackedWidget):
 
     def __init__(self, canvas: QWidget, images: ImagesPanel, review: QWidget) -> None:
         super().__init__()
-        self._canvas, self._images, self._sheet, self._review = canvas, images, images.sheet, review
+        self._canvas, self._images, self._sheet, self._review = canvas, images, images.thumbnail_view, review
         for page in (canvas, self._sheet, review):
             self.addWidget(page)
         images.thumbnails_toggled.connect(self._show)

@@ -46,9 +46,9 @@ class ImagesPanel(QWidget):
         self.thumbnails = ThumbnailProvider(self)
         self.model = ImageListModel(session, queue)
         self.browsing = False  # the thumbnail view is visible
-        self.sheet = ThumbnailView(session, self.model, self.thumbnails, style)
-        self.sheet.chosen.connect(self.open)
-        self.sheet.sort_requested.connect(lambda name, down: self.filters.sort_by(name, descending=down))
+        self.thumbnail_view = ThumbnailView(session, self.model, self.thumbnails, style)
+        self.thumbnail_view.chosen.connect(self.open)
+        self.thumbnail_view.sort_requested.connect(lambda name, down: self.filters.sort_by(name, descending=down))
         self._build(style)
         self._filter_timer = QTimer(self, singleShot=True, interval=250)
         self._filter_timer.timeout.connect(self._refilter)
@@ -158,7 +158,7 @@ class ImagesPanel(QWidget):
             return
         verdict = self._session.project.file.verdicts[number]
         if self.browsing:
-            self.sheet.set_verdict(verdict)
+            self.thumbnail_view.set_verdict(verdict)
         else:
             self._session.judging.set_verdicts([self._session.key], verdict)
             self.go(1)
@@ -233,7 +233,7 @@ class ImagesPanel(QWidget):
         self.model.text = self.search.text()
         self.filters.apply()
         self.filters.restyle(self._style.theme)
-        self.sheet.show_sort_order()
+        self.thumbnail_view.show_sort_order()
         self._refilter()
 
     def _relist(self, _: object = None) -> None:

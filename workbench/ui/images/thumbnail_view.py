@@ -44,29 +44,29 @@ class ThumbnailView(QWidget):
         self._session = session
         self._selected_keys: list[str] = []
         self.model = model
-        self.sheet = QListView()
-        self.sheet.setAccessibleName(self.tr("Thumbnails"))
-        self.sheet.setModel(self.model)
-        self.sheet.setItemDelegate(ThumbnailDelegate(session, thumbnails, style))
-        self.sheet.setViewMode(QListView.ViewMode.IconMode)
-        self.sheet.setResizeMode(QListView.ResizeMode.Adjust)
-        self.sheet.setMovement(QListView.Movement.Static)
-        self.sheet.setGridSize(CELL)
-        self.sheet.setUniformItemSizes(True)
-        self.sheet.setLayoutMode(QListView.LayoutMode.Batched)
-        self.sheet.setBatchSize(500)
-        self.sheet.setMouseTracking(True)
-        self.table = QTableView(objectName="pictures")
-        self.table.setAccessibleName(self.tr("Image table"))
-        self.table.setModel(self.model)
-        self.table.setSelectionModel(self.sheet.selectionModel())
-        self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.table.setShowGrid(False)
-        self.table.setWordWrap(False)
-        self.table.verticalHeader().hide()
-        self.table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.table.verticalHeader().setDefaultSectionSize(26)
-        header = self.table.horizontalHeader()
+        self.list_view = QListView()
+        self.list_view.setAccessibleName(self.tr("Thumbnails"))
+        self.list_view.setModel(self.model)
+        self.list_view.setItemDelegate(ThumbnailDelegate(session, thumbnails, style))
+        self.list_view.setViewMode(QListView.ViewMode.IconMode)
+        self.list_view.setResizeMode(QListView.ResizeMode.Adjust)
+        self.list_view.setMovement(QListView.Movement.Static)
+        self.list_view.setGridSize(CELL)
+        self.list_view.setUniformItemSizes(True)
+        self.list_view.setLayoutMode(QListView.LayoutMode.Batched)
+        self.list_view.setBatchSize(500)
+        self.list_view.setMouseTracking(True)
+        self.table_view = QTableView(objectName="pictures")
+        self.table_view.setAccessibleName(self.tr("Image table"))
+        self.table_view.setModel(self.model)
+        self.table_view.setSelectionModel(self.list_view.selectionModel())
+        self.table_view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.table_view.setShowGrid(False)
+        self.table_view.setWordWrap(False)
+        self.table_view.verticalHeader().hide()
+        self.table_view.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.table_view.verticalHeader().setDefaultSectionSize(26)
+        header = self.table_view.horizontalHeader()
         header.setSectionsClickable(True)
         header.setHighlightSections(False)
         header.setSortIndicatorShown(True)
@@ -75,25 +75,25 @@ class ThumbnailView(QWidget):
             header.resizeSection(section, column.width)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.sectionClicked.connect(self._sort)
-        for view in (self.sheet, self.table):
+        for view in (self.list_view, self.table_view):
             view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
             view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
             view.doubleClicked.connect(self._open)
             view.installEventFilter(self)
         self._pages = QStackedWidget()
-        self._pages.addWidget(self.sheet)
-        self._pages.addWidget(self.table)
+        self._pages.addWidget(self.list_view)
+        self._pages.addWidget(self.table_view)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addLayout(self._make_bar())
         layout.addWidget(self._pages, 1)
-        self.sheet.selectionModel().selectionChanged.connect(self._update_bar)
+        self.list_view.selectionModel().selectionChanged.connect(self._update_bar)
         self.model.modelAboutToBeReset.connect(self._save_selection)
         self.model.modelReset.connect(self._restore_selection)
         for signal in (session.project_opened, session.project_closed, session.classes_changed):
             signal.connect(self._list_verdicts)
-        session.classes_changed.connect(self.sheet.viewport().update)
+        session.classes_changed.connect(self.list_view.viewport().update)
         self._list_verdicts()
 
     def _make_bar(self) -> QHBoxLayout:
@@ -125,7 +125,7 @@ class ThumbnailView(QWidget):
     def show_table(self, on: bool) -> None:
         self.thumbnail_button.setChecked(not on)
         self.table_button.setChecked(on)
-        self._pages.setCurrentWidget(self.table if on else self.sheet)
+        self._pages.setCurrentWidget(self.table_view if on else self.list_view)
 
     def select_all(self) -> None:
         if self.model.rowCount():
@@ -135,7 +135,7 @@ class ThumbnailView(QWidget):
     def selected(self) -> list[str]:
         """Return the keys of the selected images."""
         rows: set[int] = set()
-        for selection_range in self.sheet.selectionModel().selection():
+        for selection_range in self.list_view.selectionModel().selection():
             rows.update(range(selection_range.top(), selection_range.bottom() + 1))
         return [self.model.key_at(row) for row in sorted(rows)]
 
@@ -147,8 +147,8 @@ class ThumbnailView(QWidget):
         """Select the current image and scroll to it."""
         index = self.model.index_of(self._session.key)
         if index.isValid():
-            self.sheet.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
-            for view in (self.sheet, self.table):
+            self.list_view.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+            for view in (self.list_view, self.table_view):
                 view.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
         self._pages.currentWidget().setFocus()
 
@@ -181,7 +181,7 @@ class ThumbnailView(QWidget):
     def show_sort_order(self) -> None:
         """Show the list's sort order in the header."""
         order = Qt.SortOrder.DescendingOrder if self.model.descending else Qt.SortOrder.AscendingOrder
-        self.table.horizontalHeader().setSortIndicator(self.model.column_of(self.model.sort_by), order)
+        self.table_view.horizontalHeader().setSortIndicator(self.model.column_of(self.model.sort_by), order)
 
     def _restore_selection(self) -> None:
         """Restore the selection as far as the images are still listed."""
@@ -196,11 +196,11 @@ class ThumbnailView(QWidget):
 
     def _select(self, selection: QItemSelection) -> None:
         flag = QItemSelectionModel.SelectionFlag
-        self.sheet.selectionModel().select(selection, flag.ClearAndSelect | flag.Rows)
+        self.list_view.selectionModel().select(selection, flag.ClearAndSelect | flag.Rows)
         self._update_bar()
 
     def _update_bar(self, *_: object) -> None:
-        count = sum(selection_range.height() for selection_range in self.sheet.selectionModel().selection())
+        count = sum(selection_range.height() for selection_range in self.list_view.selectionModel().selection())
         self.selection_label.setText(self.tr("{n} selected").format(n=number(count)) if count else "")
         for button in self.buttons.values():
             button.setEnabled(bool(count) and self._session.writable)

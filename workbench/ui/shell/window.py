@@ -27,13 +27,12 @@ from workbench.ui.predictions.prediction_overlay import PredictionOverlay
 from workbench.ui.project.leave_guard import LeaveGuard, LeaveScope
 from workbench.ui.project.project_commands import ProjectCommands
 from workbench.ui.services import Services
-from workbench.ui.shell.canvas_header import CanvasHeader
 from workbench.ui.shell.missing_folder import MissingFolder
 from workbench.ui.shell.notifications import Notifications
 from workbench.ui.shell.status_bar import StatusBar
 from workbench.ui.shell.welcome import Welcome
 from workbench.ui.shell.window_connections import connect_window
-from workbench.ui.shell.workspace import Workspace, side_panel
+from workbench.ui.shell.workspace import CanvasHeader, Workspace, side_panel
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.suggestions.suggestions_panel import SuggestionsPanel
 from workbench.ui.training.continuous_switch import ContinuousSwitch
@@ -175,7 +174,9 @@ class Window(QMainWindow):
             [self.canvas, self.images.view, self.classes.view, self.training.controls.button],
         )
         self.editor_keys = EditorKeys(
-            [self.canvas, self.images.sheet.sheet, self.images.sheet.table], self.table.reserved(), self
+            [self.canvas, self.images.thumbnail_view.list_view, self.images.thumbnail_view.table_view],
+            self.table.reserved(),
+            self,
         )
         self.file_drop = FileDropFilter(self, self.project_commands.drop)
 
