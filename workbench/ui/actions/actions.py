@@ -14,11 +14,11 @@ from workbench.ui.actions.help_commands import HelpCommands
 from workbench.ui.actions.image_commands import ImageCommands, PageCommands
 from workbench.ui.actions.inspection_commands import InspectionCommands
 from workbench.ui.actions.prediction_commands import PredictionCommands
-from workbench.ui.actions.shortcuts import key_sequences, with_key
 from workbench.ui.actions.suggestion_commands import LabelNextCommands, SuggestionCommands
 from workbench.ui.actions.tool_commands import ToolCommands
 from workbench.ui.actions.training_commands import LiveTrainingCommands, TrainingCommands, TrainingSettingsCommands
 from workbench.ui.actions.view_commands import EvaluationCommands, ViewCommands
+from workbench.ui.shortcuts import key_sequences, with_key
 from workbench.ui.text.formatting import plain
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -54,6 +54,8 @@ class Actions(QObject):
         self._actions = {command.id: self._create(command) for command in self.commands.values()}
         self._refresh_timer = QTimer(self, singleShot=True, interval=0, timeout=self._update_states)
         style.changed.connect(self._update_icons)
+        for signal in context.state_signals():
+            signal.connect(self.refresh)
         self._update_icons()
         self._update_states()
 

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, SignalInstance
 
 from workbench.session.display_presets import DisplayPresets
 from workbench.session.image_pages import ImagePages
@@ -32,7 +32,7 @@ from workbench.ui.view_settings import ViewSettings
 
 @dataclass(frozen=True)
 class Command:
-    """One command. Its shortcuts are listed in `shortcuts.SHORTCUTS` under its id.
+    """One command. Its shortcuts are listed in `ui.shortcuts.SHORTCUTS` under its id.
 
     enabled, checked: return the state; without `checked` the command is not checkable. Exactly one command of a `group`
     is checked. changes_image: changes the current image's label or opens another image; such a command has no effect
@@ -75,6 +75,35 @@ class CommandContext:
     training_settings: SettingsController
     continuous_training: ContinuousTraining
     pages: ImagePages
+
+    def state_signals(self) -> tuple[SignalInstance, ...]:
+        """Return the signals after which a command may have to be enabled, disabled, checked or unchecked."""
+        session = self.session
+        return (
+            session.project_opened,
+            session.project_closed,
+            session.images_listed,
+            session.image_opened,
+            session.image_failed,
+            session.history_changed,
+            session.note_changed,
+            session.classes_changed,
+            self.canvas.tool_changed,
+            self.canvas.ruler.switched,
+            self.canvas.display_changed,
+            self.images.thumbnails_toggled,
+            self.training.changed,
+            self.overlay.changed,
+            self.layers.look.mode_changed,
+            self.comparison.changed,
+            self.comparison.switched,
+            self.suggestions.changed,
+            self.label_next.guide.changed,
+            self.label_next.errors.changed,
+            self.evaluation.switched,
+            self.continuous_training.changed,
+            self.pages.changed,
+        )
 
 
 class CommandGroup(QObject):

@@ -7,7 +7,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QLabel, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
 from workbench.ui.actions.menus import MENUS, ActionTable, ids, titles
-from workbench.ui.actions.shortcuts import key_text
+from workbench.ui.shortcuts import key_text
 from workbench.ui.text.formatting import plain
 
 _LEFT = ("label", "pointer", "edit", "train")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from workbench.ui.actions.command_table import Command, CommandContext, CommandGroup
-from workbench.ui.actions.shortcuts import key_text
+from workbench.ui.shortcuts import key_text
 
 
 class SuggestionCommands(CommandGroup):

@@ -7,9 +7,9 @@ from functools import partial
 from workbench.core.project.project import ClassInfo
 from workbench.session.session import Session
 from workbench.ui.actions.command_table import Command, CommandContext, CommandGroup, paintable
-from workbench.ui.actions.shortcuts import key_text
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.images.images_panel import ImagesPanel
+from workbench.ui.shortcuts import key_text
 
 
 class ToolCommands(CommandGroup):

@@ -6,7 +6,7 @@ from functools import partial
 
 from workbench.core.resources import LANGUAGES
 from workbench.ui.actions.command_table import Command, CommandContext, CommandGroup
-from workbench.ui.actions.shortcuts import key_text
+from workbench.ui.shortcuts import key_text
 
 
 class ViewCommands(CommandGroup):

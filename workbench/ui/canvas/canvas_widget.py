@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QWidget
 
 from workbench.core.project.project import BACKGROUND, MAX_CLASS_ID
 from workbench.session.session import Session
-from workbench.ui.actions.shortcuts import key_text
 from workbench.ui.canvas.image_view import ImageView
 from workbench.ui.canvas.interactions.region_menu import ask
 from workbench.ui.canvas.interactions.suggestion_interaction import SuggestionInteraction
@@ -30,6 +29,7 @@ from workbench.ui.canvas.tools.tool_context import ToolContext
 from workbench.ui.canvas.tools.tool_options import ToolOptions
 from workbench.ui.canvas.tools.tool_tasks import ToolTasks
 from workbench.ui.canvas.tools.wand_tool import WandTool
+from workbench.ui.shortcuts import key_text
 from workbench.ui.widgets.editor_keys import TEXTS
 
 _BUTTON = Qt.MouseButton

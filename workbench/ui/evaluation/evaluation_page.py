@@ -20,9 +20,9 @@ from workbench.core.problems import Problem
 from workbench.core.runs.run import Run, list_runs
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.session.session import Session
-from workbench.ui.actions.shortcuts import key_sequences, with_key
 from workbench.ui.evaluation.segmentation_evaluation import SegmentationEvaluation
 from workbench.ui.evaluation.verdict_evaluation_page import VerdictEvaluationPage
+from workbench.ui.shortcuts import key_sequences, with_key
 from workbench.ui.text import formatting
 from workbench.ui.widgets.theme import ThemeManager
 

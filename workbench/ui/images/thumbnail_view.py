@@ -19,10 +19,10 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.session.session import Session
-from workbench.ui.actions.shortcuts import with_key
 from workbench.ui.images.image_delegate import CELL, ThumbnailDelegate
 from workbench.ui.images.image_model import ImageListModel
 from workbench.ui.images.thumbnail_provider import ThumbnailProvider
+from workbench.ui.shortcuts import with_key
 from workbench.ui.text.formatting import number
 from workbench.ui.widgets.theme import ThemeManager
 

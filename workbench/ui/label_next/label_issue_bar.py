@@ -9,7 +9,7 @@ from workbench.core.label_next.label_issues import LabelIssue
 from workbench.core.label_next.label_ranking import issue_reason
 from workbench.session.label_issue_review import LabelIssueReview
 from workbench.session.session import Session
-from workbench.ui.actions.shortcuts import with_key
+from workbench.ui.shortcuts import with_key
 from workbench.ui.text import label_next_texts
 
 _FOOT, _SIDE, _WIDEST = 14, 12, 760  # logical pixels

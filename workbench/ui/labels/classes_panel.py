@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
 
 from workbench.core.project.project import DONT_CARE, PALETTE
 from workbench.session.session import Session
-from workbench.ui.actions.shortcuts import key_text, with_key
 from workbench.ui.labels.class_delegate import (
     HEIGHT,
     ClassDelegate,
@@ -32,6 +31,7 @@ from workbench.ui.labels.class_delegate import (
     swatch_rect,
 )
 from workbench.ui.labels.class_merge_card import ClassMergeCard, ClassMergeDialog
+from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.text.formatting import number
 from workbench.ui.widgets.theme import ThemeManager
 

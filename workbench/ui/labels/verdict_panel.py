@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.session.session import Session
-from workbench.ui.actions.shortcuts import key_text, with_key
+from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.widgets.theme import ThemeManager
 
 

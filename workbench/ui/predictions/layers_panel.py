@@ -8,12 +8,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QLabel, QPushButton, QSlider, QWidget
 
 from workbench.session.reference_comparison import ReferenceComparison
-from workbench.ui.actions.shortcuts import with_key
 from workbench.ui.canvas.layers.canvas_layers import MaskStyle
 from workbench.ui.canvas.layers.prediction_layer import PredictionStyle
 from workbench.ui.canvas.scene_view import SceneView
 from workbench.ui.predictions.prediction_display import PredictionDisplay
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay
+from workbench.ui.shortcuts import with_key
 
 
 class LayersPanel(QWidget):

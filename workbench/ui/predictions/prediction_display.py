@@ -7,9 +7,9 @@ from collections.abc import Callable
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QPushButton, QSlider, QWidget
 
-from workbench.ui.actions.shortcuts import with_key
 from workbench.ui.canvas.layers.prediction_layer import MODES, Mode, PredictionStyle
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay
+from workbench.ui.shortcuts import with_key
 from workbench.ui.text import formatting
 
 

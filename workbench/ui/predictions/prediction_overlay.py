@@ -20,8 +20,8 @@ from workbench.session.predictions import AHEAD_PIXELS, Predictions
 from workbench.session.run_thresholds import RunThresholds
 from workbench.session.session import Session
 from workbench.session.training.training_control import TrainingControl
-from workbench.ui.actions.shortcuts import with_key
 from workbench.ui.canvas.canvas_widget import Canvas
+from workbench.ui.shortcuts import with_key
 from workbench.ui.text import formatting
 
 _AHEAD = 3  # images after the open one

@@ -13,11 +13,11 @@ from workbench.session.error_log import ErrorReport
 from workbench.session.index_worker import Added
 from workbench.session.training.export_job import ONE_CLICK
 from workbench.session.verdict_steps import NoteStep
-from workbench.ui.actions.shortcuts import key_text, with_key
 from workbench.ui.labels.history_panel import step_text
 from workbench.ui.project.project_commands import ProjectCommands
 from workbench.ui.services import Services
 from workbench.ui.shell.error_details import ErrorDetails, copy_report
+from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.text import export_texts, formatting
 from workbench.ui.training.export_options_dialog import ExportReport
 from workbench.ui.widgets.message_bar import MessageBar

@@ -1,4 +1,4 @@
-"""Main window: creates the panels and lays them out. `window_connections` connects them."""
+"""Main window: creates the panels, lays them out and connects them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget
 from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext
 from workbench.ui.actions.menus import fill_menu_bar
-from workbench.ui.actions.shortcuts_dialog import ShortcutsDialog
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.interactions.region_navigator import RegionNavigator
 from workbench.ui.canvas.items.page_indicator import PageIndicator
@@ -31,8 +30,8 @@ from workbench.ui.shell.missing_folder import MissingFolder
 from workbench.ui.shell.notifications import Notifications
 from workbench.ui.shell.status_bar import StatusBar
 from workbench.ui.shell.welcome import Welcome
-from workbench.ui.shell.window_connections import connect_window
 from workbench.ui.shell.workspace import CanvasHeader, Workspace, side_panel
+from workbench.ui.shortcuts_dialog import ShortcutsDialog
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.suggestions.suggestions_panel import SuggestionsPanel
 from workbench.ui.training.continuous_switch import ContinuousSwitch
@@ -60,11 +59,10 @@ class Window(QMainWindow):
         self._create_panels(services, style)
         self._create_commands(services, style)
         self._lay_out(style)
-        connect_window(self, services)
-        style.changed.connect(self._restyle)
+        self._connect(services, style)
         self._restore_state()
         self._restyle()
-        self.show_project()
+        self._show_project()
 
     def _create_panels(self, services: Services, style: ThemeManager) -> None:
         session = services.session
@@ -180,9 +178,43 @@ class Window(QMainWindow):
         )
         self.file_drop = FileDropFilter(self, self.project_commands.drop)
 
+    def _connect(self, services: Services, style: ThemeManager) -> None:
+        session, canvas, training, messages = services.session, self.canvas, self.training, self.notifications
+        session.project_opened.connect(self._show_project)
+        session.project_closed.connect(self._show_project)
+        session.folder.changed.connect(self._update_title)
+        session.image_previewed.connect(lambda _, small, size: canvas.show_preview(small, size))
+        presets = services.display_presets
+        presets.scale_changed.connect(lambda: canvas.ruler.set_scale(presets.um_per_pixel))
+        services.image_pages.turned.connect(canvas.show_page)
+        services.predictions.predicted.connect(self.table.refresh)
+        services.continuous_training.changed.connect(training.refresh)  # its best model can be exported from then on
+        style.changed.connect(self._restyle)
+        self.welcome.chosen.connect(self.project_commands.open)
+        self.images.wants_files.connect(self.project_commands.add_images)
+        self.images.wants_folder.connect(self.project_commands.add_folder)
+        self.table.shortcuts_requested.connect(self._show_shortcuts)
+        self.overlay.text_changed.connect(self.header.show_model_text)
+        self.evaluation_navigation.switched.connect(self.workspace.show_center_only)
+        self.region_navigator.stepped.connect(self.status.show_step)
+        self.region_navigator.arrived.connect(canvas.suggestions.highlight_at_pointer)
+        canvas.tool_changed.connect(lambda: canvas.ruler.switch(False))
+        canvas.refused.connect(messages.refused)
+        training.wants_export.connect(services.export_job.start)
+        training.view.said.connect(messages.show_training_message)
+        training.recovered.connect(messages.training_recovered)
+        training.view.files.saved.connect(messages.curves_saved)
+        for failed in (
+            services.evaluation.failed,
+            services.run_list.failed,
+            training.view.files.failed,
+            self.evaluation.verdicts.failed,
+        ):
+            failed.connect(self.messages.problem)
+
     # --- events ----------------------------------------------------------------------------------
 
-    def show_project(self) -> None:
+    def _show_project(self) -> None:
         """Show the workspace of the open project, or the welcome page without one."""
         if self._services.session.project is None:
             self.pages.setCurrentWidget(self.welcome)
@@ -192,9 +224,9 @@ class Window(QMainWindow):
         else:
             self.pages.setCurrentWidget(self.workspace)
             self.canvas.setFocus()
-            self.update_title()
+            self._update_title()
 
-    def update_title(self) -> None:
+    def _update_title(self) -> None:
         project = self._services.session.project
         if project is not None:
             name = project.file.name
@@ -207,7 +239,7 @@ class Window(QMainWindow):
         self.canvas.backdrop, self.canvas.frame = theme.color("canvas"), theme.color("border")
         self.canvas.update()
 
-    def show_shortcuts(self) -> None:
+    def _show_shortcuts(self) -> None:
         dialog = self.findChild(ShortcutsDialog) or ShortcutsDialog(self.table, self)
         dialog.show()
         dialog.raise_()

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from workbench.core.suggestions.suggestions import Suggestion
 from workbench.session.session import Session
-from workbench.ui.actions.shortcuts import key_text, with_key
+from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.text import formatting
 from workbench.ui.widgets.delegate_painting import draw_row_background, state_color

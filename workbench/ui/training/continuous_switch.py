@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QWidget
 
 from workbench.core.runs.events import LabelsAdded
 from workbench.session.training.continuous_training import ContinuousTraining
-from workbench.ui.actions.shortcuts import with_key
+from workbench.ui.shortcuts import with_key
 from workbench.ui.text import formatting
 
 

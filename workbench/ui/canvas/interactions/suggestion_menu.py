@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QIcon, QPixmap
 from PySide6.QtWidgets import QMenu, QWidget
 
-from workbench.ui.actions.shortcuts import key_text
 from workbench.ui.canvas.interactions.suggestion_interaction import SuggestionInteraction
 from workbench.ui.canvas.tools.tool_context import ToolContext
+from workbench.ui.shortcuts import key_text
 
 
 class SuggestionMenu(QMenu):

@@ -13,7 +13,7 @@ from PySide6.QtGui import QKeySequence
 
 from workbench.core import resources
 from workbench.ui.actions.menus import MENUS, ids
-from workbench.ui.actions.shortcuts import FIXED_KEYS, SHORTCUTS, key_sequences, key_text, with_key
+from workbench.ui.shortcuts import FIXED_KEYS, SHORTCUTS, key_sequences, key_text, with_key
 
 UI = resources.folder().parent / "workbench" / "ui"
 # A key sequence such as "Ctrl+T" or "F5", or a single key in parentheses. "Ctrl + drag" is a gesture.
