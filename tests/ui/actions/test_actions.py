@@ -9,12 +9,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractSlider, QComboBox, QLineEdit, QListView, QMenu, QWidget
-from workbench.ui.shortcuts_dialog import ShortcutsDialog
 
 from workbench.core import resources
 from workbench.core.project import annotation
 from workbench.core.runs.dataset import collect
 from workbench.ui.actions.menus import MENUS, NAVIGATION, OVERLAYS, TOOLS, ids, titles
+from workbench.ui.actions.shortcuts_dialog import ShortcutsDialog
 from workbench.ui.text.formatting import plain
 
 

@@ -13,8 +13,8 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QScrollBar,
 )
-from workbench.ui.shortcuts_dialog import ShortcutsDialog
 
+from workbench.ui.actions.shortcuts_dialog import ShortcutsDialog
 from workbench.ui.widgets.collapsible_section import CollapsibleSection
 from workbench.ui.widgets.editor_keys import EDITORS
 

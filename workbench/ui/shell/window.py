@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget
 from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext
 from workbench.ui.actions.menus import fill_menu_bar
+from workbench.ui.actions.shortcuts_dialog import ShortcutsDialog
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.interactions.region_navigator import RegionNavigator
 from workbench.ui.canvas.items.page_indicator import PageIndicator
@@ -31,7 +32,6 @@ from workbench.ui.shell.notifications import Notifications
 from workbench.ui.shell.status_bar import StatusBar
 from workbench.ui.shell.welcome import Welcome
 from workbench.ui.shell.workspace import CanvasHeader, Workspace, side_panel
-from workbench.ui.shortcuts_dialog import ShortcutsDialog
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.suggestions.suggestions_panel import SuggestionsPanel
 from workbench.ui.training.continuous_switch import ContinuousSwitch
