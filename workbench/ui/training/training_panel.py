@@ -246,9 +246,9 @@ def _hint_text(session: Session, training: TrainingControl, *, runs: bool) -> st
         )
     return QCoreApplication.translate(
         "TrainingPanel",
-        "Paint a few defects and mark the images as done (Enter), or set verdicts. Then click Train. Curves and "
+        "Paint a few defects and mark the images as done ({key}), or set verdicts. Then click Train. Curves and "
         "predictions update during training.",
-    )
+    ).format(key=key_text("done_next"))
 
 
 def _progress_text(training: TrainingControl, final_work: Progress | None) -> str:
