@@ -15,6 +15,7 @@ from workbench.session.training.export_job import ExportJob
 from workbench.session.training.run_list import RunList
 from workbench.session.training.run_monitor import RunMonitor
 from workbench.session.training.training_control import TrainingControl
+from workbench.ui.shortcuts import key_text
 from workbench.ui.text import formatting
 from workbench.ui.training.export_options_dialog import ExportOptionsDialog
 from workbench.ui.training.run_dashboard import RunDashboard

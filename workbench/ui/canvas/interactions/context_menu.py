@@ -108,7 +108,7 @@ class RegionMenu(QMenu):
 
 
 def _add_classes(menu: QMenu, context: ToolContext, current: int, command: str, choose: Callable[[int], None]) -> None:
-    """Add one action for each class. command: prefix of the shortcuts of the digits. current: id of the disabled class."""
+    """Add one action for each class. command: prefix of the digit shortcuts. current: id of the disabled class."""
     for id, name, key in context.classes:
         swatch = QPixmap(32, 32)
         swatch.fill(QColor(context.color_of(id)))
