@@ -38,7 +38,7 @@ def stroke(hand, x: float, y: float) -> None:
 
 
 def test_a_run_takes_in_what_is_labelled_while_it_learns(hand, qtbot, root):
-    session, training, window = hand.session, hand.rooms.training, hand.window
+    session, training, window = hand.session, hand.services.training, hand.window
     with qtbot.waitSignal(session.image_opened, timeout=15_000):
         session.open_project(root)
     qtbot.waitUntil(lambda: len(session.rows) == 13, timeout=15_000)

@@ -90,7 +90,7 @@ class CommandContext:
             session.classes_changed,
             self.canvas.tool_changed,
             self.canvas.ruler.switched,
-            self.canvas.display_changed,
+            self.canvas.scene.display_changed,
             self.images.thumbnails_toggled,
             self.training.changed,
             self.overlay.changed,

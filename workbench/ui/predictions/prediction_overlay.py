@@ -240,7 +240,7 @@ class PredictionOverlay(QObject):
 
 def _next_keys(images: ImageOrder, key: str | None) -> list[str]:
     """Return the keys of the images after `key`."""
-    index = images.place(key)
+    index = images.index_of(key)
     first, count = index.row() + 1, images.rowCount()
     rows = range(first, min(first + _AHEAD, count)) if index.isValid() else ()
     return [images.key_at(row) for row in rows]

@@ -196,6 +196,7 @@ class Window(QMainWindow):
         presets.scale_changed.connect(lambda: canvas.ruler.set_scale(presets.um_per_pixel))
         services.image_pages.turned.connect(canvas.content.show_page)
         services.predictions.predicted.connect(self.table.refresh)
+        services.run_list.listed.connect(self.table.refresh)
         services.continuous_training.changed.connect(training.refresh)  # its best model can be exported from then on
         style.changed.connect(self._restyle)
         self.welcome.chosen.connect(self.project_commands.open)
