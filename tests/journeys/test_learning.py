@@ -54,7 +54,7 @@ def test_a_run_takes_in_what_is_labelled_while_it_learns(hand, qtbot, root):
     training.start("unet", epochs=2, device="cpu", widths=[4, 8], patch=32, batch=4)
     qtbot.waitUntil(lambda: came(Preview, picture=session.key), timeout=60_000)
     qtbot.waitUntil(lambda: window.overlay.maps is not None, timeout=10_000)
-    assert window.overlay.maps.adjustable and "after step" in window.header.model.text()
+    assert window.overlay.maps.adjustable and "after step" in window.header.prediction.text()
     following = session.keys[session.keys.index(session.key) + 1]
     qtbot.waitUntil(lambda: came(BestKept, waiting=True), timeout=60_000)
     qtbot.waitUntil(lambda: came(Preview, picture=following), timeout=30_000)  # predicted ahead

@@ -139,7 +139,7 @@ def test_presets_are_stored_in_the_project(driver, monkeypatch):
     look = Display(20, 180, 1.5, local_contrast=2.0, palette="magma")
     canvas.scene.set_display(look)
     monkeypatch.setattr(QInputDialog, "getText", lambda *_, **__: ("camera 1 灯", True))
-    panel.keep.click()
+    panel.save_button.click()
     kept = json.loads((project.root / "display.json").read_text("utf-8"))
     assert list(kept["presets"]) == ["camera 1 灯"] and kept["presets"]["camera 1 灯"]["gamma"] == 1.5
     panel.reset.click()
@@ -150,7 +150,7 @@ def test_presets_are_stored_in_the_project(driver, monkeypatch):
     panel.presets.setCurrentIndex(0)
     panel.presets.activated.emit(0)
     assert canvas.scene.display == look and panel.presets.currentText() == "camera 1 灯"
-    panel.drop.click()
+    panel.delete_button.click()
     assert panel.presets.count() == 0 and canvas.scene.display == look
 
 
@@ -161,7 +161,7 @@ def test_broken_display_file_is_reported_and_not_overwritten(driver):
     driver.session.open_project(root)
     driver.qtbot.waitUntil(lambda: driver.session.image is not None, timeout=10_000)
     assert any("display.json" in text for text in driver.window.messages.texts)
-    assert not driver.window.display.keep.isEnabled()
+    assert not driver.window.display.save_button.isEnabled()
     assert not driver.services.display_presets.save_preset("b", Display())
     assert "loud" in (root / "display.json").read_text()
 
@@ -230,7 +230,7 @@ def test_region_navigation_keeps_the_scale(driver):
     assert canvas.view.scale == pytest.approx(6.0)
     session.undo(), session.undo(), session.undo()
     driver.key(Qt.Key.Key_N)
-    assert "No region" in driver.window.status.step.text()
+    assert "No regions" in driver.window.status.step.text()
 
 
 def test_status_bar_shows_value_position_and_region_size(driver):
@@ -241,13 +241,13 @@ def test_status_bar_shows_value_position_and_region_size(driver):
     status = driver.window.status
     QTest.mouseMove(driver.canvas, driver.pixel(65.5, 30.5))
     wanted = ("grey 140", "(1,300, 600) µm", "pit")
-    driver.qtbot.waitUntil(lambda: all(part in status.spot.text() for part in wanted), timeout=5000)
+    driver.qtbot.waitUntil(lambda: all(part in status.pixel.text() for part in wanted), timeout=5000)
     area = int((driver.session.mask == 2).sum())
     driver.qtbot.waitUntil(
         lambda: f"{area} px²" in status.region.text() and "µm²" in status.region.text(), timeout=5000
     )
     assert "⚠" not in status.region.text()
-    status._sight = "a run", 30
+    status._minimum = "a run", 30
     status._run = lambda: type("Named", (), {"name": "a run"})()
     QTest.mouseMove(driver.canvas, driver.pixel(30.5, 30.5))
     QTest.mouseMove(driver.canvas, driver.pixel(29.5, 29.5))
@@ -297,7 +297,9 @@ def test_difference_from_the_reference_image(driver):
     hot, cold = shown.pixelColor(x + 100, y + 85), shown.pixelColor(x + 100, y + 40)
     assert hot.red() - hot.green() > 60 and cold.red() == cold.green() == cold.blue()
     driver.open("lot1/new.png")  # of another size: said once, and nothing is shown
-    driver.qtbot.waitUntil(lambda: any("good sample" in text for text in driver.window.messages.texts), timeout=10_000)
+    driver.qtbot.waitUntil(
+        lambda: any("reference image" in text for text in driver.window.messages.texts), timeout=10_000
+    )
     assert canvas.scene.heat is None
     driver.open("other.png")
     driver.key(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)

@@ -25,8 +25,8 @@ class Clock:
 
 @pytest.fixture
 def clock(driver) -> Clock:
-    driver.canvas.shape_end.clock = Clock()
-    return driver.canvas.shape_end.clock
+    driver.canvas.context.shape_end.clock = Clock()
+    return driver.canvas.context.shape_end.clock
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_return_that_closes_an_outline_does_not_mark_as_done(driver, clock, tool
         assert not driver.canvas.current.busy
     driver.key(RETURN)
     assert driver.session.key == FIRST and driver.session.note.status == "started", before
-    driver.canvas.work.finish()
+    driver.canvas.tasks.finish()
     clock.now += 0.4
     driver.key(RETURN)
     assert driver.session.key == FIRST and driver.session.note.status == "started"

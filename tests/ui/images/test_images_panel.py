@@ -133,10 +133,10 @@ def test_classes_can_be_added_renamed_recolored_and_hidden(driver):
     driver.qtbot.waitUntil(lambda: session.project.classes[2].name == "Öl, Fleck 油", timeout=5000)
     panel.recolor(3, "#123456")
     assert session.project.classes[2].color == "#123456"
-    assert driver.canvas._colors[3] == "#123456"
+    assert driver.canvas.scene.colors[3] == "#123456"
     rect = panel.view.visualRect(panel._item(1).index())
     QTest.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, pos=eye_rect(rect).center())
-    assert session.classes.hidden == {1} and driver.canvas._hidden == {1}
+    assert session.classes.hidden == {1} and driver.canvas.scene.hidden_ids == {1}
     panel._item(2).setText("scratch")  # taken already: refused, and the old name comes back
     assert [panel.model.item(i).text() for i in range(3)] == ["scratch", "pit", "Öl, Fleck 油"]
     assert any("scratch" in text for text in driver.window.messages.texts)
@@ -171,11 +171,11 @@ def test_verdict_buttons_set_and_remove_the_verdict(driver):
 def test_layers_can_be_hidden_and_faded(driver):
     canvas, layers = driver.canvas, driver.window.layers
     driver.key(Qt.Key.Key_H)
-    assert not canvas.label_style.visible and not layers.labels.check.isChecked()
+    assert not canvas.scene.label_style.visible and not layers.labels.check.isChecked()
     driver.key(Qt.Key.Key_H, Qt.KeyboardModifier.ShiftModifier)
-    assert not canvas.prediction_style.visible
+    assert not canvas.scene.prediction_style.visible
     driver.key(Qt.Key.Key_C, Qt.KeyboardModifier.ShiftModifier)
-    assert canvas.prediction_style.filled and MODES[layers.look.modes.currentIndex()] == "filled"
+    assert canvas.scene.prediction_style.filled and MODES[layers.look.modes.currentIndex()] == "filled"
     layers.labels.slider.setValue(20)
     assert canvas.scene.label_style.opacity == 0.2
 

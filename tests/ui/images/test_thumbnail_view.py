@@ -114,7 +114,7 @@ def test_thumbnail_view_sets_verdicts_of_many_images_as_one_step(driver):
     view.select_all()
     assert len(view.selected()) == 5 and "5 selected" in view.selection_label.text()
     view.buttons["OK"].click()
-    session.judging._lane.finish()
+    session.judging.finish()
     assert session.flush()
     good = [key for key in session.keys if not session.rows[key].broken]
     assert {session.rows[key].verdict for key in good} == {"OK"} and len(view.selected()) == 5

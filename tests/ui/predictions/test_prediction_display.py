@@ -70,14 +70,14 @@ def test_thresholds_change_display_only(shown, run, qtbot):
     display.class_choice.setCurrentIndex(1)
     display.threshold.setValue(7)
     qtbot.waitUntil(lambda: np.array_equal(mask_of(shown), expected(0.07, 0.6)), timeout=5000)
-    assert shown.window.header.model.text() == "Prediction (thresholds changed)"
+    assert shown.window.header.prediction.text() == "Prediction (thresholds changed)"
     display.class_choice.setCurrentIndex(0)
     display.threshold.setValue(3)
     qtbot.waitUntil(lambda: np.array_equal(mask_of(shown), expected(0.03, 0.03)), timeout=5000)
     assert not np.array_equal(mask_of(shown), before) and display.value.text() == "3 %"
     QTest.mouseClick(display.value, Qt.MouseButton.LeftButton)
     assert np.array_equal(mask_of(shown), before) and not shown.window.overlay.own_thresholds
-    assert "defect" in shown.window.header.model.text()
+    assert "defect" in shown.window.header.prediction.text()
     assert (run.best / "model.json").read_bytes() == own
 
 
@@ -87,7 +87,7 @@ def test_earlier_steps_are_shown(shown, qtbot):
     assert overlay.steps == [10, 30, 40] and display.step.isVisibleTo(display) and display.step_name.text() == "Latest"
     display.step.setValue(1)
     qtbot.waitUntil(lambda: (mask_of(shown) == 1).all(), timeout=5000)
-    assert display.step_name.text() == "Step 30" and window.header.model.text() == "Prediction after step 30"
+    assert display.step_name.text() == "Step 30" and window.header.prediction.text() == "Prediction after step 30"
     shown.key(Qt.Key.Key_Comma)
     qtbot.waitUntil(lambda: (mask_of(shown) == 0).all() and overlay.step == 10, timeout=5000)
     assert overlay.maps.planes.shape == (2, 80, 96) and (overlay.maps.planes[1] == 20).all()

@@ -347,7 +347,7 @@ def image_format():
 
 def test_suggestions_for_all_images(user):
     assert user.window.table["propose_all"].isEnabled()
-    job = user.rooms.everywhere
+    job = user.services.suggest_all
     user.over(12, 12)
     user.key(Qt.Key.Key_Delete)
     user.wait(4)
@@ -401,7 +401,7 @@ def test_resting_pointer_highlights_suggestion_of_next_image(user):
 
 def test_preview_of_running_training_can_be_accepted(user, root):
     """Previews become suggestions; each replaces the previous one."""
-    training = user.rooms.training
+    training = user.services.training
     run = Run(root / "runs" / "20260202-000000-unet")
     settings = {"thresholds": [0.5, 0.5], "min_area": [1, 1]}
     mask = np.zeros((96, 144), np.uint8)

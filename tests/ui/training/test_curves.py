@@ -170,7 +170,7 @@ def test_runs_are_compared(shown, opened, old_run, qtbot):
         item.setCheckState(Qt.CheckState.Checked)
     shown.header.compare_menu.hide()
     line = shown.view.compared.lines[0]
-    assert "Other settings" in line.whole and "patch" in line.whole and "scores" not in line.whole
+    assert "Other settings" in line.full_text and "patch" in line.full_text and "scores" not in line.full_text
     curves = shown.curves
     qtbot.waitUntil(lambda: curves.plots["loss"].drawn("other 0") == 20, timeout=3000)
     qtbot.waitUntil(lambda: curves.plots["score"].drawn("other 0") == 1, timeout=3000)
@@ -197,7 +197,7 @@ def test_metrics_on_other_validation_images_are_not_compared(shown, opened, qtbo
     shown.header.compare_menu.hide()
     with qtbot.waitSignal(shelf.compared_changed, timeout=5000):
         shelf.compare([other])
-    assert "metrics are not compared" in shown.view.compared.lines[0].whole
+    assert "metrics are not compared" in shown.view.compared.lines[0].full_text
     qtbot.waitUntil(lambda: shown.curves.plots["loss"].drawn("other 0") == 20, timeout=3000)
     shown.curves.redraw()
     assert shown.curves.plots["score"].drawn("other 0") == 0 and shown.curves.plots["score"].drawn("score") == 2
@@ -266,7 +266,7 @@ def test_pause_and_resume(driver, qtbot):
     training.reported.emit(steps(2)[1])
     assert panel.controls.pause.isVisible()
     QTest.mouseClick(panel.controls.pause, Qt.MouseButton.LeftButton)
-    assert orders == ["pause"] and training.paused and panel.view.status.whole.startswith("Paused.")
+    assert orders == ["pause"] and training.paused and panel.view.status.full_text.startswith("Paused.")
     before = driver.services.run_monitor.track.machine.count
     driver.services.telemetry.sampled.emit(SystemSample(0, 50.0, 4 << 30, 8 << 30))
     assert driver.services.run_monitor.track.machine.count == before  # the time is on hold

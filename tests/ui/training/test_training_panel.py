@@ -78,7 +78,7 @@ def test_earlier_run_is_shown_with_curves_and_result(opened, old_run, qtbot):
     qtbot.waitUntil(panel.curves.isVisible, timeout=2000)
     qtbot.waitUntil(lambda: panel.curves.plots["loss"].drawn("loss") == 40, timeout=2000)
     assert "11 of 12" in panel.view.result.text() and "0.3 false alarms" in panel.view.result.text()
-    assert "Finished after 1 min 5 s." in panel.view.status.whole
+    assert "Finished after 1 min 5 s." in panel.view.status.full_text
     assert not opened.window.messages.texts
     assert not panel.controls.export.isEnabled()  # the run has no model
 
@@ -89,11 +89,11 @@ def test_running_training_shows_status_text(opened, qtbot):
     training.state_changed.emit()
     assert panel.controls.button.text() == "Stop and keep best model" and not panel.controls.minutes.isEnabled()
     training.reported.emit(STARTED)
-    qtbot.waitUntil(lambda: "Learning from 3 pictures, checked on 1." in panel.view.status.whole, timeout=2000)
+    qtbot.waitUntil(lambda: "Training on 3 images, validated on 1." in panel.view.status.full_text, timeout=2000)
     for event in steps(30, data_wait=0.62):
         training.reported.emit(event)
-    qtbot.waitUntil(lambda: "62 %" in panel.view.status.whole, timeout=2000)
-    assert "GPU:0 (Card), fp16" in panel.view.status.whole
+    qtbot.waitUntil(lambda: "62 %" in panel.view.status.full_text, timeout=2000)
+    assert "GPU:0 (Card), fp16" in panel.view.status.full_text
     legend = panel.view.legend._items
     assert legend["images_per_second"].text(1) == "120" and legend["data_wait"].text(1) == "62%"
     training.reported.emit(Evaluated(step=30, time=3, metrics=METRICS, score=0.81, best=True))
@@ -102,7 +102,7 @@ def test_running_training_shows_status_text(opened, qtbot):
     assert any("ran away" in text for text in opened.window.messages.texts)
     at_rest(opened)
     training.ended.emit(Finished(why="stopped", time=3))
-    assert "Stopped. The best" in panel.view.status.whole and not opened.window.messages.texts
+    assert "Stopped. The best" in panel.view.status.full_text and not opened.window.messages.texts
     training.state_changed.emit()
     assert panel.controls.button.text() == "Train"
 
@@ -158,7 +158,7 @@ def test_failed_run_shows_advice(opened, qtbot):
         "PaddlePaddle is not installed" in text and "pip install x" in text for text in opened.window.messages.texts
     )
     training.ended.emit(Failed(why="raw", problem="NoSuchProblem", fields={}, log="/a/log"))
-    assert panel.view.status.whole == "raw"
+    assert panel.view.status.full_text == "raw"
 
 
 def test_ctrl_t_starts_and_stops(driver, monkeypatch):
@@ -188,9 +188,9 @@ def test_preview_of_current_image_is_shown(driver, old_run, qtbot):
     training._previews.add(event)
     qtbot.waitUntil(lambda: canvas.scene.predictions is not None, timeout=5000)
     assert np.array_equal(canvas.scene.predictions.pyramid.mask, mask)
-    assert driver.window.header.model.text() == "Prediction after step 12"
+    assert driver.window.header.prediction.text() == "Prediction after step 12"
     driver.open("lot1/new.png")
-    assert canvas.scene.predictions is None and driver.window.header.model.text() == ""
+    assert canvas.scene.predictions is None and driver.window.header.prediction.text() == ""
     at_rest(driver)
 
 
@@ -200,13 +200,13 @@ def test_predictions_are_shown_for_current_image_only(driver):
     mask[5:9, 5:9] = 2
     region = Region(2, "pit", 5, 5, 4, 4, 16, None, (6.5, 6.5), 0.9, 0.99)
     predictions.predicted.emit(session.key, Prediction(mask, mask, [region], None, None, 3.0))
-    assert canvas.scene.predictions is not None and driver.window.header.model.text() == "Prediction: 1 defect"
+    assert canvas.scene.predictions is not None and driver.window.header.prediction.text() == "Prediction: 1 defect"
     predictions.predicted.emit("another.png", Prediction(mask, mask, [], None, None, 3.0))
-    assert driver.window.header.model.text() == "Prediction: 1 defect"
+    assert driver.window.header.prediction.text() == "Prediction: 1 defect"
     predictions.predicted.emit(session.key, Prediction(None, None, [], "NG", {"NG": 0.97, "OK": 0.03}, 3.0))
     assert (
         canvas.scene.predictions is None
-        and driver.window.header.model.text() == f"Prediction: NG ({formatting.percent(0.97)})"
+        and driver.window.header.prediction.text() == f"Prediction: NG ({formatting.percent(0.97)})"
     )
     predictions.predicted.emit(session.key, Prediction(mask[:9, :9].copy(), mask, [], None, None, 3.0))
     assert canvas.scene.predictions is None  # of another size: the image was replaced
@@ -227,7 +227,7 @@ def test_export_shows_progress_and_result(driver, tmp_path):
     exporter.finished.emit({"path": str(tmp_path), "parity": {"onnx": {"mask_agreement": 0.99991}}})
     assert "99.991%" in window.messages.texts[-1]
     exporter.cancelled.emit()
-    assert "cancelled" in window.messages.texts[-1]
+    assert "canceled" in window.messages.texts[-1]
 
 
 def test_run_with_incomplete_line_of_events_is_shown(opened, old_run, qtbot):

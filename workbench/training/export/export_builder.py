@@ -23,6 +23,7 @@ from workbench.core.problems import (
 from workbench.core.project.leftovers import holding_part
 from workbench.core.project.project import Project
 from workbench.core.project.storage import check_links, write_json
+from workbench.core.resources import SOURCE_LANGUAGE
 from workbench.core.runs.events import Finished, Trouble
 from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.run import Run
@@ -44,7 +45,6 @@ from workbench.training.export.parity import Parity, compare, judge_cost
 from workbench.training.export.versions import environment
 from workbench.training.learner import load_weights
 from workbench.training.model_card.card_evaluation import SECONDS as CARD_SECONDS
-from workbench.training.model_card.card_translation import ENGLISH
 from workbench.training.model_card.card_writer import write_card
 from workbench.training.operating_point_origin import origin, summary
 from workbench.training.progress_stages import ExportCancelled, ProgressStages
@@ -301,7 +301,7 @@ class _Builder:
                 self.project,
                 summaries,
                 environment(),
-                language=self.options.language or ENGLISH,
+                language=self.options.language or SOURCE_LANGUAGE,
                 point=self.point,
                 tick=self.stages.share,
             )

@@ -266,7 +266,7 @@ def test_fill_and_holes(driver):
     driver.click(50.5, 50.5, keys=CTRL)
     assert not painted(driver).any()
     driver.click(5, 5)
-    assert any("no region" in text for text in driver.window.messages.texts)
+    assert any("No region" in text for text in driver.window.messages.texts)
 
 
 def test_ignore_and_background_brushes(driver):
