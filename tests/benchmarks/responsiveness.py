@@ -59,7 +59,7 @@ class Bench:
         self.app = QApplication([])
         self._time_painting()
         self.window_app = Application(self.app, Preferences(language="en", theme="dark"))
-        self.window, self.rooms = self.window_app.window, self.window_app.rooms
+        self.window, self.services = self.window_app.window, self.window_app.services
         self.window.resize(1280, 800)
         self.window_app.show()
         self.late: list[float] = []
@@ -70,7 +70,7 @@ class Bench:
         self._moves = 0
         self.heart = QTimer(interval=TICK, timeout=self._beat, timerType=Qt.TimerType.PreciseTimer)
         self.hand = QTimer(interval=16, timeout=self._move, timerType=Qt.TimerType.PreciseTimer)
-        session = self.rooms.session
+        session = self.services.session
         session.open_project(make_project(folder))
         self.wait(lambda: session.image is not None and session.mask is not None, 60)
         session.open_image("large.png")
@@ -202,7 +202,7 @@ def memory(bench: Bench) -> list[float]:
     from workbench.session.process_memory import release_free_memory
 
     found = []
-    for let_go in (lambda: None, bench.rooms.predictions.close):
+    for let_go in (lambda: None, bench.services.predictions.close):
         let_go()
         gc.collect()
         release_free_memory()
@@ -276,7 +276,7 @@ def row_trained(bench: Bench, way: str, wishes: argparse.Namespace) -> dict[str,
     from workbench.core.runs.events import Failed, Finished
 
     fresh, endings = memory(bench)[0], []
-    training = bench.rooms.training
+    training = bench.services.training
     training.ended.connect(endings.append)
     training.start("unet", minutes=0.1, device="cpu")
     bench.wait(lambda: bool(endings), 120)
@@ -303,7 +303,7 @@ def row_points(bench: Bench, wishes: argparse.Namespace) -> dict[str, Any]:
     from workbench.core.runs.run import create_run
     from workbench.core.runs.training_settings import request
 
-    run = create_run(bench.rooms.session.project, request("unet", epochs=1, device="cpu"))
+    run = create_run(bench.services.session.project, request("unet", epochs=1, device="cpu"))
     started = Started(model="unet", device="gpu:0", precision="fp16", pictures={"train": 12, "val": 4})
     count = wishes.points
 
@@ -325,7 +325,7 @@ def row_points(bench: Bench, wishes: argparse.Namespace) -> dict[str, Any]:
         file.write(encode(started) + "\n")
         file.writelines(encode(step(number)) + "\n" for number in range(count))
         file.write(encode(Finished(time=count / 5)) + "\n")
-    training, pasts, endings = bench.rooms.training, [], []
+    training, pasts, endings = bench.services.training, [], []
     training.recalled.connect(pasts.append)
     training.ended.connect(endings.append)
     legend = bench.window.training.view.legend
@@ -340,7 +340,7 @@ def row_points(bench: Bench, wishes: argparse.Namespace) -> dict[str, Any]:
     more.start()
     drawn = bench.live(wishes.seconds)
     more.stop()
-    return {"read": read, "points": drawn, "kept": bench.rooms.story.track.steps.count, "seconds": seconds}
+    return {"read": read, "points": drawn, "kept": bench.services.run_monitor.track.steps.count, "seconds": seconds}
 
 
 def one_row(way: str, wishes: argparse.Namespace) -> dict[str, Any]:

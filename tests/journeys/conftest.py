@@ -46,8 +46,8 @@ class Hand:
     def __init__(self, application, qtbot) -> None:
         self.window = application.window
         self.canvas = application.window.canvas
-        self.rooms = application.rooms
-        self.session = application.rooms.session
+        self.services = application.services
+        self.session = application.services.session
         self.qtbot = qtbot
 
     def at(self, x: float, y: float) -> QPoint:

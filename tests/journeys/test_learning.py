@@ -38,7 +38,7 @@ def stroke(hand, x: float, y: float) -> None:
 
 
 def test_a_run_takes_in_what_is_labelled_while_it_learns(hand, qtbot, root):
-    session, training, window = hand.session, hand.rooms.training, hand.window
+    session, training, window = hand.session, hand.services.training, hand.window
     with qtbot.waitSignal(session.image_opened, timeout=15_000):
         session.open_project(root)
     qtbot.waitUntil(lambda: len(session.rows) == 13, timeout=15_000)
@@ -54,7 +54,7 @@ def test_a_run_takes_in_what_is_labelled_while_it_learns(hand, qtbot, root):
     training.start("unet", epochs=2, device="cpu", widths=[4, 8], patch=32, batch=4)
     qtbot.waitUntil(lambda: came(Preview, picture=session.key), timeout=60_000)
     qtbot.waitUntil(lambda: window.overlay.maps is not None, timeout=10_000)
-    assert window.overlay.maps.adjustable and "after step" in window.header.model.text()
+    assert window.overlay.maps.adjustable and "after step" in window.header.prediction.text()
     following = session.keys[session.keys.index(session.key) + 1]
     qtbot.waitUntil(lambda: came(BestKept, waiting=True), timeout=60_000)
     qtbot.waitUntil(lambda: came(Preview, picture=following), timeout=30_000)  # predicted ahead

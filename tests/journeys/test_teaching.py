@@ -65,7 +65,7 @@ def point_at(hand, x: float, y: float) -> None:
 
 def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     root, masks = taught
-    session, training, window = hand.session, hand.rooms.training, hand.window
+    session, training, window = hand.session, hand.services.training, hand.window
     with qtbot.waitSignal(session.image_opened, timeout=15_000):
         session.open_project(root)
     qtbot.waitUntil(lambda: len(session.rows) == 15, timeout=15_000)
@@ -88,14 +88,14 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     controls = window.training.controls
     keep = controls.layout().itemAtPosition(6, 0).widget()
     QTest.mouseClick(keep.check, LEFT)
-    hand.rooms.choices.save("unet", SHORT)
+    hand.services.saved_overrides.save("unet", SHORT)
     blank = hand.canvas.grab().toImage()
     QTest.mouseClick(controls.button, LEFT)
     qtbot.waitUntil(lambda: came(Preview, picture=LATER), timeout=90_000)
     run = training.run
     assert FIRST in {item.key for item in run.dataset().items}
     qtbot.waitUntil(lambda: window.overlay.maps is not None and window.overlay.maps.step is not None, timeout=20_000)
-    qtbot.waitUntil(lambda: hand.rooms.suggestions.shown != [], timeout=90_000)
+    qtbot.waitUntil(lambda: hand.services.suggestions.shown != [], timeout=90_000)
     assert hand.canvas.grab().toImage() != blank
     qtbot.waitUntil(lambda: came(BestKept, waiting=True), timeout=90_000)
 
@@ -134,7 +134,7 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     assert {entry["item"]["key"] for entry in joined} == {LATER, WRONG}
 
     # Review: its figures are those of the held-out pictures.
-    room, page = hand.rooms.review, window.review.segmentation
+    room, page = hand.services.evaluation, window.evaluation.segmentation
     with qtbot.waitSignals([room.evaluated, room.swept], timeout=60_000):
         hand.key(Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     held_out = run.dataset().of(room.split)
@@ -161,8 +161,8 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
 
     # The export carries it, and gives what the run gives.
     ended = []
-    hand.rooms.exporter.finished.connect(ended.append)
-    hand.rooms.exporter.failed.connect(ended.append)
+    hand.services.export_job.finished.connect(ended.append)
+    hand.services.export_job.failed.connect(ended.append)
     QTest.mouseClick(controls.export, LEFT)
     qtbot.waitUntil(lambda: bool(ended), timeout=120_000)
     assert isinstance(ended[0], dict), ended[0]

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reas
 
 def new_project(hand, root: Path, pictures: Path) -> None:
     """Through the real dialog."""
-    hand.window.commands.new_project()
+    hand.window.project_commands.new_project()
     dialog = hand.window.findChild(NewProjectDialog)
     dialog.name.setText(root.name)
     dialog.place.setText(str(root.parent))
@@ -49,7 +49,7 @@ def test_from_a_folder_of_pictures_to_a_verified_export(hand, qtbot, tmp_path, r
     folder, masks = raw_pictures
     root = tmp_path / "my project"
     new_project(hand, root, folder)
-    session, training = hand.session, hand.rooms.training
+    session, training = hand.session, hand.services.training
     assert len(session.keys) == 12
 
     # label: paint defects with the mouse, call good pictures done
@@ -88,8 +88,8 @@ def test_from_a_folder_of_pictures_to_a_verified_export(hand, qtbot, tmp_path, r
     steps = [e for e in events if isinstance(e, Step)]
     assert len(steps) >= 6
     assert np.mean([s.loss for s in steps[-3:]]) < np.mean([s.loss for s in steps[:3]])
-    assert hand.rooms.story.track.steps.count >= len(steps)
-    assert hand.rooms.story.track.machine.count > 3
+    assert hand.services.run_monitor.track.steps.count >= len(steps)
+    assert hand.services.run_monitor.track.machine.count > 3
     assert any(isinstance(e, Preview) for e in events) and overlays
     assert any(image != blank for image in overlays)
     run = training.run
@@ -97,13 +97,13 @@ def test_from_a_folder_of_pictures_to_a_verified_export(hand, qtbot, tmp_path, r
 
     # the model is asked about a picture that it did not learn from
     if session.key != held_out:
-        with qtbot.waitSignal(hand.rooms.predictions.predicted, timeout=20_000):
+        with qtbot.waitSignal(hand.services.predictions.predicted, timeout=20_000):
             session.open_image(held_out)
 
     # export: one button, then the export works without the workbench
     finished = []
-    hand.rooms.exporter.finished.connect(finished.append)
-    hand.rooms.exporter.failed.connect(finished.append)
+    hand.services.export_job.finished.connect(finished.append)
+    hand.services.export_job.failed.connect(finished.append)
     QTest.mouseClick(hand.window.training.controls.export, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: bool(finished), timeout=120_000)
     result = finished[0]
@@ -135,7 +135,7 @@ def start_training(hand, labelled_root: Path, minutes: float) -> None:
     with hand.qtbot.waitSignal(hand.session.image_opened, timeout=15_000):
         hand.session.open_project(labelled_root)
         hand.qtbot.waitUntil(lambda: bool(hand.session.keys), timeout=10_000)
-    hand.rooms.training.start("unet", minutes=minutes)
+    hand.services.training.start("unet", minutes=minutes)
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def labelled_root(tmp_path) -> Path:
 
 
 def test_a_killed_trainer_is_told_and_the_window_stays(hand, qtbot, labelled_root):
-    training = hand.rooms.training
+    training = hand.services.training
     events = []
     training.reported.connect(events.append)
     start_training(hand, labelled_root, minutes=5)
@@ -170,7 +170,7 @@ def test_a_killed_trainer_is_told_and_the_window_stays(hand, qtbot, labelled_roo
 
 
 def test_stop_keeps_a_model(hand, qtbot, labelled_root):
-    training = hand.rooms.training
+    training = hand.services.training
     events = []
     training.reported.connect(events.append)
     start_training(hand, labelled_root, minutes=5)
@@ -192,7 +192,7 @@ from workbench.ui.shell.application import Application
 app = QApplication([])
 application = Application(app, Preferences(language="en"))
 application.show()
-session, training = application.rooms.session, application.rooms.training
+session, training = application.services.session, application.services.training
 session.open_project(Path(sys.argv[1]))
 QTimer.singleShot(500, lambda: training.start("unet", minutes=5))
 app.exec()
@@ -236,7 +236,7 @@ def test_a_new_window_follows_a_run_that_still_lives(hand, qtbot, labelled_root)
     try:
         run = wait_for_run(labelled_root)
         wait_for(lambda: any(isinstance(e, Step) for e in run.events()), 90)
-        training, events = hand.rooms.training, []
+        training, events = hand.services.training, []
         training.reported.connect(events.append)
         hand.session.open_project(labelled_root, write=False)
         qtbot.waitUntil(lambda: sum(isinstance(e, Step) for e in events) > 3, timeout=30_000)

@@ -54,7 +54,7 @@ class Case:
         self.kind, self.way, self.answer = kind, way, answer
         self.application = Application(qapp, Preferences(language="en"))
         self.application.show()
-        self.window, self.session = self.application.window, self.application.rooms.session
+        self.window, self.session = self.application.window, self.application.services.session
 
     def run(self, strokes: int) -> int:
         """Return the number of strokes that are lost, or that reappear after being discarded."""
@@ -95,7 +95,7 @@ class Case:
         return made
 
     def leave(self, other: Path) -> None:
-        table, commands = self.window.table, self.window.commands
+        table, commands = self.window.table, self.window.project_commands
         if self.way == "window":
             self.window.close()
         elif self.way in ("quit", "close"):

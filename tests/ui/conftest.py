@@ -1,4 +1,4 @@
-"""The real application on a small project, and a hand that drives its canvas in picture coordinates."""
+"""Fixtures: the application on a small project, and a driver of its canvas in image coordinates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEFT = Qt.MouseButton.LeftButton
 
 @pytest.fixture
 def root(tmp_path) -> Path:
-    """Three labelled pictures, one new one, one broken one; classes 1 scratch, 2 pit; verdicts OK, NG."""
+    """Project with three labeled images, a new and a broken one; classes 1 scratch, 2 pit; verdicts OK, NG."""
     root = tmp_path / "项目 [1]"
     with Project.create(root, classes=["scratch", "pit"], verdicts=["OK", "NG"]) as project:
         fill_project(project, 3, verdicts=True)
@@ -32,7 +32,7 @@ def root(tmp_path) -> Path:
 
 @pytest.fixture
 def application(qapp, qtbot):
-    """The window without a project, in English."""
+    """Application without a project, in English."""
     application = Application(qapp, Preferences(language="en", theme="dark"))
     application.window.resize(1280, 800)
     application.show()
@@ -45,8 +45,8 @@ def application(qapp, qtbot):
 
 @pytest.fixture
 def opened(application, root, qtbot):
-    """The window with the project, its first picture open."""
-    session = application.rooms.session
+    """Application with the project and its first image open."""
+    session = application.services.session
     with qtbot.waitSignal(session.image_opened, timeout=10_000):
         session.open_project(root)
     qtbot.waitUntil(lambda: len(session.rows) == 5, timeout=10_000)
@@ -54,16 +54,16 @@ def opened(application, root, qtbot):
 
 
 @pytest.fixture
-def hand(opened, qtbot):
-    return Hand(opened, qtbot)
+def driver(opened, qtbot):
+    return CanvasDriver(opened, qtbot)
 
 
-class Hand:
-    """Mouse and keys on the canvas."""
+class CanvasDriver:
+    """Mouse and keyboard input on the canvas."""
 
     def __init__(self, application, qtbot) -> None:
-        self.window, self.rooms = application.window, application.rooms
-        self.canvas, self.session, self.qtbot = application.window.canvas, application.rooms.session, qtbot
+        self.window, self.services = application.window, application.services
+        self.canvas, self.session, self.qtbot = application.window.canvas, application.services.session, qtbot
 
     def open(self, key: str) -> None:
         if self.session.key != key:
@@ -71,18 +71,18 @@ class Hand:
         self.qtbot.waitUntil(lambda: self.session.key == key, timeout=10_000)
 
     def pixel(self, x: float, y: float) -> QPoint:
-        """The widget's pixel that shows a picture point."""
+        """Return the pixel of the widget that shows an image point."""
         sx, sy = self.canvas.view.to_screen(x, y)
         ratio = self.canvas.devicePixelRatioF()
         return QPoint(int(np.floor(sx / ratio)), int(np.floor(sy / ratio)))
 
     def point(self, pixel: QPoint) -> tuple[float, float]:
-        """What the canvas takes a mouse event at a pixel for."""
+        """Return the image point of a mouse event at a pixel."""
         ratio = self.canvas.devicePixelRatioF()
         return self.canvas.view.to_image(pixel.x() * ratio, pixel.y() * ratio)
 
     def drag(self, *points: tuple[float, float], keys=Qt.KeyboardModifier.NoModifier) -> list[tuple[float, float]]:
-        """Press, move, release; returns the exact picture points of the events."""
+        """Press, move and release. Return the exact image points of the events."""
         pixels = [self.pixel(*p) for p in points]
         QTest.mouseMove(self.canvas, pixels[0])
         QTest.mousePress(self.canvas, LEFT, keys, pixels[0])
@@ -101,6 +101,6 @@ class Hand:
         QTest.keyClick(self.canvas, key, keys)
 
     def saved(self) -> np.ndarray:
-        """The mask as its file holds it now."""
+        """Save, and return the mask from its file."""
         assert self.session.flush()
         return annotation.load_mask(self.session.project, self.session.key)

@@ -8,7 +8,18 @@ from pathlib import Path
 
 import workbench
 
-LANGUAGES = {"en": "English", "zh_CN": "简体中文"}  # English is the language of the source texts
+SOURCE_LANGUAGE = "en"  # language of the texts in the sources
+# Languages of the window and of the model card, by locale name. Each one except the source language needs
+# resources/i18n/workbench_<name>.ts and training/model_card/<name>.tsv.
+LANGUAGES = {SOURCE_LANGUAGE: "English", "zh_CN": "简体中文"}
+
+
+def matching_language(locale: str) -> str:
+    """Return the entry of LANGUAGES for a locale name such as "zh_TW", by its language code; else the source one."""
+    if locale in LANGUAGES:
+        return locale
+    code = locale.partition("_")[0]
+    return next((name for name in LANGUAGES if name.partition("_")[0] == code), SOURCE_LANGUAGE)
 
 
 @cache

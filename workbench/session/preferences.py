@@ -11,12 +11,13 @@ from platformdirs import user_config_dir
 
 from workbench.core.problems import CannotWrite
 from workbench.core.project.storage import write_json
+from workbench.core.resources import LANGUAGES
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, MAX_MINUTES, MIN_MINUTES
 from workbench.inference.io.json_io import JsonError, read_json
 
 CHOICES = {
     "theme": ("dark", "light", "system"),
-    "language": ("system", "en", "zh_CN"),
+    "language": ("system", *LANGUAGES),
     "model": ("unet", "resnet"),
 }
 RANGES = {"brush_radius": (0.5, 500.0), "minutes": (MIN_MINUTES, MAX_MINUTES), "overlay_opacity": (0.0, 1.0)}

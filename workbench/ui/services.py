@@ -1,4 +1,4 @@
-"""Engines behind the window. They are created once and outlive a window that is rebuilt."""
+"""Services of the session layer. They are created once and outlive a window that is rebuilt."""
 
 from __future__ import annotations
 
@@ -26,76 +26,79 @@ from workbench.session.training.telemetry import TelemetryThread
 from workbench.session.training.training_control import TrainingControl
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Services:
-    """All engines. `open` creates them in the order of their dependencies."""
+    """All services. `open` creates them in the order of their dependencies."""
 
-    settings: Preferences
+    preferences: Preferences
     session: Session
     training: TrainingControl
-    exporter: ExportJob
+    export_job: ExportJob
     predictions: Predictions
     suggestions: ImageSuggestions
-    everywhere: SuggestAll
+    suggest_all: SuggestAll
     telemetry: TelemetryThread
-    displays: DisplayPresets
-    comparison: ReferenceComparison
-    story: RunMonitor
-    shelf: RunList
-    guide: LabelQueue
-    errors: LabelIssueReview
-    review: RunEvaluation
-    choices: SavedOverrides
-    thresholds: RunThresholds
-    kept: ContinuousTraining
-    pages: ImagePages
+    display_presets: DisplayPresets
+    reference_comparison: ReferenceComparison
+    run_monitor: RunMonitor
+    run_list: RunList
+    label_queue: LabelQueue
+    label_issues: LabelIssueReview
+    evaluation: RunEvaluation
+    saved_overrides: SavedOverrides
+    run_thresholds: RunThresholds
+    continuous_training: ContinuousTraining
+    image_pages: ImagePages
     error_log: ErrorLog = field(default_factory=ErrorLog)
 
     @classmethod
-    def open(cls, settings: Preferences) -> Services:
+    def open(cls, preferences: Preferences) -> Services:
         session = Session()
-        displays = DisplayPresets(session)
+        display_presets = DisplayPresets(session)
         training, telemetry = TrainingControl(session), TelemetryThread()
-        runs = RunList(session, training)
-        guide = LabelQueue(session, training, runs)
-        exporter = ExportJob()
-        exporter.finished.connect(runs.refresh)
+        run_list = RunList(session, training)
+        label_queue = LabelQueue(session, training, run_list)
+        export_job = ExportJob()
+        export_job.finished.connect(run_list.refresh)
         predictions = Predictions(session)
         return cls(
-            settings,
-            session,
-            training,
-            exporter,
-            predictions,
-            ImageSuggestions(session, predictions),
-            SuggestAll(session),
-            telemetry,
-            displays,
-            ReferenceComparison(session, displays),
-            RunMonitor(session, training, telemetry),
-            runs,
-            guide,
-            LabelIssueReview(session, guide),
-            RunEvaluation(session, training),
-            SavedOverrides(session),
-            RunThresholds(session),
-            ContinuousTraining(training),
-            ImagePages(session),
+            preferences=preferences,
+            session=session,
+            training=training,
+            export_job=export_job,
+            predictions=predictions,
+            suggestions=ImageSuggestions(session, predictions),
+            suggest_all=SuggestAll(session),
+            telemetry=telemetry,
+            display_presets=display_presets,
+            reference_comparison=ReferenceComparison(session, display_presets),
+            run_monitor=RunMonitor(session, training, telemetry),
+            run_list=run_list,
+            label_queue=label_queue,
+            label_issues=LabelIssueReview(session, label_queue),
+            evaluation=RunEvaluation(session, training),
+            saved_overrides=SavedOverrides(session),
+            run_thresholds=RunThresholds(session),
+            continuous_training=ContinuousTraining(training),
+            image_pages=ImagePages(session),
         )
 
     def close(self) -> None:
         """Save, and end all threads and child processes."""
         self.telemetry.stop()
-        self.exporter.close()
-        self.training.close()
-        self.story.close()
-        self.shelf.close()
-        self.guide.close()
-        self.review.close()
-        self.choices.close()
-        self.everywhere.close()
-        self.predictions.close()
-        self.thresholds.close()
-        self.comparison.close()
-        self.pages.close()
+        for service in (
+            self.export_job,
+            self.training,
+            self.run_monitor,
+            self.run_list,
+            self.label_queue,
+            self.evaluation,
+            self.saved_overrides,
+            self.suggest_all,
+            self.predictions,
+            self.run_thresholds,
+            self.reference_comparison,
+            self.image_pages,
+        ):
+            service.close()
         self.session.end()

@@ -10,19 +10,19 @@ from workbench.ui.widgets.theme import ThemeManager
 
 
 class ViewSettings(QObject):
-    """Commands for the appearance of the window. Theme and language are saved in the settings."""
+    """Commands for the appearance of the window. Theme and language are saved in the preferences."""
 
     language_chosen = Signal(str)  # the window has to be rebuilt
 
-    def __init__(self, window: QMainWindow, settings: Preferences, style: ThemeManager) -> None:
+    def __init__(self, window: QMainWindow, preferences: Preferences, style: ThemeManager) -> None:
         super().__init__(window)
-        self._window, self._settings, self._style = window, settings, style
+        self._window, self._preferences, self._style = window, preferences, style
         self._panels: dict[str, QWidget] = {}
-        self._stops: list[QWidget] = []
+        self._focus_widgets: list[QWidget] = []
 
-    def set_panels(self, panels: dict[str, QWidget], stops: list[QWidget]) -> None:
+    def set_panels(self, panels: dict[str, QWidget], focus_widgets: list[QWidget]) -> None:
         """Set the panels by name, and the widgets that F6 cycles through."""
-        self._panels, self._stops = panels, stops
+        self._panels, self._focus_widgets = panels, focus_widgets
 
     def toggle_panel(self, name: str) -> None:
         panel = self._panels[name]
@@ -34,39 +34,40 @@ class ViewSettings(QObject):
 
     def focus_panel(self, step: int) -> None:
         """Move the keyboard focus by `step` visible panels."""
-        stops = [widget for widget in self._stops if widget.isVisible() and widget.isEnabled()]
+        stops = [widget for widget in self._focus_widgets if widget.isVisible() and widget.isEnabled()]
         if not stops:
             return
-        now = self._window.focusWidget()
-        here = next((i for i, w in enumerate(stops) if now is not None and (w is now or w.isAncestorOf(now))), -step)
-        target = stops[(here + step) % len(stops)]
+        focus = self._window.focusWidget()
+        current = next(
+            (i for i, stop in enumerate(stops) if focus is not None and (stop is focus or stop.isAncestorOf(focus))),
+            -step,
+        )
+        target = stops[(current + step) % len(stops)]
         if target.focusPolicy() == Qt.FocusPolicy.NoFocus:
-            target = next(
-                (
-                    w
-                    for w in target.findChildren(QWidget)
-                    if w.focusPolicy() & Qt.FocusPolicy.TabFocus and w.isVisible()
-                ),
-                target,
+            children = (
+                child
+                for child in target.findChildren(QWidget)
+                if child.focusPolicy() & Qt.FocusPolicy.TabFocus and child.isVisible()
             )
+            target = next(children, target)
         target.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def set_theme(self, name: str) -> None:
-        self._settings.theme = name
-        self._settings.save()
+        self._preferences.theme = name
+        self._preferences.save()
         self._style.apply(name)
 
     def is_theme(self, name: str) -> bool:
-        return self._settings.theme == name
+        return self._preferences.theme == name
 
     def set_language(self, name: str) -> None:
-        if name != self._settings.language:
-            self._settings.language = name
-            self._settings.save()
+        if name != self._preferences.language:
+            self._preferences.language = name
+            self._preferences.save()
             self.language_chosen.emit(name)
 
     def is_language(self, name: str) -> bool:
-        return self._settings.language == name
+        return self._preferences.language == name
 
     def toggle_full_screen(self) -> None:
         state = self._window.windowState()

@@ -1,4 +1,4 @@
-"""Searching and sorting pictures by what is known of them."""
+"""Search terms and sort orders of the image table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from workbench.core.image_list.image_search import TERMS, SearchError, completions, parse, select
-from workbench.core.image_list.image_table import SORTS, ImageTable, group_of
+from workbench.core.image_list.image_table import ImageTable, group_of
 from workbench.core.image_list.thumbnail_cache import label_thumbnail
 from workbench.core.project.image_index import ImageIndex, ImageRow, count_regions
 from workbench.core.project.project import ClassInfo, Grouping
@@ -59,8 +59,8 @@ def table() -> ImageTable:
         ("group:spec", "e"),
         ("group:none", "d"),
         ("score:<0.5", "c"),
-        ("score:>=0.9", "a"),
-        ("score:none", "bdef"),
+        ("prob:>=0.9", "a"),
+        ("prob:none", "bdef"),
         ("score:0.25", "c"),
         ("score:0.2..0.95", "ac"),
         ("regions:>1", "ac"),
@@ -74,9 +74,9 @@ def table() -> ImageTable:
         ("class:scratch status:done score:>0.5", "a"),
     ],
 )
-def test_what_a_search_finds(table, text, found):
-    chosen, wrong = select(parse(text), table, CLASSES)
-    assert ("".join("abcdef"[place] for place in np.flatnonzero(chosen)), wrong) == (found, [])
+def test_search_terms_select_images(table, text, found):
+    chosen, errors = select(parse(text), table, CLASSES)
+    assert ("".join("abcdef"[position] for position in np.flatnonzero(chosen)), errors) == (found, [])
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,9 @@ def test_what_a_search_finds(table, text, found):
         ("class:rust", "value", "class", "rust"),
         ("status:", "empty", "status", ""),
         ("status:gone", "value", "status", "gone"),
-        ("score:low", "number", "score", "low"),
+        ("score:low", "number", "prob", "low"),
         ("e:1", "term", "e", ""),
-        ("score:1..", "number", "score", "1.."),
+        ("prob:1..", "number", "prob", "1.."),
         ("date:2026-13", "date", "date", "2026-13"),
         ("date:99999999-1", "date", "date", "99999999-1"),
         ("verdict:BAD", "value", "verdict", "BAD"),
@@ -96,15 +96,17 @@ def test_what_a_search_finds(table, text, found):
         ("class:scratch,rust", "value", "class", "rust"),
     ],
 )
-def test_a_wrong_term_says_what_is_wrong_and_the_others_hold(table, text, kind, term, value):
-    chosen, wrong = select(parse(text + " lot"), table, CLASSES)
-    assert [(w.kind, w.term, w.value) for w in wrong] == [(kind, term, value)] and isinstance(wrong[0], SearchError)
+def test_invalid_terms_are_reported_and_ignored(table, text, kind, term, value):
+    chosen, errors = select(parse(text + " lot"), table, CLASSES)
+    assert [(error.kind, error.term, error.value) for error in errors] == [(kind, term, value)] and isinstance(
+        errors[0], SearchError
+    )
     assert set(np.flatnonzero(chosen)) <= {0, 1, 2} and chosen.any()
 
 
-def test_every_column_sorts_and_equals_keep_their_order(table):
+def test_every_column_sorts_stably(table):
     everything = np.ones(len(table), bool)
-    for name in SORTS:
+    for name in ("name", "status", "verdict", "classes", "regions", "area", "score", "date"):
         up, down = (table.order(everything, name, descending=descending).tolist() for descending in (False, True))
         assert sorted(up) == sorted(down) == list(range(6))
     assert table.order(everything, "score").tolist() == [2, 0, 1, 3, 4, 5]
@@ -114,7 +116,7 @@ def test_every_column_sorts_and_equals_keep_their_order(table):
     assert table.order(np.array([True, False, True, False, False, True]), "regions").tolist() == [5, 2, 0]
 
 
-def test_a_changed_row_changes_its_columns(table):
+def test_columns_are_updated_for_changed_rows(table):
     assert select(parse("class:scratch verdict:OK"), table, CLASSES)[0].sum() == 0
     new = ImageRow("unknown/f.png", verdict="OK", counts=((1, 2),), score=0.5)
     table.rows[new.key] = new
@@ -130,7 +132,7 @@ def test_groups_come_from_the_note_the_pattern_or_the_folder():
 
 
 def test_terms_are_completed():
-    assert completions("lot sc", CLASSES, [], []) == ["score:"]
+    assert completions("lot pr", CLASSES, [], []) == ["prob:"]
     assert completions("status:done class:s", CLASSES, [], []) == ["class:scratch", 'class:"oil Stain"']
     assert completions('-class:"oil', CLASSES, [], []) == ['-class:"oil Stain"']
     verdicts = completions("verdict:", CLASSES, ["OK", "NG"], [])
@@ -140,7 +142,7 @@ def test_terms_are_completed():
         assert completions(f"{term}:", CLASSES, ["OK"], ["lot7"])
 
 
-def test_regions_are_connected_by_corners_and_holes_are_none():
+def test_regions_are_8_connected_without_holes():
     mask = np.zeros((20, 30), np.uint8)
     mask[2:9, 2:9] = 1
     mask[4:7, 4:7] = 0
@@ -151,7 +153,7 @@ def test_regions_are_connected_by_corners_and_holes_are_none():
     assert [count_regions(np.full(shape, 2, np.uint8), 2) for shape in ((1, 1), (1, 9), (9, 1))] == [1, 1, 1]
 
 
-def test_the_smallest_defect_is_seen_in_a_small_mask():
+def test_small_defects_remain_in_a_label_thumbnail():
     mask = np.zeros((1000, 3000), np.uint8)
     mask[777, 2345] = 4
     mask[:10] = 255
@@ -162,7 +164,7 @@ def test_the_smallest_defect_is_seen_in_a_small_mask():
     assert np.array_equal(label_thumbnail(mask[770:790, 2340:2350], 192), mask[770:790, 2340:2350])
 
 
-def test_the_index_keeps_scores_order_and_regions(labelled):
+def test_index_stores_scores_order_and_regions(labelled):
     keys = labelled.images()
     index = ImageIndex(labelled)
     rows = {row.key: row for row in index.refresh(keys)}

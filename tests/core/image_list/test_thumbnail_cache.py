@@ -1,4 +1,4 @@
-"""Thumbnails of large pictures are decoded once, and never trusted more than the picture."""
+"""Thumbnail cache: hits, replaced images, size limit."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def kept(project) -> list[Path]:
     return sorted((project.root / ".cache" / "thumbnails").rglob("*.png"))
 
 
-def test_a_large_picture_is_decoded_once(project, monkeypatch):
+def test_large_image_is_decoded_once(project, monkeypatch):
     first = ThumbnailCache(project, 192).get(KEY)
     assert max(first.shape) == 192 and len(kept(project)) == 1
     monkeypatch.setattr(thumbnail_cache, "thumbnail", lambda *_: pytest.fail("decoded again"))
     assert np.array_equal(ThumbnailCache(project, 192).get(KEY), first)
 
 
-def test_a_picture_that_was_exchanged_or_a_broken_cache_is_looked_at_anew(project):
+def test_replaced_images_and_broken_cache_entries_are_decoded_again(project):
     cache = ThumbnailCache(project, 192)
     first = cache.get(KEY)
     kept(project)[0].write_bytes(b"torn")
@@ -53,7 +53,7 @@ def test_a_picture_that_was_exchanged_or_a_broken_cache_is_looked_at_anew(projec
         cache.get(KEY)
 
 
-def test_small_pictures_are_not_kept_and_a_reader_writes_nothing(project):
+def test_small_images_are_not_cached_and_read_only_projects_not_written(project):
     small = "small.png"
     write_png(project.image_path(small), np.full((50, 60), 7, np.uint8))
     assert ThumbnailCache(project, 192).get(small).shape == (50, 60)
@@ -62,8 +62,8 @@ def test_small_pictures_are_not_kept_and_a_reader_writes_nothing(project):
     reader.close()
 
 
-def test_the_folder_does_not_grow_for_ever(project, monkeypatch):
-    monkeypatch.setattr(thumbnail_cache, "_COUNTED", 1)
+def test_folder_size_is_limited(project, monkeypatch):
+    monkeypatch.setattr(thumbnail_cache, "_CHECK_INTERVAL", 1)
     monkeypatch.setattr(thumbnail_cache, "LIMIT", 100_000)
     cache = ThumbnailCache(project, 192)
     for seed in range(2, 8):

@@ -1,4 +1,4 @@
-"""The table of commands: no two share a key, each is in a menu, has its icon, and does what its key promises."""
+"""Command table: shortcuts, menus, icons and states of the commands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QAbstractSlider, QComboBox, QLineEdit, QListView, QWidget
+from PySide6.QtWidgets import QAbstractButton, QAbstractSlider, QComboBox, QLineEdit, QListView, QMenu, QWidget
 
 from workbench.core import resources
 from workbench.core.project import annotation
@@ -18,14 +18,21 @@ from workbench.ui.actions.shortcuts_dialog import ShortcutsDialog
 from workbench.ui.text.formatting import plain
 
 
-def test_no_two_commands_share_a_key(application):
+def test_shortcuts_are_unique(application):
     keys = Counter(key.toString() for action in application.window.table.all() for key in action.shortcuts())
     assert keys and [key for key, count in keys.items() if count > 1] == []
 
 
+def test_mnemonics_are_unique_in_each_menu(application):
+    for menu in application.window.menuBar().findChildren(QMenu):
+        texts = [action.text() for action in menu.actions() if "&" in action.text()]
+        mnemonics = Counter(text[text.index("&") + 1].lower() for text in texts)
+        assert not {key for key, count in mnemonics.items() if count > 1}, (menu.title(), texts)
+
+
 def test_every_command_is_in_a_menu_once(application):
     listed = Counter(id for table in MENUS.values() for id in ids(table))
-    assert set(listed) == set(application.window.table.rows)
+    assert set(listed) == set(application.window.table.commands)
     assert max(listed.values()) == 1
     assert {id for table in (TOOLS, NAVIGATION, OVERLAYS) for id in ids(table)} <= set(listed)
     assert set(MENUS) <= set(titles())
@@ -33,7 +40,7 @@ def test_every_command_is_in_a_menu_once(application):
 
 def test_every_icon_exists_and_is_used(application):
     drawn = {path.stem for path in resources.path("icons").glob("*.svg")}
-    named = {row.icon for row in application.window.table.rows.values() if row.icon}
+    named = {row.icon for row in application.window.table.commands.values() if row.icon}
     assert named <= drawn
     sources = "".join(
         path.read_text("utf-8") for path in (resources.folder().parent / "workbench" / "ui").rglob("*.py")
@@ -41,7 +48,7 @@ def test_every_icon_exists_and_is_used(application):
     assert {name for name in drawn if f'"{name}"' not in sources and f"({name}," not in sources} <= {"app"}
 
 
-# The keys that people are promised, window and manual alike.
+# Keys that users rely on; they do not change between versions.
 PROMISED = {
     "next": ["D", "PgDown"],
     "previous": ["A", "PgUp"],
@@ -50,7 +57,7 @@ PROMISED = {
     "accept_all": ["Ctrl+Shift+A"],
     "toward_labels": ["Alt+Left"],
     "toward_proposals": ["Alt+Right"],
-    "done_next": ["Return", "Enter"],
+    "done_next": ["Enter", "Return"],
     "fit": ["Ctrl+F"],
     "actual": ["Ctrl+0"],
     "brush": ["B"],
@@ -74,20 +81,20 @@ PROMISED = {
 
 def test_promised_keys(application):
     table = application.window.table
-    found = {id: [key.toString() for key in table[id].shortcuts()] for id in PROMISED}
-    assert found == {id: [QKeySequence(key).toString() for key in keys] for id, keys in PROMISED.items()}
+    shortcuts = {id: [key.toString() for key in table[id].shortcuts()] for id in PROMISED}
+    assert shortcuts == {id: [QKeySequence(key).toString() for key in keys] for id, keys in PROMISED.items()}
 
 
 @pytest.mark.parametrize("id, tool", [("brush", "brush"), ("eraser", "eraser"), ("polygon", "polygon")])
-def test_tool_keys_choose_tools(hand, id, tool):
-    hand.canvas.choose_tool("fill")
-    hand.key(Qt.Key(ord(hand.window.table[id].shortcut().toString())))
-    assert hand.canvas.tool == tool
-    hand.qtbot.waitUntil(lambda: hand.window.table[id].isChecked())
+def test_tool_keys_choose_tools(driver, id, tool):
+    driver.canvas.choose_tool("fill")
+    driver.key(Qt.Key(ord(driver.window.table[id].shortcut().toString())))
+    assert driver.canvas.tool == tool
+    driver.qtbot.waitUntil(lambda: driver.window.table[id].isChecked())
 
 
-def test_what_is_impossible_is_disabled(application, qtbot, root):
-    table, session = application.window.table, application.rooms.session
+def test_commands_are_disabled_when_not_applicable(application, qtbot, root):
+    table, session = application.window.table, application.services.session
     for id in ("undo", "next", "done_next", "train", "export", "predict", "close_project", "class_1"):
         assert not table[id].isEnabled(), id
     with qtbot.waitSignal(session.image_opened, timeout=10_000):
@@ -100,74 +107,74 @@ def test_what_is_impossible_is_disabled(application, qtbot, root):
     qtbot.waitUntil(table["undo"].isEnabled)
 
 
-def test_walking_and_judging_by_keys(hand):
-    session = hand.session
-    hand.open(session.keys[0])
-    hand.key(Qt.Key.Key_D)
-    hand.key(Qt.Key.Key_PageDown)  # before the first of them has been read
-    hand.qtbot.waitUntil(lambda: session.key == session.keys[2], timeout=5000)
-    hand.key(Qt.Key.Key_A)
-    hand.qtbot.waitUntil(lambda: session.key == session.keys[1], timeout=5000)
-    hand.key(Qt.Key.Key_1, Qt.KeyboardModifier.AltModifier)
+def test_keys_change_the_image_and_set_verdicts(driver):
+    session = driver.session
+    driver.open(session.keys[0])
+    driver.key(Qt.Key.Key_D)
+    driver.key(Qt.Key.Key_PageDown)  # before the first of them has been read
+    driver.qtbot.waitUntil(lambda: session.key == session.keys[2], timeout=5000)
+    driver.key(Qt.Key.Key_A)
+    driver.qtbot.waitUntil(lambda: session.key == session.keys[1], timeout=5000)
+    driver.key(Qt.Key.Key_1, Qt.KeyboardModifier.AltModifier)
     assert session.note.verdict == "OK"
-    hand.key(Qt.Key.Key_1, Qt.KeyboardModifier.AltModifier)
+    driver.key(Qt.Key.Key_1, Qt.KeyboardModifier.AltModifier)
     assert session.note.verdict is None
-    hand.open("lot1/new.png")
+    driver.open("lot1/new.png")
     assert session.note.status == "new"
-    hand.open(session.keys[0])
-    hand.key(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
-    hand.qtbot.waitUntil(lambda: session.key == "lot1/new.png", timeout=5000)
-    hand.key(Qt.Key.Key_Return)
-    hand.qtbot.waitUntil(lambda: session.rows["lot1/new.png"].status == "done", timeout=5000)
+    driver.open(session.keys[0])
+    driver.key(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    driver.qtbot.waitUntil(lambda: session.key == "lot1/new.png", timeout=5000)
+    driver.key(Qt.Key.Key_Return)
+    driver.qtbot.waitUntil(lambda: session.rows["lot1/new.png"].status == "done", timeout=5000)
 
 
-def test_a_person_holds_a_picture_out_and_takes_that_back(hand):
-    session, table = hand.session, hand.window.table
+def test_data_split_commands_set_and_clear_the_pin(driver):
+    session, table = driver.session, driver.window.table
     key = session.keys[0]
-    hand.open(key)
-    hand.qtbot.waitUntil(table["use_any"].isChecked, timeout=5000)
+    driver.open(key)
+    driver.qtbot.waitUntil(table["use_any"].isChecked, timeout=5000)
     table["use_val"].trigger()
     session.flush()
     project = session.project
     assert annotation.load_note(project, key).pin == "val" and session.note.history[-1].what == "pin"
     assert key in [item.key for item in collect(project, "unet").of("val")]
-    hand.open(session.keys[1])
-    hand.qtbot.waitUntil(table["use_any"].isChecked, timeout=5000)
-    hand.open(key)
-    hand.qtbot.waitUntil(table["use_val"].isChecked, timeout=5000)
+    driver.open(session.keys[1])
+    driver.qtbot.waitUntil(table["use_any"].isChecked, timeout=5000)
+    driver.open(key)
+    driver.qtbot.waitUntil(table["use_val"].isChecked, timeout=5000)
     table["use_any"].trigger()
     session.flush()
     assert annotation.load_note(project, key).pin is None and not collect(project, "unet").of("val")
 
 
-def test_typing_does_not_trigger_commands(hand):
+def test_typing_does_not_trigger_commands(driver):
     """Letters, Enter and page keys in a text field stay there."""
-    session, search = hand.session, hand.window.images.search
-    hand.open("lot1/new.png")
-    hand.key(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
+    session, search = driver.session, driver.window.images.search
+    driver.open("lot1/new.png")
+    driver.key(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
     assert search.hasFocus()
     QTest.keyClicks(search, "new")
     for key in (Qt.Key.Key_Return, Qt.Key.Key_PageDown):
         QTest.keyClick(search, key)
-    hand.qtbot.wait(30)
+    driver.qtbot.wait(30)
     assert search.text() == "new" and session.key == "lot1/new.png" and session.note.status == "new"
-    assert hand.canvas.tool == "brush"
+    assert driver.canvas.tool == "brush"
 
 
 def test_every_control_can_be_reached_and_has_a_name(opened, qtbot):
-    """A tooltip or a text, and a name for screen readers, on all that can be operated."""
+    """Every control has a text, a tooltip or an accessible name."""
     kinds = (QAbstractButton, QAbstractSlider, QComboBox, QLineEdit, QListView)
     for kind in kinds:
         for widget in opened.window.findChildren(kind):
             hidden_part = widget.objectName().startswith("qt_") or isinstance(widget.parent(), (QComboBox, QLineEdit))
-            if hidden_part or not _ours(widget):
+            if hidden_part or not _is_own(widget):
                 continue
             text = widget.text() if isinstance(widget, QAbstractButton) else ""
             assert text or widget.accessibleName() or widget.toolTip(), (widget, widget.parent())
 
 
-def _ours(widget: QWidget) -> bool:
-    """Not a part that Qt or a plot makes for itself: scroll bars, editors of spin boxes, a menu never shown."""
+def _is_own(widget: QWidget) -> bool:
+    """Return whether a widget was not created by Qt or by a plot itself."""
     parents, parent = [], widget
     while parent is not None:
         parents.append(parent.metaObject().className())
@@ -176,27 +183,27 @@ def _ours(widget: QWidget) -> bool:
     return not any(name.startswith(foreign) for name in parents)
 
 
-def test_f6_walks_through_the_panels(hand):
-    window = hand.window
-    hand.canvas.setFocus()
-    seen = []
+def test_f6_cycles_through_the_panels(driver):
+    window = driver.window
+    driver.canvas.setFocus()
+    focused = []
     for _ in range(4):
         QTest.keyClick(window, Qt.Key.Key_F6)
-        seen.append(window.focusWidget())
-    assert window.images.view in seen and window.classes.view in seen and seen[-1] is hand.canvas
+        focused.append(window.focusWidget())
+    assert window.images.view in focused and window.classes.view in focused and focused[-1] is driver.canvas
 
 
-def test_keys_page_lists_what_the_table_says(application, qtbot):
+def test_shortcuts_dialog_lists_the_command_table(application, qtbot):
     application.window.table["keys"].trigger()
     page = application.window.findChild(ShortcutsDialog)
-    text = "\n".join(words for words, _ in page._rows)
+    text = "\n".join(text for text, _ in page.rows)
     for keys in ("ctrl+z", "d, pgdown", "1 … 9", "alt+1 … alt+9", "f1"):
         assert keys in text
     page.search.setText("polygon")
-    shown = [words for words, widgets in page._rows if not widgets[0].isHidden()]
-    assert shown and all("polygon" in words for words in shown)
+    shown = [text for text, labels in page.rows if not labels[0].isHidden()]
+    assert shown and all("polygon" in text for text in shown)
     page.close()
 
 
-def test_mnemonics_are_taken_out_of_names():
+def test_mnemonics_are_removed_from_names():
     assert plain("&Undo") == "Undo" and plain("撤销(&U)") == "撤销" and plain("Rec&tangle") == "Rectangle"

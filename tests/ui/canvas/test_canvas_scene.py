@@ -300,7 +300,7 @@ def test_stroke_during_level_construction_is_shown(view, qtbot, monkeypatch):
 
     def slow(self) -> None:
         build(self)
-        painted.append(draw_segment(mask, (1500.5, 1200.5), (1500.5, 1200.5), 0.5, Paint(1)))  # a hand, meanwhile
+        painted.append(draw_segment(mask, (1500.5, 1200.5), (1500.5, 1200.5), 0.5, Paint(1)))  # a driver, meanwhile
 
     monkeypatch.setattr(MaskPyramid, "build", slow)
     view.scene.show_image(np.full(mask.shape, 128, np.uint8))

@@ -102,10 +102,10 @@ def test_single_channel_display(view, qtbot):  # noqa: F811
         assert set(on_screen(view)[150, 200].tolist()) == {value}, channel
 
 
-def test_shift_right_drag_changes_window_and_level(hand):
-    hand.open("lot1/new.png")
-    canvas, before = hand.canvas, hand.canvas.scene.display
-    start = hand.pixel(48, 40)
+def test_shift_right_drag_changes_window_and_level(driver):
+    driver.open("lot1/new.png")
+    canvas, before = driver.canvas, driver.canvas.scene.display
+    start = driver.pixel(48, 40)
     QTest.mousePress(canvas, RIGHT, SHIFT, start)
     QTest.mouseMove(canvas, start + QPoint(80, 0))
     narrower = canvas.scene.display
@@ -113,14 +113,14 @@ def test_shift_right_drag_changes_window_and_level(hand):
     QTest.mouseRelease(canvas, RIGHT, SHIFT, start + QPoint(80, 50))
     assert narrower.high - narrower.low < 0.8 * (before.high - before.low)
     assert canvas.scene.display.low > narrower.low and canvas.scene.display.high > narrower.high
-    assert not hand.session.mask.any() and hand.window.display.low.value() > 0
-    hand.window.display.reset.click()
+    assert not driver.session.mask.any() and driver.window.display.low.value() > 0
+    driver.window.display.reset.click()
     assert canvas.scene.display == before
 
 
-def test_histogram_drag_sets_the_window(hand):
-    hand.open("lot1/new.png")
-    panel = hand.window.display.histogram
+def test_histogram_drag_sets_the_window(driver):
+    driver.open("lot1/new.png")
+    panel = driver.window.display.histogram
     middle, width = panel.height() // 2, panel.width()
     for start, end in (
         (QPoint(2, middle), QPoint(width // 4, middle)),
@@ -129,49 +129,49 @@ def test_histogram_drag_sets_the_window(hand):
         QTest.mousePress(panel, LEFT, NONE, start)
         QTest.mouseMove(panel, end)
         QTest.mouseRelease(panel, LEFT, NONE, end)
-    display = hand.canvas.scene.display
+    display = driver.canvas.scene.display
     assert display.low == pytest.approx(64, abs=4) and display.high == pytest.approx(128, abs=4)
 
 
-def test_presets_are_stored_in_the_project(hand, monkeypatch):
-    hand.open("lot1/new.png")
-    panel, canvas, project = hand.window.display, hand.canvas, hand.session.project
+def test_presets_are_stored_in_the_project(driver, monkeypatch):
+    driver.open("lot1/new.png")
+    panel, canvas, project = driver.window.display, driver.canvas, driver.session.project
     look = Display(20, 180, 1.5, local_contrast=2.0, palette="magma")
     canvas.scene.set_display(look)
     monkeypatch.setattr(QInputDialog, "getText", lambda *_, **__: ("camera 1 灯", True))
-    panel.keep.click()
+    panel.save_button.click()
     kept = json.loads((project.root / "display.json").read_text("utf-8"))
     assert list(kept["presets"]) == ["camera 1 灯"] and kept["presets"]["camera 1 灯"]["gamma"] == 1.5
     panel.reset.click()
     assert panel.presets.currentIndex() == -1
-    hand.session.close_project()
-    hand.session.open_project(project.root)
-    hand.qtbot.waitUntil(lambda: hand.session.image is not None, timeout=10_000)
+    driver.session.close_project()
+    driver.session.open_project(project.root)
+    driver.qtbot.waitUntil(lambda: driver.session.image is not None, timeout=10_000)
     panel.presets.setCurrentIndex(0)
     panel.presets.activated.emit(0)
     assert canvas.scene.display == look and panel.presets.currentText() == "camera 1 灯"
-    panel.drop.click()
+    panel.delete_button.click()
     assert panel.presets.count() == 0 and canvas.scene.display == look
 
 
-def test_broken_display_file_is_reported_and_not_overwritten(hand):
-    root = hand.session.project.root
-    hand.session.close_project()
+def test_broken_display_file_is_reported_and_not_overwritten(driver):
+    root = driver.session.project.root
+    driver.session.close_project()
     (root / "display.json").write_text('{"format": 1, "presets": {"a": {"gamma": "loud"}}}')
-    hand.session.open_project(root)
-    hand.qtbot.waitUntil(lambda: hand.session.image is not None, timeout=10_000)
-    assert any("display.json" in text for text in hand.window.messages.texts)
-    assert not hand.window.display.keep.isEnabled()
-    assert not hand.rooms.displays.save_preset("b", Display())
+    driver.session.open_project(root)
+    driver.qtbot.waitUntil(lambda: driver.session.image is not None, timeout=10_000)
+    assert any("display.json" in text for text in driver.window.messages.texts)
+    assert not driver.window.display.save_button.isEnabled()
+    assert not driver.services.display_presets.save_preset("b", Display())
     assert "loud" in (root / "display.json").read_text()
 
 
 # --- overview, ruler, regions ---------------------------------------------------------------------
 
 
-def test_minimap_shows_and_moves_the_view(hand):
-    hand.open("lot1/new.png")
-    canvas = hand.canvas
+def test_minimap_shows_and_moves_the_view(driver):
+    driver.open("lot1/new.png")
+    canvas = driver.canvas
     canvas.fit()
     assert canvas.minimap.area is None
     canvas.set_view(canvas.view.at_scale(32).centered(10, 10))
@@ -184,85 +184,87 @@ def test_minimap_shows_and_moves_the_view(hand):
     QTest.mouseMove(canvas, spot - QPoint(area.width() // 2, 0))
     QTest.mouseRelease(canvas, LEFT, NONE, spot - QPoint(area.width() // 2, 0))
     assert canvas.view.to_image(canvas.view.width / 2, 0)[0] == pytest.approx(24, abs=2)
-    assert not hand.session.mask.any()
-    hand.window.table["minimap"].trigger()
+    assert not driver.session.mask.any()
+    driver.window.table["minimap"].trigger()
     assert canvas.minimap.area is None
 
 
-def test_ruler_measures_pixels_and_micrometers(hand, monkeypatch):
-    hand.open("lot1/new.png")
-    ruler = hand.canvas.ruler
-    hand.key(Qt.Key.Key_M)
-    assert ruler.on and hand.window.table["ruler"].isChecked()
-    hand.drag((10, 10), (40, 50))
+def test_ruler_measures_pixels_and_micrometers(driver, monkeypatch):
+    driver.open("lot1/new.png")
+    ruler = driver.canvas.ruler
+    driver.key(Qt.Key.Key_M)
+    assert ruler.on and driver.window.table["ruler"].isChecked()
+    driver.drag((10, 10), (40, 50))
     assert ruler.length == pytest.approx(50, abs=0.5) and ruler.text().endswith("px")
-    assert not hand.session.mask.any()
+    assert not driver.session.mask.any()
     monkeypatch.setattr(QInputDialog, "getDouble", lambda *_, **__: (ruler.length * 12.5, True))
-    hand.window.table["scale"].trigger()
-    assert hand.session.project.file.um_per_pixel == pytest.approx(12.5)
-    assert Project.open(hand.session.project.root, write=False).file.um_per_pixel == pytest.approx(12.5)
+    driver.window.table["scale"].trigger()
+    assert driver.session.project.file.um_per_pixel == pytest.approx(12.5)
+    assert Project.open(driver.session.project.root, write=False).file.um_per_pixel == pytest.approx(12.5)
     assert "µm" in ruler.text()
-    hand.drag((10, 10), (60, 14), keys=SHIFT)
+    driver.drag((10, 10), (60, 14), keys=SHIFT)
     assert ruler.line is not None and ruler.line[0][1] == pytest.approx(ruler.line[1][1])
-    hand.key(Qt.Key.Key_Escape)
+    driver.key(Qt.Key.Key_Escape)
     assert not ruler.on and ruler.line is None
-    hand.drag((10, 10), (20, 10))
-    assert hand.session.mask.any()
+    driver.drag((10, 10), (20, 10))
+    assert driver.session.mask.any()
 
 
-def test_region_navigation_keeps_the_scale(hand):
-    hand.open("lot1/new.png")
-    session, canvas = hand.session, hand.canvas
+def test_region_navigation_keeps_the_scale(driver):
+    driver.open("lot1/new.png")
+    session, canvas = driver.session, driver.canvas
     for x, y in ((20, 10), (70, 12), (40, 60)):
         session.editor.paint_segment((x, y), (x + 3, y), 2, 1)
     scales, middles = set(), []
     for _ in range(4):
-        hand.key(Qt.Key.Key_N)
+        driver.key(Qt.Key.Key_N)
         scales.add(canvas.view.scale)
         middles.append(canvas.view.to_image(canvas.view.width / 2, canvas.view.height / 2))
     assert scales == {2.0} and middles[3] == middles[0]
     assert np.allclose(middles[:3], [(21.5, 10.5), (71.5, 12.5), (41.5, 60.5)], atol=2.5)
-    assert hand.window.status.step.text() == "Region 1 of 3"
-    hand.key(Qt.Key.Key_N, SHIFT)
-    assert hand.window.status.step.text() == "Region 3 of 3"
+    assert driver.window.status.step.text() == "Region 1 of 3"
+    driver.key(Qt.Key.Key_N, SHIFT)
+    assert driver.window.status.step.text() == "Region 3 of 3"
     canvas.zoom(3)
-    hand.key(Qt.Key.Key_N)
+    driver.key(Qt.Key.Key_N)
     assert canvas.view.scale == pytest.approx(6.0)
     session.undo(), session.undo(), session.undo()
-    hand.key(Qt.Key.Key_N)
-    assert "No region" in hand.window.status.step.text()
+    driver.key(Qt.Key.Key_N)
+    assert "No regions" in driver.window.status.step.text()
 
 
-def test_status_bar_shows_value_position_and_region_size(hand):
-    hand.open("lot1/new.png")
-    hand.rooms.displays.set_scale(20.0)
-    hand.session.editor.paint_segment((30, 30), (30, 30), 0.5, 1)
-    hand.session.editor.paint_segment((60, 30), (70, 30), 4, 2)
-    status = hand.window.status
-    QTest.mouseMove(hand.canvas, hand.pixel(65.5, 30.5))
+def test_status_bar_shows_value_position_and_region_size(driver):
+    driver.open("lot1/new.png")
+    driver.services.display_presets.set_scale(20.0)
+    driver.session.editor.paint_segment((30, 30), (30, 30), 0.5, 1)
+    driver.session.editor.paint_segment((60, 30), (70, 30), 4, 2)
+    status = driver.window.status
+    QTest.mouseMove(driver.canvas, driver.pixel(65.5, 30.5))
     wanted = ("grey 140", "(1,300, 600) µm", "pit")
-    hand.qtbot.waitUntil(lambda: all(part in status.spot.text() for part in wanted), timeout=5000)
-    area = int((hand.session.mask == 2).sum())
-    hand.qtbot.waitUntil(lambda: f"{area} px²" in status.region.text() and "µm²" in status.region.text(), timeout=5000)
+    driver.qtbot.waitUntil(lambda: all(part in status.pixel.text() for part in wanted), timeout=5000)
+    area = int((driver.session.mask == 2).sum())
+    driver.qtbot.waitUntil(
+        lambda: f"{area} px²" in status.region.text() and "µm²" in status.region.text(), timeout=5000
+    )
     assert "⚠" not in status.region.text()
-    status._sight = "a run", 30
+    status._minimum = "a run", 30
     status._run = lambda: type("Named", (), {"name": "a run"})()
-    QTest.mouseMove(hand.canvas, hand.pixel(30.5, 30.5))
-    QTest.mouseMove(hand.canvas, hand.pixel(29.5, 29.5))
-    hand.qtbot.waitUntil(lambda: "⚠" in status.region.text() or status.region.text() == "", timeout=5000)
+    QTest.mouseMove(driver.canvas, driver.pixel(30.5, 30.5))
+    QTest.mouseMove(driver.canvas, driver.pixel(29.5, 29.5))
+    driver.qtbot.waitUntil(lambda: "⚠" in status.region.text() or status.region.text() == "", timeout=5000)
 
 
 @pytest.mark.parametrize("name", ["20260101-000000-unet", "20260101-000000-unet-2", "renamed"])
-def test_minimum_area_warning_does_not_depend_on_the_run_name(hand, name):
-    run = Run(hand.session.project.root / "runs" / name)
+def test_minimum_area_warning_does_not_depend_on_the_run_name(driver, name):
+    run = Run(driver.session.project.root / "runs" / name)
     write_json(run.settings_path, TrainingSettings(model="unet", min_area=40).model_dump(mode="json"))
-    status = hand.window.status
+    status = driver.window.status
     status._run = lambda: run  # the run whose predictions are shown
-    hand.open("lot1/new.png")
-    hand.session.editor.paint_segment((60, 30), (62, 30), 1, 2)
-    QTest.mouseMove(hand.canvas, hand.pixel(60.5, 31.5))
-    QTest.mouseMove(hand.canvas, hand.pixel(60.5, 30.5))
-    hand.qtbot.waitUntil(lambda: "40 px²" in status.region.text(), timeout=5000)
+    driver.open("lot1/new.png")
+    driver.session.editor.paint_segment((60, 30), (62, 30), 1, 2)
+    QTest.mouseMove(driver.canvas, driver.pixel(60.5, 31.5))
+    QTest.mouseMove(driver.canvas, driver.pixel(60.5, 30.5))
+    driver.qtbot.waitUntil(lambda: "40 px²" in status.region.text(), timeout=5000)
 
 
 def test_smallest_detectable_area():
@@ -274,43 +276,45 @@ def test_smallest_detectable_area():
 # --- good sample ----------------------------------------------------------------------------------
 
 
-def test_difference_from_the_reference_image(hand):
-    session, canvas = hand.session, hand.canvas
+def test_difference_from_the_reference_image(driver):
+    session, canvas = driver.session, driver.canvas
     rng = np.random.default_rng(1)
     good = rng.integers(90, 120, (160, 200)).astype(np.uint8)
     other = np.roll(good, (3, -4), (0, 1))
     other[80:90, 90:120] = 220
     write_png(session.project.image_path("good.png"), good)
     write_png(session.project.image_path("other.png"), other)
-    hand.open("good.png")
-    hand.window.layers.choose.click()
-    assert hand.rooms.comparison.sample == "good.png"
-    hand.open("other.png")
-    hand.key(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
-    hand.qtbot.waitUntil(lambda: canvas.scene.heat is not None, timeout=10_000)
+    driver.open("good.png")
+    driver.window.layers.choose.click()
+    assert driver.services.reference_comparison.sample == "good.png"
+    driver.open("other.png")
+    driver.key(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+    driver.qtbot.waitUntil(lambda: canvas.scene.heat is not None, timeout=10_000)
     canvas.actual_size()
-    hand.qtbot.wait(10)
+    driver.qtbot.wait(10)
     x, y = canvas.view.x, canvas.view.y
     shown = canvas.grab().toImage()
     hot, cold = shown.pixelColor(x + 100, y + 85), shown.pixelColor(x + 100, y + 40)
     assert hot.red() - hot.green() > 60 and cold.red() == cold.green() == cold.blue()
-    hand.open("lot1/new.png")  # of another size: said once, and nothing is shown
-    hand.qtbot.waitUntil(lambda: any("good sample" in text for text in hand.window.messages.texts), timeout=10_000)
+    driver.open("lot1/new.png")  # of another size: said once, and nothing is shown
+    driver.qtbot.waitUntil(
+        lambda: any("reference image" in text for text in driver.window.messages.texts), timeout=10_000
+    )
     assert canvas.scene.heat is None
-    hand.open("other.png")
-    hand.key(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
-    assert not hand.rooms.comparison.on and not hand.window.layers.difference.check.isChecked()
+    driver.open("other.png")
+    driver.key(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+    assert not driver.services.reference_comparison.on and not driver.window.layers.difference.check.isChecked()
     assert replace(canvas.scene.display) == Display()
 
 
 # --- how a image comes --------------------------------------------------------------------------
 
 
-def test_preview_is_shown_and_cannot_be_painted_on(hand, monkeypatch):
+def test_preview_is_shown_and_cannot_be_painted_on(driver, monkeypatch):
     """A large JPEG is first shown reduced and blocks strokes; the full image replaces it at the same position."""
     monkeypatch.setattr("workbench.core.images.image_files.PREVIEWED", 300_000)
-    session, canvas = hand.session, hand.canvas
-    hand.open("lot1/new.png")
+    session, canvas = driver.session, driver.canvas
+    driver.open("lot1/new.png")
     y, x = np.mgrid[0:800, 0:1200]
     values = (100 + 50 * np.sin(x / 60) * np.cos(y / 50)).astype(np.uint8)
     Image.fromarray(values).save(session.project.image_path("big.jpg"), quality=95)
@@ -318,40 +322,44 @@ def test_preview_is_shown_and_cannot_be_painted_on(hand, monkeypatch):
 
     def look() -> None:
         shown.append((canvas.scene.previewing, canvas.view, canvas.grab().toImage()))
-        for kind, x in (("Press", 300), ("Move", 500), ("Release", 500)):  # sent, as a hand's loop would let it arrive
-            at = QPointF(hand.pixel(x, 300))
+        for kind, x in (
+            ("Press", 300),
+            ("Move", 500),
+            ("Release", 500),
+        ):  # sent, as a driver's loop would let it arrive
+            at = QPointF(driver.pixel(x, 300))
             kind = getattr(QEvent.Type, {"Move": "MouseMove"}.get(kind, f"MouseButton{kind}"))
             QApplication.sendEvent(canvas, QMouseEvent(kind, at, canvas.mapToGlobal(at), LEFT, LEFT, NONE))
 
     session.image_previewed.connect(look)
-    hand.open("big.jpg")
+    driver.open("big.jpg")
     ((previewing, where, early),) = shown
     late = canvas.grab().toImage()
     assert previewing and not canvas.scene.previewing and canvas.view == where
     middle = canvas.rect().center()
     assert abs(early.pixelColor(middle).red() - late.pixelColor(middle).red()) < 12
-    hand.open("lot1/new.png")
+    driver.open("lot1/new.png")
     assert not session.mask.any()
-    hand.open("big.jpg")
+    driver.open("big.jpg")
     assert not session.mask.any()
-    hand.drag((300, 300), (500, 300))
+    driver.drag((300, 300), (500, 300))
     assert session.mask.any()
 
 
-def test_damaged_parts_of_a_very_large_tiff_are_reported(hand, monkeypatch):
+def test_damaged_parts_of_a_very_large_tiff_are_reported(driver, monkeypatch):
     monkeypatch.setattr("workbench.core.images.image_files.BY_REGION", 100_000)
     monkeypatch.setattr("workbench.inference.io.tiff_regions._MAX_OVERVIEW_SIDE", 300)
-    path = hand.session.project.image_path("torn.tif")
+    path = driver.session.project.image_path("torn.tif")
     tifffile.imwrite(path, textured(500, 700), tile=(64, 64), compression="zlib")
     with tifffile.TiffFile(path) as file:
         offset, count = file.pages[0].dataoffsets[17], file.pages[0].databytecounts[17]
     data = bytearray(path.read_bytes())
     data[offset : offset + count] = b"\xff" * count
     path.write_bytes(data)
-    hand.open("torn.tif")
-    hand.qtbot.waitUntil(lambda: "parts of the file are damaged" in hand.window.status.step.text(), timeout=10_000)
-    hand.drag((100, 100), (200, 120))
-    assert hand.session.mask.any()
+    driver.open("torn.tif")
+    driver.qtbot.waitUntil(lambda: "parts of the file are damaged" in driver.window.status.step.text(), timeout=10_000)
+    driver.drag((100, 100), (200, 120))
+    assert driver.session.mask.any()
 
 
 def test_very_large_tiff_read_by_region_looks_the_same(view, qtbot, tmp_path, monkeypatch):  # noqa: F811

@@ -15,27 +15,27 @@ LEFT, ALT = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.AltModifier
 
 
 @pytest.fixture
-def stack(hand):
+def stack(driver):
     """Three pages of one size, the third of 16 bits, and a fourth one that is small."""
-    path = hand.session.project.image_path("lot1/stack.tif")
+    path = driver.session.project.image_path("lot1/stack.tif")
     pages = [np.full((80, 96), value, np.uint8) for value in (40, 200)]
     pages[1][30:40, 50:60] = 90
     with tifffile.TiffWriter(path) as file:
         for page in (*pages, np.full((80, 96), 3000, np.uint16), np.full((20, 24), 7, np.uint8)):
             file.write(page, photometric="minisblack", metadata=None)
-    hand.session.refresh_images()
-    hand.qtbot.waitUntil(lambda: "lot1/stack.tif" in hand.session.keys, timeout=10_000)
-    hand.open("lot1/stack.tif")
-    return hand
+    driver.session.refresh_images()
+    driver.qtbot.waitUntil(lambda: "lot1/stack.tif" in driver.session.keys, timeout=10_000)
+    driver.open("lot1/stack.tif")
+    return driver
 
 
-def turn(hand, id: str, number: int) -> None:
-    hand.window.table[id].trigger()
-    hand.qtbot.waitUntil(lambda: hand.rooms.pages.number == number, timeout=10_000)
+def turn(driver, id: str, number: int) -> None:
+    driver.window.table[id].trigger()
+    driver.qtbot.waitUntil(lambda: driver.services.image_pages.number == number, timeout=10_000)
 
 
-def page_indicator(hand):
-    return next(guest for guest in hand.canvas._items if type(guest).__name__ == "PageIndicator")
+def page_indicator(driver):
+    return next(guest for guest in driver.canvas._items if type(guest).__name__ == "PageIndicator")
 
 
 def test_labels_stay_while_pages_are_turned(stack):
@@ -69,7 +69,7 @@ def test_labels_stay_while_pages_are_turned(stack):
     assert session.mask[60, 25] == 1
     turn(stack, "previous_page", 3)
     stack.open("lot1/new.png")
-    assert page_indicator(stack).area is None and stack.rooms.pages.number == 0
+    assert page_indicator(stack).area is None and stack.services.image_pages.number == 0
     stack.qtbot.waitUntil(lambda: not stack.window.table["next_page"].isEnabled(), timeout=5000)
 
 
@@ -77,11 +77,11 @@ def test_page_indicator_turns_pages(stack):
     canvas = stack.canvas
     area = page_indicator(stack).area
     QTest.mouseClick(canvas, LEFT, pos=QPoint(area.right() - 8, area.center().y()))
-    stack.qtbot.waitUntil(lambda: stack.rooms.pages.number == 1, timeout=10_000)
+    stack.qtbot.waitUntil(lambda: stack.services.image_pages.number == 1, timeout=10_000)
     QTest.mouseClick(canvas, LEFT, pos=page_indicator(stack).area.center())
     area = page_indicator(stack).area
     QTest.mouseClick(canvas, LEFT, pos=QPoint(area.left() + 8, area.center().y()))
-    stack.qtbot.waitUntil(lambda: stack.rooms.pages.number == 0, timeout=10_000)
+    stack.qtbot.waitUntil(lambda: stack.services.image_pages.number == 0, timeout=10_000)
     assert not stack.session.mask.any(), "the plate is not painted through"
 
 
@@ -90,7 +90,7 @@ def test_page_indicator_works_on_a_page_of_another_size(stack):
     turn(stack, "previous_page", 3)
     area = page_indicator(stack).area
     QTest.mouseClick(stack.canvas, LEFT, pos=QPoint(area.left() + 8, area.center().y()))
-    stack.qtbot.waitUntil(lambda: stack.rooms.pages.number == 2, timeout=10_000)
+    stack.qtbot.waitUntil(lambda: stack.services.image_pages.number == 2, timeout=10_000)
     assert not stack.session.mask.any()
 
 
@@ -102,10 +102,10 @@ def test_truncated_page_shows_a_message(stack):
     data[entry : entry + 4] = (len(data) + 999).to_bytes(4, "little")
     path.write_bytes(data)
     stack.window.table["next_page"].trigger()
-    stack.qtbot.waitUntil(lambda: stack.rooms.pages.number == 1, timeout=10_000)
+    stack.qtbot.waitUntil(lambda: stack.services.image_pages.number == 1, timeout=10_000)
     stack.window.table["next_page"].trigger()
     stack.qtbot.waitUntil(lambda: any("stack.tif" in text for text in stack.window.messages.texts), timeout=10_000)
-    assert stack.rooms.pages.number == 1
+    assert stack.services.image_pages.number == 1
     with pytest.raises(ImageBroken):
         image_files.read_displayed_page(path, 2)
 

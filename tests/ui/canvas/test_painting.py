@@ -54,11 +54,11 @@ def enclosed(points: list[tuple[float, float]]) -> np.ndarray:
 
 
 @pytest.fixture
-def blank(hand):
+def blank(driver):
     """Canvas driver on an image without labels."""
-    hand.open(NEW)
-    assert not hand.session.mask.any()
-    return hand
+    driver.open(NEW)
+    assert not driver.session.mask.any()
+    return driver
 
 
 @pytest.mark.parametrize("diameter, zoom", [(1, None), (2, 1.0), (7, 2.5), (15, None), (40, 1.0)])
@@ -273,22 +273,22 @@ def test_stroke_and_hover_repaint_changed_parts_only(blank, diameter):
     assert blank.session.mask[20, 24] == 1
 
 
-def test_refused_strokes_show_a_message(hand):
-    messages = hand.window.messages
-    hand.session.project.mask_path(NEW).parent.mkdir(parents=True, exist_ok=True)
-    hand.session.project.mask_path(NEW).write_bytes(b"not a mask")
-    hand.open(NEW)
+def test_refused_strokes_show_a_message(driver):
+    messages = driver.window.messages
+    driver.session.project.mask_path(NEW).parent.mkdir(parents=True, exist_ok=True)
+    driver.session.project.mask_path(NEW).write_bytes(b"not a mask")
+    driver.open(NEW)
     assert any("mask" in text and "cannot be read" in text for text in messages.texts)
     messages.clear()
-    hand.drag((20, 20), (40, 20))
+    driver.drag((20, 20), (40, 20))
     assert any("cannot be read" in text for text in messages.texts)
-    assert hand.session.project.mask_path(NEW).read_bytes() == b"not a mask"
-    hand.open("lot1/bad.png")
+    assert driver.session.project.mask_path(NEW).read_bytes() == b"not a mask"
+    driver.open("lot1/bad.png")
     assert any("bad.png" in text for text in messages.texts)
 
 
 def test_brush_without_a_class_shows_a_message(application, qtbot, tmp_path, root):
-    session, window = application.rooms.session, application.window
+    session, window = application.services.session, application.window
     with qtbot.waitSignal(session.image_opened, timeout=10_000):
         session.create_project(tmp_path / "bare", images=root / "pictures")
     QTest.mouseClick(window.canvas, LEFT, pos=window.canvas.rect().center())

@@ -18,18 +18,18 @@ NEW = "lot1/new.png"
 class Mouse:
     """Mouse whose events carry the pressed buttons."""
 
-    def __init__(self, hand) -> None:
-        self.hand, self.down, self.keys = hand, B.NoButton, M.NoModifier
+    def __init__(self, driver) -> None:
+        self.driver, self.down, self.keys = driver, B.NoButton, M.NoModifier
         self.at = QPoint()
 
     def _send(self, kind: QEvent.Type, button: Qt.MouseButton) -> None:
-        canvas = self.hand.canvas
+        canvas = self.driver.canvas
         place = QPointF(self.at)
         event = QMouseEvent(kind, place, QPointF(canvas.mapToGlobal(self.at)), button, self.down, self.keys)
         QApplication.sendEvent(canvas, event)
 
     def move(self, x: float, y: float) -> None:
-        self.at = self.hand.pixel(x, y)
+        self.at = self.driver.pixel(x, y)
         self._send(QEvent.Type.MouseMove, B.NoButton)
 
     def press(self, button: Qt.MouseButton) -> None:
@@ -42,15 +42,15 @@ class Mouse:
 
 
 @pytest.fixture
-def mouse(hand):
-    hand.open(NEW)
-    hand.canvas.set_diameter(10)
-    return Mouse(hand)
+def mouse(driver):
+    driver.open(NEW)
+    driver.canvas.set_diameter(10)
+    return Mouse(driver)
 
 
 def paints_without_a_button(mouse) -> bool:
     """Return whether moves paint without a pressed button, or a stroke does not paint."""
-    mask = mouse.hand.session.mask
+    mask = mouse.driver.session.mask
     before = mask.copy()
     mouse.move(15, 15)
     mouse.move(80, 15)
@@ -68,12 +68,12 @@ def test_left_press_during_a_pan_starts_no_stroke(mouse):
     mouse.press(B.MiddleButton)
     mouse.press(B.LeftButton)
     mouse.release(B.LeftButton)
-    view = mouse.hand.canvas.view
+    view = mouse.driver.canvas.view
     mouse.at += QPoint(9, 5)
     mouse._send(QEvent.Type.MouseMove, B.NoButton)
-    assert mouse.hand.canvas.view != view, "it still pans"
+    assert mouse.driver.canvas.view != view, "it still pans"
     mouse.release(B.MiddleButton)
-    assert not mouse.hand.session.mask.any() and not paints_without_a_button(mouse)
+    assert not mouse.driver.session.mask.any() and not paints_without_a_button(mouse)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_two_buttons_in_any_order_leave_no_stroke(mouse, first, second, modifier
 
 def test_press_after_a_missed_release_ends_the_first_stroke(mouse):
     """A modal dialog can swallow the release of a button."""
-    session = mouse.hand.session
+    session = mouse.driver.session
     mouse.move(20, 20)
     mouse.press(B.LeftButton)
     mouse.move(40, 20)
@@ -114,14 +114,14 @@ def test_press_after_a_missed_release_ends_the_first_stroke(mouse):
 
 
 def test_change_of_the_tool_during_a_stroke_ends_its_ownership(mouse):
-    canvas = mouse.hand.canvas
+    canvas = mouse.driver.canvas
     mouse.move(20, 20)
     mouse.press(B.LeftButton)
     mouse.move(40, 20)
     canvas.choose_tool("rectangle")
-    assert not mouse.hand.session.mask.any(), "the unfinished stroke is discarded"
+    assert not mouse.driver.session.mask.any(), "the unfinished stroke is discarded"
     mouse.move(60, 40)
     mouse.release(B.LeftButton)
-    assert not mouse.hand.session.mask.any() and not canvas.current.busy
+    assert not mouse.driver.session.mask.any() and not canvas.current.busy
     canvas.choose_tool("brush")
     assert not paints_without_a_button(mouse)

@@ -22,7 +22,7 @@ def run(tmp_path) -> Run:
 
 @pytest.fixture
 def window(application, run, qtbot):
-    session = application.rooms.session
+    session = application.services.session
     with qtbot.waitSignal(session.image_opened, timeout=10_000):
         session.open_project(run.project_root)
     return application.window
@@ -31,10 +31,10 @@ def window(application, run, qtbot):
 @pytest.fixture
 def page(window, application, qtbot):
     """The page with the metrics of the test images."""
-    evaluation = application.rooms.review
+    evaluation = application.services.evaluation
     with qtbot.waitSignals([evaluation.evaluated, evaluation.swept], timeout=20_000):
         QTest.keyClick(window.canvas, Qt.Key.Key_R, CONTROL_SHIFT)
-    return window.review.segmentation
+    return window.evaluation.segmentation
 
 
 def choose_tab(page, name):
@@ -54,7 +54,7 @@ def test_shortcut_opens_evaluation_and_escape_returns(window, page):
 
 
 def test_canvas_shortcuts_do_not_change_hidden_image(window, page, application):
-    session = application.rooms.session
+    session = application.services.session
     note, class_id, tool = session.note.model_copy(deep=True), session.class_id, window.canvas.tool
     for key in (Qt.Key.Key_Return, Qt.Key.Key_2, Qt.Key.Key_E, Qt.Key.Key_D, Qt.Key.Key_Delete, Qt.Key.Key_Space):
         QTest.keyClick(page, key)
@@ -75,7 +75,7 @@ def test_metrics_show_intervals_and_origin(window, page):
 
 
 def test_card_opens_its_region_on_canvas(window, page, application, qtbot):
-    session = application.rooms.session
+    session = application.services.session
     cards = choose_tab(page, "false")
     assert [card.prediction.key for card in cards] == [FALSE]
     qtbot.waitUntil(lambda: page.browser.gallery.pixmap(cards[0]) is not None, timeout=10_000)
@@ -110,7 +110,7 @@ def test_images_are_sorted_worst_first_in_cards_and_table(window, page, applicat
 
 
 def test_sliders_update_results_and_point_can_be_stored_and_reset(page, application, run, qtbot):
-    evaluation, points = application.rooms.review, page.points
+    evaluation, points = application.services.evaluation, page.points
     assert not points.store.isEnabled() and not points.restore.isEnabled()
     page.scope.setCurrentIndex(page.scope.findData(2))
     page.scope.activated.emit(page.scope.currentIndex())
@@ -131,7 +131,7 @@ def test_sliders_update_results_and_point_can_be_stored_and_reset(page, applicat
 
 
 def test_cost_slider_finds_point_of_lowest_cost(page, application, qtbot):
-    evaluation, points = application.rooms.review, page.points
+    evaluation, points = application.services.evaluation, page.points
     assert points.total.text() == "Missed: 1, false alarms: 1, cost: 11"
     with qtbot.waitSignal(evaluation.evaluated, timeout=10_000):
         points.cost.setValue(points.cost.value() - 1)
@@ -141,7 +141,7 @@ def test_cost_slider_finds_point_of_lowest_cost(page, application, qtbot):
 
 
 def test_click_drag_and_arrow_keys_on_curve_choose_threshold(page, application, qtbot):
-    evaluation, plot = application.rooms.review, page.curve
+    evaluation, plot = application.services.evaluation, page.curve
     curve = evaluation.sweep.curve(evaluation.point)
     steps = [i for i in range(len(curve.thresholds)) if curve.precision[i] == curve.precision[i]]
     places = {(curve.recall[i], curve.precision[i]): i for i in steps}
@@ -168,8 +168,8 @@ def test_click_drag_and_arrow_keys_on_curve_choose_threshold(page, application, 
 
 
 def test_validation_images_show_notice_about_model_choice(window, page, application, qtbot):
-    with qtbot.waitSignal(application.rooms.review.evaluated, timeout=20_000):
-        QTest.mouseClick(window.review.splits["val"], Qt.MouseButton.LeftButton)
+    with qtbot.waitSignal(application.services.evaluation.evaluated, timeout=20_000):
+        QTest.mouseClick(window.evaluation.splits["val"], Qt.MouseButton.LeftButton)
     assert (
         "thresholds were chosen on these images" in page.notices.texts[0]
         and "Test images were not used" in page.notices.texts[0]
@@ -177,31 +177,31 @@ def test_validation_images_show_notice_about_model_choice(window, page, applicat
 
 
 def test_data_leak_is_shown_before_metrics(window, application, run, qtbot):
-    project = application.rooms.session.project
+    project = application.services.session.project
     project.image_path(MISSED).write_bytes(project.image_path("train/p00.png").read_bytes())
-    evaluation = application.rooms.review
+    evaluation = application.services.evaluation
     with qtbot.waitSignal(evaluation.swept, timeout=20_000):
         QTest.keyClick(window.canvas, Qt.Key.Key_R, CONTROL_SHIFT)
-    placeholder = window.review.segmentation.placeholder
+    placeholder = window.evaluation.segmentation.placeholder
     assert placeholder.isVisible() and placeholder.leaks.count() >= 1
     assert f"{MISSED} is the same image as train/p00.png" in [
         placeholder.leaks.item(i).text() for i in range(placeholder.leaks.count())
     ]
     with qtbot.waitSignal(evaluation.evaluated, timeout=10_000):
         QTest.mouseClick(placeholder.button, Qt.MouseButton.LeftButton)
-    assert not placeholder.isVisible() and any("leak" in text for text in window.review.segmentation.notices.texts)
+    assert not placeholder.isVisible() and any("leak" in text for text in window.evaluation.segmentation.notices.texts)
 
 
 def test_placeholder_without_run(opened, qtbot):
     opened.window.table["review"].trigger()
-    placeholder = opened.window.review.segmentation.placeholder
+    placeholder = opened.window.evaluation.segmentation.placeholder
     assert placeholder.isVisible() and "Train a model first" in placeholder.text.text()
-    opened.window.review.back.click()
+    opened.window.evaluation.back.click()
     assert not opened.window.center.in_evaluation
 
 
 def test_corrected_label_is_counted_when_evaluation_is_shown_again(window, page, application, qtbot):
-    session, evaluation = application.rooms.session, application.rooms.review
+    session, evaluation = application.services.session, application.services.evaluation
     page.browser.gallery.region_chosen.emit(MISSED, choose_tab(page, "missed")[0].box)
     qtbot.waitUntil(lambda: session.key == MISSED and session.mask is not None, timeout=10_000)
     session.editor.begin("erase")
@@ -216,9 +216,9 @@ def test_corrected_label_is_counted_when_evaluation_is_shown_again(window, page,
 def test_recalculate_uses_current_labels(window, page, application, run, qtbot):
     mask = annotation.load_mask(Project.open(run.project_root, write=False), MISSED)
     mask[mask == 2] = 0
-    annotation.save_mask(application.rooms.session.project, MISSED, mask)
-    with qtbot.waitSignal(application.rooms.review.evaluated, timeout=20_000):
-        QTest.mouseClick(window.review.recalculate, Qt.MouseButton.LeftButton)
+    annotation.save_mask(application.services.session.project, MISSED, mask)
+    with qtbot.waitSignal(application.services.evaluation.evaluated, timeout=20_000):
+        QTest.mouseClick(window.evaluation.recalculate, Qt.MouseButton.LeftButton)
     assert page.browser.tabs["missed"].text() == "Missed defects  0" and page.summary.recall.detail.text().startswith(
         "6 of 6"
     )

@@ -132,7 +132,7 @@ def test_run_without_validation_images(page, run, session, qtbot):  # noqa: F811
 
 
 def test_window_shows_activation_map_and_unsure_verdict(application, run, qtbot):
-    window, session_ = application.window, application.rooms.session
+    window, session_ = application.window, application.services.session
     texts = []
     window.overlay.text_changed.connect(texts.append)
     assert session_.open_project(run.project_root)
@@ -145,7 +145,7 @@ def test_window_shows_activation_map_and_unsure_verdict(application, run, qtbot)
     assert not window.overlay.maps.uncertainty().any()
     qtbot.waitUntil(lambda: window.table["review"].isEnabled(), timeout=5000)
     window.table["review"].trigger()
-    page = window.review.verdicts
+    page = window.evaluation.verdicts
     qtbot.waitUntil(lambda: page.matrix.isVisible(), timeout=15_000)
     page.reject.set_minimum(0.999)
     texts.clear()

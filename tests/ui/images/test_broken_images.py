@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.core.images.test_image_files import lying_jpeg
 
 
-def test_an_image_that_failed_to_open_is_found_by_its_mark(opened, root, qtbot):
-    session, pictures = opened.rooms.session, opened.window.images
+def test_image_that_failed_to_open_is_marked_as_unreadable(opened, root, qtbot):
+    session, pictures = opened.services.session, opened.window.images
     lying = root / "pictures" / "lot1" / "lying.jpg"
     lying.write_bytes(lying_jpeg(96, 80))  # its header is in order, only decoding shows that it is incomplete
     gone = session.project.image_path("lot1/new.png")

@@ -24,23 +24,23 @@ class Clock:
 
 
 @pytest.fixture
-def clock(hand) -> Clock:
-    hand.canvas.context.shape_end.clock = Clock()
-    return hand.canvas.context.shape_end.clock
+def clock(driver) -> Clock:
+    driver.canvas.context.shape_end.clock = Clock()
+    return driver.canvas.context.shape_end.clock
 
 
 @pytest.fixture
-def listed(hand):
+def listed(driver):
     """The list goes from one labelled image to the next."""
-    keys = hand.window.images.model.order
-    assert len(hand.session.keys) == 5 and keys is not None
-    return hand
+    keys = driver.window.images.model.order
+    assert len(driver.session.keys) == 5 and keys is not None
+    return driver
 
 
-def status_of(hand, key: str) -> str:
-    hand.session.judging.finish()
-    assert hand.session.flush()
-    return annotation.load_note(hand.session.project, key).status
+def status_of(driver, key: str) -> str:
+    driver.session.judging.finish()
+    assert driver.session.flush()
+    return annotation.load_note(driver.session.project, key).status
 
 
 @pytest.mark.parametrize(
@@ -54,98 +54,98 @@ def status_of(hand, key: str) -> str:
         ("crack", "return"),
     ],
 )
-def test_return_right_after_a_closed_shape_is_not_done(hand, clock, tool, close):
-    hand.open(FIRST)
-    before = hand.session.note.status
-    hand.session.notes.set_status("started")
-    hand.canvas.choose_tool(tool)
+def test_return_that_closes_an_outline_does_not_mark_as_done(driver, clock, tool, close):
+    driver.open(FIRST)
+    before = driver.session.note.status
+    driver.session.notes.set_status("started")
+    driver.canvas.choose_tool(tool)
     if close == "drag":
-        hand.drag((20, 20), (50, 20), (50, 50), (20, 50))
+        driver.drag((20, 20), (50, 20), (50, 50), (20, 50))
     else:
         for point in ((20, 20), (50, 20), (50, 50)):
-            hand.click(*point)
-        hand.key(RETURN)
-        assert not hand.canvas.current.busy
-    hand.key(RETURN)
-    assert hand.session.key == FIRST and hand.session.note.status == "started", before
-    hand.canvas.tasks.finish()
+            driver.click(*point)
+        driver.key(RETURN)
+        assert not driver.canvas.current.busy
+    driver.key(RETURN)
+    assert driver.session.key == FIRST and driver.session.note.status == "started", before
+    driver.canvas.tasks.finish()
     clock.now += 0.4
-    hand.key(RETURN)
-    assert hand.session.key == FIRST and hand.session.note.status == "started"
+    driver.key(RETURN)
+    assert driver.session.key == FIRST and driver.session.note.status == "started"
     clock.now += 0.2
-    hand.key(RETURN)
-    hand.qtbot.waitUntil(lambda: hand.session.key != FIRST, timeout=10_000)
-    assert status_of(hand, FIRST) == "done"
+    driver.key(RETURN)
+    driver.qtbot.waitUntil(lambda: driver.session.key != FIRST, timeout=10_000)
+    assert status_of(driver, FIRST) == "done"
 
 
-def test_return_right_after_a_stroke_is_done(hand, clock):
-    hand.open(NEW)
-    hand.drag((20, 20), (60, 40))
-    hand.key(RETURN)
-    assert status_of(hand, NEW) == "done"
+def test_return_after_a_stroke_marks_as_done(driver, clock):
+    driver.open(NEW)
+    driver.drag((20, 20), (60, 40))
+    driver.key(RETURN)
+    assert status_of(driver, NEW) == "done"
 
 
-def test_done_is_announced_and_its_button_takes_it_back(listed, qtbot):
-    hand, messages = listed, listed.window.messages
-    hand.open(FIRST)
-    hand.session.notes.set_status("started")
-    hand.key(RETURN)
-    qtbot.waitUntil(lambda: hand.session.key != FIRST, timeout=10_000)
-    assert any("p000.png marked done" in text for text in messages.texts)
+def test_message_for_done_offers_undo(listed, qtbot):
+    driver, messages = listed, listed.window.messages
+    driver.open(FIRST)
+    driver.session.notes.set_status("started")
+    driver.key(RETURN)
+    qtbot.waitUntil(lambda: driver.session.key != FIRST, timeout=10_000)
+    assert any("p000.png marked as done" in text for text in messages.texts)
     button = next(b for b in messages.findChildren(QPushButton) if b.text() == "Undo" and b.isVisible())
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: hand.session.key == FIRST, timeout=10_000)
-    assert hand.session.note.status == "started" and status_of(hand, FIRST) == "started"
-    assert hand.session.rows[FIRST].status == "started"
-    assert any(text.startswith("Undone: p000.png marked done") for text in messages.texts)
-    hand.session.redo()
-    assert status_of(hand, FIRST) == "done"
+    qtbot.waitUntil(lambda: driver.session.key == FIRST, timeout=10_000)
+    assert driver.session.note.status == "started" and status_of(driver, FIRST) == "started"
+    assert driver.session.rows[FIRST].status == "started"
+    assert any(text.startswith("Undone: p000.png marked as done") for text in messages.texts)
+    driver.session.redo()
+    assert status_of(driver, FIRST) == "done"
 
 
-def test_ctrl_z_takes_done_back_in_the_order_of_the_steps(listed, qtbot):
+def test_undo_reverts_done_in_the_order_of_the_steps(listed, qtbot):
     """A stroke, done, a stroke on the next image: undone one by one, each on its own image."""
-    hand, session = listed, listed.session
-    hand.open(NEW)
-    hand.drag((20, 20), (60, 40))
+    driver, session = listed, listed.session
+    driver.open(NEW)
+    driver.drag((20, 20), (60, 40))
     painted = session.mask.copy()
-    hand.key(RETURN)
-    assert status_of(hand, NEW) == "done"
-    hand.open(FIRST)
+    driver.key(RETURN)
+    assert status_of(driver, NEW) == "done"
+    driver.open(FIRST)
     clean = session.mask.copy()
-    hand.drag((10, 70), (60, 70))
+    driver.drag((10, 70), (60, 70))
     assert (session.mask != clean).any()
-    assert not any("marked done" in text for text in hand.window.messages.texts), "Undo would undo the stroke"
-    hand.key(Qt.Key.Key_Z, CTRL)
-    assert session.key == FIRST and (session.mask == clean).all() and status_of(hand, NEW) == "done"
-    hand.key(Qt.Key.Key_Z, CTRL)
+    assert not any("marked as done" in text for text in driver.window.messages.texts), "Undo would undo the stroke"
+    driver.key(Qt.Key.Key_Z, CTRL)
+    assert session.key == FIRST and (session.mask == clean).all() and status_of(driver, NEW) == "done"
+    driver.key(Qt.Key.Key_Z, CTRL)
     qtbot.waitUntil(lambda: session.key == NEW and session.mask is not None, timeout=10_000)
     assert session.note.status == "started" and (session.mask == painted).all()
-    hand.key(Qt.Key.Key_Z, CTRL)
+    driver.key(Qt.Key.Key_Z, CTRL)
     assert not session.mask.any()
     for _ in range(3):
-        hand.key(Qt.Key.Key_Y, CTRL)
+        driver.key(Qt.Key.Key_Y, CTRL)
         qtbot.wait(1)
     qtbot.waitUntil(lambda: session.key == FIRST and (session.mask != clean).any(), timeout=10_000)
-    assert status_of(hand, NEW) == "done"
+    assert status_of(driver, NEW) == "done"
 
 
-def test_undo_on_another_image_says_what_it_undid(listed, qtbot):
-    hand, session = listed, listed.session
-    hand.open(NEW)
-    hand.drag((20, 20), (60, 40))
-    hand.open(FIRST)
-    qtbot.waitUntil(hand.window.table["undo"].isEnabled, timeout=10_000)
-    hand.key(Qt.Key.Key_Z, CTRL)
+def test_undo_on_another_image_shows_the_undone_step(listed, qtbot):
+    driver, session = listed, listed.session
+    driver.open(NEW)
+    driver.drag((20, 20), (60, 40))
+    driver.open(FIRST)
+    qtbot.waitUntil(driver.window.table["undo"].isEnabled, timeout=10_000)
+    driver.key(Qt.Key.Key_Z, CTRL)
     qtbot.waitUntil(lambda: session.key == NEW, timeout=10_000)
-    assert "Undone on new.png: Brush" in hand.window.messages.texts
+    assert "Undone on new.png: Brush" in driver.window.messages.texts
 
 
-def test_not_done_is_undone_too(hand):
-    hand.open(NEW)
-    hand.session.judging.set_status("done")
-    hand.session.judging.set_status("started")
-    assert hand.session.can_undo()
-    hand.session.undo()
-    assert status_of(hand, NEW) == "done"
-    hand.session.undo()
-    assert status_of(hand, NEW) == "new"
+def test_mark_as_not_done_can_be_undone(driver):
+    driver.open(NEW)
+    driver.session.judging.set_status("done")
+    driver.session.judging.set_status("started")
+    assert driver.session.can_undo()
+    driver.session.undo()
+    assert status_of(driver, NEW) == "done"
+    driver.session.undo()
+    assert status_of(driver, NEW) == "new"

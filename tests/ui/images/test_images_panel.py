@@ -1,4 +1,4 @@
-"""Pictures, classes, verdicts, layers, display: the lists follow the project, and the project follows the hand."""
+"""Image list, classes, verdicts, layers and display panel."""
 
 from __future__ import annotations
 
@@ -12,81 +12,81 @@ from workbench.core.project.image_index import ImageRow
 from workbench.core.project.project import DONT_CARE
 from workbench.inference.io.image_io import write_png
 from workbench.ui.canvas.layers.prediction_layer import MODES
-from workbench.ui.images.image_model import FILTERS, ImageListModel, RowRole
-from workbench.ui.labels.class_delegate import eye_of
+from workbench.ui.images.image_model import ImageListModel, RowRole
+from workbench.ui.labels.class_delegate import eye_rect
 from workbench.ui.widgets.question_dialog import Question
 
 
 @pytest.fixture
-def pictures(opened):
+def panel(opened):
     return opened.window.images
 
 
-def test_search_and_filters(opened, pictures, qtbot):
-    assert pictures.model.rowCount() == 5
-    qtbot.waitUntil(lambda: "3 done" in pictures.count.text(), timeout=5000)
-    pictures.search.setText("NEW")
-    assert pictures.model.keys == ["lot1/new.png"] and "1 of 5" in pictures.count.text()
-    pictures.search.clear()
+def test_search_and_filters(opened, panel, qtbot):
+    assert panel.model.rowCount() == 5
+    qtbot.waitUntil(lambda: "3 done" in panel.count.text(), timeout=5000)
+    panel.search.setText("NEW")
+    assert panel.model.keys == ["lot1/new.png"] and "1 of 5" in panel.count.text()
+    panel.search.clear()
     shown = {}
-    for i, name in enumerate(FILTERS):
-        pictures.choice.filter.setCurrentIndex(i)
-        shown[name] = set(pictures.model.keys) - {opened.rooms.session.key}
+    for i, entry in enumerate(panel.model.filters):
+        panel.filters.filter.setCurrentIndex(i)
+        shown[entry.name] = set(panel.model.keys) - {opened.services.session.key}
     assert shown["broken"] == {"lot1/bad.png"} and shown["open"] == {"lot1/new.png"}
     assert len(shown["all"]) == 4 and len(shown["done"]) == 2 and len(shown["defects"]) == 2
-    pictures.search.setText("nothing like this")
-    assert pictures._pages.currentWidget() is pictures._none
-    pictures._none.clear.click()
-    assert pictures.model.rowCount() == 5
+    panel.search.setText("nothing like this")
+    assert panel.pages.currentWidget() is panel.no_match_page
+    panel.no_match_page.clear.click()
+    assert panel.model.rowCount() == 5
 
 
-def test_next_goes_through_what_is_listed(hand):
-    pictures, session = hand.window.images, hand.session
-    hand.open(session.keys[0])
-    pictures.choice.filter.setCurrentIndex(list(FILTERS).index("open"))
-    hand.key(Qt.Key.Key_D)
-    hand.qtbot.waitUntil(lambda: session.key == "lot1/new.png", timeout=5000)
-    assert pictures.view.currentIndex().data() == "lot1/new.png"
+def test_next_follows_the_filtered_list(driver):
+    panel, session = driver.window.images, driver.session
+    driver.open(session.keys[0])
+    panel.filters.filter.setCurrentIndex(panel.filters.filter.findData("open"))
+    driver.key(Qt.Key.Key_D)
+    driver.qtbot.waitUntil(lambda: session.key == "lot1/new.png", timeout=5000)
+    assert panel.view.currentIndex().data() == "lot1/new.png"
 
 
-def test_a_click_in_the_list_opens_the_picture(opened, pictures, qtbot):
-    session = opened.rooms.session
-    place = pictures.view.visualRect(pictures.model.place(session.keys[2])).center()
-    QTest.mouseClick(pictures.view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+def test_click_in_the_list_opens_the_image(opened, panel, qtbot):
+    session = opened.services.session
+    place = panel.view.visualRect(panel.model.index_of(session.keys[2])).center()
+    QTest.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, pos=place)
     qtbot.waitUntil(lambda: session.key == session.keys[2], timeout=5000)
-    assert opened.window.header.place.text() == "3 of 5"
+    assert opened.window.header.position.text() == "3 of 5"
 
 
-def test_rows_follow_the_work(hand):
-    session, model = hand.session, hand.window.images.model
-    hand.open("lot1/new.png")
-    hand.drag((20, 20), (40, 30))
-    hand.qtbot.waitUntil(lambda: bool(model.place("lot1/new.png").data(RowRole).counts), timeout=5000)
-    row = model.place("lot1/new.png").data(RowRole)
+def test_rows_are_updated_after_a_stroke(driver):
+    session, model = driver.session, driver.window.images.model
+    driver.open("lot1/new.png")
+    driver.drag((20, 20), (40, 30))
+    driver.qtbot.waitUntil(lambda: bool(model.index_of("lot1/new.png").data(RowRole).counts), timeout=5000)
+    row = model.index_of("lot1/new.png").data(RowRole)
     assert row.status == "started" and row.counts == ((1, int(np.count_nonzero(session.mask))),)
 
 
-def test_thumbnails_arrive_for_rows_in_sight(opened, pictures, qtbot):
-    good = set(opened.rooms.session.keys) - {"lot1/bad.png"}
-    qtbot.waitUntil(lambda: good <= set(pictures.thumbnails._kept), timeout=10_000)
-    assert pictures.thumbnails.get("lot1/bad.png") is None
-    pixmap = pictures.thumbnails.get("lot1/new.png")
+def test_thumbnails_are_loaded_for_visible_rows(opened, panel, qtbot):
+    good = set(opened.services.session.keys) - {"lot1/bad.png"}
+    qtbot.waitUntil(lambda: good <= set(panel.thumbnails._pixmaps), timeout=10_000)
+    assert panel.thumbnails.get("lot1/bad.png") is None
+    pixmap = panel.thumbnails.get("lot1/new.png")
     assert (pixmap.width(), pixmap.height()) == (96, 80)
 
 
-def test_an_empty_project_says_how_to_begin(application, qtbot, tmp_path):
-    session, pictures = application.rooms.session, application.window.images
+def test_empty_project_shows_the_getting_started_page(application, qtbot, tmp_path):
+    session, panel = application.services.session, application.window.images
     session.create_project(tmp_path / "empty")
-    qtbot.waitUntil(lambda: pictures._pages.currentWidget() is pictures._empty, timeout=5000)
-    assert pictures._empty.files.isVisible() and pictures.count.text() == ""
+    qtbot.waitUntil(lambda: panel.pages.currentWidget() is panel.empty_page, timeout=5000)
+    assert panel.empty_page.files.isVisible() and panel.count.text() == ""
     write_png(tmp_path / "a.png", np.zeros((5, 5), np.uint8))
     session.add_images([tmp_path / "a.png"])
     qtbot.waitUntil(lambda: session.key == "a.png", timeout=10_000)
-    assert pictures._pages.currentWidget() is pictures.view
+    assert panel.pages.currentWidget() is panel.view
 
 
 class CountedList(ImageListModel):
-    """Counts how often the view asks."""
+    """List that counts the calls of `data`."""
 
     asked = 0
 
@@ -96,15 +96,15 @@ class CountedList(ImageListModel):
 
 
 class HundredThousand:
-    """A session as far as the list needs it."""
+    """Session with as much as the list needs."""
 
     keys = [f"lot{i // 1000}/part-{i:06d}.png" for i in range(100_000)]
     rows: dict[str, ImageRow] = {}
     key = project = None
 
 
-def test_a_hundred_thousand_pictures_are_not_all_asked_for(qtbot, opened):
-    """The view measures one row and asks for those in sight; filtering builds plain lists."""
+def test_list_of_100000_images_requests_visible_rows_only(qtbot, opened):
+    """The view measures one row and asks for the visible ones."""
     model = CountedList(HundredThousand())
     view = QListView()
     qtbot.addWidget(view)
@@ -123,39 +123,39 @@ def test_a_hundred_thousand_pictures_are_not_all_asked_for(qtbot, opened):
     assert model.rowCount() == 1000
 
 
-def test_classes_are_added_renamed_recoloured_and_hidden(hand):
-    session, panel = hand.session, hand.window.classes
+def test_classes_can_be_added_renamed_recolored_and_hidden(driver):
+    session, panel = driver.session, driver.window.classes
     panel.add()
     editor = panel.view.viewport().findChild(QLineEdit)
     assert editor is not None and session.class_id == 3
     editor.setText("Öl, Fleck 油")
     QTest.keyClick(editor, Qt.Key.Key_Return)
-    hand.qtbot.waitUntil(lambda: session.project.classes[2].name == "Öl, Fleck 油", timeout=5000)
+    driver.qtbot.waitUntil(lambda: session.project.classes[2].name == "Öl, Fleck 油", timeout=5000)
     panel.recolor(3, "#123456")
     assert session.project.classes[2].color == "#123456"
-    assert hand.canvas.scene.colors[3] == "#123456"
+    assert driver.canvas.scene.colors[3] == "#123456"
     rect = panel.view.visualRect(panel._item(1).index())
-    QTest.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, pos=eye_of(rect).center())
-    assert session.classes.hidden == {1} and hand.canvas.scene.hidden_ids == {1}
+    QTest.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, pos=eye_rect(rect).center())
+    assert session.classes.hidden == {1} and driver.canvas.scene.hidden_ids == {1}
     panel._item(2).setText("scratch")  # taken already: refused, and the old name comes back
     assert [panel.model.item(i).text() for i in range(3)] == ["scratch", "pit", "Öl, Fleck 油"]
-    assert any("scratch" in text for text in hand.window.messages.texts)
+    assert any("scratch" in text for text in driver.window.messages.texts)
 
 
-def test_the_list_and_the_current_class_follow_each_other(hand):
-    session, panel = hand.session, hand.window.classes
-    hand.key(Qt.Key.Key_2)
+def test_class_list_and_current_class_are_synchronized(driver):
+    session, panel = driver.session, driver.window.classes
+    driver.key(Qt.Key.Key_2)
     assert panel.view.currentIndex().data() == "pit"
     panel.view.setCurrentIndex(panel._item(DONT_CARE).index())
     assert session.class_id == DONT_CARE
-    hand.open("lot1/new.png")
-    hand.drag((20, 20), (40, 20))
-    assert set(np.unique(hand.saved())) == {0, DONT_CARE}
+    driver.open("lot1/new.png")
+    driver.drag((20, 20), (40, 20))
+    assert set(np.unique(driver.saved())) == {0, DONT_CARE}
 
 
-def test_verdicts_by_button(hand):
-    session, panel = hand.session, hand.window.verdict
-    hand.open("lot1/new.png")
+def test_verdict_buttons_set_and_remove_the_verdict(driver):
+    session, panel = driver.session, driver.window.verdict
+    driver.open("lot1/new.png")
     panel.buttons["NG"].click()
     assert session.note.verdict == "NG" and panel.buttons["NG"].isChecked()
     panel.buttons["NG"].click()
@@ -164,24 +164,24 @@ def test_verdicts_by_button(hand):
     panel._name.setText("Rework")
     QTest.keyClick(panel._name, Qt.Key.Key_Return)
     assert list(panel.buttons) == ["OK", "NG", "Rework"]
-    hand.open("lot1/bad.png")
+    driver.open("lot1/bad.png")
     assert not panel.buttons["OK"].isEnabled()
 
 
-def test_layers_are_shown_hidden_and_faded(hand):
-    canvas, layers = hand.canvas, hand.window.layers
-    hand.key(Qt.Key.Key_H)
+def test_layers_can_be_hidden_and_faded(driver):
+    canvas, layers = driver.canvas, driver.window.layers
+    driver.key(Qt.Key.Key_H)
     assert not canvas.scene.label_style.visible and not layers.labels.check.isChecked()
-    hand.key(Qt.Key.Key_H, Qt.KeyboardModifier.ShiftModifier)
+    driver.key(Qt.Key.Key_H, Qt.KeyboardModifier.ShiftModifier)
     assert not canvas.scene.prediction_style.visible
-    hand.key(Qt.Key.Key_C, Qt.KeyboardModifier.ShiftModifier)
+    driver.key(Qt.Key.Key_C, Qt.KeyboardModifier.ShiftModifier)
     assert canvas.scene.prediction_style.filled and MODES[layers.look.modes.currentIndex()] == "filled"
     layers.labels.slider.setValue(20)
     assert canvas.scene.label_style.opacity == 0.2
 
 
-def test_display_sliders_never_cross_and_can_be_reset(hand):
-    canvas, display = hand.canvas, hand.window.display
+def test_display_sliders_never_cross_and_can_be_reset(driver):
+    canvas, display = driver.canvas, driver.window.display
     display.high.setValue(400)
     assert canvas.scene.display.high == pytest.approx(102, abs=1)
     display.low.setValue(900)
@@ -193,35 +193,35 @@ def test_display_sliders_never_cross_and_can_be_reset(hand):
     assert display.low.value() == 0 and display.high.value() == 1000 and display.gamma.value() == 500
 
 
-def test_status_line_says_what_is_under_the_pointer(hand):
-    hand.open("lot1/new.png")
-    hand.canvas.set_diameter(11)
-    hand.drag((20, 20), (30, 20))
-    QTest.mouseMove(hand.canvas, hand.pixel(25.5, 20.5))
-    status = hand.window.status
-    hand.qtbot.waitUntil(lambda: "25, 20" in status.spot.text(), timeout=5000)
-    assert "140" in status.spot.text() and "scratch" in status.spot.text()
+def test_status_bar_shows_the_pixel_under_the_pointer(driver):
+    driver.open("lot1/new.png")
+    driver.canvas.set_diameter(11)
+    driver.drag((20, 20), (30, 20))
+    QTest.mouseMove(driver.canvas, driver.pixel(25.5, 20.5))
+    status = driver.window.status
+    driver.qtbot.waitUntil(lambda: "25, 20" in status.pixel.text(), timeout=5000)
+    assert "140" in status.pixel.text() and "scratch" in status.pixel.text()
     assert "11 px" in status.brush.text() and "%" in status.zoom.text()
-    hand.session.flush()
-    assert status.saved.text() == "All saved"
-    QTest.mouseMove(hand.canvas, QPoint(3, 3))
+    driver.session.flush()
+    assert status.save_state.text() == "All saved"
+    QTest.mouseMove(driver.canvas, QPoint(3, 3))
 
 
-def test_a_failed_save_is_told_and_withdrawn_when_it_succeeds(hand):
-    session, messages = hand.session, hand.window.messages
-    hand.open("lot1/new.png")
+def test_message_of_a_failed_save_is_removed_after_success(driver):
+    session, messages = driver.session, driver.window.messages
+    driver.open("lot1/new.png")
     folder = session.project.root / "masks"
     moved = folder.rename(folder.with_name("away"))
     folder.write_text("a file where a folder should be")
-    hand.drag((20, 20), (40, 20))
-    hand.qtbot.waitUntil(lambda: session.save_state == "failed", timeout=5000)
-    assert any("could not be written" in text and "tried again" in text for text in messages.texts)
-    assert "trying again" in hand.window.status.saved.text()
-    hand.window.commands.close_project()
-    hand.window.findChild(Question).buttons["cancel"].click()
+    driver.drag((20, 20), (40, 20))
+    driver.qtbot.waitUntil(lambda: session.save_state == "failed", timeout=5000)
+    assert any(str(folder) in text for text in messages.texts)
+    assert "Retrying" in driver.window.status.save_state.text()
+    driver.window.project_commands.close_project()
+    driver.window.findChild(Question).buttons["cancel"].click()
     assert session.project is not None
     folder.unlink()
     moved.rename(folder)
     assert session.flush()
-    assert not any("could not be written" in text for text in messages.texts)
-    assert hand.window.status.saved.text() == "All saved"
+    assert not any(str(folder) in text for text in messages.texts)
+    assert driver.window.status.save_state.text() == "All saved"

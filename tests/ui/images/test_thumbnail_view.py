@@ -1,4 +1,4 @@
-"""Searching by terms, sorting, the contact sheet and the table, and verdicts for many pictures at once."""
+"""Search terms, sorting, thumbnail view, image table, and verdicts for several images at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from PySide6.QtTest import QTest
 
 from tests.conftest import fill_project
 from tests.ui.images.test_images_panel import CountedList, HundredThousand
-from workbench.core.image_list.image_table import SORTS
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.ui.images.image_model import RowRole
@@ -29,68 +28,68 @@ def names(pictures) -> list[str]:
     return [key.rpartition("/")[2] for key in pictures.model.keys]
 
 
-def test_terms_narrow_the_list_and_a_wrong_one_is_told(opened, pictures, qtbot):
+def test_search_terms_filter_the_list_and_invalid_ones_are_shown(opened, pictures, qtbot):
     qtbot.waitUntil(lambda: "3 done" in pictures.count.text(), timeout=5000)
     pictures.search.setText("class:scratch verdict:NG lot0")
-    assert pictures.model.rowCount() == 3 and not pictures.wrong.isVisible()
+    assert pictures.model.rowCount() == 3 and not pictures.search_errors.isVisible()
     pictures.search.setText("class:rust status:broken")
-    assert names(pictures) == ["bad.png"] and pictures.wrong.isVisible()
-    assert "rust" in pictures.wrong.text() and "scratch, pit" in pictures.wrong.text()
+    assert names(pictures) == ["bad.png"] and pictures.search_errors.isVisible()
+    assert "rust" in pictures.search_errors.text() and "scratch, pit" in pictures.search_errors.text()
     pictures.search.setText("nothing")
-    assert all(example in opened.window.findChild(type(pictures._none)).help.text() for example in EXAMPLES)
+    assert all(example in opened.window.findChild(type(pictures.no_match_page)).help.text() for example in EXAMPLES)
     pictures.clear_filters()
-    assert pictures.model.rowCount() == 5 and not pictures.wrong.isVisible()
+    assert pictures.model.rowCount() == 5 and not pictures.search_errors.isVisible()
 
 
-def test_terms_are_offered_and_taken_while_typing(pictures):
+def test_search_terms_are_completed(pictures):
     field = pictures.search
     field.setFocus()
     QTest.keyClicks(field, "lot0 cl")
-    assert field._offers.stringList() == ["class:"]
+    assert field._completions.stringList() == ["class:"]
     field.clear()
     QTest.keyClicks(field, "lot0 status:do")
-    assert field.completer().pathFromIndex(field._offers.index(0)) == "lot0 status:done"
+    assert field.completer().pathFromIndex(field._completions.index(0)) == "lot0 status:done"
 
 
-def test_sorting_by_what_is_known(opened, pictures, qtbot):
-    session = opened.rooms.session
+def test_list_is_sorted_by_area_probability_and_name(opened, pictures, qtbot):
+    session = opened.services.session
     qtbot.waitUntil(lambda: len(session.rows) == 5, timeout=5000)
     area = {key: row.area for key, row in session.rows.items()}
-    pictures.choice.sort_by("area", descending=True)
+    pictures.filters.sort_by("area", descending=True)
     shown = [area[key] for key in pictures.model.keys]
     assert shown == sorted(area.values(), reverse=True) and shown[0] > 0
     session.set_score(session.keys[2], 0.7)
-    pictures.choice.sort_by("score", descending=False)
+    pictures.filters.sort_by("score", descending=False)
     qtbot.waitUntil(lambda: pictures.model.keys[0] == session.keys[2], timeout=5000)
-    pictures.choice.sort_by("name", descending=True)
+    pictures.filters.sort_by("name", descending=True)
     assert pictures.model.keys == session.keys[::-1]
 
 
-def test_jumps_to_the_next_of_a_kind(hand):
-    session, pictures = hand.session, hand.window.images
-    hand.open(session.keys[0])
-    hand.key(Qt.Key.Key_J, Qt.KeyboardModifier.ControlModifier)
-    hand.qtbot.waitUntil(lambda: session.key == "lot1/new.png", timeout=5000)
+def test_go_to_next_image_of_a_state(driver):
+    session, pictures = driver.session, driver.window.images
+    driver.open(session.keys[0])
+    driver.key(Qt.Key.Key_J, Qt.KeyboardModifier.ControlModifier)
+    driver.qtbot.waitUntil(lambda: session.key == "lot1/new.png", timeout=5000)
     pictures.go_to("broken", 1)
-    hand.qtbot.waitUntil(lambda: session.key == "lot1/bad.png", timeout=5000)
+    driver.qtbot.waitUntil(lambda: session.key == "lot1/bad.png", timeout=5000)
     pictures.go_to("done", -1)
-    hand.qtbot.waitUntil(lambda: session.key == session.keys[2], timeout=5000)
+    driver.qtbot.waitUntil(lambda: session.key == session.keys[2], timeout=5000)
     pictures.go_to("started", 1)  # there is none
     assert session.key == session.keys[2]
 
 
-def test_one_key_judges_and_goes_on(hand):
-    session = hand.session
-    hand.open(session.keys[0])
-    hand.key(Qt.Key.Key_1, SHIFT)
-    hand.qtbot.waitUntil(lambda: session.key == session.keys[1], timeout=5000)
+def test_shift_digit_sets_the_verdict_and_opens_the_next_image(driver):
+    session = driver.session
+    driver.open(session.keys[0])
+    driver.key(Qt.Key.Key_1, SHIFT)
+    driver.qtbot.waitUntil(lambda: session.key == session.keys[1], timeout=5000)
     assert session.rows[session.keys[0]].verdict == "OK" and session.class_id == 1
     session.undo()
     assert session.flush() and session.rows[session.keys[0]].verdict == "NG"
 
 
-def test_plain_numbers_judge_where_there_is_nothing_to_paint_with(application, qtbot, tmp_path):
-    session = application.rooms.session
+def test_digits_set_verdicts_in_a_project_without_classes(application, qtbot, tmp_path):
+    session = application.services.session
     with Project.create(tmp_path / "p", verdicts=["OK", "NG"]) as project:
         keys = fill_project(project, 2)
         for key in keys:
@@ -105,86 +104,95 @@ def test_plain_numbers_judge_where_there_is_nothing_to_paint_with(application, q
     assert session.flush() and annotation.load_note(session.project, keys[0]).verdict == "NG"
 
 
-def test_the_sheet_judges_many_with_one_undo(hand):
-    session, pictures, table = hand.session, hand.window.images, hand.window.table
-    hand.open(session.keys[0])
+def test_thumbnail_view_sets_verdicts_of_many_images_as_one_step(driver):
+    session, pictures, table = driver.session, driver.window.images, driver.window.table
+    driver.open(session.keys[0])
     table["sheet"].trigger()
-    sheet = pictures.sheet
-    assert sheet.isVisible() and not hand.canvas.isVisible()
+    view = pictures.thumbnail_view
+    assert view.isVisible() and not driver.canvas.isVisible()
     was = {key: row.verdict for key, row in session.rows.items()}
-    sheet.select_all()
-    assert len(sheet.selected()) == 5 and "5 selected" in sheet.says.text()
-    sheet.buttons["OK"].click()
+    view.select_all()
+    assert len(view.selected()) == 5 and "5 selected" in view.selection_label.text()
+    view.buttons["OK"].click()
     session.judging.finish()
     assert session.flush()
     good = [key for key in session.keys if not session.rows[key].broken]
-    assert {session.rows[key].verdict for key in good} == {"OK"} and len(sheet.selected()) == 5
+    assert {session.rows[key].verdict for key in good} == {"OK"} and len(view.selected()) == 5
     assert [annotation.load_note(session.project, key).verdict for key in good] == ["OK"] * 4
     session.undo()
     session.judging.finish()
     assert session.flush() and {key: row.verdict for key, row in session.rows.items()} == was
-    index = pictures.model.place("lot1/new.png")
-    sheet.sheet.setCurrentIndex(index)
-    QTest.keyClick(sheet.sheet, Qt.Key.Key_2, SHIFT)
+    index = pictures.model.index_of("lot1/new.png")
+    view.list_view.setCurrentIndex(index)
+    QTest.keyClick(view.list_view, Qt.Key.Key_2, SHIFT)
     assert session.rows["lot1/new.png"].verdict == "NG"
-    QTest.keyClick(sheet.sheet, Qt.Key.Key_Return)
-    hand.qtbot.waitUntil(lambda: session.key == "lot1/new.png", timeout=5000)
-    assert hand.canvas.isVisible() and session.note.status == "new"
+    QTest.keyClick(view.list_view, Qt.Key.Key_Return)
+    driver.qtbot.waitUntil(lambda: session.key == "lot1/new.png", timeout=5000)
+    assert driver.canvas.isVisible() and session.note.status == "new"
 
 
-def test_what_is_selected_stays_selected_when_the_list_changes(opened, pictures, qtbot):
-    sheet = pictures.sheet
-    pictures.toggle_sheet()
-    sheet.sheet.clearSelection()
+def test_selection_is_kept_when_the_list_changes(opened, pictures, qtbot):
+    view = pictures.thumbnail_view
+    pictures.toggle_thumbnails()
+    view.list_view.clearSelection()
     flags = QItemSelectionModel.SelectionFlag
     for key in (pictures.model.keys[1], pictures.model.keys[3]):
-        sheet.sheet.selectionModel().select(pictures.model.place(key), flags.Select | flags.Rows)
-    chosen = sheet.selected()
+        view.list_view.selectionModel().select(pictures.model.index_of(key), flags.Select | flags.Rows)
+    chosen = view.selected()
     assert len(chosen) == 2
-    pictures.choice.sort_by("name", descending=True)
-    assert sheet.selected() == chosen[::-1]
+    pictures.filters.sort_by("name", descending=True)
+    assert view.selected() == chosen[::-1]
     pictures.search.setText(chosen[0])
-    assert sheet.selected() == chosen[:1]
-    pictures.toggle_sheet()
+    assert view.selected() == chosen[:1]
+    pictures.toggle_thumbnails()
 
 
-def test_the_table_shows_and_sorts_by_columns(opened, pictures, qtbot):
-    session = opened.rooms.session
-    pictures.toggle_sheet()
-    pictures.sheet.show_table(True)
-    model, header = pictures.model, pictures.sheet.table.horizontalHeader()
-    line = model.place(session.keys[0])
-    cells = [line.siblingAtColumn(i).data() for i in range(model.columnCount())]
+def test_table_shows_and_sorts_by_columns(opened, pictures, qtbot):
+    session = opened.services.session
+    pictures.toggle_thumbnails()
+    pictures.thumbnail_view.show_table(True)
+    model, header = pictures.model, pictures.thumbnail_view.table_view.horizontalHeader()
+    index = model.index_of(session.keys[0])
+    cells = [index.siblingAtColumn(i).data() for i in range(model.columnCount())]
     row = session.rows[session.keys[0]]
-    assert cells[:5] == [row.key, "done", "NG", "scratch", "1"] and cells[5] == f"{row.area:,}" and cells[7][:2] == "20"
-    header.sectionClicked.emit(SORTS.index("area"))
-    header.sectionClicked.emit(SORTS.index("area"))
-    assert pictures.choice.turn.isChecked() and pictures.choice.sort.currentData() == "area"
-    assert header.sortIndicatorSection() == SORTS.index("area")
+    assert cells[:5] == [row.key, "Done", "NG", "scratch", "1"] and cells[5] == f"{row.area:,}" and cells[7][:2] == "20"
+    area = model.column_of("area")
+    header.sectionClicked.emit(area)
+    header.sectionClicked.emit(area)
+    assert pictures.filters.descending.isChecked() and pictures.filters.sort.currentData() == "area"
+    assert header.sortIndicatorSection() == area
     assert header.sortIndicatorOrder() == Qt.SortOrder.DescendingOrder
-    pictures.toggle_sheet()
+    right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+    aligned = [index.siblingAtColumn(i).data(Qt.ItemDataRole.TextAlignmentRole) for i in range(model.columnCount())]
+    assert [column.sort for column, side in zip(model.columns, aligned, strict=True) if side == right] == [
+        "regions",
+        "area",
+        "score",
+    ]
+    assert [header.model().headerData(i, Qt.Orientation.Horizontal) for i in (0, 5)] == ["Name", "Labeled area (px)"]
+    pictures.toggle_thumbnails()
 
 
-def test_labels_lie_over_the_thumbnails_and_follow_the_work(hand):
-    session, pictures = hand.session, hand.window.images
-    hand.open("lot1/new.png")
-    hand.drag((20, 20), (40, 30))
-    hand.qtbot.waitUntil(lambda: bool(session.rows["lot1/new.png"].counts), timeout=5000)
-    row = pictures.model.place("lot1/new.png").data(RowRole)
-    hand.qtbot.waitUntil(lambda: pictures.thumbnails.labels(row) is not None, timeout=5000)
+def test_thumbnails_show_current_labels(driver):
+    session, pictures = driver.session, driver.window.images
+    driver.open("lot1/new.png")
+    driver.drag((20, 20), (40, 30))
+    driver.qtbot.waitUntil(lambda: bool(session.rows["lot1/new.png"].counts), timeout=5000)
+    row = pictures.model.index_of("lot1/new.png").data(RowRole)
+    driver.qtbot.waitUntil(lambda: pictures.thumbnails.labels(row) is not None, timeout=5000)
     image = pictures.thumbnails.labels(row)
     shown = np.array([[image.pixelIndex(x, y) for x in range(image.width())] for y in range(image.height())])
-    assert np.array_equal(shown, hand.saved()) and max(shown.shape) <= EDGE
+    assert np.array_equal(shown, driver.saved()) and max(shown.shape) <= EDGE
 
 
 @pytest.mark.parametrize("as_table", [False, True])
-def test_a_sheet_of_a_hundred_thousand_asks_for_what_is_in_sight(opened, qtbot, as_table):
+def test_thumbnail_view_of_100000_images_requests_visible_rows_only(opened, qtbot, as_table):
     model, thumbnails = CountedList(HundredThousand()), ThumbnailProvider()
-    sheet = ThumbnailView(opened.rooms.session, model, thumbnails, opened.window._style)
-    qtbot.addWidget(sheet)
-    sheet.show_table(as_table)
-    sheet.resize(900, 600)
-    sheet.show()
+    view = ThumbnailView(opened.services.session, model, thumbnails, opened.window._style)
+    qtbot.addWidget(view)
+    view.show_table(as_table)
+    view.resize(900, 600)
+    view.show()
     model.relist()
     qtbot.wait(50)
     assert model.rowCount() == 100_000 and 0 < model.asked < 20_000

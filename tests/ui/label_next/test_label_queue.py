@@ -24,7 +24,7 @@ CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModi
 @pytest.fixture
 def with_model(opened, qtbot):
     """A usable run that detects every defect; the label of the second image lacks its defect."""
-    session = opened.rooms.session
+    session = opened.services.session
     project, keys = session.project, session.keys
     run = Run(project.root / "runs" / "20260101-000000-unet")
     write_onnx(run.best / "network.onnx", WEIGHTS, BIAS)
@@ -41,13 +41,13 @@ def with_model(opened, qtbot):
 
 
 def wait_for_queue(application, qtbot) -> None:
-    guide = application.rooms.guide
+    guide = application.services.label_queue
     qtbot.waitUntil(lambda: not guide.running and guide.found is not None, timeout=20_000)
 
 
-def test_ctrl_l_lists_images_to_label_next(with_model, hand, qtbot):
-    window, session, panel = hand.window, hand.session, hand.window.images
-    hand.key(Qt.Key.Key_L, CTRL)
+def test_ctrl_l_lists_images_to_label_next(with_model, driver, qtbot):
+    window, session, panel = driver.window, driver.session, driver.window.images
+    driver.key(Qt.Key.Key_L, CTRL)
     assert not panel.head.isHidden() and panel.choice.isHidden()
     wait_for_queue(with_model, qtbot)
     assert panel.model.keys == ["lot1/new.png"]  # all others are done or broken
@@ -55,43 +55,43 @@ def test_ctrl_l_lists_images_to_label_next(with_model, hand, qtbot):
     place = panel.model.place("lot1/new.png")
     assert place.data(ReasonRole) and place.data(ReasonRole) in place.data(Qt.ItemDataRole.ToolTipRole)
     assert "1 of 1" in panel.head.text.text() and window.table["label_next"].isChecked()
-    hand.key(Qt.Key.Key_Return)  # done, so the image is removed when another one is opened
-    hand.open(session.keys[0])
+    driver.key(Qt.Key.Key_Return)  # done, so the image is removed when another one is opened
+    driver.open(session.keys[0])
     assert panel.model.keys == []
     assert panel._pages.currentWidget() is panel._quiet
-    hand.key(Qt.Key.Key_L, CTRL)
+    driver.key(Qt.Key.Key_L, CTRL)
     assert panel.head.isHidden() and not panel.choice.isHidden() and len(panel.model.keys) == 5
 
 
-def test_label_error_is_shown_and_resolved_by_shortcut(with_model, hand, qtbot):
-    session, canvas, advice = hand.session, hand.canvas, hand.window.advice
+def test_label_error_is_shown_and_resolved_by_shortcut(with_model, driver, qtbot):
+    session, canvas, advice = driver.session, driver.canvas, driver.window.label_next
     wrong = session.keys[1]
-    hand.key(Qt.Key.Key_L, CTRL | SHIFT)
+    driver.key(Qt.Key.Key_L, CTRL | SHIFT)
     wait_for_queue(with_model, qtbot)
     qtbot.waitUntil(lambda: session.key == wrong, timeout=5000)
     assert not advice.bar.isHidden() and "scratch" in advice.bar.text.text() and advice.marker.area is not None
     middle = advice.marker.area.center()
     assert canvas.rect().contains(middle) and not advice.bar.geometry().contains(middle)
-    hand.key(Qt.Key.Key_Y)
+    driver.key(Qt.Key.Key_Y)
     assert session.mask.any() and advice.bar.isHidden() and advice.marker.area is None
     session.undo()
     assert not session.mask.any() and not advice.bar.isHidden()
-    hand.key(Qt.Key.Key_K)
+    driver.key(Qt.Key.Key_K)
     assert advice.bar.isHidden() and not session.mask.any() and session.note.confirmed
-    assert any("Label kept" in text for text in hand.window.messages.texts)
+    assert any("Label kept" in text for text in driver.window.messages.texts)
     advice.errors.undo(wrong)
     assert not advice.bar.isHidden()
-    hand.window.images.toggle_sheet()  # covers the canvas: nothing may be painted
+    driver.window.images.toggle_sheet()  # covers the canvas: nothing may be painted
     advice.take_model()
     assert not session.mask.any()
-    hand.window.images.toggle_sheet()
-    hand.window.images.head.leave.click()
+    driver.window.images.toggle_sheet()
+    driver.window.images.head.leave.click()
     assert advice.bar.isHidden() and advice.marker.area is None
 
 
-def test_search_filters_queue(with_model, hand, qtbot):
-    panel = hand.window.images
-    hand.key(Qt.Key.Key_L, CTRL)
+def test_search_filters_queue(with_model, driver, qtbot):
+    panel = driver.window.images
+    driver.key(Qt.Key.Key_L, CTRL)
     wait_for_queue(with_model, qtbot)
     panel.search.setText("no such name")
     qtbot.waitUntil(lambda: panel.model.keys == [], timeout=5000)

@@ -1,4 +1,4 @@
-"""The list of the open picture's steps: what it shows, and what a click does."""
+"""List of the editing steps of the current image."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from tests.conftest import fill_project
 from workbench.core.project.project import Project
 from workbench.session.session import Session
-from workbench.ui.labels.history_panel import HistoryPanel, StateRole, WhenRole, time_text
+from workbench.ui.labels.history_panel import HistoryPanel, StateRole, TimeRole, time_text
 from workbench.ui.widgets.collapsible_section import CollapsibleSection
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -34,9 +34,9 @@ def show(session, qtbot, key) -> None:
     qtbot.waitUntil(lambda: session.key == key and session.image is not None)
 
 
-def step(session, x: int, what: str = "paint") -> np.ndarray:
-    session.editor.begin(what)
-    session.editor.paint_segment((x, 10), (x + 5, 30), 3, 0 if what == "erase" else 2)
+def step(session, x: int, kind: str = "paint") -> np.ndarray:
+    session.editor.begin(kind)
+    session.editor.paint_segment((x, 10), (x + 5, 30), 3, 0 if kind == "erase" else 2)
     session.editor.commit()
     return session.mask.copy()
 
@@ -57,36 +57,36 @@ def rows(panel) -> list[tuple[str, str]]:
 
 
 def click(panel, row: int) -> None:
-    spot = panel.view.visualRect(panel.model.index(row)).center()
-    QTest.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, spot)
+    position = panel.view.visualRect(panel.model.index(row)).center()
+    QTest.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, position)
 
 
-def test_the_steps_of_the_open_picture_newest_first(session, panel, qtbot):
+def test_steps_of_the_current_image_are_listed_newest_first(session, panel, qtbot):
     assert rows(panel) == [] and panel.hint.isVisible() and not panel.view.isVisible()
     step(session, 10)
     step(session, 30, "polygon")
     session.undo()
-    assert rows(panel) == [("Polygon", "undone"), ("Brush", "here"), ("Before these steps", "done")]
+    assert rows(panel) == [("Polygon", "undone"), ("Brush", "current"), ("Initial state", "done")]
     assert not panel.hint.isVisible() and panel.view.isVisible()
     show(session, qtbot, session.keys[1])
     assert rows(panel) == []
     step(session, 20, "erase")  # nothing was there to erase: no step
     assert rows(panel) == []
     show(session, qtbot, session.keys[0])
-    assert [name for name, _ in rows(panel)] == ["Polygon", "Brush", "Before these steps"]
+    assert [name for name, _ in rows(panel)] == ["Polygon", "Brush", "Initial state"]
 
 
-def test_a_click_goes_back_and_forward_and_undo_takes_it_back(session, panel):
+def test_click_restores_a_step_and_can_be_undone(session, panel):
     start = session.mask.copy()
     masks = [step(session, x) for x in (10, 30, 50)]
     click(panel, 2)
     assert np.array_equal(session.mask, masks[0])
-    assert rows(panel)[0] == ("Went back", "here") and len(rows(panel)) == 5
+    assert rows(panel)[0] == ("Step restored", "current") and len(rows(panel)) == 5
     session.undo()
     assert np.array_equal(session.mask, masks[2])
     click(panel, len(rows(panel)) - 1)
     assert np.array_equal(session.mask, start)
-    click(panel, 0)  # here it stands already
+    click(panel, 0)  # the current state
     assert np.array_equal(session.mask, start)
     click(panel, 1)
     assert np.array_equal(session.mask, masks[2])
@@ -96,15 +96,15 @@ def test_a_click_goes_back_and_forward_and_undo_takes_it_back(session, panel):
     assert np.array_equal(session.mask, masks[0])
 
 
-def test_of_very_many_steps_the_newest_are_listed(session, panel, monkeypatch):
-    monkeypatch.setattr("workbench.ui.labels.history_panel.LISTED", 2)
+def test_only_the_newest_steps_are_listed(session, panel, monkeypatch):
+    monkeypatch.setattr("workbench.ui.labels.history_panel.MAX_LISTED", 2)
     masks = [step(session, x) for x in (10, 30, 50)]
-    assert rows(panel) == [("Brush", "here"), ("Brush", "done")]
+    assert rows(panel) == [("Brush", "current"), ("Brush", "done")]
     click(panel, 1)
     assert np.array_equal(session.mask, masks[1])
 
 
-def test_nothing_is_listed_while_it_is_folded_away(session, panel):
+def test_folded_panel_is_not_updated(session, panel):
     panel.hide()
     step(session, 10)
     assert panel.model.rowCount() == 0
@@ -112,7 +112,7 @@ def test_nothing_is_listed_while_it_is_folded_away(session, panel):
     assert panel.model.rowCount() == 2
 
 
-def test_it_can_be_called_into_sight(session, qapp, qtbot):
+def test_reveal_unfolds_the_panel(session, qapp, qtbot):
     QSettings().setValue("sections/history", False)
     style = ThemeManager(qapp)
     panel = HistoryPanel(session, style)
@@ -126,15 +126,15 @@ def test_it_can_be_called_into_sight(session, qapp, qtbot):
     QSettings().remove("sections/history")
 
 
-def test_moments_are_told_by_the_time_today_and_by_the_date_before(panel, session):
+def test_time_text_shows_time_today_and_date_before(panel, session):
     now = QDateTime.currentDateTime()
     assert time_text(now.toSecsSinceEpoch()) == now.toString("HH:mm")
     assert ":" not in time_text(now.addDays(-2).toSecsSinceEpoch())
     step(session, 10)
-    assert panel.model.index(0).data(WhenRole)
+    assert panel.model.index(0).data(TimeRole)
 
 
-def test_the_window_has_it_in_its_menu(opened):
+def test_history_command_shows_the_panel(opened):
     window = opened.window
     action = window.table["history"]
     assert action.isEnabled()

@@ -24,9 +24,9 @@ CLASSES = (ClassSettings(1, "scratch", "#ff0000"), ClassSettings(2, "pit", "#00f
 
 
 @pytest.fixture
-def run(hand) -> Run:
+def run(driver) -> Run:
     """A finished run with a real network of two classes and four previews of the current image."""
-    run = create_run(hand.session.project, request("unet", minutes=0.1, device="cpu"))
+    run = create_run(driver.session.project, request("unet", minutes=0.1, device="cpu"))
     write_onnx(run.best / "network.onnx", GREY_WEIGHTS, GREY_BIAS)
     save_settings(grey_settings(classes=CLASSES), run.best / "model.json")
     events = [Started(model="unet", device="cpu")]
@@ -35,24 +35,24 @@ def run(hand) -> Run:
         write_png(run.root / names["mask"], np.full((80, 96), step // 20, np.uint8))
         planes = np.concatenate([np.full((80, 96), level, np.uint8) for level in (step, 2 * step)])
         write_png(run.root / names["scores"], planes)
-        events.append(Preview(step=step, picture=hand.session.key, **names, thresholds=[0.5, 0.6], min_area=[0, 0]))
+        events.append(Preview(step=step, picture=driver.session.key, **names, thresholds=[0.5, 0.6], min_area=[0, 0]))
     (run.previews / "p.20.mask.png").unlink()  # as if removed for later previews
     run.events_path.write_text("\n".join(map(encode, [*events, Finished()])) + "\n")
     return run
 
 
 @pytest.fixture
-def shown(hand, run, qtbot):
+def shown(driver, run, qtbot):
     """The run is shown and its model has predicted the current image."""
-    training = hand.rooms.training
-    with qtbot.waitSignal(hand.rooms.predictions.predicted, timeout=20_000):
+    training = driver.services.training
+    with qtbot.waitSignal(driver.services.predictions.predicted, timeout=20_000):
         training.follow(run)
     assert training.run.name == run.name
-    return hand
+    return driver
 
 
-def mask_of(hand) -> np.ndarray:
-    return hand.canvas.scene.predictions.pyramid.mask
+def mask_of(driver) -> np.ndarray:
+    return driver.canvas.scene.predictions.pyramid.mask
 
 
 def test_thresholds_change_display_only(shown, run, qtbot):
@@ -70,14 +70,14 @@ def test_thresholds_change_display_only(shown, run, qtbot):
     display.class_choice.setCurrentIndex(1)
     display.threshold.setValue(7)
     qtbot.waitUntil(lambda: np.array_equal(mask_of(shown), expected(0.07, 0.6)), timeout=5000)
-    assert shown.window.header.model.text() == "Prediction (thresholds changed)"
+    assert shown.window.header.prediction.text() == "Prediction (thresholds changed)"
     display.class_choice.setCurrentIndex(0)
     display.threshold.setValue(3)
     qtbot.waitUntil(lambda: np.array_equal(mask_of(shown), expected(0.03, 0.03)), timeout=5000)
     assert not np.array_equal(mask_of(shown), before) and display.value.text() == "3 %"
     QTest.mouseClick(display.value, Qt.MouseButton.LeftButton)
     assert np.array_equal(mask_of(shown), before) and not shown.window.overlay.own_thresholds
-    assert "defect" in shown.window.header.model.text()
+    assert "defect" in shown.window.header.prediction.text()
     assert (run.best / "model.json").read_bytes() == own
 
 
@@ -87,7 +87,7 @@ def test_earlier_steps_are_shown(shown, qtbot):
     assert overlay.steps == [10, 30, 40] and display.step.isVisibleTo(display) and display.step_name.text() == "Latest"
     display.step.setValue(1)
     qtbot.waitUntil(lambda: (mask_of(shown) == 1).all(), timeout=5000)
-    assert display.step_name.text() == "Step 30" and window.header.model.text() == "Prediction after step 30"
+    assert display.step_name.text() == "Step 30" and window.header.prediction.text() == "Prediction after step 30"
     shown.key(Qt.Key.Key_Comma)
     qtbot.waitUntil(lambda: (mask_of(shown) == 0).all() and overlay.step == 10, timeout=5000)
     assert overlay.maps.planes.shape == (2, 80, 96) and (overlay.maps.planes[1] == 20).all()
@@ -116,8 +116,8 @@ def test_display_modes_differ_and_have_own_opacity(shown, qtbot):
     assert all(a != b for i, a in enumerate(grabs) for b in grabs[:i])
 
 
-def test_continuous_training_shows_added_labels(hand, qtbot):
-    training, kept, window = hand.rooms.training, hand.rooms.kept, hand.window
+def test_continuous_training_shows_added_labels(driver, qtbot):
+    training, kept, window = driver.services.training, driver.services.continuous_training, driver.window
     ordered = []
 
     class Thread:
@@ -128,7 +128,7 @@ def test_continuous_training_shows_added_labels(hand, qtbot):
 
         watch = labels_changed = stop = lambda self, *_: None
 
-    hand.key(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier | SHIFT)
+    driver.key(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier | SHIFT)
     line = window.training.controls.findChild(ContinuousSwitch)
     assert kept.on and line.check.isChecked()
     training._thread = Thread()
@@ -143,6 +143,6 @@ def test_continuous_training_shows_added_labels(hand, qtbot):
     training._on_event(Step(step=2, loss=1.0, rate=0.1, progress=1.0, round=1))
     window.training.refresh()
     assert "Training continues" in window.training.controls.left.text()
-    hand.key(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier | SHIFT)
+    driver.key(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier | SHIFT)
     assert ordered[-1] == "let_end" and not kept.on and not line.check.isChecked()
     training._thread = None

@@ -18,7 +18,7 @@ from tests import disk
 from tests.conftest import fill_project
 from tests.session.conftest import TRAINER
 from tests.session.test_keeping_labels import read_only
-from tests.ui.conftest import Hand
+from tests.ui.conftest import CanvasDriver
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.events import Progress, encode
@@ -35,18 +35,18 @@ class Full:
         self.application, self.qtbot, self.folder, self.other = application, qtbot, folder, other
         self.root = folder / "p"
         shutil.copytree(root, self.root)
-        self.session, self.window = application.rooms.session, application.window
+        self.session, self.window = application.services.session, application.window
         with qtbot.waitSignal(self.session.image_opened, timeout=10_000):
             assert self.session.open_project(self.root)
         qtbot.waitUntil(lambda: len(self.session.rows) == 5, timeout=10_000)
         self.before = self.masks(self.root)
         self.ballast = disk.fill_up(folder)
-        hand = Hand(application, qtbot)
+        driver = CanvasDriver(application, qtbot)
         self.painted: dict[str, np.ndarray] = {}
         for key in self.session.keys[:2]:
-            hand.open(key)
+            driver.open(key)
             self.session.editor.paint_region(np.random.default_rng(3).random((80, 96)) > 0.5, (0, 0), 2)
-            hand.drag((20, 20), (60, 50))
+            driver.drag((20, 20), (60, 50))
             self.painted[key] = self.session.mask.copy()
         qtbot.waitUntil(lambda: self.session.save_state == "failed", timeout=10_000)
 
@@ -66,8 +66,8 @@ class Full:
         elif way == "close":
             table["close_project"].trigger()
         elif way == "recent":
-            window.commands.recent_menu.aboutToShow.emit()
-            actions = [a for a in window.commands.recent_menu.actions() if str(self.other.parent) in a.text()]
+            window.project_commands.recent_menu.aboutToShow.emit()
+            actions = [a for a in window.project_commands.recent_menu.actions() if str(self.other.parent) in a.text()]
             next(a for a in actions if a.text().startswith(self.other.name)).trigger()
         elif way == "drop":
             data = QMimeData()
@@ -79,12 +79,12 @@ class Full:
             table["new_project"].trigger()
             dialog = window.findChild(NewProjectDialog)
             dialog.name.setText("new")
-            dialog.place.setText(str(self.other.parent))
+            dialog.location.setText(str(self.other.parent))
             dialog.create.click()
         elif way == "sample":
             table["make_sample"].trigger()
         elif way == "again":
-            window.commands.open(self.root)
+            window.project_commands.open(self.root)
 
     def question(self) -> Question:
         def dialog() -> Question | None:
@@ -127,11 +127,11 @@ def full(application, qtbot, tmp_path, root, monkeypatch):
     other = tmp_path / "other" / "second"
     with Project.create(other, classes=["scratch"]) as project:
         fill_project(project, 1)
-    monkeypatch.setattr(type(application.window.commands), "_projects_folder", lambda self: other.parent)
-    application.rooms.settings.recent_projects[:] = [str(other)]
+    monkeypatch.setattr(type(application.window.project_commands), "_projects_folder", lambda self: other.parent)
+    application.services.preferences.recent_projects[:] = [str(other)]
     with disk.small_disk(tmp_path / "disk", kilobytes=2500) as folder:
         yield Full(application, qtbot, folder, root, other)
-        application.rooms.session.end()
+        application.services.session.end()
 
 
 def same(found: dict[str, np.ndarray], wanted: dict[str, np.ndarray]) -> bool:
@@ -142,7 +142,7 @@ WAYS = ("window", "quit", "close", "recent", "drop", "new", "sample", "again")
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_cancel_keeps_the_project_open_with_its_labels(full, way):
+def test_cancel_keeps_the_project_open(full, way):
     full.go(way)
     dialog = full.answer("cancel")
     assert "2 images" in dialog.text() and "No space left" in dialog.text()
@@ -155,7 +155,7 @@ def test_cancel_keeps_the_project_open_with_its_labels(full, way):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_try_again_saves_once_there_is_space_and_leaves(full, way):
+def test_try_again_saves_and_closes_when_space_is_available(full, way):
     full.go(way)
     full.answer("retry")  # still full: asked again
     full.question()
@@ -167,7 +167,7 @@ def test_try_again_saves_once_there_is_space_and_leaves(full, way):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_copy_holds_every_unsaved_label(full, way, tmp_path):
+def test_copy_contains_every_unsaved_label(full, way, tmp_path):
     target = tmp_path / "副本 copy"
     target.mkdir()
     full.go(way)
@@ -183,7 +183,7 @@ def test_a_copy_holds_every_unsaved_label(full, way, tmp_path):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_discard_leaves_and_nothing_comes_back(full, way):
+def test_discard_closes_without_saving(full, way):
     full.go(way)
     full.answer("discard")
     full.wait_left(way)
@@ -193,7 +193,7 @@ def test_discard_leaves_and_nothing_comes_back(full, way):
     assert same(full.masks(full.root), full.before)
 
 
-def test_a_copy_that_fails_is_told_and_asked_about_again(full, tmp_path):
+def test_failed_copy_is_shown_and_asked_again(full, tmp_path):
     full.go("window")
     full.answer("copy")
     full.choose(full.folder)  # on the same full disk
@@ -212,7 +212,7 @@ def test_a_copy_that_fails_is_told_and_asked_about_again(full, tmp_path):
     assert all(path.exists() for path in before) and not (target / "masks").exists()
 
 
-def test_the_session_keeps_unsaved_labels_unless_told_to_let_them_go(full):
+def test_session_keeps_unsaved_labels_by_default(full):
     session, met = full.session, []
     session.problem_met.connect(met.append)
     assert not session.close_project() and not session.open_project(full.other)
@@ -223,13 +223,13 @@ def test_the_session_keeps_unsaved_labels_unless_told_to_let_them_go(full):
     assert session.close_project() and same(full.masks(full.root), full.painted)
 
 
-def test_an_open_that_fails_asks_nothing(full):
-    full.window.commands.open(full.other.parent)
+def test_failed_open_asks_nothing(full):
+    full.window.project_commands.open(full.other.parent)
     assert not full.window.findChildren(Question) and full.session.project.root == full.root
     assert any("not a workbench project" in text for text in full.window.messages.texts)
 
 
-def test_another_language_asks_nothing_and_keeps_the_labels(full):
+def test_language_change_asks_nothing_and_keeps_the_labels(full):
     full.window.table["language_zh_CN"].trigger()
     full.qtbot.waitUntil(lambda: full.application.window is not full.window, timeout=10_000)
     assert full.session.project.root == full.root and set(full.session.saver.unsaved_keys) == set(full.painted)
@@ -243,7 +243,7 @@ class Working:
 
     def __init__(self, application: Application, qtbot, tmp_path: Path) -> None:
         self.application, self.qtbot, self.window = application, qtbot, application.window
-        self.session, self.training = application.rooms.session, application.rooms.training
+        self.session, self.training = application.services.session, application.services.training
         script = tmp_path / "trainer.py"
         script.write_text(TRAINER, encoding="utf-8")
         self.training._command = lambda run, resume: [sys.executable, str(script), "obey", str(run.root)]
@@ -261,7 +261,7 @@ def working(opened, qtbot, tmp_path):
     return Working(opened, qtbot, tmp_path)
 
 
-def test_cancel_lets_a_training_go_on(working):
+def test_cancel_keeps_the_training_running(working):
     working.train()
     working.window.close()
     dialog = working.answer("cancel")
@@ -288,7 +288,7 @@ def start_export(working, tmp_path) -> None:
     run.best.mkdir(parents=True)
     (run.best / "model.json").write_text("{}")
     (run.best / "network.onnx").write_text("")
-    exporter = working.application.rooms.exporter
+    exporter = working.application.services.export_job
     exporter._command = lambda run, out, formats: EXPORT
     exporter.start(run)
     assert exporter.running
@@ -297,7 +297,7 @@ def start_export(working, tmp_path) -> None:
 @pytest.mark.parametrize("name", ["stop", "wait", "cancel"])
 def test_an_export_is_asked_about(working, qtbot, tmp_path, name):
     start_export(working, tmp_path)
-    exporter = working.application.rooms.exporter
+    exporter = working.application.services.export_job
     working.window.close()
     assert "export is running" in working.answer(name).text()
     if name == "cancel":
@@ -313,30 +313,30 @@ def test_an_export_is_asked_about(working, qtbot, tmp_path, name):
 def test_closing_the_project_does_not_ask_about_an_export(working, qtbot, tmp_path):
     start_export(working, tmp_path)
     working.window.table["close_project"].trigger()
-    assert working.session.project is None and working.application.rooms.exporter.running
+    assert working.session.project is None and working.application.services.export_job.running
 
 
 # --- read-only folders --------------------------------------------------------------------------------------
 
 
 def test_a_read_only_folder_is_named_as_the_reason(application, qtbot, tmp_path, root):
-    session, window = application.rooms.session, application.window
+    session, window = application.services.session, application.window
     with disk.small_disk(tmp_path / "disk", kilobytes=2500) as folder:
         project = shutil.copytree(root, folder / "p")
         with read_only(project):
             with qtbot.waitSignal(session.image_opened, timeout=10_000):
-                window.commands.open(project)
+                window.project_commands.open(project)
             assert not session.writable
             (text,) = window.messages.texts
             assert "read-only" in text and "Read-only file system" in text and "kept in memory" not in text
-            hand = Hand(application, qtbot)
-            hand.drag((20, 20), (40, 40))
+            driver = CanvasDriver(application, qtbot)
+            driver.drag((20, 20), (40, 40))
             texts = " ".join(window.messages.texts)
-            assert "Read-only file system" in texts and "Close the window that holds it" not in texts
+            assert "Read-only file system" in texts and "Close the other window" not in texts
             session.end()
 
 
-def test_the_command_line_does_not_promise_to_try_again(tmp_path):
+def test_command_line_message_does_not_mention_a_retry(tmp_path):
     with disk.small_disk(tmp_path / "disk", kilobytes=100) as folder, read_only(folder):
         done = subprocess.run(
             [sys.executable, "-m", "workbench", "create", str(folder / "p")], capture_output=True, text=True
@@ -357,7 +357,7 @@ real = application.Application.show
 
 def show(self):
     real(self)
-    session = self.rooms.session
+    session = self.services.session
     session._saver._settle_ms = 600_000
     def painted(key):
         session.editor.paint_fill((1, 1), 2)

@@ -26,7 +26,7 @@ from workbench.ui.widgets.question_dialog import Question
 app = QApplication([])
 application = Application(app, Preferences(language="en"))
 application.show()
-session, training, window = application.rooms.session, application.rooms.training, application.window
+session, training, window = application.services.session, application.services.training, application.window
 
 def start(key):
     if training.run is None and not training.busy:
@@ -59,7 +59,7 @@ def last_step(run) -> int:
 
 
 @pytest.mark.skipif(not paddle_installed(), reason="PaddlePaddle is not installed")
-def test_a_training_that_is_left_running_goes_on_and_is_followed_again(tmp_path, qtbot):
+def test_training_continues_in_the_background_and_is_reattached(tmp_path, qtbot):
     root = tmp_path / "p"
     with Project.create(root, classes=["scratch"]) as project:
         fill_project(project, 4)

@@ -107,7 +107,7 @@ def test_the_log_folder_is_shown_from_the_help_menu(application, monkeypatch):
     assert shown == [str(log_folder())] and log_folder().is_dir()
 
 
-def test_the_former_hooks_come_back(qapp, tmp_path):
+def test_previous_exception_hooks_are_restored(qapp, tmp_path):
     before = sys.excepthook, threading.excepthook
     log = ErrorLog(tmp_path / "log")
     log.install()
@@ -132,7 +132,7 @@ def test_the_same_error_is_reported_once_and_files_rotate(qapp, tmp_path):
     assert 2 <= len(files) <= 4 and all(path.stat().st_size < 1.2e6 for path in files)
 
 
-def test_a_log_folder_that_cannot_be_made_stops_nothing(qapp, tmp_path):
+def test_unwritable_log_folder_is_ignored(qapp, tmp_path):
     (tmp_path / "log").write_text("a file")
     log, reports = ErrorLog(tmp_path / "log"), []
     log.occurred.connect(reports.append)
@@ -144,11 +144,11 @@ def test_a_log_folder_that_cannot_be_made_stops_nothing(qapp, tmp_path):
     assert [report.summary for report in reports] == ["ValueError"]
 
 
-def test_a_change_of_classes_that_fails_unexpectedly_does_not_stay_under_way(opened, qtbot, monkeypatch):
+def test_class_change_ends_after_an_unexpected_error(opened, qtbot, monkeypatch):
     def carry_out(*_):
         raise ArithmeticError("not foreseen")
 
-    session = opened.rooms.session
+    session = opened.services.session
     monkeypatch.setattr(class_merge, "apply_plan", carry_out)
     work, states = session.class_work, []
     work.changed.connect(lambda: states.append(work.running))
@@ -162,12 +162,12 @@ def test_a_change_of_classes_that_fails_unexpectedly_does_not_stay_under_way(ope
     assert not work.unfinished
 
 
-def test_a_recipe_that_fails_unexpectedly_is_answered(opened, qtbot, monkeypatch):
+def test_settings_dialog_reports_an_unexpected_error(opened, qtbot, monkeypatch):
     def draw_up(*_):
         raise ArithmeticError("not foreseen")
 
     monkeypatch.setattr(saved_overrides, "plan_run", draw_up)
-    wishes = opened.rooms.choices
+    wishes = opened.services.saved_overrides
     with qtbot.waitSignal(wishes.unplanned, timeout=10_000) as unplanned:
         wishes.plan("unet", {}, anew=True)
     assert "not foreseen" in str(unplanned.args[0])

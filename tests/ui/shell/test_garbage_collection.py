@@ -39,7 +39,7 @@ def test_cycles_are_collected_in_the_gui_thread_only(qtbot):
     assert gc.isenabled()
 
 
-def test_what_stays_is_gone_over_no_more_and_goes_with_its_window(qapp):
+def test_permanent_objects_are_excluded_until_the_window_is_rebuilt(qapp):
     garbage = GarbageControl()
     stays, passing = Knot(), Knot()
     watched = [weakref.ref(stays), weakref.ref(passing)]

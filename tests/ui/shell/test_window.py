@@ -1,6 +1,8 @@
-"""The window as a whole: it opens, closes and leaves nothing behind; looks and languages change under way."""
+"""Main window: opening, closing, themes, languages, panels, preferences and dialogs."""
 
 from __future__ import annotations
+
+import os
 
 import psutil
 import pytest
@@ -16,12 +18,12 @@ from workbench.ui.shell.application import Application, unusable_qt
 from workbench.ui.widgets.theme import NAMES, Theme
 
 
-def test_a_window_leaves_no_threads_and_no_widgets(qapp, qtbot, root):
+def test_closed_window_leaves_no_threads_and_widgets(qapp, qtbot, root):
     def once() -> None:
         application = Application(qapp, Preferences(language="en"))
         application.show()
-        with qtbot.waitSignal(application.rooms.session.image_opened, timeout=10_000):
-            application.rooms.session.open_project(root)
+        with qtbot.waitSignal(application.services.session.image_opened, timeout=10_000):
+            application.services.session.open_project(root)
         qtbot.wait(50)
         application.end()
 
@@ -40,8 +42,8 @@ def test_a_window_leaves_no_threads_and_no_widgets(qapp, qtbot, root):
         pass  # its lock was given back
 
 
-def test_the_language_changes_in_the_open_window(opened, qtbot):
-    session, mask = opened.rooms.session, opened.rooms.session.mask
+def test_language_change_rebuilds_the_window(opened, qtbot):
+    session, mask = opened.services.session, opened.services.session.mask
     old = opened.window
     old.table["language_zh_CN"].trigger()
     qtbot.waitUntil(lambda: opened.window is not old, timeout=5000)
@@ -57,13 +59,13 @@ def test_the_language_changes_in_the_open_window(opened, qtbot):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_themes_load_and_can_be_read(application, qapp, name):
+def test_themes_load_with_sufficient_contrast(application, qapp, name):
     application.window.table[f"theme_{name}"].trigger()
-    assert application.rooms.settings.theme == name
+    assert application.services.preferences.theme == name
     theme = Theme.load(name)
     assert qapp.palette().color(QPalette.ColorRole.Text) == theme.color("text")
     assert "@" not in qapp.styleSheet()
-    for front, back, least in (
+    for front, back, minimum in (
         ("text", "panel", 7),
         ("text", "base", 7),
         ("text", "raised", 7),
@@ -80,11 +82,11 @@ def test_themes_load_and_can_be_read(application, qapp, name):
         ("curve_3", "panel", 3),
         ("curve_4", "panel", 3),
     ):
-        assert contrast(theme.color(front), theme.color(back)) >= least, (front, back)
+        assert contrast(theme.color(front), theme.color(back)) >= minimum, (front, back)
 
 
 def contrast(front, back) -> float:
-    """The ratio of WCAG 2."""
+    """Contrast ratio of WCAG 2."""
 
     def luminance(color) -> float:
         parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color.getRgbF()[:3]]
@@ -94,7 +96,7 @@ def contrast(front, back) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-def test_panels_fold_and_come_back(opened, qtbot):
+def test_panels_can_be_hidden_and_shown(opened, qtbot):
     window = opened.window
     for id, panel in (
         ("panel_pictures", window.images),
@@ -108,55 +110,55 @@ def test_panels_fold_and_come_back(opened, qtbot):
         assert panel.isVisible()
 
 
-def test_preferences_are_kept(qapp, qtbot, root):
+def test_preferences_are_saved(qapp, qtbot, root):
     first = Application(qapp, Preferences.load())
     first.show()
     first.window.canvas.set_diameter(33)
     first.window.layers.set_opacity(0.8)
     first.window.training.controls.set_values("resnet", 12.5, "cpu")
-    with qtbot.waitSignal(first.rooms.session.image_opened, timeout=10_000):
-        first.window.commands.open(root)
-    first.rooms.session.open_image("lot1/new.png")
-    qtbot.waitUntil(lambda: first.rooms.session.key == "lot1/new.png", timeout=5000)
+    with qtbot.waitSignal(first.services.session.image_opened, timeout=10_000):
+        first.window.project_commands.open(root)
+    first.services.session.open_image("lot1/new.png")
+    qtbot.waitUntil(lambda: first.services.session.key == "lot1/new.png", timeout=5000)
     first.end()
     second = Application(qapp, Preferences.load())
     second.show()
     assert second.window.canvas.diameter == 33
     assert second.window.layers.labels.slider.value() == 80
     assert second.window.training.controls.values() == ("resnet", 12.5, "cpu")
-    assert second.window.commands.recent() == [root]
+    assert second.window.project_commands.recent() == [root]
     buttons = [b.toolTip() for b in second.window.welcome.findChildren(QPushButton)]
     assert str(root) in buttons
-    with qtbot.waitSignal(second.rooms.session.image_opened, timeout=10_000) as opened:
+    with qtbot.waitSignal(second.services.session.image_opened, timeout=10_000) as opened:
         second.window.welcome.chosen.emit(root)
     assert opened.args == ["lot1/new.png"]
     second.end()
 
 
-def test_a_project_held_elsewhere_opens_read_only_and_says_so(application, qtbot, root):
-    session, window = application.rooms.session, application.window
+def test_locked_project_opens_read_only_with_a_message(application, qtbot, root):
+    session, window = application.services.session, application.window
     with Project.open(root):
         with qtbot.waitSignal(session.image_opened, timeout=10_000):
-            window.commands.open(root)
+            window.project_commands.open(root)
         assert not session.writable and "read-only" in window.windowTitle()
-        assert any("open for writing elsewhere" in text for text in window.messages.texts)
-        assert window.status.saved.text() == "Read-only"
+        assert any(f"process {os.getpid()}" in text for text in window.messages.texts)
+        assert window.status.save_state.text() == "Read-only"
         assert not window.training.controls.button.isEnabled()
         window.canvas.refused.emit("read-only")
-        assert any("nothing can be painted" in text for text in window.messages.texts)
+        assert any("Labels cannot be changed" in text for text in window.messages.texts)
     session.close_project()
     assert window.pages.currentWidget() is window.welcome and not window.messages.texts
 
 
-def test_dropping_a_project_opens_it_and_dropping_pictures_adds_them(application, qtbot, root, tmp_path):
-    session, window = application.rooms.session, application.window
+def test_dropped_projects_are_opened_and_dropped_images_added(application, qtbot, root, tmp_path):
+    session, window = application.services.session, application.window
 
     def drop(*paths) -> None:
         data = QMimeData()
         data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
-        how = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
-        QApplication.sendEvent(window, QDragEnterEvent(QPoint(10, 10), *how))
-        QApplication.sendEvent(window, QDropEvent(QPointF(10, 10), *how))
+        arguments = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+        QApplication.sendEvent(window, QDragEnterEvent(QPoint(10, 10), *arguments))
+        QApplication.sendEvent(window, QDropEvent(QPointF(10, 10), *arguments))
 
     drop(root / "pictures")
     assert any("project first" in text for text in window.messages.texts)
@@ -170,13 +172,13 @@ def test_dropping_a_project_opens_it_and_dropping_pictures_adds_them(application
 
 
 def test_new_project_dialog(application, qtbot, tmp_path, root):
-    session, window = application.rooms.session, application.window
+    session, window = application.services.session, application.window
     window.table["new_project"].trigger()
     dialog = window.findChild(NewProjectDialog)
     dialog.name.setText("a/b")
-    assert not dialog.create.isEnabled() and "folder" in dialog.why.text()
+    assert not dialog.create.isEnabled() and "project name" in dialog.message.text()
     dialog.name.setText("新项目 1")
-    dialog.place.setText(str(tmp_path))
+    dialog.location.setText(str(tmp_path))
     dialog.images.setText(str(tmp_path / "nowhere"))
     assert not dialog.create.isEnabled()
     dialog.images.setText(str(root / "pictures"))
@@ -190,26 +192,26 @@ def test_new_project_dialog(application, qtbot, tmp_path, root):
     assert names(" , ;a") == ["a"]
 
 
-def test_about_names_the_version(application):
+def test_about_dialog_shows_the_version(application):
     application.window.table["about"].trigger()
     page = application.window.findChild(AboutDialog)
     assert any("0." in label.text() for label in page.findChildren(QLabel))
     page.close()
 
 
-def test_the_sample_project_is_made_and_opened(application, qtbot, tmp_path, monkeypatch):
+def test_sample_project_is_created_and_opened(application, qtbot, tmp_path, monkeypatch):
     import workbench.core.sample.sample_project as sample
 
-    session, window = application.rooms.session, application.window
+    session, window = application.services.session, application.window
     make = sample.make_sample
     monkeypatch.setattr(sample, "make_sample", lambda root: make(root, small=True))
-    window.commands._settings.recent_projects[:] = []
-    monkeypatch.setattr(type(window.commands), "_projects_folder", lambda self: tmp_path)
+    window.project_commands._settings.recent_projects[:] = []
+    monkeypatch.setattr(type(window.project_commands), "_projects_folder", lambda self: tmp_path)
     with qtbot.waitSignal(session.image_opened, timeout=30_000):
         window.welcome.buttons[2].click()
     assert session.project.root == tmp_path / "sample" and len(session.keys) >= 16
 
 
-def test_a_qt_that_crashes_is_refused():
+def test_unusable_qt_version_is_rejected():
     assert "6.12.0" in unusable_qt("6.12.0", (3, 11)) and "pip install" in unusable_qt("6.12.0", (3, 10))
     assert not unusable_qt("6.12.0", (3, 12)) and not unusable_qt("6.11.3", (3, 11))

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, grey_settings, write_onnx
-from tests.ui.conftest import LEFT, Hand
+from tests.ui.conftest import LEFT, CanvasDriver
 from tests.ui.training.test_training_panel import at_rest, live
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -52,12 +52,12 @@ def root(tmp_path):
     return root
 
 
-class SuggestionUser(Hand):
+class SuggestionUser(CanvasDriver):
     """User input, and the mask that the network predicts."""
 
     def __init__(self, application, qtbot, root) -> None:
         super().__init__(application, qtbot)
-        self.root, self.image_suggestions = root, application.rooms.suggestions
+        self.root, self.image_suggestions = root, application.services.suggestions
         prediction = Predictor.open(root / "runs" / RUN / "best").predict(self.session.image)
         self.mask = prediction.mask
         self.wait(5)
@@ -93,7 +93,7 @@ def user(opened, qtbot, root):
 
 @pytest.fixture
 def opened(application, root, qtbot):
-    session = application.rooms.session
+    session = application.services.session
     with qtbot.waitSignal(session.image_opened, timeout=10_000):
         session.open_project(root)
     qtbot.waitUntil(lambda: len(session.rows) == 2, timeout=10_000)
@@ -153,9 +153,9 @@ def test_delete_rejects_and_rejection_is_stored(user, application, qapp, qtbot, 
     user.over(70, 12)
     user.key(Qt.Key.Key_Space)
     user.wait(3)
-    application.rooms.session.close_project()
-    with qtbot.waitSignal(application.rooms.session.image_opened, timeout=10_000):
-        application.rooms.session.open_project(root)
+    application.services.session.close_project()
+    with qtbot.waitSignal(application.services.session.image_opened, timeout=10_000):
+        application.services.session.open_project(root)
     if user.session.key != KEY:
         user.open(KEY)
     user.wait(3)
@@ -283,7 +283,7 @@ def test_context_menu(user):
 
 
 def test_list_highlights_accepts_and_rejects(user):
-    panel = user.window.suggestions
+    panel = user.window.suggestions_panel
     view, model = panel.view, panel.model
     user.qtbot.waitUntil(lambda: model.rowCount() == 5)
     scores = [entry.score for entry in model.items]
@@ -347,13 +347,13 @@ def image_format():
 
 def test_suggestions_for_all_images(user):
     assert user.window.table["propose_all"].isEnabled()
-    job = user.rooms.everywhere
+    job = user.services.suggest_all
     user.over(12, 12)
     user.key(Qt.Key.Key_Delete)
     user.wait(4)
     with user.qtbot.waitSignal(job.ended, timeout=20_000) as ended:
         user.window.table["propose_all"].trigger()
-        assert user.window.suggestions.progress.isVisibleTo(user.window.suggestions) and job.running
+        assert user.window.suggestions_panel.progress.isVisibleTo(user.window.suggestions_panel) and job.running
     assert (ended.args[0].images, ended.args[0].suggestions, ended.args[0].whole) == (2, 4, True)
     project = user.session.project
     assert len(load_stored(project, KEY)[1]) == 4 and load_stored(project, CALM)[1] == ()
@@ -401,7 +401,7 @@ def test_resting_pointer_highlights_suggestion_of_next_image(user):
 
 def test_preview_of_running_training_can_be_accepted(user, root):
     """Previews become suggestions; each replaces the previous one."""
-    training = user.rooms.training
+    training = user.services.training
     run = Run(root / "runs" / "20260202-000000-unet")
     settings = {"thresholds": [0.5, 0.5], "min_area": [1, 1]}
     mask = np.zeros((96, 144), np.uint8)

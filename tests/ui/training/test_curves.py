@@ -42,7 +42,7 @@ def shown(opened, old_run, qtbot):
     lines = [encode_sample(t / 2, SystemSample(0, 50.0, 4 << 30, 8 << 30, gpus=GPUS)) for t in range(10)]
     machine_path(old_run).write_text("\n".join(lines))
     opened.window.training._project_changed()
-    with qtbot.waitSignal(opened.rooms.training.ended, timeout=10_000):
+    with qtbot.waitSignal(opened.services.training.ended, timeout=10_000):
         pass
     panel = opened.window.training
     qtbot.waitUntil(lambda: panel.curves.isVisible() and len(panel.curves.plots) == 6, timeout=5000)
@@ -124,7 +124,7 @@ def test_pointer_shows_values_of_all_curves_at_one_time(shown, opened):
     at = plot.time_at(QPointF(center(plot)))
     lines = {id: other._cursor for id, other in curves.plots.items()}
     assert all(line.isVisible() and line.value() == pytest.approx(at) for line in lines.values())
-    loss = opened.rooms.story.track.steps["loss"]
+    loss = opened.services.run_monitor.track.steps["loss"]
     newest = min(40, math.floor(at * 10) + 1)
     smoothed = loss[max(0, newest - 5) : newest].mean()
     assert legend.moment.text() == f"At 0:{int(at):02d}"
@@ -157,7 +157,7 @@ def test_curves_are_saved_as_image_and_table(shown, opened, old_run, tmp_path, q
 
 
 def test_runs_are_compared(shown, opened, old_run, qtbot):
-    shelf, project = opened.rooms.shelf, opened.rooms.session.project
+    shelf, project = opened.services.run_list, opened.services.session.project
     other = make_other_run(project, score=0.9, patch=64)
     shelf.refresh()
     qtbot.waitUntil(lambda: len(shelf.lines) == 2, timeout=5000)
@@ -170,7 +170,7 @@ def test_runs_are_compared(shown, opened, old_run, qtbot):
         item.setCheckState(Qt.CheckState.Checked)
     shown.header.compare_menu.hide()
     line = shown.view.compared.lines[0]
-    assert "Other settings" in line.whole and "patch" in line.whole and "scores" not in line.whole
+    assert "Other settings" in line.full_text and "patch" in line.full_text and "scores" not in line.full_text
     curves = shown.curves
     qtbot.waitUntil(lambda: curves.plots["loss"].drawn("other 0") == 20, timeout=3000)
     qtbot.waitUntil(lambda: curves.plots["score"].drawn("other 0") == 1, timeout=3000)
@@ -181,7 +181,7 @@ def test_runs_are_compared(shown, opened, old_run, qtbot):
 
 
 def test_metrics_on_other_validation_images_are_not_compared(shown, opened, qtbot):
-    shelf, project = opened.rooms.shelf, opened.rooms.session.project
+    shelf, project = opened.services.run_list, opened.services.session.project
     other = make_other_run(project, score=0.9)
     dataset = other.dataset()
     for item in dataset.items:
@@ -197,20 +197,20 @@ def test_metrics_on_other_validation_images_are_not_compared(shown, opened, qtbo
     shown.header.compare_menu.hide()
     with qtbot.waitSignal(shelf.compared_changed, timeout=5000):
         shelf.compare([other])
-    assert "metrics are not compared" in shown.view.compared.lines[0].whole
+    assert "metrics are not compared" in shown.view.compared.lines[0].full_text
     qtbot.waitUntil(lambda: shown.curves.plots["loss"].drawn("other 0") == 20, timeout=3000)
     shown.curves.redraw()
     assert shown.curves.plots["score"].drawn("other 0") == 0 and shown.curves.plots["score"].drawn("score") == 2
 
 
 def test_long_run_is_drawn_with_few_points(opened, qtbot):
-    story, panel = opened.rooms.story, opened.window.training
+    story, panel = opened.services.run_monitor, opened.window.training
     live(opened)
-    opened.rooms.training.reported.emit(STARTED)
+    opened.services.training.reported.emit(STARTED)
     for number in range(100_000):
         loss = 5.0 if number == 50_001 else 1.0
         story.track.add_event(Step(step=number, time=number / 5, loss=loss, rate=0.1))
-    opened.rooms.training.reported.emit(Step(step=100_000, time=20_000.0, loss=1.0, rate=0.1))
+    opened.services.training.reported.emit(Step(step=100_000, time=20_000.0, loss=1.0, rate=0.1))
     panel.view._refresh()
     panel.curves.refresh()
     panel.curves.redraw()
@@ -221,14 +221,14 @@ def test_long_run_is_drawn_with_few_points(opened, qtbot):
 
 
 def test_plots_are_redrawn_in_turn_and_only_for_new_data(opened, qtbot):
-    panel, training = opened.window.training, opened.rooms.training
+    panel, training = opened.window.training, opened.services.training
     live(opened)
     training.reported.emit(STARTED)
     for event in steps(3):
         training.reported.emit(event)
     panel.view._refresh()
     curves, drawn = panel.curves, []
-    opened.rooms.telemetry.stop()
+    opened.services.telemetry.stop()
     qtbot.waitUntil(lambda: not curves._draw_timer.isActive(), timeout=5000)
     for id, plot in curves.plots.items():
         plot.draw = lambda *_, id=id: drawn.append((id, time.monotonic()))
@@ -242,7 +242,7 @@ def test_plots_are_redrawn_in_turn_and_only_for_new_data(opened, qtbot):
 
 
 def test_time_left_is_that_of_the_whole_run(opened, qtbot):
-    panel, training = opened.window.training, opened.rooms.training
+    panel, training = opened.window.training, opened.services.training
     live(opened)
     training._on_event(Started(model="unet", device="cpu", seconds_planned=300.0, pictures={"val": 1}))
     training._on_event(Step(step=1, time=100.0, loss=1.0, rate=0.1, progress=0.4))
@@ -256,9 +256,9 @@ def test_time_left_is_that_of_the_whole_run(opened, qtbot):
     at_rest(opened)
 
 
-def test_pause_and_resume(hand, qtbot):
-    training, panel = hand.rooms.training, hand.window.training
-    live(hand)
+def test_pause_and_resume(driver, qtbot):
+    training, panel = driver.services.training, driver.window.training
+    live(driver)
     orders = []
     training._thread.pause, training._thread.resume = lambda: orders.append("pause"), lambda: orders.append("resume")
     training.state_changed.emit()
@@ -266,17 +266,17 @@ def test_pause_and_resume(hand, qtbot):
     training.reported.emit(steps(2)[1])
     assert panel.controls.pause.isVisible()
     QTest.mouseClick(panel.controls.pause, Qt.MouseButton.LeftButton)
-    assert orders == ["pause"] and training.paused and panel.view.status.whole.startswith("Paused.")
-    before = hand.rooms.story.track.machine.count
-    hand.rooms.telemetry.sampled.emit(SystemSample(0, 50.0, 4 << 30, 8 << 30))
-    assert hand.rooms.story.track.machine.count == before  # the time is on hold
-    qtbot.waitUntil(hand.window.table["pause"].isEnabled, timeout=2000)
-    hand.key(Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    assert orders == ["pause"] and training.paused and panel.view.status.full_text.startswith("Paused.")
+    before = driver.services.run_monitor.track.machine.count
+    driver.services.telemetry.sampled.emit(SystemSample(0, 50.0, 4 << 30, 8 << 30))
+    assert driver.services.run_monitor.track.machine.count == before  # the time is on hold
+    qtbot.waitUntil(driver.window.table["pause"].isEnabled, timeout=2000)
+    driver.key(Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     assert orders == ["pause", "resume"] and not training.paused
-    at_rest(hand)
+    at_rest(driver)
     training.state_changed.emit()
     assert panel.controls.pause.isHidden()
-    qtbot.waitUntil(lambda: not hand.window.table["pause"].isEnabled(), timeout=2000)
+    qtbot.waitUntil(lambda: not driver.window.table["pause"].isEnabled(), timeout=2000)
 
 
 @pytest.mark.parametrize(

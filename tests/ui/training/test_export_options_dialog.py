@@ -90,12 +90,12 @@ def test_report_shows_formats_and_effect_of_reduced_precision(qtbot):
     qtbot.addWidget(report)
     shown = texts(report)
     for text in (
-        "all results equal",
+        "All results equal",
         "12.3 ms",
         "99.950% equal",
         "Dice 0.881 → 0.874",
-        "found 12 → 11 of 13",
-        "false alarms 0.50 → 0.25",
+        "Detected 12 → 11 of 13",
+        "False alarms per image 0.50 → 0.25",
         "Not exported: paddlelite is missing",
         "导出 1",
     ):

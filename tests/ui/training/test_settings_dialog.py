@@ -68,7 +68,7 @@ def test_changed_value_is_stored_until_reset(dialog, opened, qtbot):
     assert "noise" in dialog.choices["augment"] and dialog.page.resets["batch"].isVisible()
     qtbot.waitUntil(lambda: dialog._settings.batch == 7, timeout=10_000)
     dialog.save.click()
-    root = opened.rooms.session.project.root
+    root = opened.services.session.project.root
     assert json.loads((root / "training.json").read_text("utf-8"))["unet"] == dialog.choices
     controls = opened.window.training.controls
     assert "3 changed" in controls.settings.toolTip()
@@ -86,7 +86,7 @@ def test_changed_value_is_stored_until_reset(dialog, opened, qtbot):
     qtbot.waitUntil(lambda: again.fields["batch"].value() == automatic, timeout=10_000)
     again.reset_all.click()
     again.save.click()
-    assert opened.rooms.choices.of("unet") == {}
+    assert opened.services.saved_overrides.of("unet") == {}
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_conflicting_settings_are_shown(dialog, qtbot):
 def test_training_uses_changed_values_and_run_shows_them(dialog, opened, qtbot):
     write(dialog, "batch", "3")
     dialog.save.click()
-    panel, training = opened.window.training, opened.rooms.training
+    panel, training = opened.window.training, opened.services.training
     with qtbot.waitSignal(training.started, timeout=20_000) as started:
         panel.toggle()
     run = started.args[0]
@@ -135,26 +135,26 @@ def test_training_uses_changed_values_and_run_shows_them(dialog, opened, qtbot):
 def test_project_without_labels_shows_reason(application, tmp_path, qtbot):
     with Project.create(tmp_path / "p", classes=["dent"]) as project:
         write_png(project.image_path("a.png"), np.zeros((20, 20), np.uint8))
-    application.rooms.session.open_project(tmp_path / "p")
-    application.window.settings.open()
+    application.services.session.open_project(tmp_path / "p")
+    application.window.training_settings.open()
     dialog = application.window.findChild(TrainingSettingsDialog)
     qtbot.waitUntil(lambda: "default values" in dialog.status.text(), timeout=10_000)
     write(dialog, "batch", "5")
     dialog.save.click()
-    assert application.rooms.choices.of("unet") == {"batch": 5}
+    assert application.services.saved_overrides.of("unet") == {"batch": 5}
 
 
 def test_earlier_run_is_offered_as_initial_weights(opened, root, qtbot):
-    project = opened.rooms.session.project
+    project = opened.services.session.project
     run = create_run(project, request("unet", batch=2))
     run.best.mkdir()
     for name in ("model.json", "network.onnx"):
         (run.best / name).write_text("{}")
-    runs = opened.rooms.shelf
+    runs = opened.services.run_list
     runs.refresh()
     qtbot.waitUntil(lambda: bool(runs.usable("unet")), timeout=5000)
     assert not runs.usable("resnet")
-    opened.window.settings.open()
+    opened.window.training_settings.open()
     dialog = opened.window.findChild(TrainingSettingsDialog)
     box = dialog.fields["start_from"].box
     assert [box.itemData(i) for i in range(box.count())] == [None, run.name]

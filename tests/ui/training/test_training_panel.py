@@ -34,7 +34,7 @@ def steps(count: int, **more) -> list[Step]:
 @pytest.fixture
 def old_run(opened, qtbot) -> Run:
     """A finished run on disk."""
-    run = create_run(opened.rooms.session.project, request("unet", minutes=0.1, device="cpu"))
+    run = create_run(opened.services.session.project, request("unet", minutes=0.1, device="cpu"))
     events = [
         STARTED,
         *steps(40),
@@ -60,40 +60,40 @@ def live(application) -> None:
         def order(self, order: str, key: str | None = None) -> None: ...
         def stop(self) -> None: ...
 
-    application.rooms.training._thread = Thread()
+    application.services.training._thread = Thread()
 
 
 def at_rest(application) -> None:
-    application.rooms.training._thread = None
+    application.services.training._thread = None
 
 
 def test_earlier_run_is_shown_with_curves_and_result(opened, old_run, qtbot):
     panel = opened.window.training
     panel._project_changed()
-    with qtbot.waitSignal(opened.rooms.training.ended, timeout=10_000):
+    with qtbot.waitSignal(opened.services.training.ended, timeout=10_000):
         pass
     assert panel.run.name == old_run.name and panel.runs.currentData() == old_run.name
-    track = opened.rooms.story.track
+    track = opened.services.run_monitor.track
     assert track.steps.count == 40 and track.best == (4, 0.81)
     qtbot.waitUntil(panel.curves.isVisible, timeout=2000)
     qtbot.waitUntil(lambda: panel.curves.plots["loss"].drawn("loss") == 40, timeout=2000)
     assert "11 of 12" in panel.view.result.text() and "0.3 false alarms" in panel.view.result.text()
-    assert "Finished after 1 min 5 s." in panel.view.status.whole
+    assert "Finished after 1 min 5 s." in panel.view.status.full_text
     assert not opened.window.messages.texts
     assert not panel.controls.export.isEnabled()  # the run has no model
 
 
 def test_running_training_shows_status_text(opened, qtbot):
-    training, panel = opened.rooms.training, opened.window.training
+    training, panel = opened.services.training, opened.window.training
     live(opened)
     training.state_changed.emit()
     assert panel.controls.button.text() == "Stop and keep best model" and not panel.controls.minutes.isEnabled()
     training.reported.emit(STARTED)
-    qtbot.waitUntil(lambda: "Learning from 3 pictures, checked on 1." in panel.view.status.whole, timeout=2000)
+    qtbot.waitUntil(lambda: "Training on 3 images, validated on 1." in panel.view.status.full_text, timeout=2000)
     for event in steps(30, data_wait=0.62):
         training.reported.emit(event)
-    qtbot.waitUntil(lambda: "62 %" in panel.view.status.whole, timeout=2000)
-    assert "GPU:0 (Card), fp16" in panel.view.status.whole
+    qtbot.waitUntil(lambda: "62 %" in panel.view.status.full_text, timeout=2000)
+    assert "GPU:0 (Card), fp16" in panel.view.status.full_text
     legend = panel.view.legend._items
     assert legend["images_per_second"].text(1) == "120" and legend["data_wait"].text(1) == "62%"
     training.reported.emit(Evaluated(step=30, time=3, metrics=METRICS, score=0.81, best=True))
@@ -102,22 +102,22 @@ def test_running_training_shows_status_text(opened, qtbot):
     assert any("ran away" in text for text in opened.window.messages.texts)
     at_rest(opened)
     training.ended.emit(Finished(why="stopped", time=3))
-    assert "Stopped. The best" in panel.view.status.whole and not opened.window.messages.texts
+    assert "Stopped. The best" in panel.view.status.full_text and not opened.window.messages.texts
     training.state_changed.emit()
     assert panel.controls.button.text() == "Train"
 
 
 def test_system_stats_use_time_axis_of_run(opened, qtbot):
-    training, panel = opened.rooms.training, opened.window.training
+    training, panel = opened.services.training, opened.window.training
     gpu = GpuSample(0, "Card", 88.0, 6 << 30, 16 << 30, 60.0, 120.0, 1500.0)
     sample = SystemSample(time=time.time(), cpu=33.0, ram_used=4 << 30, ram_total=8 << 30, gpus=(gpu,))
-    opened.rooms.telemetry.sampled.emit(sample)
+    opened.services.telemetry.sampled.emit(sample)
     live(opened)
     training.reported.emit(STARTED)
     training.reported.emit(steps(30)[29])
     for _ in range(3):
-        opened.rooms.telemetry.sampled.emit(sample)
-    machine, legend = opened.rooms.story.track.machine, panel.view.legend._items
+        opened.services.telemetry.sampled.emit(sample)
+    machine, legend = opened.services.run_monitor.track.machine, panel.view.legend._items
     mine = machine["load 0"] == 88.0  # besides samples of this computer
     assert mine.sum() == 3 and set(machine["used 0"][mine]) == {6.0} and set(machine["cpu"][mine]) == {33.0}
     assert all(2.8 <= t <= 4 for t in machine.times)
@@ -127,8 +127,8 @@ def test_system_stats_use_time_axis_of_run(opened, qtbot):
 
 
 def test_missing_data_is_disabled_with_reason(opened, qtbot):
-    opened.rooms.telemetry.stop()  # no samples of this computer
-    training, panel = opened.rooms.training, opened.window.training
+    opened.services.telemetry.stop()  # no samples of this computer
+    training, panel = opened.services.training, opened.window.training
     live(opened)
     without = SystemSample(
         time=time.time(), cpu=33.0, ram_used=4 << 30, ram_total=8 << 30, reason="No NVIDIA driver found"
@@ -137,7 +137,7 @@ def test_missing_data_is_disabled_with_reason(opened, qtbot):
     training.reported.emit(Started(model="resnet", device="cpu", precision_reason=reason, pictures={"val": 2}))
     training.reported.emit(steps(3)[2])
     for _ in range(2):
-        opened.rooms.telemetry.sampled.emit(without)
+        opened.services.telemetry.sampled.emit(without)
     panel.view._refresh()
     legend = panel.view.legend._items
     assert legend["loss_scale"].isDisabled() and reason in legend["loss_scale"].toolTip(0)
@@ -149,7 +149,7 @@ def test_missing_data_is_disabled_with_reason(opened, qtbot):
 
 
 def test_failed_run_shows_advice(opened, qtbot):
-    training, panel = opened.rooms.training, opened.window.training
+    training, panel = opened.services.training, opened.window.training
     training.preparing = True
     training.state_changed.emit()
     training.preparing = False
@@ -158,28 +158,28 @@ def test_failed_run_shows_advice(opened, qtbot):
         "PaddlePaddle is not installed" in text and "pip install x" in text for text in opened.window.messages.texts
     )
     training.ended.emit(Failed(why="raw", problem="NoSuchProblem", fields={}, log="/a/log"))
-    assert panel.view.status.whole == "raw"
+    assert panel.view.status.full_text == "raw"
 
 
-def test_ctrl_t_starts_and_stops(hand, monkeypatch):
-    training = hand.rooms.training
+def test_ctrl_t_starts_and_stops(driver, monkeypatch):
+    training = driver.services.training
     calls = []
     monkeypatch.setattr(training, "start", lambda model, **how: calls.append((model, how)))
     monkeypatch.setattr(training, "stop", lambda: calls.append("stop"))
-    hand.window.training.controls.set_values("resnet", 7.5, "cpu")
-    hand.key(Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier)
+    driver.window.training.controls.set_values("resnet", 7.5, "cpu")
+    driver.key(Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier)
     assert calls == [("resnet", {"minutes": 7.5, "device": "cpu"})]
-    live(hand)
+    live(driver)
     training.state_changed.emit()
-    QTest.mouseClick(hand.window.training.controls.button, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(driver.window.training.controls.button, Qt.MouseButton.LeftButton)
     assert calls[-1] == "stop"
-    at_rest(hand)
+    at_rest(driver)
 
 
-def test_preview_of_current_image_is_shown(hand, old_run, qtbot):
-    training, canvas = hand.rooms.training, hand.canvas
-    live(hand)
-    key = hand.session.key
+def test_preview_of_current_image_is_shown(driver, old_run, qtbot):
+    training, canvas = driver.services.training, driver.canvas
+    live(driver)
+    key = driver.session.key
     training._previews.open(old_run)
     mask = np.zeros((80, 96), np.uint8)
     mask[10:30, 20:50] = 1
@@ -188,32 +188,32 @@ def test_preview_of_current_image_is_shown(hand, old_run, qtbot):
     training._previews.add(event)
     qtbot.waitUntil(lambda: canvas.scene.predictions is not None, timeout=5000)
     assert np.array_equal(canvas.scene.predictions.pyramid.mask, mask)
-    assert hand.window.header.model.text() == "Prediction after step 12"
-    hand.open("lot1/new.png")
-    assert canvas.scene.predictions is None and hand.window.header.model.text() == ""
-    at_rest(hand)
+    assert driver.window.header.prediction.text() == "Prediction after step 12"
+    driver.open("lot1/new.png")
+    assert canvas.scene.predictions is None and driver.window.header.prediction.text() == ""
+    at_rest(driver)
 
 
-def test_predictions_are_shown_for_current_image_only(hand):
-    session, canvas, predictions = hand.session, hand.canvas, hand.rooms.predictions
+def test_predictions_are_shown_for_current_image_only(driver):
+    session, canvas, predictions = driver.session, driver.canvas, driver.services.predictions
     mask = np.zeros((80, 96), np.uint8)
     mask[5:9, 5:9] = 2
     region = Region(2, "pit", 5, 5, 4, 4, 16, None, (6.5, 6.5), 0.9, 0.99)
     predictions.predicted.emit(session.key, Prediction(mask, mask, [region], None, None, 3.0))
-    assert canvas.scene.predictions is not None and hand.window.header.model.text() == "Prediction: 1 defect"
+    assert canvas.scene.predictions is not None and driver.window.header.prediction.text() == "Prediction: 1 defect"
     predictions.predicted.emit("another.png", Prediction(mask, mask, [], None, None, 3.0))
-    assert hand.window.header.model.text() == "Prediction: 1 defect"
+    assert driver.window.header.prediction.text() == "Prediction: 1 defect"
     predictions.predicted.emit(session.key, Prediction(None, None, [], "NG", {"NG": 0.97, "OK": 0.03}, 3.0))
     assert (
         canvas.scene.predictions is None
-        and hand.window.header.model.text() == f"Prediction: NG ({formatting.percent(0.97)})"
+        and driver.window.header.prediction.text() == f"Prediction: NG ({formatting.percent(0.97)})"
     )
     predictions.predicted.emit(session.key, Prediction(mask[:9, :9].copy(), mask, [], None, None, 3.0))
     assert canvas.scene.predictions is None  # of another size: the image was replaced
 
 
-def test_export_shows_progress_and_result(hand, tmp_path):
-    exporter, window = hand.rooms.exporter, hand.window
+def test_export_shows_progress_and_result(driver, tmp_path):
+    exporter, window = driver.services.export_job, driver.window
     exporter._thread = object()
     exporter.state_changed.emit()
     assert window.training.controls.export.text() == "Cancel export"
@@ -227,13 +227,13 @@ def test_export_shows_progress_and_result(hand, tmp_path):
     exporter.finished.emit({"path": str(tmp_path), "parity": {"onnx": {"mask_agreement": 0.99991}}})
     assert "99.991%" in window.messages.texts[-1]
     exporter.cancelled.emit()
-    assert "cancelled" in window.messages.texts[-1]
+    assert "canceled" in window.messages.texts[-1]
 
 
 def test_run_with_incomplete_line_of_events_is_shown(opened, old_run, qtbot):
     with old_run.events_path.open("a", encoding="utf-8") as file:
         file.write(json.dumps({"kind": "step", "step": 41})[:20])
     opened.window.training._project_changed()
-    with qtbot.waitSignal(opened.rooms.training.ended, timeout=10_000):
+    with qtbot.waitSignal(opened.services.training.ended, timeout=10_000):
         pass
-    assert opened.rooms.story.track.steps.count == 40
+    assert opened.services.run_monitor.track.steps.count == 40

@@ -68,11 +68,11 @@ PLAIN = [
 
 
 def editors(root) -> list:
-    """The editors below a widget that a person can reach; not the parts of spin boxes and combo boxes."""
-    found = [w for kind in EDITORS for w in root.findChildren(kind) if w.window() is root.window()]
+    """Return the focusable editors below a widget, without the parts of spin boxes and combo boxes."""
+    widgets = [w for kind in EDITORS for w in root.findChildren(kind) if w.window() is root.window()]
     return [
         widget
-        for widget in dict.fromkeys(found)
+        for widget in dict.fromkeys(widgets)
         if widget.focusPolicy() != Qt.FocusPolicy.NoFocus
         and not isinstance(widget, QScrollBar)
         and not isinstance(widget.parent(), EDITORS)
@@ -80,29 +80,29 @@ def editors(root) -> list:
 
 
 def pressed_keys(window) -> list:
-    """Each key to type: those of the command table and the plain ones, each with the modifiers."""
-    found = [(key, M.NoModifier) for key in PLAIN] + [(K.Key_Tab, M.NoModifier)]
-    for row in window.table.rows.values():
-        if row.id not in SKIPPED:
-            for keys in window.table[row.id].shortcuts():
+    """Return the keys to type with their modifiers: plain ones and those of the command table."""
+    keys_to_type = [(key, M.NoModifier) for key in PLAIN] + [(K.Key_Tab, M.NoModifier)]
+    for command in window.table.commands.values():
+        if command.id not in SKIPPED:
+            for keys in window.table[command.id].shortcuts():
                 combination = keys[0]
                 if not K.Key_F1 <= combination.key() <= K.Key_F35:
-                    found.append((combination.key(), combination.keyboardModifiers()))
-    return list(dict.fromkeys(found))
+                    keys_to_type.append((combination.key(), combination.keyboardModifiers()))
+    return list(dict.fromkeys(keys_to_type))
 
 
-def state(hand) -> tuple:
-    session = hand.session
+def state(driver) -> tuple:
+    session = driver.session
     notes = {key: (row.status, row.verdict) for key, row in session.rows.items()}
     note = session.note
     opened = note.verdict, note.status, note.pin, note.explicit_background, len(note.decided)
     return (
         session.key,
-        hand.window.images._wanted,
+        driver.window.images._requested,
         session.mask.tobytes(),
         opened,
         notes,
-        hand.canvas.tool,
+        driver.canvas.tool,
         session.class_id,
         session.editor.keep_other,
         session.can_redo(),
@@ -110,29 +110,29 @@ def state(hand) -> tuple:
 
 
 @pytest.fixture
-def labelled(hand, qtbot):
-    """A labelled image, also with strokes that undo and redo would change; every panel unfolded."""
-    hand.open(NEW)
-    hand.session.classes.choose(1)
-    hand.drag((20, 20), (60, 40))
-    hand.drag((20, 60), (60, 60))
-    hand.session.undo()
-    for section in hand.window.findChildren(CollapsibleSection):
+def labelled(driver, qtbot):
+    """Labeled image with strokes that undo and redo would change; every panel is unfolded."""
+    driver.open(NEW)
+    driver.session.classes.choose(1)
+    driver.drag((20, 20), (60, 40))
+    driver.drag((20, 60), (60, 60))
+    driver.session.undo()
+    for section in driver.window.findChildren(CollapsibleSection):
         section.heading.setChecked(True)
-    hand.window.training.heading.setChecked(True)
-    hand.window.verdict.add_button.click()
+    driver.window.training.heading.setChecked(True)
+    driver.window.verdict.add_button.click()
     for tool in ("wand", "crack", "region", "threshold", "brush"):
-        hand.canvas.choose_tool(tool)
+        driver.canvas.choose_tool(tool)
     qtbot.wait(20)
-    return hand
+    return driver
 
 
-def type_into(hand, widget, keys) -> list[str]:
+def type_into(driver, widget, keys) -> list[str]:
     """Type keys one by one into an editor that has the focus; returns those that changed something else."""
-    before, wrong = state(hand), []
+    before, wrong = state(driver), []
     for key, modifiers in keys:
         if not widget.isVisible():
-            hand.window.verdict.add_button.click()  # the field for a new verdict goes with Return
+            driver.window.verdict.add_button.click()  # the field for a new verdict goes with Return
         widget.setFocus()
         if QApplication.focusWidget() is not widget:
             return [*wrong, "no focus"]
@@ -141,39 +141,40 @@ def type_into(hand, widget, keys) -> list[str]:
         while popup is not None:
             popup.close()
             popup = QApplication.activePopupWidget()
-        if state(hand) != before:
+        if state(driver) != before:
             wrong.append(f"{modifiers.name} {K(key).name}")
-            hand.open(NEW)
-            before = state(hand)
+            driver.open(NEW)
+            before = state(driver)
     return wrong
 
 
 def test_no_key_in_an_editor_of_the_window_changes_the_label(labelled):
-    hand, wrong, typed = labelled, {}, 0
-    keys = pressed_keys(hand.window)
+    driver, wrong, typed = labelled, {}, 0
+    keys = pressed_keys(driver.window)
     # Every tool has fields of its own in the option bar.
     tools = {"brush": "size", "wand": "tolerance", "crack": "line", "region": "step"}
-    seen = set()
+    typed_into = set()
     for tool in tools:
-        hand.canvas.choose_tool(tool)
-        for widget in editors(hand.window):
-            if widget in seen or not widget.isVisible() or not widget.isEnabled():
+        driver.canvas.choose_tool(tool)
+        for widget in editors(driver.window):
+            if widget in typed_into or not widget.isVisible() or not widget.isEnabled():
                 continue
-            seen.add(widget)
+            typed_into.add(widget)
             typed += len(keys)
-            found = type_into(hand, widget, keys)
-            if found:
-                wrong[f"{type(widget).__name__} {widget.accessibleName() or widget.objectName()}"] = found
-    names = {widget.accessibleName() for widget in seen}
-    assert {"Size", "Tolerance", "Step", "Which line", "Minutes", "New verdict", "Search by name or by terms"} <= names
-    assert len(seen) > 15 and typed > 1000
+            changing = type_into(driver, widget, keys)
+            if changing:
+                wrong[f"{type(widget).__name__} {widget.accessibleName() or widget.objectName()}"] = changing
+    window = driver.window
+    assert {window.images.search, window.training.controls.minutes, window.display.gamma} <= typed_into
+    assert sum(window.options.isAncestorOf(widget) for widget in typed_into) >= len(tools)
+    assert len(typed_into) > 15 and typed > 1000
     assert not wrong
 
 
 def test_no_key_in_a_class_name_changes_the_label(labelled, qtbot):
-    hand, view = labelled, labelled.window.classes.view
-    before = state(hand)
-    for key, modifiers in pressed_keys(hand.window):
+    driver, view = labelled, labelled.window.classes.view
+    before = state(driver)
+    for key, modifiers in pressed_keys(driver.window):
         if key == K.Key_Tab:
             continue  # it goes on to the next name
         view.edit(view.model().index(0, 0))
@@ -181,21 +182,21 @@ def test_no_key_in_a_class_name_changes_the_label(labelled, qtbot):
         field.setFocus()
         QTest.keyClick(field, key, modifiers)
         field.setText("scratch")
-        assert state(hand) == before, (key, modifiers)
+        assert state(driver) == before, (key, modifiers)
         view.setFocus()
         QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
 def test_no_key_in_a_dialog_changes_the_label(labelled, qtbot):
-    hand, keys, seen = labelled, pressed_keys(labelled.window), 0
+    driver, keys, seen = labelled, pressed_keys(labelled.window), 0
     ending = {K.Key_Escape, K.Key_Return, K.Key_Enter}
-    hand.window.table["keys"].trigger()
-    hand.window.commands.new_project()
-    hand.window.commands.predict_folder()
-    hand.window.settings.open()
-    dialogs = [dialog for dialog in hand.window.findChildren(QDialog) if dialog.isVisible()]
+    driver.window.table["keys"].trigger()
+    driver.window.project_commands.new_project()
+    driver.window.project_commands.predict_folder()
+    driver.window.training_settings.open()
+    dialogs = [dialog for dialog in driver.window.findChildren(QDialog) if dialog.isVisible()]
     assert len(dialogs) >= 4 and any(isinstance(dialog, ShortcutsDialog) for dialog in dialogs)
-    before = state(hand)
+    before = state(driver)
     for dialog in dialogs:
         dialog.activateWindow()
         for widget in [w for w in editors(dialog) if w.isVisible() and w.isEnabled()][:6]:
@@ -206,7 +207,7 @@ def test_no_key_in_a_dialog_changes_the_label(labelled, qtbot):
                     if (popup := QApplication.activePopupWidget()) is not None:
                         popup.close()
             seen += 1
-            assert state(hand) == before, (dialog, widget)
+            assert state(driver) == before, (dialog, widget)
     assert seen >= 12
     for dialog in dialogs:
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -221,26 +222,26 @@ def test_no_key_in_a_dialog_changes_the_label(labelled, qtbot):
         ("crack", "widest", "12", 12),
     ],
 )
-def test_return_in_a_number_field_of_a_tool_commits(hand, tool, name, text, value):
-    hand.open(NEW)
-    hand.canvas.choose_tool(tool)
-    spin = hand.window.options._spins[name]
+def test_return_in_a_number_field_of_a_tool_commits(driver, tool, name, text, value):
+    driver.open(NEW)
+    driver.canvas.choose_tool(tool)
+    spin = driver.window.options._spins[name]
     QTest.mouseClick(spin.lineEdit(), Qt.MouseButton.LeftButton)
     assert spin.hasFocus()
     spin.selectAll()
     QTest.keyClicks(spin, text)
     QTest.keyClick(spin, K.Key_Return)
     assert spin.value() == value
-    assert (hand.canvas.diameter if name == "size" else hand.canvas.options[name]) == value
-    assert hand.session.key == NEW and hand.session.note.status == "new"
-    assert hand.canvas.hasFocus()
-    QTest.keyClick(hand.canvas, K.Key_E)
-    assert hand.canvas.tool == "eraser"
+    assert (driver.canvas.diameter if name == "size" else driver.canvas.options[name]) == value
+    assert driver.session.key == NEW and driver.session.note.status == "new"
+    assert driver.canvas.hasFocus()
+    QTest.keyClick(driver.canvas, K.Key_E)
+    assert driver.canvas.tool == "eraser"
 
 
-def test_escape_in_a_field_restores_the_old_value(hand):
-    window, canvas = hand.window, hand.canvas
-    hand.open(NEW)
+def test_escape_in_a_field_restores_the_old_value(driver):
+    window, canvas = driver.window, driver.canvas
+    driver.open(NEW)
     spin, minutes, search = window.options._spins["size"], window.training.controls.minutes, window.images.search
     device, opacity = window.training.controls.device, window.layers.findChild(QAbstractSlider)
     canvas.set_diameter(26)
@@ -262,9 +263,9 @@ def test_escape_in_a_field_restores_the_old_value(hand):
         assert value() == old and canvas.hasFocus()
 
 
-def test_a_field_used_with_the_pointer_gives_the_keyboard_back(hand, qtbot):
-    window, canvas = hand.window, hand.canvas
-    hand.open(NEW)
+def test_field_used_with_the_pointer_returns_the_focus(driver, qtbot):
+    window, canvas = driver.window, driver.canvas
+    driver.open(NEW)
     slider = window.options._sliders["size"]
     QTest.mouseClick(slider, Qt.MouseButton.LeftButton, pos=QPoint(60, slider.height() // 2))
     assert canvas.hasFocus()
@@ -280,33 +281,33 @@ def test_a_field_used_with_the_pointer_gives_the_keyboard_back(hand, qtbot):
     minutes.setFocus()
     minutes.selectAll()
     QTest.keyClicks(minutes, "7")
-    hand.drag((20, 20), (30, 30))
+    driver.drag((20, 20), (30, 30))
     assert minutes.value() == 7 and canvas.hasFocus()
     QTest.keyClick(canvas, K.Key_P)
     assert canvas.tool == "polygon"
 
 
-def test_return_that_is_held_marks_nothing_done(hand):
+def test_auto_repeated_return_marks_nothing_as_done(driver):
     """The first Return leaves the field; its repeats reach the canvas."""
-    hand.open(NEW)
+    driver.open(NEW)
     for id in ("done_next", "verdict_next_1"):
-        assert not hand.window.table[id].autoRepeat()
+        assert not driver.window.table[id].autoRepeat()
 
 
-def test_a_new_verdict_and_a_class_name_are_committed_with_return(hand):
-    window = hand.window
+def test_a_new_verdict_and_a_class_name_are_committed_with_return(driver):
+    window = driver.window
     window.verdict.add_button.click()
     name = window.verdict._name
     QTest.keyClicks(name, "rework")
     QTest.keyClick(name, K.Key_Return)
-    assert "rework" in hand.session.project.file.verdicts and hand.canvas.hasFocus()
+    assert "rework" in driver.session.project.file.verdicts and driver.canvas.hasFocus()
     view = window.classes.view
     view.setFocus()
     view.edit(view.model().index(0, 0))
     field = view.findChild(QLineEdit)
     field.setText("crack")
     QTest.keyClick(field, K.Key_Return)
-    assert hand.session.project.classes[0].name == "crack" and hand.canvas.hasFocus()
+    assert driver.session.project.classes[0].name == "crack" and driver.canvas.hasFocus()
 
 
 def turn(widget, by: int = -120) -> None:
@@ -320,14 +321,14 @@ def amount(widget):
     return widget.currentIndex() if isinstance(widget, QComboBox) else widget.value()
 
 
-def test_the_wheel_over_an_editor_without_focus_scrolls_the_panel(hand, qtbot):
-    window = hand.window
-    hand.open(NEW)
+def test_the_wheel_over_an_editor_without_focus_scrolls_the_panel(driver, qtbot):
+    window = driver.window
+    driver.open(NEW)
     for section in window.findChildren(CollapsibleSection):
         section.heading.setChecked(True)
     window.resize(1280, 620)
     qtbot.wait(20)
-    hand.canvas.setFocus()
+    driver.canvas.setFocus()
     bar = window.side.verticalScrollBar()
     assert bar.maximum() > 0
     sliders = [w for w in editors(window) if not isinstance(w, QLineEdit) and w.isVisible() and w.isEnabled()]
@@ -337,22 +338,22 @@ def test_the_wheel_over_an_editor_without_focus_scrolls_the_panel(hand, qtbot):
         for by in (-120, 120):
             if window.side.isAncestorOf(widget):
                 window.side.ensureWidgetVisible(widget)
-            hand.canvas.setFocus()
+            driver.canvas.setFocus()
             before, place = amount(widget), bar.value()
             turn(widget, by)
-            assert amount(widget) == before and hand.canvas.hasFocus(), widget.accessibleName()
+            assert amount(widget) == before and driver.canvas.hasFocus(), widget.accessibleName()
             scrolled += bar.value() != place
     assert scrolled > 4
 
 
-def test_the_wheel_over_an_editor_with_focus_changes_it_and_dialogs_scroll(hand, qtbot):
-    minutes = hand.window.training.controls.minutes
+def test_the_wheel_over_an_editor_with_focus_changes_it_and_dialogs_scroll(driver, qtbot):
+    minutes = driver.window.training.controls.minutes
     minutes.setFocus()
     before = minutes.value()
     turn(minutes, 120)
     assert minutes.value() == before + 1
-    hand.window.settings.open()
-    dialog = next(d for d in hand.window.findChildren(QDialog) if d.isVisible())
+    driver.window.training_settings.open()
+    dialog = next(d for d in driver.window.findChildren(QDialog) if d.isVisible())
     dialog.activateWindow()
     qtbot.waitUntil(lambda: QApplication.activeWindow() is dialog, timeout=5000)
     boxes = [box for box in dialog.findChildren(QComboBox) if box.isVisible() and box.isEnabled()]

@@ -48,7 +48,7 @@ def test_images_and_folders_are_accepted_as_a_copy(opened, files, names):
     assert all((files / name).exists() for name in names)
 
 
-def test_what_is_not_taken_is_not_accepted(opened, files):
+def test_unusable_drops_are_rejected(opened, files):
     remote = QUrl("https://example.com/a.png")
     for urls in ([files / "notes.txt"], [remote], [files / "gone.png"], [remote, files / "notes.txt"]):
         assert drop(opened.window, *urls) == [None] * 3, urls
@@ -59,15 +59,20 @@ def test_images_are_not_accepted_without_a_project(application, files):
     assert any("project first" in text for text in application.window.messages.texts)
 
 
-def test_a_mixed_drop_takes_the_images_and_reports_the_rest(opened, files, qtbot):
-    session, messages = opened.rooms.session, opened.window.messages
+def test_mixed_drop_adds_the_images_and_reports_the_rest(opened, files, qtbot):
+    session, messages = opened.services.session, opened.window.messages
     remote = QUrl("https://example.com/far.png")
     names = ("a.png", "notes.txt", "folder", "empty", "other")
     assert drop(opened.window, *(files / name for name in names), remote) == [A.CopyAction] * 3
     qtbot.waitUntil(lambda: {"a.png", "folder/c.png", "folder/deep/d.png"} <= set(session.keys), timeout=10_000)
     qtbot.waitUntil(lambda: any("3 images copied into the project" in text for text in messages.texts), timeout=10_000)
     said = next(text for text in messages.texts if "3 images" in text)
-    for part in ("notes.txt is not an image", "other is a project", "far.png is not on this computer", "1 more left"):
+    for part in (
+        "notes.txt is not an image",
+        "other is a project",
+        "far.png is not on this computer",
+        "1 more skipped",
+    ):
         assert part in said
     assert not any("m.png" in key for key in session.keys), "the masks of a project are not images"
     drop(opened.window, files / "a.png")

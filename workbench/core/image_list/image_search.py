@@ -1,4 +1,4 @@
-"""Search for images: words of the name, and terms such as class:scratch or score:<0.5."""
+"""Search for images: words of the name, and terms such as class:scratch or prob:<0.5."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 from workbench.core.image_list.image_table import STATUSES, ImageTable
 from workbench.core.project.project import ClassInfo
 
-TERMS = ("class", "status", "verdict", "group", "regions", "area", "score", "date")
-NUMBERS = ("regions", "area", "score")
-STATES = (*STATUSES, "open", "unlabelled", "broken")
+TERMS = ("class", "status", "verdict", "group", "regions", "area", "prob", "date")
+STATES = (*STATUSES, "open", "unlabeled", "broken")
+ALIASES = {"score": "prob", "unlabelled": "unlabeled"}  # names of earlier versions
 NONE, ANY = "none", "any"
 
 _TOKEN = re.compile(r"""(-?)(?:([^\s:"]+):)?(?:"([^"]*)("?)|(\S*))""")
@@ -45,19 +45,19 @@ class Query:
     """Conjunction of search terms."""
 
     terms: tuple[Term, ...]
-    wrong: tuple[SearchError, ...] = ()
+    errors: tuple[SearchError, ...] = ()
 
 
 def parse(text: str) -> Query:
     """Parse a search text. A comma between values means or, "…" groups words with spaces. Never raises."""
     terms: list[Term] = []
-    wrong: list[SearchError] = []
+    errors: list[SearchError] = []
     for minus, name, quoted, _, plain in _TOKEN.findall(text):
-        known = name.lower()
+        known = ALIASES.get(name.lower(), name.lower())
         if name and known not in TERMS:
-            wrong.append(SearchError("term", name, known=TERMS))
+            errors.append(SearchError("term", name, known=TERMS))
         elif known and not (quoted or plain):
-            wrong.append(SearchError("empty", known))
+            errors.append(SearchError("empty", known))
         elif known:
             values = (quoted,) if quoted else tuple(filter(None, plain.split(",")))
             terms.append(Term(known, values, bool(minus)))
@@ -65,29 +65,29 @@ def parse(text: str) -> Query:
             terms.append(Term("", ((quoted or plain).casefold(),), bool(minus)))
         elif minus:
             terms.append(Term("", ("-",)))
-    return Query(tuple(terms), tuple(wrong))
+    return Query(tuple(terms), tuple(errors))
 
 
 def select(query: Query, table: ImageTable, classes: Sequence[ClassInfo]) -> tuple[np.ndarray, list[SearchError]]:
     """Return the matching images, bool (n,), and the invalid terms, which are ignored."""
     chosen = np.ones(len(table), bool)
-    wrong = list(query.wrong)
+    errors = list(query.errors)
     for term in query.terms:
-        fits = np.zeros(len(table), bool)
-        understood = False
+        matches = np.zeros(len(table), bool)
+        valid = False
         for value in term.values:
-            found = _fits(term.name, value, table, classes)
-            if isinstance(found, SearchError):
-                wrong.append(found)
+            result = _matches(term.name, value, table, classes)
+            if isinstance(result, SearchError):
+                errors.append(result)
             else:
-                fits |= found
-                understood = True
-        if understood:
-            chosen &= ~fits if term.negated else fits
-    return chosen, wrong
+                matches |= result
+                valid = True
+        if valid:
+            chosen &= ~matches if term.negated else matches
+    return chosen, errors
 
 
-def _fits(name: str, value: str, table: ImageTable, classes: Sequence[ClassInfo]) -> np.ndarray | SearchError:
+def _matches(name: str, value: str, table: ImageTable, classes: Sequence[ClassInfo]) -> np.ndarray | SearchError:
     if not name:
         return np.fromiter((value in key for key in table.folded), bool, len(table))
     if name == "class":
@@ -116,21 +116,21 @@ def _class(value: str, table: ImageTable, classes: Sequence[ClassInfo]) -> np.nd
 
 
 def _status(value: str, table: ImageTable) -> np.ndarray | SearchError:
-    low = value.casefold()
-    meant = [state for state in STATES if state == low] or [state for state in STATES if state.startswith(low)]
-    if not meant:
+    low = ALIASES.get(value.casefold(), value.casefold())
+    states = [state for state in STATES if state == low] or [state for state in STATES if state.startswith(low)]
+    if not states:
         return SearchError("value", "status", value, STATES)
-    status, fits = table.column("status"), np.zeros(len(table), bool)
-    for state in meant:
+    status, matches = table.column("status"), np.zeros(len(table), bool)
+    for state in states:
         if state in STATUSES:
-            fits |= status == STATUSES.index(state)
+            matches |= status == STATUSES.index(state)
         elif state == "open":
-            fits |= (status >= 0) & (status != STATUSES.index("done"))
+            matches |= (status >= 0) & (status != STATUSES.index("done"))
         elif state == "broken":
-            fits |= status < 0
+            matches |= status < 0
         else:
-            fits |= ~table.column("labelled") & (status >= 0)
-    return fits
+            matches |= ~table.column("labelled") & (status >= 0)
+    return matches
 
 
 def _word(name: str, value: str, table: ImageTable) -> np.ndarray | SearchError:
@@ -152,8 +152,8 @@ def _word(name: str, value: str, table: ImageTable) -> np.ndarray | SearchError:
 
 
 def _number(name: str, value: str, table: ImageTable) -> np.ndarray | SearchError:
-    column = table.column(name)
-    if name == "score" and value in (NONE, ANY):
+    column = table.column("score" if name == "prob" else name)
+    if name == "prob" and value in (NONE, ANY):
         return np.isnan(column) == (value == NONE)
     low, dots, high = value.partition("..")
     try:
@@ -221,11 +221,15 @@ def completions(text: str, classes: Sequence[ClassInfo], verdicts: Sequence[str]
         "status": STATES,
         "verdict": [*verdicts, ANY, NONE],
         "group": [*groups, ANY, NONE],
-        "score": ("<0.5", ">0.9", NONE),
+        "prob": ("<0.5", ">0.9", NONE),
         "regions": (">0", "1", ">10"),
         "area": ("<20", ">1000"),
         "date": (datetime.now().strftime("%Y-%m-%d"), datetime.now().strftime("%Y-%m")),
     }
     low = value.strip('"').casefold()
-    fitting = [word for word in known.get(name.lower(), ()) if low in word.casefold() and word.casefold() != low]
-    return [f"{minus}{name}:" + (f'"{word}"' if re.search(r'[\s,"]', word) else word) for word in fitting[:30]]
+    matching = [
+        word
+        for word in known.get(ALIASES.get(name.lower(), name.lower()), ())
+        if low in word.casefold() and word.casefold() != low
+    ]
+    return [f"{minus}{name}:" + (f'"{word}"' if re.search(r'[\s,"]', word) else word) for word in matching[:30]]

@@ -14,8 +14,7 @@ from workbench.core.project.name_pattern import name_pattern
 from workbench.core.project.project import Grouping
 
 STATUSES = ("new", "started", "done")
-SORTS = ("name", "status", "verdict", "classes", "regions", "area", "score", "date")
-_MANY = 5000  # changed rows above which rebuilding a column is faster
+_REBUILD_ABOVE = 5000  # changed rows above which rebuilding a column is faster
 
 _NUMBERS: dict[str, tuple[type, Callable[[ImageRow], Any]]] = {
     "status": (np.int8, lambda row: -1 if row.broken else STATUSES.index(row.status)),
@@ -37,7 +36,7 @@ class ImageTable:
 
     def __init__(self, keys: Sequence[str], rows: Mapping[str, ImageRow], grouping: Grouping | None = None) -> None:
         self.keys, self.rows = keys, rows
-        self.places = {key: place for place, key in enumerate(keys)}
+        self.positions = {key: position for position, key in enumerate(keys)}
         self._grouping = grouping or Grouping()
         self._folded: list[str] | None = None
         self._columns: dict[str, np.ndarray] = {}
@@ -60,21 +59,21 @@ class ImageTable:
         """Return a column, (n,) numbers.
 
         "name" is the position, "status" -1 for a broken image, else its index in STATUSES, "verdict" and "group" the
-        number of a word of `words`, "class:3" the pixels of class 3; others are fields of `Row`.
+        number of a word of `words`, "class:3" the pixels of class 3; others are fields of `ImageRow`.
         """
         if name == "name":
             return np.arange(len(self.keys))
-        found = self._columns.get(name)
-        if found is None:
-            kind, value = self._reader(name)
+        column = self._columns.get(name)
+        if column is None:
+            dtype, value = self._reader(name)
             rows, blank = self.rows, value(ImageRow(""))
-            known = map(rows.get, self.keys)
+            indexed = map(rows.get, self.keys)
             if name == "group":  # derived from the image's name if its note has none
-                values = (value(row or ImageRow(key)) for key, row in zip(self.keys, known))
+                values = (value(row or ImageRow(key)) for key, row in zip(self.keys, indexed))
             else:
-                values = (blank if row is None else value(row) for row in known)
-            found = self._columns[name] = np.fromiter(values, kind, len(self.keys))
-        return found
+                values = (blank if row is None else value(row) for row in indexed)
+            column = self._columns[name] = np.fromiter(values, dtype, len(self.keys))
+        return column
 
     def words(self, name: str) -> dict[str, int]:
         """Return the words of the columns "verdict" and "group" with their numbers."""
@@ -83,25 +82,25 @@ class ImageTable:
 
     def changed(self, rows: Sequence[ImageRow]) -> None:
         """Update the columns for changed rows, which are already in `rows`."""
-        if len(rows) > _MANY:
+        if len(rows) > _REBUILD_ABOVE:
             self._columns.clear()
             return
         for name, column in self._columns.items():
             _, value = self._reader(name)
             for row in rows:
-                place = self.places.get(row.key)
-                if place is not None:
-                    column[place] = value(row)
+                position = self.positions.get(row.key)
+                if position is not None:
+                    column[position] = value(row)
 
     def order(self, chosen: np.ndarray, sort: str = "name", *, descending: bool = False) -> np.ndarray:
         """Return the positions where `chosen`, bool (n,), is True, sorted; ties by name, missing values last."""
-        places = np.flatnonzero(chosen)
-        values = self.column(sort)[places]
+        positions = np.flatnonzero(chosen)
+        values = self.column(sort)[positions]
         if sort in self._words:
             values = self._ranks(sort)[values]
         if descending:
             values = -(values if values.dtype.kind == "f" else values.astype(np.int64))
-        return places[np.argsort(values, kind="stable")]
+        return positions[np.argsort(values, kind="stable")]
 
     def _ranks(self, name: str) -> np.ndarray:
         words = self.words(name)
@@ -118,7 +117,7 @@ class ImageTable:
         if name == "group":
             return np.int32, lambda row: self._word("group", group_of(row, self._grouping))
         id = int(name.removeprefix("class:"))
-        return np.int64, lambda row: next((pixels for found, pixels in row.counts if found == id), 0)
+        return np.int64, lambda row: next((pixels for class_id, pixels in row.counts if class_id == id), 0)
 
     def _word(self, name: str, word: str) -> int:
         words = self._words[name]
@@ -131,7 +130,7 @@ def group_of(row: ImageRow, grouping: Grouping) -> str:
         return row.group
     if grouping.rule == "pattern" and grouping.pattern:
         with contextlib.suppress(BadGrouping):  # already reported by the list
-            found = name_pattern(grouping.pattern).group(row.key)
-            if found is not None:
-                return found
+            group = name_pattern(grouping.pattern).group(row.key)
+            if group is not None:
+                return group
     return row.key.rpartition("/")[0]

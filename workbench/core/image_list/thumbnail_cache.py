@@ -22,9 +22,9 @@ from workbench.inference.io.atomic_write import make_folder
 from workbench.inference.io.image_io import ReadError, decode_image, encode_png
 from workbench.inference.io.opencv import cv2
 
-WORTH = 400_000  # bytes: a smaller image file is decoded as fast as a cache entry is read
+MIN_FILE_SIZE = 400_000  # bytes: a smaller image file is decoded as fast as a cache entry is read
 LIMIT = 256 << 20  # bytes in the folder
-_COUNTED = 100  # files written between two checks of the folder size
+_CHECK_INTERVAL = 100  # files written between two checks of the folder size
 
 
 class ThumbnailCache:
@@ -40,25 +40,25 @@ class ThumbnailCache:
         """Return the thumbnail, uint8 (h, w) or (h, w, 3) RGB. Raises PictureBroken."""
         image = self._project.image_path(key)
         stamp = file_stamp(image)
-        if stamp == "-" or int(stamp.partition(":")[0]) < WORTH:
+        if stamp == "-" or int(stamp.partition(":")[0]) < MIN_FILE_SIZE:
             return thumbnail(image, self._edge)
         path = self._path(key, stamp)
         with contextlib.suppress(OSError, ReadError):
-            found = decode_image(path.read_bytes(), path.name)
-            if found.dtype == np.uint8 and max(found.shape[:2]) <= self._edge:
+            pixels = decode_image(path.read_bytes(), path.name)
+            if pixels.dtype == np.uint8 and max(pixels.shape[:2]) <= self._edge:
                 os.utime(path)  # mark as recently used
-                return found
-        made = thumbnail(image, self._edge)
+                return pixels
+        pixels = thumbnail(image, self._edge)
         if self._project.writable:
             with contextlib.suppress(OSError):  # disk full: not cached
-                self._keep(path, bytes(encode_png(made)))
-        return made
+                self._store(path, bytes(encode_png(pixels)))
+        return pixels
 
     def _path(self, key: str, stamp: str) -> Path:
         name = hashlib.sha256(f"{key}\n{stamp}\n{self._edge}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
         return self._folder / name[:2] / f"{name}.png"
 
-    def _keep(self, path: Path, data: bytes) -> None:
+    def _store(self, path: Path, data: bytes) -> None:
         make_folder(path.parent)
         # Not flushed to disk, since the file can be recreated.
         temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
@@ -69,10 +69,10 @@ class ThumbnailCache:
             temporary.unlink(missing_ok=True)
             raise
         self._written += 1
-        if self._written % _COUNTED == 0:
-            self._tidy()
+        if self._written % _CHECK_INTERVAL == 0:
+            self._remove_oldest()
 
-    def _tidy(self) -> None:
+    def _remove_oldest(self) -> None:
         """Remove the least recently used files until the folder is at most 90 % of the limit."""
         files: list[tuple[float, int, str]] = []
         for folder in [entry.path for entry in os.scandir(self._folder) if entry.is_dir(follow_symlinks=False)]:

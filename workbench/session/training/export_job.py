@@ -10,6 +10,7 @@ from PySide6.QtCore import QLocale, QObject, Signal
 
 from workbench.core.names import free_path
 from workbench.core.problems import Problem, WorkerFailed
+from workbench.core.resources import matching_language
 from workbench.core.runs import process_exit
 from workbench.core.runs.child_process import ChildProcess, StopTimeouts
 from workbench.core.runs.events import Event, Failed, Finished, Progress
@@ -25,7 +26,7 @@ DEFAULT_OPTIONS = ExportOptions()
 
 def language_of_window() -> str:
     """Return the language of the window among those with a model card."""
-    return "zh_CN" if QLocale().language() == QLocale.Language.Chinese else "en"
+    return matching_language(QLocale().name())
 
 
 class _ExportThread(JobThread):

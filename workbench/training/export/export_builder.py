@@ -23,6 +23,7 @@ from workbench.core.problems import (
 from workbench.core.project.leftovers import holding_part
 from workbench.core.project.project import Project
 from workbench.core.project.storage import check_links, write_json
+from workbench.core.resources import SOURCE_LANGUAGE
 from workbench.core.runs.events import Finished, Trouble
 from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.run import Run
@@ -300,7 +301,7 @@ class _Builder:
                 self.project,
                 summaries,
                 environment(),
-                language=self.options.language or "en",
+                language=self.options.language or SOURCE_LANGUAGE,
                 point=self.point,
                 tick=self.stages.share,
             )

@@ -16,7 +16,7 @@ from workbench.core import messages
 from workbench.core.messages import Message
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_text
-from workbench.core.resources import LANGUAGES
+from workbench.core.resources import SOURCE_LANGUAGE
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import MODEL_FILE, load_settings
 from workbench.inference.predictor import Predictor
@@ -27,7 +27,6 @@ from workbench.training.model_card.provenance import CardSources
 from workbench.training.operating_point_origin import TRAINED, OperatingPointOrigin
 
 CARD_FILE, README_FILE = "card.html", "README.md"
-ENGLISH = next(iter(LANGUAGES))
 _LATENCY_FILE = "latency.json"
 _CODE = re.compile("`([^`]+)`")
 
@@ -39,7 +38,7 @@ def write_card(
     parity: Mapping[str, Mapping[str, Any]],
     environment: Mapping[str, str],
     *,
-    language: str = ENGLISH,
+    language: str = SOURCE_LANGUAGE,
     point: OperatingPointOrigin = TRAINED,
     tick: Callable[[float], None] = lambda share: None,
 ) -> None:
@@ -66,12 +65,12 @@ def _latency(folder: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def to_html(card: ModelCard, language: str = ENGLISH) -> str:
+def to_html(card: ModelCard, language: str = SOURCE_LANGUAGE) -> str:
     filters = {"prose": lambda text: Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))}
     return _rendered("card.html.j2", card, language, filters)
 
 
-def to_markdown(card: ModelCard, language: str = ENGLISH) -> str:
+def to_markdown(card: ModelCard, language: str = SOURCE_LANGUAGE) -> str:
     filters = {
         "prose": lambda text: Markup(_markdown(text)),
         "paragraph": lambda text: Markup(re.sub(r"^(?=[#+=|-])", r"\\", text)),  # no heading, list or table

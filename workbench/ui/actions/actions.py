@@ -18,10 +18,11 @@ from workbench.ui.actions.suggestion_commands import LabelNextCommands, Suggesti
 from workbench.ui.actions.tool_commands import ToolCommands
 from workbench.ui.actions.training_commands import LiveTrainingCommands, TrainingCommands, TrainingSettingsCommands
 from workbench.ui.actions.view_commands import EvaluationCommands, ViewCommands
+from workbench.ui.shortcuts import key_sequences, with_key
 from workbench.ui.text.formatting import plain
 from workbench.ui.widgets.theme import ThemeManager
 
-TABLES = (
+GROUPS = (
     FileCommands,
     EditCommands,
     ToolCommands,
@@ -40,21 +41,23 @@ TABLES = (
 
 
 class Actions(QObject):
-    """QActions by command id, one for each `Row`. `refresh` schedules an update of all states."""
+    """QActions by command id, one for each `Command`. `refresh` schedules an update of all states."""
 
-    def __init__(self, parts: CommandContext, style: ThemeManager, parent: QObject | None = None) -> None:
+    def __init__(self, context: CommandContext, style: ThemeManager, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._style = style
         help = HelpCommands(self)
-        self.keys_wanted = help.keys_wanted
-        rows = [row for table in (*(kind(self) for kind in TABLES), help) for row in table.all(parts)]
-        self.rows = {row.id: row for row in rows}
+        self.shortcuts_requested = help.shortcuts_requested
+        groups = (*(group(self) for group in GROUPS), help)
+        self.commands = {command.id: command for group in groups for command in group.commands(context)}
         self._groups: dict[str, QActionGroup] = {}
-        self._actions = {row.id: self._make(row) for row in self.rows.values()}
-        self._soon = QTimer(self, singleShot=True, interval=0, timeout=self._ask)
-        style.changed.connect(self._draw)
-        self._draw()
-        self._ask()
+        self._actions = {command.id: self._create(command) for command in self.commands.values()}
+        self._refresh_timer = QTimer(self, singleShot=True, interval=0, timeout=self._update_states)
+        style.changed.connect(self._update_icons)
+        for signal in context.state_signals():
+            signal.connect(self.refresh)
+        self._update_icons()
+        self._update_states()
 
     def __getitem__(self, id: str) -> QAction:
         return self._actions[id]
@@ -63,40 +66,37 @@ class Actions(QObject):
         return self._actions.values()
 
     def reserved(self) -> list[QKeySequence]:
-        """Return the shortcuts of the commands that change the open image's label or open another image."""
-        return [keys for row in self.rows.values() if row.touches_image for keys in self[row.id].shortcuts()]
+        """Return the shortcuts of the commands that change the current image's label or open another image."""
+        return [keys for id, command in self.commands.items() if command.changes_image for keys in key_sequences(id)]
 
     def refresh(self, *_: object) -> None:
         """Schedule one update of all actions; calls until then are merged."""
-        if not self._soon.isActive():
-            self._soon.start()
+        if not self._refresh_timer.isActive():
+            self._refresh_timer.start()
 
-    def _ask(self) -> None:
-        for row in self.rows.values():
-            action = self._actions[row.id]
-            action.setEnabled(row.when is None or bool(row.when()))
-            if row.on is not None:
-                action.setChecked(bool(row.on()))
+    def _update_states(self) -> None:
+        for command in self.commands.values():
+            action = self._actions[command.id]
+            action.setEnabled(command.enabled is None or bool(command.enabled()))
+            if command.checked is not None:
+                action.setChecked(bool(command.checked()))
 
-    def _make(self, row: Command) -> QAction:
-        action = QAction(row.text, self)
-        action.setObjectName(row.id)
-        if row.keys:
-            action.setShortcuts([QKeySequence(keys) for keys in row.keys.split("; ")])
-        action.setAutoRepeat(row.repeats)
-        said = plain(row.text).rstrip("…")
-        key = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        action.setToolTip((row.tip or said) + (f" ({key})" if key else ""))
-        if row.on is not None:
+    def _create(self, command: Command) -> QAction:
+        action = QAction(command.text, self)
+        action.setObjectName(command.id)
+        action.setShortcuts(key_sequences(command.id))
+        action.setAutoRepeat(command.auto_repeat)
+        action.setToolTip(with_key(command.tip or plain(command.text).rstrip("…"), command.id))
+        if command.checked is not None:
             action.setCheckable(True)
-        if row.group:
-            group = self._groups.setdefault(row.group, QActionGroup(self))
+        if command.group:
+            group = self._groups.setdefault(command.group, QActionGroup(self))
             group.addAction(action)
-        # `triggered` has toggled a checkable action already; `refresh` restores the state that `row.on` reports.
-        action.triggered.connect(lambda: (row.call(), self.refresh()))
+        # `triggered` has toggled a checkable action already; `refresh` restores the state that `checked` returns.
+        action.triggered.connect(lambda: (command.callback(), self.refresh()))
         return action
 
-    def _draw(self) -> None:
-        for row in self.rows.values():
-            if row.icon:
-                self._actions[row.id].setIcon(self._style.theme.icon(row.icon))
+    def _update_icons(self) -> None:
+        for command in self.commands.values():
+            if command.icon:
+                self._actions[command.id].setIcon(self._style.theme.icon(command.icon))

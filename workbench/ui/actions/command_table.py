@@ -1,4 +1,4 @@
-"""Table of commands: text, action, icon and conditions of each. The rows are defined in the modules rows_<topic>.py."""
+"""Table of commands: text, function, icon and conditions of each. The modules <menu>_commands.py define the rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, SignalInstance
 
 from workbench.session.display_presets import DisplayPresets
 from workbench.session.image_pages import ImagePages
@@ -32,22 +32,26 @@ from workbench.ui.view_settings import ViewSettings
 
 @dataclass(frozen=True)
 class Command:
-    """One command. `keys`: shortcuts separated by "; ". `when`: whether it is enabled. `on`: whether it is checked."""
+    """One command. Its shortcuts are listed in `ui.shortcuts.SHORTCUTS` under its id.
+
+    enabled, checked: return the state; without `checked` the command is not checkable. Exactly one command of a `group`
+    is checked. changes_image: changes the current image's label or opens another image; such a command has no effect
+    while an editor has the focus. auto_repeat: repeats while its key is held.
+    """
 
     id: str
     text: str
-    call: Callable[[], object]
-    keys: str = ""
+    callback: Callable[[], object]
     icon: str = ""
-    when: Callable[[], bool] | None = None
-    on: Callable[[], bool] | None = None
-    group: str = ""  # exactly one command of a group is checked
+    enabled: Callable[[], bool] | None = None
+    checked: Callable[[], bool] | None = None
+    group: str = ""
     tip: str = ""
-    touches_image: bool = False  # changes the open label or opens another image; no effect while an editor has focus
-    repeats: bool = True  # auto-repeats while its key is held
+    changes_image: bool = False
+    auto_repeat: bool = True
 
 
-@dataclass
+@dataclass(kw_only=True)
 class CommandContext:
     """Objects that the commands use."""
 
@@ -57,30 +61,59 @@ class CommandContext:
     verdict: VerdictPanel
     layers: LayersPanel
     training: TrainingPanel
-    commands: ProjectCommands
-    appearance: ViewSettings
+    project: ProjectCommands
+    view_settings: ViewSettings
     overlay: PredictionOverlay
-    walk: RegionNavigator
+    region_navigator: RegionNavigator
     display: DisplayPanel
     comparison: ReferenceComparison
-    displays: DisplayPresets
+    display_presets: DisplayPresets
     history: HistoryPanel
-    proposing: SuggestionsController
-    advice: LabelNextController
-    review: EvaluationNavigation
-    settings: SettingsController
-    kept: ContinuousTraining
+    suggestions: SuggestionsController
+    label_next: LabelNextController
+    evaluation: EvaluationNavigation
+    training_settings: SettingsController
+    continuous_training: ContinuousTraining
     pages: ImagePages
+
+    def state_signals(self) -> tuple[SignalInstance, ...]:
+        """Return the signals after which a command may have to be enabled, disabled, checked or unchecked."""
+        session = self.session
+        return (
+            session.project_opened,
+            session.project_closed,
+            session.images_listed,
+            session.image_opened,
+            session.image_failed,
+            session.history_changed,
+            session.note_changed,
+            session.classes_changed,
+            self.canvas.tool_changed,
+            self.canvas.ruler.switched,
+            self.canvas.scene.display_changed,
+            self.images.thumbnails_toggled,
+            self.training.changed,
+            self.overlay.changed,
+            self.layers.look.mode_changed,
+            self.comparison.changed,
+            self.comparison.switched,
+            self.suggestions.changed,
+            self.label_next.guide.changed,
+            self.label_next.errors.changed,
+            self.evaluation.switched,
+            self.continuous_training.changed,
+            self.pages.changed,
+        )
 
 
 class CommandGroup(QObject):
     """Base class of the modules' parts of the table."""
 
     @abstractmethod
-    def all(self, parts: CommandContext) -> list[Command]:
-        """Return the rows for the given objects."""
+    def commands(self, context: CommandContext) -> list[Command]:
+        """Return the commands, bound to the given objects."""
 
 
 def paintable(session: Session) -> bool:
-    """Return whether the open image may be painted on."""
+    """Return whether the current image can be painted on."""
     return session.mask is not None and session.writable

@@ -8,45 +8,32 @@ from workbench.ui.actions.command_table import Command, CommandContext, CommandG
 
 
 class EditCommands(CommandGroup):
-    def all(self, parts: CommandContext) -> list[Command]:
-        session = parts.session
+    def commands(self, context: CommandContext) -> list[Command]:
+        session = context.session
         return [
-            Command("undo", self.tr("&Undo"), session.undo, "Ctrl+Z", "undo", session.can_undo, touches_image=True),
-            Command(
-                "redo",
-                self.tr("&Redo"),
-                session.redo,
-                "Ctrl+Shift+Z; Ctrl+Y",
-                "redo",
-                session.can_redo,
-                touches_image=True,
-            ),
+            Command("undo", self.tr("&Undo"), session.undo, "undo", session.can_undo, changes_image=True),
+            Command("redo", self.tr("&Redo"), session.redo, "redo", session.can_redo, changes_image=True),
             Command(
                 "history",
                 self.tr("&History"),
-                parts.history.reveal,
-                "Ctrl+H",
-                when=lambda: session.key is not None,
-                tip=self.tr("The steps made on this picture; each can be gone back to"),
+                context.history.reveal,
+                enabled=lambda: session.key is not None,
+                tip=self.tr("Editing steps of the current image. Click a step to return to it."),
             ),
             Command(
                 "copy_previous",
-                self.tr("Copy the &labels of the previous picture"),
+                self.tr("Copy &labels from previous image"),
                 session.copy_previous_labels,
-                "Ctrl+P",
                 "copy",
                 partial(paintable, session),
-                touches_image=True,
+                changes_image=True,
             ),
-            Command(
-                "find", self.tr("&Search pictures"), parts.images.find, "Ctrl+K", "search", lambda: bool(session.keys)
-            ),
+            Command("find", self.tr("&Search images"), context.images.find, "search", lambda: bool(session.keys)),
             Command(
                 "save",
                 self.tr("&Save now"),
-                parts.commands.save,
-                "Ctrl+S",
-                when=lambda: session.writable,
-                tip=self.tr("Everything is saved by itself within a second; this saves at once"),
+                context.project.save,
+                enabled=lambda: session.writable,
+                tip=self.tr("Changes are saved automatically within a second. This command saves immediately."),
             ),
         ]

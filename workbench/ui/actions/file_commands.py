@@ -6,8 +6,8 @@ from workbench.ui.actions.command_table import Command, CommandContext, CommandG
 
 
 class FileCommands(CommandGroup):
-    def all(self, parts: CommandContext) -> list[Command]:
-        commands, session = parts.commands, parts.session
+    def commands(self, context: CommandContext) -> list[Command]:
+        project, session = context.project, context.session
 
         def is_open() -> bool:
             return session.project is not None
@@ -16,22 +16,20 @@ class FileCommands(CommandGroup):
             return session.writable
 
         return [
-            Command("new_project", self.tr("&New project…"), commands.new_project, "Ctrl+N", "new"),
-            Command("open_project", self.tr("&Open project…"), commands.open_project, "Ctrl+O", "open"),
-            Command("make_sample", self.tr("Make the &sample project"), commands.make_sample, icon="sample"),
-            Command("add_pictures", self.tr("Add &pictures…"), commands.add_images, "Ctrl+I", "picture-add", writable),
+            Command("new_project", self.tr("&New project…"), project.new_project, "new"),
+            Command("open_project", self.tr("&Open project…"), project.open_project, "open"),
+            Command("make_sample", self.tr("Create sa&mple project"), project.make_sample, "sample"),
+            Command("add_pictures", self.tr("Add &images…"), project.add_images, "picture-add", writable),
+            Command("add_folder", self.tr("Add &folder…"), project.add_folder, "folder", writable),
             Command(
-                "add_folder",
-                self.tr("Add a &folder of pictures…"),
-                commands.add_folder,
-                "Ctrl+Shift+I",
-                "folder",
-                writable,
+                "reload",
+                self.tr("Refresh image &list"),
+                session.refresh_images,
+                "refresh",
+                is_open,
+                tip=self.tr("Search the image folders for new and deleted images"),
             ),
-            Command("reload", self.tr("&Look for new pictures"), session.refresh_images, "F5", "refresh", is_open),
-            Command("show_folder", self.tr("Show the project's folde&r"), commands.show_folder, when=is_open),
-            Command(
-                "close_project", self.tr("&Close project"), commands.close_project, "Ctrl+W", "close-project", is_open
-            ),
-            Command("quit", self.tr("&Quit"), commands.quit, "Ctrl+Q", "quit"),
+            Command("show_folder", self.tr("Show project fol&der"), project.show_folder, enabled=is_open),
+            Command("close_project", self.tr("&Close project"), project.close_project, "close-project", is_open),
+            Command("quit", self.tr("&Quit"), project.quit, "quit"),
         ]

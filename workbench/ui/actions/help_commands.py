@@ -12,20 +12,20 @@ from workbench.ui.project.project_commands import ProjectCommands
 
 
 class HelpCommands(CommandGroup):
-    keys_wanted = Signal()
+    shortcuts_requested = Signal()
 
-    def all(self, parts: CommandContext) -> list[Command]:
-        commands = parts.commands
+    def commands(self, context: CommandContext) -> list[Command]:
+        project = context.project
         return [
-            Command("keys", self.tr("&Keys"), self.keys_wanted.emit, "F1", "keyboard"),
-            Command("show_log", self.tr("Show &log folder"), lambda: show_log_folder(commands), icon="folder"),
-            Command("about", self.tr("&About Defect Workbench"), commands.show_about, icon="info"),
+            Command("keys", self.tr("&Keyboard shortcuts"), self.shortcuts_requested.emit, "keyboard"),
+            Command("show_log", self.tr("Show &log folder"), lambda: show_log_folder(project), "folder"),
+            Command("about", self.tr("&About Defect Workbench"), project.show_about, "info"),
         ]
 
 
-def show_log_folder(commands: ProjectCommands) -> None:
+def show_log_folder(project: ProjectCommands) -> None:
     """Show the folder of the log files. It is created if nothing was logged yet."""
     folder = log_folder()
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
-    commands.show_path(folder)
+    project.show_path(folder)

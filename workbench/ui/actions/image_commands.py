@@ -1,4 +1,4 @@
-"""Commands that move between images and set verdict, status and split."""
+"""Commands that move between images and set verdict, status and data split."""
 
 from __future__ import annotations
 
@@ -11,119 +11,112 @@ from workbench.ui.images.images_panel import ImagesPanel
 
 
 class ImageCommands(CommandGroup):
-    def all(self, parts: CommandContext) -> list[Command]:
-        session, images = parts.session, parts.images
+    def commands(self, context: CommandContext) -> list[Command]:
+        session, images = context.session, context.images
 
         def listed() -> bool:
             return bool(session.keys)
 
-        def judged() -> bool:
+        def has_note() -> bool:
             return session.note is not None and session.writable
 
-        rows = [
-            Command("next", self.tr("&Next picture"), partial(images.go, 1), "D; PgDown", "next", listed),
-            Command("previous", self.tr("&Previous picture"), partial(images.go, -1), "A; PgUp", "previous", listed),
+        commands = [
+            Command("next", self.tr("&Next image"), partial(images.go, 1), "next", listed),
+            Command("previous", self.tr("&Previous image"), partial(images.go, -1), "previous", listed),
             Command(
                 "next_unlabelled",
-                self.tr("Next &unlabelled picture"),
-                partial(images.go_to, "unlabelled", 1),
-                "Ctrl+Shift+D; Ctrl+PgDown",
+                self.tr("Next &unlabeled image"),
+                partial(images.go_to, "unlabeled", 1),
                 "next-unlabelled",
                 listed,
-                touches_image=True,
+                changes_image=True,
             ),
             Command(
                 "previous_unlabelled",
-                self.tr("Previous un&labelled picture"),
-                partial(images.go_to, "unlabelled", -1),
-                "Ctrl+PgUp",
+                self.tr("Previous unla&beled image"),
+                partial(images.go_to, "unlabeled", -1),
                 "previous-unlabelled",
                 listed,
-                touches_image=True,
+                changes_image=True,
             ),
             Command(
                 "next_open",
-                self.tr("Next picture that is no&t done"),
+                self.tr("Next image no&t done"),
                 partial(images.go_to, "open", 1),
-                "Ctrl+J",
-                when=listed,
-                touches_image=True,
+                enabled=listed,
+                changes_image=True,
             ),
             Command(
                 "next_broken",
-                self.tr("Next picture that cannot be &read"),
+                self.tr("Next un&readable image"),
                 partial(images.go_to, "broken", 1),
-                when=listed,
+                enabled=listed,
             ),
             Command(
                 "sheet",
-                self.tr("Contact s&heet"),
-                images.toggle_sheet,
-                "Ctrl+G",
+                self.tr("T&humbnail view"),
+                images.toggle_thumbnails,
                 "grid",
                 listed,
-                on=lambda: images.browsing,
-                tip=self.tr("All listed pictures at a glance; judge many at once"),
+                lambda: images.browsing,
+                tip=self.tr("Show all listed images as thumbnails and set verdicts for several images at once"),
             ),
             Command(
                 "done_next",
                 self.tr("Mark as &done and next"),
                 partial(_done_and_next, session, images),
-                "Return; Enter",
                 "done-next",
-                judged,
-                tip=self.tr("Mark this picture done and go on"),
-                repeats=False,
+                has_note,
+                tip=self.tr("Mark the current image as done and open the next image"),
+                auto_repeat=False,
             ),
             Command(
                 "not_done",
                 self.tr("Mark as not d&one"),
                 partial(session.judging.set_status, "started"),
-                when=lambda: judged() and session.note.status == "done",
+                enabled=lambda: has_note() and session.note.status == "done",
             ),
         ]
         tip = self.tr("Takes effect at the next training. All images of the same part move together.")
-        sides: list[tuple[Split | None, str]] = [
+        splits: list[tuple[Split | None, str]] = [
             (None, self.tr("&Automatic")),
             ("train", self.tr("&Training set")),
             ("val", self.tr("&Validation set")),
             ("test", self.tr("T&est set")),
         ]
-        rows += [
+        commands += [
             Command(
-                f"use_{side or 'any'}",
+                f"use_{split or 'any'}",
                 text,
-                partial(session.notes.set_pin, side),
-                when=judged,
+                partial(session.notes.set_pin, split),
+                enabled=has_note,
+                checked=lambda split=split: session.note is not None and session.note.pin == split,
                 group="use",
                 tip=tip,
-                on=lambda side=side: session.note is not None and session.note.pin == side,
             )
-            for side, text in sides
+            for split, text in splits
         ]
-        rows += [
+        commands += [
             Command(
                 f"verdict_{n}",
                 self.tr("Verdict {n}").format(n=n),
-                partial(parts.verdict.choose, n - 1),
-                f"Alt+{n}",
-                when=lambda n=n: judged() and len(parts.verdict.buttons) >= n,
-                touches_image=True,
+                partial(context.verdict.choose, n - 1),
+                enabled=lambda n=n: has_note() and len(context.verdict.buttons) >= n,
+                changes_image=True,
             )
             for n in range(1, 10)
         ]
-        rows += [
+        commands += [
             Command(
                 f"verdict_next_{n}",
-                self.tr("Verdict {n}, then on").format(n=n),
-                partial(images.judge, n - 1),
-                f"Shift+{n}",
-                when=partial(images.can_judge, n - 1),
-                repeats=False,
+                self.tr("Verdict {n} and next").format(n=n),
+                partial(images.set_verdict, n - 1),
+                enabled=partial(images.can_set_verdict, n - 1),
+                auto_repeat=False,
             )
             for n in range(1, 10)
         ]
-        return rows
+        return commands
 
 
 def _done_and_next(session: Session, images: ImagesPanel) -> None:
@@ -132,22 +125,20 @@ def _done_and_next(session: Session, images: ImagesPanel) -> None:
 
 
 class PageCommands(CommandGroup):
-    def all(self, parts: CommandContext) -> list[Command]:
-        pages = parts.pages
+    def commands(self, context: CommandContext) -> list[Command]:
+        pages = context.pages
         return [
             Command(
                 "next_page",
-                self.tr("Next page of the &file"),
+                self.tr("Next page of &file"),
                 partial(pages.go, 1),
-                "Alt+PgDown",
-                when=pages.possible,
-                tip=self.tr("Labels belong to the first page; the others can be looked at"),
+                enabled=pages.possible,
+                tip=self.tr("Next page of a multi-page file. Labels belong to the first page."),
             ),
             Command(
                 "previous_page",
-                self.tr("Previous pa&ge of the file"),
+                self.tr("Previous pa&ge of file"),
                 partial(pages.go, -1),
-                "Alt+PgUp",
-                when=pages.possible,
+                enabled=pages.possible,
             ),
         ]

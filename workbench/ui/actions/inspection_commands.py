@@ -1,4 +1,4 @@
-"""Commands for inspection: regions, ruler, scale, display, good sample."""
+"""Commands for inspection: regions, ruler, pixel scale, display, reference image."""
 
 from __future__ import annotations
 
@@ -10,79 +10,79 @@ from workbench.ui.canvas.pixel_scale_dialog import ask_scale
 
 
 class InspectionCommands(CommandGroup):
-    def all(self, parts: CommandContext) -> list[Command]:
-        canvas, walk, display, comparison = parts.canvas, parts.walk, parts.display, parts.comparison
+    def commands(self, context: CommandContext) -> list[Command]:
+        canvas, display, comparison = context.canvas, context.display, context.comparison
+        navigator = context.region_navigator
 
-        def shown() -> bool:
+        def has_image() -> bool:
             return canvas.scene.image is not None
 
         return [
             Command(
                 "next_region",
-                self.tr("Next re&gion"),
-                partial(walk.go, 1),
-                "N",
-                when=walk.possible,
-                tip=self.tr("To the next labelled or predicted region, always at the same scale"),
+                self.tr("Ne&xt region"),
+                partial(navigator.go, 1),
+                enabled=navigator.possible,
+                tip=self.tr("Show the next labeled or predicted region at the same zoom"),
             ),
             Command(
-                "previous_region", self.tr("Previous regi&on"), partial(walk.go, -1), "Shift+N", when=walk.possible
+                "previous_region",
+                self.tr("Previous &region"),
+                partial(navigator.go, -1),
+                enabled=navigator.possible,
             ),
             Command(
                 "ruler",
                 self.tr("&Measure"),
                 partial(_toggle_ruler, canvas),
-                "M",
                 "ruler",
-                shown,
+                has_image,
                 lambda: canvas.ruler.on,
-                tip=self.tr("Measure: drag a line, read its length"),
+                tip=self.tr("Measure: drag a line to read its length"),
             ),
             Command(
                 "scale",
-                self.tr("Set the scale…"),
-                partial(ask_scale, canvas, canvas.ruler, parts.displays),
-                when=lambda: parts.session.writable,
-                tip=self.tr("How many micrometres a pixel shows"),
+                self.tr("Set pixel s&cale…"),
+                partial(ask_scale, canvas, canvas.ruler, context.display_presets),
+                enabled=lambda: context.session.writable,
+                tip=self.tr("Set the size of a pixel in µm"),
             ),
             Command(
                 "minimap",
                 self.tr("O&verview"),
                 partial(_toggle_minimap, canvas),
-                on=lambda: canvas.minimap.enabled,
-                tip=self.tr("The whole picture in a corner while only a part is in sight"),
+                checked=lambda: canvas.minimap.enabled,
+                tip=self.tr("Show the whole image in a corner while only a part is visible"),
             ),
             Command(
                 "difference",
-                self.tr("Show the &difference to the good sample"),
-                parts.layers.toggle_difference,
-                "Ctrl+D",
-                when=comparison.possible,
-                on=lambda: comparison.on,
+                self.tr("Show &difference from reference image"),
+                context.layers.toggle_difference,
+                enabled=comparison.possible,
+                checked=lambda: comparison.on,
             ),
             Command(
                 "good_sample",
-                self.tr("Use as the good sa&mple"),
+                self.tr("Use as refere&nce image"),
                 comparison.choose,
-                when=shown,
+                enabled=has_image,
                 tip=self.tr("Use the current image as the defect-free reference image"),
             ),
             Command(
                 "invert",
                 self.tr("In&vert"),
                 display.toggle_invert,
-                "Shift+I",
-                when=shown,
-                on=lambda: canvas.scene.display.invert,
+                enabled=has_image,
+                checked=lambda: canvas.scene.display.invert,
             ),
             Command(
                 "stretch",
                 self.tr("Stretch &brightness"),
                 display.stretch,
-                when=shown,
-                tip=self.tr("From the darkest to the brightest values that occur"),
+                enabled=has_image,
+                tip=self.tr("Stretch to the minimum and maximum gray value"),
             ),
-            Command("reset_display", self.tr("&Reset display"), display.set_automatic, when=shown),
+            Command("reset_display", self.tr("&Reset display"), display.set_automatic, enabled=has_image),
         ]
 
 

@@ -8,6 +8,7 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QMenuBar, QToolBar
 
+from workbench.core.resources import LANGUAGES
 from workbench.ui.widgets.tool_group_button import ToolGroupButton
 
 
@@ -21,14 +22,14 @@ Table = tuple["str | tuple[str, Table]", ...]
 
 CLASSES: Table = tuple(f"class_{n}" for n in range(1, 10))
 VERDICTS: Table = tuple(f"verdict_{n}" for n in range(1, 10))
-USES: Table = ("use_any", "-", "use_train", "use_val", "use_test")
+SPLITS: Table = ("use_any", "-", "use_train", "use_val", "use_test")
 VERDICTS_NEXT: Table = tuple(f"verdict_next_{n}" for n in range(1, 10))
 
 BRUSHES: Table = ("brush", "eraser", "dont_care", "background")
 OUTLINES: Table = ("polygon", "lasso", "rectangle", "ellipse")
 SMART: Table = ("threshold", "wand", "crack", "smart_edge", "box_cut")
 AREAS: Table = ("fill", "holes", "region")
-LOOK: Table = (
+PREDICTION_DISPLAY: Table = (
     "look_outline",
     "look_filled",
     "look_heat",
@@ -106,7 +107,7 @@ MENUS: dict[str, Table] = {
         "-",
         ("verdicts", VERDICTS),
         ("verdicts_next", VERDICTS_NEXT),
-        ("use", USES),
+        ("use", SPLITS),
     ),
     "view": (
         "fit",
@@ -123,7 +124,7 @@ MENUS: dict[str, Table] = {
         "-",
         "labels",
         "predictions",
-        ("look", LOOK),
+        ("look", PREDICTION_DISPLAY),
         "-",
         "sheet",
         "panel_pictures",
@@ -133,7 +134,7 @@ MENUS: dict[str, Table] = {
         "previous_panel",
         "-",
         ("theme", ("theme_system", "theme_dark", "theme_light")),
-        ("language", ("language_system", "language_en", "language_zh_CN")),
+        ("language", ("language_system", *(f"language_{code}" for code in LANGUAGES))),
         "full_screen",
     ),
     "train": (
@@ -183,13 +184,13 @@ def titles() -> dict[str, str]:
         "project": QCoreApplication.translate("menus", "&Project"),
         "edit": QCoreApplication.translate("menus", "&Edit"),
         "label": QCoreApplication.translate("menus", "&Label"),
-        "picture": QCoreApplication.translate("menus", "P&icture"),
+        "picture": QCoreApplication.translate("menus", "&Image"),
         "view": QCoreApplication.translate("menus", "&View"),
         "train": QCoreApplication.translate("menus", "&Train"),
         "help": QCoreApplication.translate("menus", "&Help"),
-        "curves": QCoreApplication.translate("menus", "&Curves"),
-        "proposing": QCoreApplication.translate("menus", "Pr&oposals"),
-        "classes": QCoreApplication.translate("menus", "&Choose a class"),
+        "curves": QCoreApplication.translate("menus", "C&urves"),
+        "proposing": QCoreApplication.translate("menus", "Su&ggestions"),
+        "classes": QCoreApplication.translate("menus", "Select &class"),
         "brushes": QCoreApplication.translate("menus", "&Brushes"),
         "outlines": QCoreApplication.translate("menus", "&Outlines"),
         "smart": QCoreApplication.translate("menus", "&Assisted"),
@@ -197,22 +198,22 @@ def titles() -> dict[str, str]:
         "display": QCoreApplication.translate("menus", "&Display"),
         "verdicts": QCoreApplication.translate("menus", "&Verdict"),
         "use": QCoreApplication.translate("menus", "Data &split"),
-        "verdicts_next": QCoreApplication.translate("menus", "Set verdict and go to &next"),
-        "look": QCoreApplication.translate("menus", "&How predictions are shown"),
-        "theme": QCoreApplication.translate("menus", "T&heme"),
+        "verdicts_next": QCoreApplication.translate("menus", "Set verdict &and go to next"),
+        "look": QCoreApplication.translate("menus", "Prediction displa&y"),
+        "theme": QCoreApplication.translate("menus", "&Theme"),
         "language": QCoreApplication.translate("menus", "Lan&guage"),
     }
 
 
 def ids(table: Table) -> list[str]:
     """Return all command ids of a table, including those of submenus."""
-    found: list[str] = []
+    commands: list[str] = []
     for entry in table:
         if isinstance(entry, tuple):
-            found += ids(entry[1])
+            commands += ids(entry[1])
         elif entry != "-" and not entry.startswith("@"):
-            found.append(entry)
-    return found
+            commands.append(entry)
+    return commands
 
 
 def fill_menu_bar(bar: QMenuBar, actions: ActionTable, recent: QMenu) -> None:
@@ -224,7 +225,7 @@ def fill_menu_bar(bar: QMenuBar, actions: ActionTable, recent: QMenu) -> None:
 def fill_tool_bar(bar: QToolBar, table: Table, actions: ActionTable, texts: dict[str, str] | None = None) -> None:
     """Add a table's actions to a bar.
 
-    Submenus become a `Flyout`; commands in `texts` show a short text beside the icon.
+    Submenus become a `ToolGroupButton`; commands in `texts` show a short text beside the icon.
     """
     for entry in table:
         if entry == "-":

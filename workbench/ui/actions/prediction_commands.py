@@ -9,68 +9,68 @@ from workbench.ui.predictions.prediction_overlay import PredictionOverlay
 
 
 class PredictionCommands(CommandGroup):
-    def all(self, parts: CommandContext) -> list[Command]:
-        look, overlay, kept, style = parts.layers.look, parts.overlay, parts.kept, parts.canvas.scene.prediction_style
+    def commands(self, context: CommandContext) -> list[Command]:
+        overlay, continuous = context.overlay, context.continuous_training
+        display, style = context.layers.look, context.canvas.scene.prediction_style
         texts = {
             "outline": self.tr("Predictions as &outlines"),
             "filled": self.tr("Predictions as &filled areas"),
             "heat": self.tr("&Probability map"),
             "doubt": self.tr("&Uncertainty map"),
         }
-        rows = [
+        modes = [
             Command(
                 f"look_{mode}",
                 text,
-                partial(look.set_mode, mode),
+                partial(display.set_mode, mode),
+                checked=lambda mode=mode: style.mode == mode,
                 group="look",
-                on=lambda mode=mode: style.mode == mode,
             )
             for mode, text in texts.items()
         ]
         return [
-            *rows,
-            Command("next_look", self.tr("&Next way of drawing predictions"), look.next_mode, "Shift+C", "filled"),
+            *modes,
+            Command("next_look", self.tr("&Next prediction display"), display.next_mode, "filled"),
             Command(
                 "look_back",
-                self.tr("&Earlier in the training"),
+                self.tr("&Earlier training step"),
                 partial(_go, overlay, -1),
-                ",",
-                when=lambda: bool(overlay.steps),
+                enabled=lambda: bool(overlay.steps),
                 tip=self.tr("Prediction for this image at an earlier training step"),
             ),
             Command(
                 "look_forward",
-                self.tr("&Later in the training"),
+                self.tr("&Later training step"),
                 partial(_go, overlay, 1),
-                ".",
-                when=lambda: overlay.step is not None,
+                enabled=lambda: overlay.step is not None,
+                tip=self.tr("Prediction for this image at a later training step"),
             ),
             Command(
                 "own_thresholds",
-                self.tr("The run's own &thresholds"),
+                self.tr("Reset &thresholds"),
                 overlay.reset_thresholds,
-                when=lambda: overlay.own_thresholds,
+                enabled=lambda: overlay.own_thresholds,
+                tip=self.tr("Use the thresholds of the run again"),
             ),
             Command(
                 "keep_learning",
-                self.tr("&Keep learning"),
-                lambda: kept.switch(not kept.on),
-                "Ctrl+Shift+K",
-                when=lambda: parts.session.writable,
-                on=lambda: kept.on,
-                tip=self.tr("When its time is up the run goes on with what is labelled, until it is stopped"),
+                self.tr("&Continuous training"),
+                lambda: continuous.switch(not continuous.on),
+                enabled=lambda: context.session.writable,
+                checked=lambda: continuous.on,
+                tip=self.tr("After the time limit, training continues with new labels until you stop it"),
             ),
             Command(
                 "learn_on",
                 self.tr("C&ontinue training with new labels"),
-                kept.resume,
-                when=lambda: parts.session.writable and kept.can_resume(),
-                tip=self.tr("Open the shown run again: it goes on with all that was labelled since"),
+                continuous.resume,
+                enabled=lambda: context.session.writable and continuous.can_resume(),
+                tip=self.tr("Continue the shown run with all labels added since it ended"),
             ),
         ]
 
 
-def _go(overlay: PredictionOverlay, by: int) -> None:
+def _go(overlay: PredictionOverlay, offset: int) -> None:
     steps = [*overlay.steps, None]
-    at = steps.index(overlay.step) if overlay.step in steps else len(steps) - 1
-    overlay.look_back(steps[max(0, min(at + by, len(steps) - 1))])
+    position = steps.index(overlay.step) if overlay.step in steps else len(steps) - 1
+    overlay.look_back(steps[max(0, min(position + offset, len(steps) - 1))])

@@ -7,7 +7,11 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QLabel, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
 from workbench.ui.actions.menus import MENUS, ActionTable, ids, titles
+from workbench.ui.shortcuts import key_text
 from workbench.ui.text.formatting import plain
+
+_LEFT = ("label", "pointer", "edit", "train")
+_RIGHT = ("picture", "view", "project", "help")
 
 
 class ShortcutsDialog(QDialog):
@@ -15,7 +19,7 @@ class ShortcutsDialog(QDialog):
 
     def __init__(self, actions: ActionTable, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle(self.tr("Keys"))
+        self.setWindowTitle(self.tr("Keyboard shortcuts"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         column = QVBoxLayout(self)
         column.setContentsMargins(18, 16, 18, 16)
@@ -25,12 +29,13 @@ class ShortcutsDialog(QDialog):
         self.search.textChanged.connect(self._filter)
         column.addWidget(self.search)
         body = QWidget(objectName="sideBody")
-        self._rows: list[tuple[str, tuple[QWidget, ...]]] = []
+        self.rows: list[tuple[str, tuple[QWidget, ...]]] = []  # text to search, labels
         halves = QHBoxLayout(body)
         halves.setContentsMargins(10, 6, 16, 10)
         halves.setSpacing(36)
-        left, right = QGridLayout(), QGridLayout()
-        for grid in (left, right):
+        menu_titles = titles()
+        for menus in (_LEFT, _RIGHT):
+            grid = QGridLayout()
             grid.setHorizontalSpacing(18)
             grid.setVerticalSpacing(5)
             grid.setColumnStretch(1, 1)
@@ -38,45 +43,44 @@ class ShortcutsDialog(QDialog):
             half.addLayout(grid)
             half.addStretch(1)
             halves.addLayout(half, 1)
-        names = titles()
-        for name, grid in (
-            ("label", left),
-            ("pointer", left),
-            ("edit", left),
-            ("train", left),
-            ("picture", right),
-            ("view", right),
-            ("project", right),
-            ("help", right),
-        ):
-            title = self.tr("Pointer") if name == "pointer" else plain(names[name])
-            rows = self._pointer() if name == "pointer" else _keys_of(name, actions)
-            self._add(grid, title, rows)
+            for menu in menus:
+                if menu == "pointer":
+                    self._add(grid, self.tr("Canvas"), self._canvas_rows())
+                else:
+                    self._add(grid, plain(menu_titles[menu]), _menu_rows(menu, actions))
         area = QScrollArea(widgetResizable=True)
         area.setWidget(body)
         area.setFrameShape(QScrollArea.Shape.NoFrame)
         column.addWidget(area, 1)
         self.resize(860, 640)
 
-    def _pointer(self) -> list[tuple[str, str]]:
+    def _canvas_rows(self) -> list[tuple[str, str]]:
+        """Return pointer gestures, and keys whose effect depends on the tool and on the item under the pointer."""
+        pan, close = key_text("pan"), key_text("close_outline")
         return [
             (self.tr("Ctrl + drag"), self.tr("Erase with any tool")),
-            (self.tr("Space"), self.tr("Proposal under the pointer: make it a label")),
-            (self.tr("Delete"), self.tr("Proposal under the pointer: reject it")),
-            (self.tr("+ −"), self.tr("Proposal under the pointer: grow, shrink")),
-            (self.tr("Ctrl+1 … 9"), self.tr("Proposal under the pointer: give it a class")),
+            (self.tr("Shift + click"), self.tr("Polygon: remove a corner")),
+            (key_text("remove_corner"), self.tr("Polygon: remove the corner under the pointer")),
+            (key_text("remove_last_corner"), self.tr("Polygon, magnetic lasso: remove the last corner")),
+            (self.tr("{key}, double-click").format(key=close), self.tr("Polygon, magnetic lasso: close and paint")),
+            (key_text("cancel"), self.tr("Cancel the current stroke or selection")),
+            (key_text("accept_suggestion"), self.tr("Accept the suggestion under the pointer")),
+            (key_text("reject_suggestion"), self.tr("Reject the suggestion under the pointer")),
+            (f"{key_text('grow')} {key_text('shrink')}", self.tr("Grow or shrink the suggestion under the pointer")),
+            (
+                f"{key_text('suggestion_class_1')} … 9",
+                self.tr("Set the class of the suggestion under the pointer"),
+            ),
+            (key_text("delete_region"), self.tr("Delete the selected region")),
+            (self.tr("Arrow keys"), self.tr("Move the selected region")),
             (self.tr("Alt + click"), self.tr("Pick the class under the pointer")),
             (self.tr("Alt + right drag"), self.tr("Brush size")),
-            (self.tr("Ctrl+Shift + wheel"), self.tr("Brush size")),
+            (self.tr("Ctrl + Shift + wheel"), self.tr("Brush size")),
             (self.tr("Wheel"), self.tr("Zoom at the pointer")),
-            (self.tr("Middle drag, Space + drag"), self.tr("Move the picture")),
-            (self.tr("Shift + right drag"), self.tr("Contrast across, brightness up and down")),
-            (self.tr("Hold Tab"), self.tr("Hide labels and predictions")),
-            (self.tr("Right click"), self.tr("What can be done to the region there")),
-            (self.tr("Shift + click"), self.tr("Polygon: take away a corner")),
-            (self.tr("Backspace"), self.tr("Polygon, smart edge: take back the last corner")),
-            (self.tr("Enter, double click"), self.tr("Polygon, smart edge: close and paint")),
-            (self.tr("Esc"), self.tr("Drop what is begun")),
+            (self.tr("Middle drag, {key} + drag").format(key=pan), self.tr("Move the image")),
+            (self.tr("Shift + right drag"), self.tr("Contrast (horizontal), brightness (vertical)")),
+            (self.tr("Hold {key}").format(key=key_text("hide_overlays")), self.tr("Hide all overlays")),
+            (self.tr("Right-click"), self.tr("Menu of the region under the pointer")),
         ]
 
     def _add(self, grid: QGridLayout, title: str, rows: list[tuple[str, str]]) -> None:
@@ -84,28 +88,28 @@ class ShortcutsDialog(QDialog):
         heading.setContentsMargins(0, 10, 0, 2)
         grid.addWidget(heading, grid.rowCount(), 0, 1, 2)
         for keys, text in rows:
-            at = grid.rowCount()
-            key, what = QLabel(keys, objectName="key"), QLabel(text, wordWrap=True)
-            grid.addWidget(key, at, 0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-            grid.addWidget(what, at, 1)
-            self._rows.append((f"{keys} {text}".casefold(), (key, what)))
+            row = grid.rowCount()
+            key_label, text_label = QLabel(keys, objectName="key"), QLabel(text, wordWrap=True)
+            grid.addWidget(key_label, row, 0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+            grid.addWidget(text_label, row, 1)
+            self.rows.append((f"{keys} {text}".casefold(), (key_label, text_label)))
 
     def _filter(self, text: str) -> None:
-        for words, widgets in self._rows:
-            for widget in widgets:
-                widget.setVisible(text.casefold().strip() in words)
+        for row_text, labels in self.rows:
+            for label in labels:
+                label.setVisible(text.casefold().strip() in row_text)
 
 
-def _keys_of(menu: str, actions: ActionTable) -> list[tuple[str, str]]:
+def _menu_rows(menu: str, actions: ActionTable) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     for id in ids(MENUS[menu]):
         shortcuts = [key.toString(QKeySequence.SequenceFormat.NativeText) for key in actions[id].shortcuts()]
         keys, text = ", ".join(dict.fromkeys(shortcuts)), plain(actions[id].text())
         stem, _, number = id.rpartition("_")
-        if stem in ("class", "verdict"):  # classes and verdicts 1 to 9 share one line
+        if stem in ("class", "verdict", "verdict_next"):  # numbers 1 to 9 share one line
             if number != "1":
                 continue
-            keys, text = f"{keys} … {keys[:-1]}9", f"{text} … 9"
+            keys, text = f"{keys} … {keys[:-1]}9", text.replace("1", "1 … 9")
         if keys:
             rows.append((keys, text))
     return rows

@@ -5,125 +5,118 @@ from __future__ import annotations
 from functools import partial
 
 from workbench.ui.actions.command_table import Command, CommandContext, CommandGroup
+from workbench.ui.shortcuts import key_text
 
 
 class SuggestionCommands(CommandGroup):
-    def all(self, parts: CommandContext) -> list[Command]:
-        canvas, proposing = parts.canvas, parts.proposing
+    def commands(self, context: CommandContext) -> list[Command]:
+        canvas, controller = context.canvas, context.suggestions
         return [
             Command(
                 "proposals",
                 self.tr("Review &suggestions"),
                 partial(canvas.choose_tool, "proposals"),
-                "Shift+V",
                 "proposals",
-                on=lambda: canvas.tool == "proposals",
+                checked=lambda: canvas.tool == "proposals",
                 group="tool",
-                tip=self.tr("Proposals: click one or drag a box to accept; with Ctrl to reject"),
+                tip=self.tr("Suggestions: click a suggestion or drag a box to accept; hold Ctrl to reject"),
             ),
             Command(
                 "accept_all",
-                self.tr("&Accept all proposals"),
-                proposing.accept_all,
-                "Ctrl+Shift+A",
+                self.tr("&Accept all suggestions"),
+                controller.accept_all,
                 "accept-all",
-                proposing.any,
+                controller.any,
                 tip=self.tr("Accept all suggestions in this image as one undo step"),
-                touches_image=True,
+                changes_image=True,
             ),
             Command(
                 "reject_all",
-                self.tr("Re&ject all proposals"),
-                proposing.reject_all,
-                when=proposing.any,
+                self.tr("Re&ject all suggestions"),
+                controller.reject_all,
+                enabled=controller.any,
                 tip=self.tr("This model will not suggest these regions again. Can be undone."),
             ),
             Command(
                 "bring_back",
-                self.tr("Bring &back rejected proposals"),
-                proposing.suggestions.restore_rejected,
-                when=proposing.can_bring_back,
-                tip=self.tr("Propose again what was rejected in this picture"),
+                self.tr("&Restore rejected suggestions"),
+                controller.suggestions.restore_rejected,
+                enabled=controller.can_bring_back,
+                tip=self.tr("Show the rejected suggestions of this image again"),
             ),
             Command(
                 "show_proposals",
-                self.tr("Show pr&oposals"),
-                proposing.switch,
-                "Shift+P",
+                self.tr("Show suggesti&ons"),
+                controller.switch,
                 "proposals",
-                on=lambda: proposing.visible,
-                tip=self.tr("Show what the model proposes beside the labels; Alt+Left and Alt+Right change over"),
+                checked=lambda: controller.visible,
+                tip=self.tr(
+                    "Show suggestions together with labels. {labels} and {suggestions} change the balance."
+                ).format(labels=key_text("toward_labels"), suggestions=key_text("toward_proposals")),
             ),
             Command(
                 "toward_labels",
-                self.tr("Toward &labels"),
-                partial(proposing.toward, -1),
-                "Alt+Left",
-                tip=self.tr("From proposals alone over both to labels alone"),
+                self.tr("Show &labels more"),
+                partial(controller.toward, -1),
+                tip=self.tr("Switch from suggestions only to both, then to labels only"),
             ),
             Command(
                 "toward_proposals",
-                self.tr("Toward &proposals"),
-                partial(proposing.toward, 1),
-                "Alt+Right",
-                tip=self.tr("From labels alone over both to proposals alone"),
+                self.tr("Show s&uggestions more"),
+                partial(controller.toward, 1),
+                tip=self.tr("Switch from labels only to both, then to suggestions only"),
             ),
             Command(
                 "propose_all",
-                self.tr("Generate suggestions f&or all images"),
-                proposing.suggest_for_all,
-                when=proposing.can_propose,
+                self.tr("Generate suggestions for &all images"),
+                controller.suggest_for_all,
+                enabled=controller.can_propose,
                 tip=self.tr("Run the latest model on every image and save its predictions as suggestions"),
             ),
         ]
 
 
 class LabelNextCommands(CommandGroup):
-    def all(self, parts: CommandContext) -> list[Command]:
-        advice = parts.advice
-        guide, errors = advice.guide, advice.errors
+    def commands(self, context: CommandContext) -> list[Command]:
+        controller = context.label_next
+        queue, issues = controller.guide, controller.errors
         return [
             Command(
                 "label_next",
                 self.tr("&Label next"),
-                partial(advice.toggle, "next"),
-                "Ctrl+L",
+                partial(controller.toggle, "next"),
                 "queue",
-                partial(guide.possible, "next"),
-                on=lambda: guide.mode == "next",
+                partial(queue.possible, "next"),
+                lambda: queue.mode == "next",
                 tip=self.tr("Images that would improve the model most, with the reason for each"),
             ),
             Command(
                 "label_errors",
                 self.tr("Possible label &errors"),
-                partial(advice.toggle, "errors"),
-                "Ctrl+Shift+L",
+                partial(controller.toggle, "errors"),
                 "doubt",
-                partial(guide.possible, "errors"),
-                on=lambda: guide.mode == "errors",
-                tip=self.tr("Labels that a confident model contradicts, worst first"),
+                partial(queue.possible, "errors"),
+                lambda: queue.mode == "errors",
+                tip=self.tr("Labels that a confident model contradicts, most severe first"),
             ),
             Command(
                 "take_model",
                 self.tr("Use &model result"),
-                advice.take_model,
-                "Y",
-                when=advice.can_answer,
-                tip=self.tr("Correct the doubted label as the model says"),
+                controller.take_model,
+                enabled=controller.can_answer,
+                tip=self.tr("Replace the flagged label with the prediction"),
             ),
             Command(
                 "keep_label",
-                self.tr("Keep my la&bel"),
-                advice.keep_label,
-                "K",
-                when=advice.can_answer,
-                tip=self.tr("Keep the doubted label, and do not ask again"),
+                self.tr("&Keep my label"),
+                controller.keep_label,
+                enabled=controller.can_answer,
+                tip=self.tr("Keep the flagged label. It will not be flagged again."),
             ),
             Command(
                 "next_doubt",
                 self.tr("Ne&xt flagged region"),
-                partial(errors.step, 1),
-                "J",
-                when=lambda: len(errors.issues) > 1,
+                partial(issues.step, 1),
+                enabled=lambda: len(issues.issues) > 1,
             ),
         ]

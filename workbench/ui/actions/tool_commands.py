@@ -13,62 +13,52 @@ from workbench.ui.images.images_panel import ImagesPanel
 
 
 class ToolCommands(CommandGroup):
-    def all(self, parts: CommandContext) -> list[Command]:
-        canvas, session, editor = parts.canvas, parts.session, parts.session.editor
-        rows = [
+    def commands(self, context: CommandContext) -> list[Command]:
+        canvas, session, editor = context.canvas, context.session, context.session.editor
+        commands = [
             Command(
                 name,
                 spec.translated(spec.title),
                 partial(canvas.choose_tool, name),
-                spec.keys,
                 name,
-                on=partial(_is_tool, canvas, name),
+                checked=partial(_is_tool, canvas, name),
                 group="tool",
                 tip=spec.translated(spec.tip),
             )
             for name, spec in TOOLS.items()
             if spec.title
         ]
-        rows += [
-            Command("bigger", self.tr("&Larger brush"), partial(canvas.change_diameter, 1), "]", "bigger"),
-            Command("smaller", self.tr("&Smaller brush"), partial(canvas.change_diameter, -1), "[", "smaller"),
-            Command(
-                "pick",
-                self.tr("&Pick the class under the pointer"),
-                canvas.pick,
-                "I",
-                "pick",
-                partial(paintable, session),
-            ),
+        commands += [
+            Command("bigger", self.tr("&Larger brush"), partial(canvas.change_diameter, 1), "bigger"),
+            Command("smaller", self.tr("&Smaller brush"), partial(canvas.change_diameter, -1), "smaller"),
+            Command("pick", self.tr("&Pick class under pointer"), canvas.pick, "pick", partial(paintable, session)),
             Command(
                 "keep",
                 self.tr("&Keep other classes"),
                 lambda: editor.set_keep_other(not editor.keep_other),
-                "X",
                 "keep",
-                on=lambda: editor.keep_other,
+                checked=lambda: editor.keep_other,
                 tip=self.tr("Keep other classes: paint over background only"),
             ),
             Command(
                 "explicit",
                 self.tr("Treat unpainted areas as &unlabeled"),
                 partial(_toggle_explicit, session),
-                when=partial(paintable, session),
-                on=partial(_is_explicit, session),
+                enabled=partial(paintable, session),
+                checked=partial(_is_explicit, session),
                 tip=self.tr("Train on the painted areas of this image only"),
             ),
         ]
-        rows += [
+        commands += [
             Command(
                 f"class_{n}",
                 self.tr("Class {n}").format(n=n),
-                partial(_choose_class, session, parts.images, n),
-                str(n),
-                when=lambda n=n: _has_class(session, n) or _judges(session, parts.images, n),
+                partial(_choose_class, session, context.images, n),
+                enabled=lambda n=n: _has_class(session, n) or _sets_verdict(session, context.images, n),
             )
             for n in range(1, 10)
         ]
-        return rows
+        return commands
 
 
 def _is_tool(canvas: Canvas, name: str) -> bool:
@@ -84,15 +74,15 @@ def _has_class(session: Session, number: int) -> bool:
     return _class(session, number) is not None
 
 
-def _judges(session: Session, images: ImagesPanel, number: int) -> bool:
+def _sets_verdict(session: Session, images: ImagesPanel, number: int) -> bool:
     """Return whether a number key sets a verdict. It does so only in projects without classes."""
-    return session.project is not None and not session.project.classes and images.can_judge(number - 1)
+    return session.project is not None and not session.project.classes and images.can_set_verdict(number - 1)
 
 
 def _choose_class(session: Session, images: ImagesPanel, number: int) -> None:
     info = _class(session, number)
-    if _judges(session, images, number):
-        images.judge(number - 1)
+    if _sets_verdict(session, images, number):
+        images.set_verdict(number - 1)
     if info is not None:
         session.classes.choose(info.id)
 

@@ -6,101 +6,98 @@ from workbench.ui.actions.command_table import Command, CommandContext, CommandG
 
 
 class TrainingCommands(CommandGroup):
-    def all(self, parts: CommandContext) -> list[Command]:
-        training, overlay = parts.training, parts.overlay
+    def commands(self, context: CommandContext) -> list[Command]:
+        training, overlay = context.training, context.overlay
         return [
-            Command("train", self.tr("&Train or stop"), training.toggle, "Ctrl+T", "train", training.can_train),
+            Command("train", self.tr("&Start or stop training"), training.toggle, "train", training.can_train),
             Command(
                 "predict",
-                self.tr("&Predict current image"),
+                self.tr("Predict cu&rrent image"),
                 overlay.predict,
-                "Ctrl+R",
                 "predict",
                 overlay.possible,
-                tip=self.tr("Show what the newest model sees on this picture"),
+                tip=self.tr("Show the prediction of the latest model for this image"),
             ),
             Command(
                 "predict_folder",
-                self.tr("Predict a &folder…"),
-                parts.commands.predict_folder,
-                icon="folder",
-                tip=self.tr("Masks, overlays and tables for many pictures"),
+                self.tr("Predict &folder…"),
+                context.project.predict_folder,
+                "folder",
+                tip=self.tr("Create masks, overlays and tables for many images"),
             ),
             Command(
                 "export",
                 self.tr("&Export model"),
                 training.export,
-                "Ctrl+E",
                 "export",
                 training.can_export,
-                tip=self.tr("Make a folder that gives the same results without the workbench"),
+                tip=self.tr("Export a folder that runs without Defect Workbench and gives the same results"),
             ),
             Command(
                 "export_choices",
                 self.tr("E&xport options…"),
                 training.choose_export,
-                "Ctrl+Shift+E",
-                when=training.can_choose_export,
-                tip=self.tr("Choose formats, where a defect begins, and how quick it must be"),
+                enabled=training.can_choose_export,
+                tip=self.tr("Choose formats, operating point and target latency"),
             ),
         ]
 
 
 class LiveTrainingCommands(CommandGroup):
-    def all(self, parts: CommandContext) -> list[Command]:
-        panel = parts.training
+    def commands(self, context: CommandContext) -> list[Command]:
+        panel = context.training
         files = panel.view.files
         return [
             Command(
                 "pause",
-                self.tr("&Pause or go on"),
+                self.tr("&Pause or resume training"),
                 panel.toggle_pause,
-                "Ctrl+Shift+T",
                 "pause",
                 panel.can_pause,
-                on=panel.is_paused,
+                panel.is_paused,
                 tip=self.tr("Pause training. The time limit is paused as well."),
             ),
-            Command("whole_run", self.tr("Show the &whole run"), panel.view.show_whole, when=panel.has_curves),
+            Command("whole_run", self.tr("Show &whole run"), panel.view.show_whole, enabled=panel.has_curves),
             Command(
                 "compare_runs",
                 self.tr("&Compare with other runs…"),
                 panel.compare,
-                "Ctrl+Shift+U",
                 "compare",
                 panel.can_compare,
-                tip=self.tr("Put the curves of other runs beside this one"),
+                tip=self.tr("Compare the curves with those of other runs"),
             ),
             Command(
                 "save_curves_picture",
-                self.tr("Save the curves as a &picture…"),
+                self.tr("Save curves as &image…"),
                 files.save_image,
-                when=panel.has_curves,
+                enabled=panel.has_curves,
             ),
             Command(
-                "save_curves_table", self.tr("Save the curves as a &table…"), files.save_table, when=panel.has_curves
+                "save_curves_table",
+                self.tr("Save curves as &table…"),
+                files.save_table,
+                enabled=panel.has_curves,
             ),
         ]
 
 
 class TrainingSettingsCommands(CommandGroup):
-    def all(self, parts: CommandContext) -> list[Command]:
-        settings = parts.settings
+    def commands(self, context: CommandContext) -> list[Command]:
+        settings = context.training_settings
         return [
             Command(
                 "recipe",
                 self.tr("&Training settings…"),
                 settings.open,
-                "Ctrl+Alt+T",
                 "tune",
                 settings.possible,
-                tip=self.tr("What is decided about it and why; every value can be chosen by hand"),
+                tip=self.tr("View and change the settings of the next training, with the reason for each value"),
             ),
             Command(
                 "run_recipe",
-                self.tr("Settings of &this run…"),
+                self.tr("Settin&gs of this run…"),
                 settings.open_run,
-                when=settings.has_run,
-                tip=self.tr("How this run was made, and why"),
+                enabled=settings.has_run,
+                tip=self.tr("View the settings of the shown run, with the reason for each value"),
             ),
         ]

@@ -4,105 +4,99 @@ from __future__ import annotations
 
 from functools import partial
 
+from workbench.core.resources import LANGUAGES
 from workbench.ui.actions.command_table import Command, CommandContext, CommandGroup
+from workbench.ui.shortcuts import key_text
 
 
 class ViewCommands(CommandGroup):
-    def all(self, parts: CommandContext) -> list[Command]:
-        canvas, layers, looks = parts.canvas, parts.layers, parts.appearance
+    def commands(self, context: CommandContext) -> list[Command]:
+        canvas, layers, view = context.canvas, context.layers, context.view_settings
 
-        def shown() -> bool:
+        def has_image() -> bool:
             return canvas.scene.image is not None
 
-        rows = [
-            Command("fit", self.tr("&Fit to window"), canvas.fit, "Ctrl+F", "fit", shown),
-            Command("actual", self.tr("&100 %"), canvas.actual_size, "Ctrl+0", "actual", shown),
-            Command("zoom_in", self.tr("Zoom &in"), partial(canvas.zoom, 1.25), "Ctrl++; Ctrl+=", "zoom-in", shown),
-            Command("zoom_out", self.tr("Zoom &out"), partial(canvas.zoom, 0.8), "Ctrl+-", "zoom-out", shown),
+        commands = [
+            Command("fit", self.tr("&Fit to window"), canvas.fit, "fit", has_image),
+            Command("actual", self.tr("&100%"), canvas.actual_size, "actual", has_image),
+            Command("zoom_in", self.tr("&Zoom in"), partial(canvas.zoom, 1.25), "zoom-in", has_image),
+            Command("zoom_out", self.tr("Zoom &out"), partial(canvas.zoom, 0.8), "zoom-out", has_image),
             Command(
                 "labels",
                 self.tr("Show &labels"),
                 layers.toggle_labels,
-                "H",
                 "layers",
-                on=lambda: canvas.scene.label_style.visible,
-                tip=self.tr("Show labels; hold Tab to hide everything for a moment"),
+                checked=lambda: canvas.scene.label_style.visible,
+                tip=self.tr("Show labels. Hold {key} to hide all overlays.").format(key=key_text("hide_overlays")),
             ),
             Command(
                 "predictions",
                 self.tr("Show &predictions"),
                 layers.toggle_predictions,
-                "Shift+H",
                 "predict",
-                on=lambda: canvas.scene.prediction_style.visible,
+                checked=lambda: canvas.scene.prediction_style.visible,
             ),
             Command(
                 "panel_pictures",
-                self.tr("Pi&ctures panel"),
-                partial(looks.toggle_panel, "pictures"),
-                "F2",
+                self.tr("Im&ages panel"),
+                partial(view.toggle_panel, "pictures"),
                 "panel-left",
-                on=partial(looks.panel_shown, "pictures"),
+                checked=partial(view.panel_shown, "pictures"),
             ),
             Command(
                 "panel_side",
-                self.tr("Cl&asses and layers panel"),
-                partial(looks.toggle_panel, "side"),
-                "F3",
+                self.tr("Cla&sses and layers panel"),
+                partial(view.toggle_panel, "side"),
                 "panel-right",
-                on=partial(looks.panel_shown, "side"),
+                checked=partial(view.panel_shown, "side"),
             ),
             Command(
                 "panel_training",
-                self.tr("&Training panel"),
-                parts.training.fold,
-                "F4",
+                self.tr("Tra&ining panel"),
+                context.training.fold,
                 "panel-bottom",
-                on=parts.training.heading.isChecked,
+                checked=context.training.heading.isChecked,
             ),
-            Command("next_panel", self.tr("&Next panel"), partial(looks.focus_panel, 1), "F6"),
-            Command("previous_panel", self.tr("Pre&vious panel"), partial(looks.focus_panel, -1), "Shift+F6"),
-            Command("full_screen", self.tr("F&ull screen"), looks.toggle_full_screen, "F11", on=looks.is_full_screen),
+            Command("next_panel", self.tr("&Next panel"), partial(view.focus_panel, 1)),
+            Command("previous_panel", self.tr("Previo&us panel"), partial(view.focus_panel, -1)),
+            Command("full_screen", self.tr("Full scr&een"), view.toggle_full_screen, checked=view.is_full_screen),
         ]
-        for name, text in (
-            ("system", self.tr("As the &system")),
-            ("dark", self.tr("&Dark")),
-            ("light", self.tr("&Light")),
-        ):
-            rows.append(
-                Command(
-                    f"theme_{name}",
-                    text,
-                    partial(looks.set_theme, name),
-                    group="theme",
-                    on=partial(looks.is_theme, name),
-                )
+        themes = (("system", self.tr("&System default")), ("dark", self.tr("&Dark")), ("light", self.tr("&Light")))
+        commands += [
+            Command(
+                f"theme_{name}",
+                text,
+                partial(view.set_theme, name),
+                checked=partial(view.is_theme, name),
+                group="theme",
             )
-        for name, text in (("system", self.tr("As the system")), ("en", "English"), ("zh_CN", "简体中文")):
-            rows.append(
-                Command(
-                    f"language_{name}",
-                    text,
-                    partial(looks.set_language, name),
-                    group="language",
-                    on=partial(looks.is_language, name),
-                )
+            for name, text in themes
+        ]
+        languages = {"system": self.tr("System default"), **LANGUAGES}
+        commands += [
+            Command(
+                f"language_{code}",
+                name,
+                partial(view.set_language, code),
+                checked=partial(view.is_language, code),
+                group="language",
             )
-        return rows
+            for code, name in languages.items()
+        ]
+        return commands
 
 
 class EvaluationCommands(CommandGroup):
-    def all(self, parts: CommandContext) -> list[Command]:
-        opening = parts.review
+    def commands(self, context: CommandContext) -> list[Command]:
+        evaluation = context.evaluation
         return [
             Command(
                 "review",
-                self.tr("&Review"),
-                opening.toggle,
-                "Ctrl+Shift+R",
+                self.tr("E&valuation"),
+                evaluation.toggle,
                 "review",
-                opening.possible,
-                on=opening.is_on,
+                evaluation.possible,
+                evaluation.is_on,
                 tip=self.tr(
                     "Missed defects and false alarms on validation and test images; choose the detection threshold here"
                 ),

@@ -26,6 +26,7 @@ from workbench.ui.canvas.tools.tool_context import ToolContext
 from workbench.ui.canvas.tools.tool_options import ToolOptions, next_diameter
 from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.canvas.tools.tool_tasks import ToolTasks
+from workbench.ui.shortcuts import key_text
 from workbench.ui.widgets.editor_keys import TEXTS
 
 
@@ -50,7 +51,9 @@ class Canvas(QWidget):
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(self.tr("Image"))
-        self.setAccessibleDescription(self.tr("Current image with labels. Press F1 for keyboard shortcuts."))
+        self.setAccessibleDescription(
+            self.tr("Current image with labels. Press {key} for keyboard shortcuts.").format(key=key_text("keys"))
+        )
         self.content = CanvasContent(session, self.scene, self)
         self.options = ToolOptions(self)
         self.tasks = ToolTasks(self)

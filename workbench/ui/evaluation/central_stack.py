@@ -15,10 +15,15 @@ class CentralStack(QStackedWidget):
 
     def __init__(self, canvas: QWidget, images: ImagesPanel, evaluation: QWidget) -> None:
         super().__init__()
-        self._canvas, self._images, self._thumbnails, self._evaluation = canvas, images, images.sheet, evaluation
+        self._canvas, self._images, self._thumbnails, self._evaluation = (
+            canvas,
+            images,
+            images.thumbnail_view,
+            evaluation,
+        )
         for page in (canvas, self._thumbnails, evaluation):
             self.addWidget(page)
-        images.sheet_wanted.connect(self._show_images)
+        images.thumbnails_toggled.connect(self._show_images)
 
     @property
     def in_evaluation(self) -> bool:
@@ -38,7 +43,7 @@ class CentralStack(QStackedWidget):
         was_evaluation = self.in_evaluation
         if thumbnails:
             self.setCurrentWidget(self._thumbnails)
-            self._thumbnails.find_open()
+            self._thumbnails.show_current()
         else:
             self.setCurrentWidget(self._canvas)
             self._canvas.setFocus()

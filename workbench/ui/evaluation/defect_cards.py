@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QModelIndex, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPixmap
+from PySide6.QtGui import QColor, QImage, QPainter, QPixmap
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate
 
 from workbench.core.evaluation.defect_crops import CropFrame
@@ -15,6 +15,7 @@ from workbench.core.evaluation.stored_predictions import StoredPrediction
 from workbench.core.geometry.drawing import NOTHING, Rect
 from workbench.session.evaluation_result import EvaluatedImages
 from workbench.session.run_evaluation import RunEvaluation
+from workbench.ui.widgets.delegate_painting import draw_background
 from workbench.ui.widgets.list_model import ItemRole, ListModel
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -191,13 +192,9 @@ class _CardDelegate(QStyledItemDelegate):
         theme, rect = self._style.theme, QRectF(option.rect).adjusted(4, 4, -4, -4)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        path = QPainterPath()
-        path.addRoundedRect(rect.adjusted(0.5, 0.5, -0.5, -0.5), 7, 7)
-        hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        painter.fillPath(path, theme.color("hover" if hovered else "raised"))
-        painter.setPen(QPen(theme.color("accent" if selected else "border"), 1.5 if selected else 1))
-        painter.drawPath(path)
+        fill = "hover" if option.state & QStyle.StateFlag.State_MouseOver else "raised"
+        line, width = ("accent", 1.5) if option.state & QStyle.StateFlag.State_Selected else ("border", 1)
+        draw_background(painter, rect, theme, fill=fill, line=line, radius=7, width=width)
         box = QRect(int(rect.x()) + 8, int(rect.y()) + 8, IMAGE.width(), IMAGE.height())
         painter.fillRect(box, theme.color("canvas"))
         pixmap = self._gallery.pixmap(card)

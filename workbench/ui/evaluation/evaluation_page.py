@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
@@ -23,10 +23,12 @@ from workbench.session.session import Session
 from workbench.session.training.run_list import RunList
 from workbench.ui.evaluation.segmentation_evaluation import SegmentationEvaluation
 from workbench.ui.evaluation.verdict_evaluation_page import VerdictEvaluationPage
+from workbench.ui.shortcuts import key_sequences, with_key
 from workbench.ui.text import formatting
 from workbench.ui.widgets.theme import ThemeManager
 
-_HIDDEN_ACTIONS = ("Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+Y", "Ctrl+P", "Ctrl+Shift+A", *(f"Alt+{n}" for n in range(1, 10)))
+# Commands that would change the image behind the page.
+_HIDDEN_ACTIONS = ("undo", "redo", "copy_previous", "accept_all", *(f"verdict_{n}" for n in range(1, 10)))
 
 
 class EvaluationPage(QWidget):
@@ -94,7 +96,7 @@ class EvaluationPage(QWidget):
         self.recalculate.setToolTip(self.tr("Recalculate after label changes; predictions are reused"))
         self.recalculate.clicked.connect(self._recalculate)
         self.back = QPushButton(self.tr("Back to image"))
-        self.back.setToolTip(self.tr("Back to the image (Esc)"))
+        self.back.setToolTip(with_key(self.tr("Back to the image"), "cancel"))
         self.back.clicked.connect(self.left)
         row.addWidget(self.recalculate)
         row.addWidget(self.back)
@@ -181,7 +183,7 @@ class EvaluationPage(QWidget):
 def _changes_image(event: QKeyEvent) -> bool:
     pressed = event.keyCombination().toCombined() & ~Qt.KeyboardModifier.KeypadModifier.value
     if event.modifiers() & (Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier):
-        return any(QKeySequence(keys)[0].toCombined() == pressed for keys in _HIDDEN_ACTIONS)
+        return any(keys[0].toCombined() == pressed for id in _HIDDEN_ACTIONS for keys in key_sequences(id))
     return not Qt.Key.Key_F1 <= event.key() <= Qt.Key.Key_F35
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QPainter, QPainterPath, QPen
+from PySide6.QtCore import QModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import (
     QButtonGroup,
     QHBoxLayout,
@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from workbench.core.evaluation.verdict_evaluation import PredictedVerdict, VerdictEvaluation
 from workbench.ui.images.thumbnail_provider import ThumbnailProvider
 from workbench.ui.text import formatting
+from workbench.ui.widgets.delegate_painting import draw_background, fit_rect, state_color
 from workbench.ui.widgets.list_model import ItemRole, ListModel
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -94,22 +95,13 @@ class _VerdictDelegate(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        path = QPainterPath()
-        path.addRoundedRect(QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
-        painter.fillPath(path, theme.color("selection" if selected else "hover" if hovered else "raised"))
-        if selected:
-            painter.setPen(QPen(theme.color("accent"), 1.5))
-            painter.drawPath(path)
+        line = "accent" if option.state & QStyle.StateFlag.State_Selected else ""
+        draw_background(painter, rect, theme, fill=state_color(option, "raised"), line=line, width=1.5)
         box = QRect(rect.x() + 5, rect.y() + 5, rect.width() - 10, _EDGE - 6)
         pixmap = self._gallery.thumbnails.get(image.key)
         painter.fillRect(box, theme.color("canvas"))
         if pixmap is not None and not pixmap.isNull():
-            size = pixmap.size().scaled(box.size(), Qt.AspectRatioMode.KeepAspectRatio)
-            target = QRect(0, 0, size.width(), size.height())
-            target.moveCenter(box.center())
-            painter.drawPixmap(target, pixmap)
+            painter.drawPixmap(fit_rect(pixmap.size(), box), pixmap)
         verdict = self._gallery.names[image.said]
         correct = verdict == image.truth
         line = QRect(box.x() + 2, box.bottom() + 3, box.width() - 4, metrics.height())

@@ -17,18 +17,18 @@ class EmptyProjectPage(QWidget):
         column.setContentsMargins(18, 12, 18, 12)
         column.setSpacing(8)
         column.addStretch(1)
-        self.sign = QLabel(alignment=Qt.AlignmentFlag.AlignCenter)
-        text = QLabel(self.tr("Drop pictures or folders here"), alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        self.icon = QLabel(alignment=Qt.AlignmentFlag.AlignCenter)
+        text = QLabel(self.tr("Drop images or folders here"), alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         text.setObjectName("heading")
-        more = QLabel(
-            self.tr("They are copied into the project; the originals stay as they are."),
+        note = QLabel(
+            self.tr("Images are copied into the project. The original files are not changed."),
             alignment=Qt.AlignmentFlag.AlignCenter,
             wordWrap=True,
         )
-        more.setObjectName("muted")
-        self.files = QPushButton(self.tr("Add pictures…"), objectName="primary")
-        self.folder = QPushButton(self.tr("Add a folder…"))
-        for widget in (self.sign, text, more):
+        note.setObjectName("muted")
+        self.files = QPushButton(self.tr("Add images…"), objectName="primary")
+        self.folder = QPushButton(self.tr("Add folder…"))
+        for widget in (self.icon, text, note):
             column.addWidget(widget)
         column.addSpacing(6)
         column.addWidget(self.files)
@@ -47,9 +47,9 @@ class NoMatchPage(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(18, 12, 18, 12)
         column.addStretch(1)
-        text = QLabel(self.tr("No picture matches"), alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        text = QLabel(self.tr("No matching images"), alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         text.setObjectName("heading")
-        self.clear = QPushButton(self.tr("Show all pictures"))
+        self.clear = QPushButton(self.tr("Show all images"))
         self.help = QLabel(search_help(), wordWrap=True, objectName="muted")
         self.help.setAlignment(Qt.AlignmentFlag.AlignCenter)
         column.setSpacing(10)
@@ -60,7 +60,7 @@ class NoMatchPage(QWidget):
 
 
 class EmptyQueuePage(QWidget):
-    """Page of an active queue that is empty or not built yet."""
+    """Page shown while the active queue is empty or not built yet."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,12 +69,12 @@ class EmptyQueuePage(QWidget):
         column.setSpacing(10)
         column.addStretch(1)
         self.text = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, objectName="heading")
-        self.all = QPushButton(self.tr("Show all pictures"))
+        self.all = QPushButton(self.tr("Show all images"))
         column.addWidget(self.text)
         column.addWidget(self.all, 0, Qt.AlignmentFlag.AlignCenter)
         column.addStretch(2)
 
-    def say(self, *, running: bool) -> None:
+    def show_state(self, *, running: bool) -> None:
         self.text.setText(
             self.tr("Analyzing images. The list appears when the analysis is complete.")
             if running

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPainterPath, QPen
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPainterPath, QPen, QPixmap
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from workbench.core.project.image_index import ImageRow
 from workbench.session.session import Session
 from workbench.ui.images.image_model import ReasonRole, RowRole
 from workbench.ui.images.thumbnail_provider import EDGE, ThumbnailProvider
+from workbench.ui.widgets.delegate_painting import (
+    draw_background,
+    draw_badge,
+    draw_row_background,
+    fit_rect,
+    state_color,
+)
 from workbench.ui.widgets.theme import Theme, ThemeManager
 
-HEIGHT, WITH_REASON = 54, 70
-_THUMB = 42
+HEIGHT, WITH_REASON = 54, 70  # px
+_THUMB = 42  # px
 
 
 class ImageDelegate(QStyledItemDelegate):
@@ -32,14 +39,9 @@ class ImageDelegate(QStyledItemDelegate):
         theme = self._style.theme
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        if selected or option.state & QStyle.StateFlag.State_MouseOver:
-            path = QPainterPath()
-            path.addRoundedRect(QRectF(rect).adjusted(4, 1, -4, -1), 6, 6)
-            painter.fillPath(path, theme.color("selection" if selected else "hover"))
-            if selected and option.state & QStyle.StateFlag.State_HasFocus:
-                painter.setPen(QPen(theme.color("accent"), 1))
-                painter.drawPath(path)
+        current = QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_HasFocus
+        line = "accent" if option.state & current == current else ""
+        draw_row_background(painter, rect, theme, fill=state_color(option), line=line, margin=4)
         top = rect.y() + (rect.height() - _THUMB) // 2
         self._draw_thumbnail(painter, QRect(rect.x() + 10, top, _THUMB, _THUMB), row)
         self._draw_texts(painter, rect.adjusted(10 + _THUMB + 10, 0, -12, 0), row, option, index.data(ReasonRole) or "")
@@ -50,20 +52,15 @@ class ImageDelegate(QStyledItemDelegate):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(theme.color("canvas"))
         painter.drawRoundedRect(box, 4, 4)
-        pixmap = None if row.broken and not row.width else self._thumbnails.get(row.key)
-        if pixmap is None or pixmap.isNull():
-            icon = theme.icon("warning", "danger") if row.broken else theme.icon("picture", "disabled")
-            icon.paint(painter, box.adjusted(11, 11, -11, -11))
+        pixmap = thumbnail_or_icon(painter, box, row, self._thumbnails, theme, icon_size=20)
+        if pixmap is None:
             return
-        ratio = min(box.width() / pixmap.width(), box.height() / pixmap.height())
-        width, height = max(1, round(pixmap.width() * ratio)), max(1, round(pixmap.height() * ratio))
-        target = QRect(box.x() + (box.width() - width) // 2, box.y() + (box.height() - height) // 2, width, height)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         clip = QPainterPath()
         clip.addRoundedRect(QRectF(box), 4, 4)
         painter.save()
         painter.setClipPath(clip)
-        painter.drawPixmap(target, pixmap)
+        painter.drawPixmap(fit_rect(pixmap.size(), box), pixmap)
         painter.restore()
 
     def _draw_texts(
@@ -83,10 +80,10 @@ class ImageDelegate(QStyledItemDelegate):
             for n, line in enumerate(_two_lines(reason, metrics, box.width())):
                 painter.drawText(below.x(), below.y() - 1 + metrics.ascent() + n * metrics.lineSpacing(), line)
             return
-        right = self._draw_marks(painter, below, row, option)
+        right = self._draw_tags(painter, below, row, option)
         if row.broken:
             painter.setPen(theme.color("danger"))
-            text = self.tr("cannot be read")
+            text = self.tr("Unreadable")
         else:
             painter.setPen(theme.color("muted"))
             text = folder or (f"{row.width} × {row.height}" if row.width else "")
@@ -95,18 +92,13 @@ class ImageDelegate(QStyledItemDelegate):
             below.x(), below.y() + metrics.ascent(), metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, width)
         )
 
-    def _draw_marks(self, painter: QPainter, box: QRect, row: ImageRow, option: QStyleOptionViewItem) -> int:
+    def _draw_tags(self, painter: QPainter, box: QRect, row: ImageRow, option: QStyleOptionViewItem) -> int:
         """Draw verdict and class colors from the right. Return their left end."""
         theme, metrics, x = self._style.theme, option.fontMetrics, box.right() + 1
         if row.verdict:
             text = metrics.elidedText(row.verdict, Qt.TextElideMode.ElideRight, 70)
             width = metrics.horizontalAdvance(text) + 10
-            tag = QRectF(x - width, box.y() - 1, width, box.height() + 2)
-            painter.setPen(QPen(theme.color("border"), 1))
-            painter.setBrush(theme.color("raised"))
-            painter.drawRoundedRect(tag, 4, 4)
-            painter.setPen(theme.color("text"))
-            painter.drawText(tag, Qt.AlignmentFlag.AlignCenter, text)
+            draw_badge(painter, QRectF(x - width, box.y() - 1, width, box.height() + 2), text, theme)
             x -= width + 6
         project = self._session.project
         colors = {info.id: info.color for info in project.classes} if project else {}
@@ -124,10 +116,24 @@ def _two_lines(text: str, metrics: QFontMetrics, width: int) -> list[str]:
     first, _, second = text.partition("\n")
     if metrics.horizontalAdvance(first) <= width:
         return [first, metrics.elidedText(second, Qt.TextElideMode.ElideRight, width)]
-    fits = next((n for n in range(len(first), 1, -1) if metrics.horizontalAdvance(first[:n]) <= width), 1)
-    cut = first.rfind(" ", 1, fits + 1)
-    cut = fits if cut < 0 else cut  # scripts without spaces break anywhere
+    fitting = next((n for n in range(len(first), 1, -1) if metrics.horizontalAdvance(first[:n]) <= width), 1)
+    cut = first.rfind(" ", 1, fitting + 1)
+    cut = fitting if cut < 0 else cut  # scripts without spaces break anywhere
     return [first[:cut], metrics.elidedText(first[cut:].strip(), Qt.TextElideMode.ElideRight, width)]
+
+
+def thumbnail_or_icon(
+    painter: QPainter, box: QRect, row: ImageRow, thumbnails: ThumbnailProvider, theme: Theme, *, icon_size: int
+) -> QPixmap | None:
+    """Return the thumbnail of an image. If there is none, draw an icon in its place and return None."""
+    pixmap = None if row.broken and not row.width else thumbnails.get(row.key)
+    if pixmap is not None and not pixmap.isNull():
+        return pixmap
+    icon = theme.icon("warning", "danger") if row.broken else theme.icon("picture", "disabled")
+    place = QRect(0, 0, icon_size, icon_size)
+    place.moveCenter(box.center())
+    icon.paint(painter, place)
+    return None
 
 
 def draw_status(painter: QPainter, center: QPointF, row: ImageRow, theme: Theme) -> None:
@@ -154,11 +160,11 @@ def draw_status(painter: QPainter, center: QPointF, row: ImageRow, theme: Theme)
 
 
 CELL = QSize(EDGE + 16, EDGE + 40)
-_STRENGTH = 170  # opacity of the labels, 0..255
+_LABEL_OPACITY = 170  # 0..255
 
 
 class ThumbnailDelegate(QStyledItemDelegate):
-    """Delegate of the sheet. All cells have the same size, so that long sheets need no measuring."""
+    """Delegate of the thumbnail view. All cells have the same size, so that long views need no measuring."""
 
     def __init__(self, session: Session, thumbnails: ThumbnailProvider, style: ThemeManager) -> None:
         super().__init__()
@@ -173,22 +179,16 @@ class ThumbnailDelegate(QStyledItemDelegate):
         theme, rect = self._style.theme, option.rect.adjusted(3, 3, -3, -3)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        path = QPainterPath()
-        path.addRoundedRect(QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
-        hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
-        painter.fillPath(path, theme.color("selection" if selected else "hover" if hovered else "panel"))
-        if selected:
-            painter.setPen(QPen(theme.color("accent"), 1.5))
-            painter.drawPath(path)
+        line = "accent" if option.state & QStyle.StateFlag.State_Selected else ""
+        draw_background(painter, rect, theme, fill=state_color(option, "panel"), line=line, width=1.5)
         box = QRect(rect.x() + 5, rect.y() + 5, rect.width() - 10, rect.height() - 36)
         self._draw_image(painter, box, row)
         if row.verdict:
             self._draw_verdict(painter, box, row.verdict, option.fontMetrics)
         line = QRect(rect.x() + 8, box.bottom() + 4, rect.width() - 34, 24)
         painter.setPen(theme.color("text"))
-        room = line.width() - (34 if row.score is not None else 0)
-        name = option.fontMetrics.elidedText(row.key.rpartition("/")[2], Qt.TextElideMode.ElideMiddle, room)
+        width = line.width() - (34 if row.score is not None else 0)
+        name = option.fontMetrics.elidedText(row.key.rpartition("/")[2], Qt.TextElideMode.ElideMiddle, width)
         painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, name)
         if row.score is not None:
             painter.setPen(theme.color("muted"))
@@ -199,14 +199,10 @@ class ThumbnailDelegate(QStyledItemDelegate):
     def _draw_image(self, painter: QPainter, box: QRect, row: ImageRow) -> None:
         theme = self._style.theme
         painter.fillRect(box, theme.color("canvas"))
-        pixmap = None if row.broken and not row.width else self._thumbnails.get(row.key)
-        if pixmap is None or pixmap.isNull():
-            icon = theme.icon("warning", "danger") if row.broken else theme.icon("picture", "disabled")
-            icon.paint(painter, QRect(box.center().x() - 16, box.center().y() - 16, 32, 32))
+        pixmap = thumbnail_or_icon(painter, box, row, self._thumbnails, theme, icon_size=32)
+        if pixmap is None:
             return
-        ratio = min(box.width() / pixmap.width(), box.height() / pixmap.height())
-        width, height = max(1, round(pixmap.width() * ratio)), max(1, round(pixmap.height() * ratio))
-        target = QRect(box.x() + (box.width() - width) // 2, box.y() + (box.height() - height) // 2, width, height)
+        target = fit_rect(pixmap.size(), box)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         painter.drawPixmap(target, pixmap)
         labels = self._thumbnails.labels(row)
@@ -218,22 +214,17 @@ class ThumbnailDelegate(QStyledItemDelegate):
     def _table(self) -> list[int]:
         """Return the ARGB of each id; hidden classes are transparent."""
         project, hidden = self._session.project, self._session.classes.hidden
-        wanted = [(info.id, info.color) for info in project.classes if info.id not in hidden] if project else []
-        if self._colors[0] != wanted:
+        visible = [(info.id, info.color) for info in project.classes if info.id not in hidden] if project else []
+        if self._colors[0] != visible:
             table = [0] * 256
-            for id, name in wanted:
+            for id, name in visible:
                 color = QColor(name)
-                color.setAlpha(_STRENGTH)
+                color.setAlpha(_LABEL_OPACITY)
                 table[id] = color.rgba()
-            self._colors = (wanted, table)
+            self._colors = (visible, table)
         return self._colors[1]
 
     def _draw_verdict(self, painter: QPainter, box: QRect, verdict: str, metrics) -> None:
-        theme = self._style.theme
         text = metrics.elidedText(verdict, Qt.TextElideMode.ElideRight, box.width() - 24)
         tag = QRectF(box.x() + 5, box.y() + 5, metrics.horizontalAdvance(text) + 12, metrics.height() + 4)
-        painter.setPen(QPen(theme.color("border"), 1))
-        painter.setBrush(theme.color("raised"))
-        painter.drawRoundedRect(tag, 4, 4)
-        painter.setPen(theme.color("text"))
-        painter.drawText(tag, Qt.AlignmentFlag.AlignCenter, text)
+        draw_badge(painter, tag, text, self._style.theme)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 
 from workbench.core.image_list.image_search import SearchError, parse, select
-from workbench.core.image_list.image_table import SORTS, ImageTable
+from workbench.core.image_list.image_table import ImageTable
 from workbench.core.project.image_index import ImageRow
 from workbench.session.label_queue import LabelQueue
 from workbench.session.session import Session
@@ -17,45 +18,93 @@ from workbench.ui.text import formatting
 from workbench.ui.text.label_next_texts import issue_text
 
 RowRole, ReasonRole = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.UserRole + 1
-# Search text of each filter.
-FILTERS = {
-    "all": "",
-    "open": "status:open",
-    "started": "status:started",
-    "done": "status:done",
-    "defects": "class:any",
-    "good": "status:done class:none",
-    "broken": "status:broken",
-}
 _Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 
 
-class ImageListModel(QAbstractTableModel):
-    """Table of the listed keys with one column per sort. No proxy model: 100,000 rows are filtered in milliseconds."""
+@dataclass(frozen=True)
+class Column:
+    """Column of the table and sort order of the list.
 
-    def __init__(self, session: Session, guide: LabelQueue | None = None) -> None:
+    sort: column of `ImageTable` to sort by. sort_text: name of the sort order. text: returns the text of a cell.
+    width: initial width in px. right: the text is aligned to the right.
+    """
+
+    sort: str
+    title: str
+    sort_text: str
+    text: Callable[[ImageRow], str]
+    width: int
+    right: bool = False
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Entry of the filter box. query: its search text."""
+
+    name: str
+    title: str
+    query: str
+
+
+class ImageListModel(QAbstractTableModel):
+    """Table of the listed images. No proxy model: 100,000 rows are filtered in milliseconds."""
+
+    def __init__(self, session: Session, queue: LabelQueue | None = None) -> None:
         super().__init__()
-        self._session, self._guide = session, guide
+        self._session, self._queue = session, queue
+        self.columns, self.filters = self._make_columns(), self._make_filters()
         self.table = ImageTable([], {})
         self.order = np.zeros(0, np.int64)  # indices into the session's list
-        self._lines = np.zeros(0, np.int64)  # row of each index; -1 if not listed
+        self._rows = np.zeros(0, np.int64)  # row of each index; -1 if not listed
         self.text = ""
-        self.wanted = "all"
+        self.filter_name = "all"
         self.sort_by, self.descending = "name", False
-        self.wrong: list[SearchError] = []
-        self._titles = dict(zip(SORTS, self._title_texts(), strict=True))
+        self.search_errors: list[SearchError] = []
 
-    def _title_texts(self) -> tuple[str, ...]:
+    def _make_columns(self) -> tuple[Column, ...]:
+        number = formatting.number
         return (
-            self.tr("Name"),
-            self.tr("Status"),
-            self.tr("Verdict"),
-            self.tr("Classes"),
-            self.tr("Regions"),
-            self.tr("Painted pixels"),
-            self.tr("Model score"),
-            self.tr("Date"),
+            Column("name", self.tr("Name"), self.tr("By name"), lambda row: row.key, 200),
+            Column("status", self.tr("Status"), self.tr("By status"), self._status, 100),
+            Column("verdict", self.tr("Verdict"), self.tr("By verdict"), lambda row: row.verdict or "", 90),
+            Column("classes", self.tr("Classes"), self.tr("By number of classes"), self._classes, 170),
+            Column(
+                "regions",
+                self.tr("Regions"),
+                self.tr("By number of regions"),
+                lambda row: number(row.region_count) if row.counts else "",
+                80,
+                right=True,
+            ),
+            Column(
+                "area",
+                self.tr("Labeled area (px)"),
+                self.tr("By labeled area"),
+                lambda row: number(row.area) if row.counts else "",
+                120,
+                right=True,
+            ),
+            Column(
+                "score",
+                self.tr("Defect probability"),
+                self.tr("By defect probability"),
+                lambda row: "" if row.score is None else number(row.score, 2),
+                140,
+                right=True,
+            ),
+            Column("date", self.tr("Date"), self.tr("By date"), _date, 130),
+        )
+
+    def _make_filters(self) -> tuple[Filter, ...]:
+        return (
+            Filter("all", self.tr("All images"), ""),
+            Filter("open", self.tr("Not done"), "status:open"),
+            Filter("started", self.tr("In progress"), "status:started"),
+            Filter("done", self.tr("Done"), "status:done"),
+            Filter("defects", self.tr("With defects"), "class:any"),
+            Filter("good", self.tr("Done, without defects"), "status:done class:none"),
+            Filter("broken", self.tr("Unreadable"), "status:broken"),
         )
 
     # --- model interface ----------------------------------------------------------------------------
@@ -64,87 +113,82 @@ class ImageListModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(self.order)
 
     def columnCount(self, parent: _Index = _ROOT) -> int:
-        return 0 if parent.isValid() else len(SORTS)
+        return 0 if parent.isValid() else len(self.columns)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole):
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return self._titles[SORTS[section]]
+            return self.columns[section].title
         return None
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole):
         if not index.isValid() or index.row() >= len(self.order):
             return None
-        key = self.key_at(index.row())
+        key, column = self.key_at(index.row()), self.columns[index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return key if index.column() == 0 else self._cell(self.table.row(key), SORTS[index.column()])
+            return key if index.column() == 0 else column.text(self.table.row(key))
         if role == RowRole:
             return self.table.row(key)
         if role == Qt.ItemDataRole.ToolTipRole:
             return "\n".join(filter(None, (key, self.table.row(key).broken, self._reason(key))))
         if role == ReasonRole:
             return self._reason(key)
-        if role == Qt.ItemDataRole.TextAlignmentRole and SORTS[index.column()] in ("regions", "area", "score"):
+        if role == Qt.ItemDataRole.TextAlignmentRole and column.right:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         return None
 
-    def _cell(self, row: ImageRow, column: str) -> str:
-        if column == "status":
-            return self.tr("cannot be read") if row.broken else self._status(row.status)
-        if column == "verdict":
-            return row.verdict or ""
-        if column == "classes":
-            project = self._session.project
-            names = {info.id: info.name for info in project.classes} if project else {}
-            return formatting.listed(names.get(id, str(id)) for id, _ in row.counts)
-        if column == "regions":
-            return formatting.number(row.region_count) if row.counts else ""
-        if column == "area":
-            return formatting.number(row.area) if row.counts else ""
-        if column == "score":
-            return "" if row.score is None else formatting.number(row.score, 2)
-        return datetime.fromtimestamp(row.date).strftime("%Y-%m-%d %H:%M") if row.date else ""
+    def _status(self, row: ImageRow) -> str:
+        if row.broken:
+            return self.tr("Unreadable")
+        texts = {"new": self.tr("New"), "started": self.tr("In progress"), "done": self.tr("Done")}
+        return texts.get(row.status, row.status)
+
+    def _classes(self, row: ImageRow) -> str:
+        project = self._session.project
+        names = {info.id: info.name for info in project.classes} if project else {}
+        return formatting.listed(names.get(id, str(id)) for id, _ in row.counts)
 
     def _reason(self, key: str) -> str:
         """Return the reason for an entry of an active queue."""
-        return issue_text(self._guide.reasons(key)) if self.guided else ""
-
-    def _status(self, status: str) -> str:
-        return {"new": self.tr("new"), "started": self.tr("started"), "done": self.tr("done")}.get(status, status)
+        return issue_text(self._queue.reasons(key)) if self.queued else ""
 
     @property
-    def guided(self) -> bool:
+    def queued(self) -> bool:
         """True if a queue defines the listed images and their order; the search still narrows them."""
-        return self._guide is not None and bool(self._guide.mode)
+        return self._queue is not None and bool(self._queue.mode)
 
     # --- lookup -------------------------------------------------------------------------------------
 
     @property
     def keys(self) -> list[str]:
         """Listed keys in order."""
-        return [self.table.keys[place] for place in self.order.tolist()]
+        return [self.table.keys[position] for position in self.order.tolist()]
 
-    def key_at(self, line: int) -> str:
-        return self.table.keys[self.order[line]]
+    def key_at(self, row: int) -> str:
+        return self.table.keys[self.order[row]]
 
-    def place(self, key: str | None) -> QModelIndex:
+    def column_of(self, sort: str) -> int:
+        """Return the number of the column with a sort order."""
+        return next(i for i, column in enumerate(self.columns) if column.sort == sort)
+
+    def index_of(self, key: str | None) -> QModelIndex:
         """Return the index of an image; invalid if it is not listed."""
-        place = self.table.places.get(key) if key is not None else None
-        line = -1 if place is None else int(self._lines[place])
-        return _ROOT if line < 0 else self.index(line, 0)
+        position = self.table.positions.get(key) if key is not None else None
+        row = -1 if position is None else int(self._rows[position])
+        return _ROOT if row < 0 else self.index(row, 0)
 
     def next_where(self, state: str, key: str | None, step: int) -> str | None:
         """Return the nearest listed image after `key` (before with -1), wrapping around, in a state of the search."""
-        fits, _ = select(parse(f"status:{state}"), self.table, ())
-        lines = np.flatnonzero(fits[self.order])
-        here = self.place(key).row()
-        lines = lines[lines != here]
-        if not lines.size:
+        matches, _ = select(parse(f"status:{state}"), self.table, ())
+        rows = np.flatnonzero(matches[self.order])
+        current = self.index_of(key).row()
+        rows = rows[rows != current]
+        if not rows.size:
             return None
-        if here < 0 and step < 0:
-            here = len(self.order)
-        ahead = lines[lines > here] if step > 0 else lines[lines < here][::-1]
-        around = lines if step > 0 else lines[::-1]
-        return self.key_at(int((ahead if ahead.size else around)[0]))
+        if current < 0 and step < 0:
+            current = len(self.order)
+        ahead = rows[rows > current] if step > 0 else rows[rows < current][::-1]
+        wrapped = rows if step > 0 else rows[::-1]
+        return self.key_at(int((ahead if ahead.size else wrapped)[0]))
 
     # --- updates ------------------------------------------------------------------------------------
 
@@ -155,56 +199,64 @@ class ImageListModel(QAbstractTableModel):
         self._list(ImageTable(self._session.keys, self._session.rows, grouping))
 
     def refilter(self) -> None:
-        """Apply the filter again. The open image stays listed, so that work on it does not remove it."""
+        """Apply the filter again. The current image stays listed, so that work on it does not remove it."""
         self._list(self.table)
 
     def _list(self, table: ImageTable) -> None:
-        order = self._find(table)
+        order = self._listed_order(table)
         if table.keys == self.table.keys and np.array_equal(order, self.order):
             self.table = table
             if len(order):
-                self.dataChanged.emit(self.index(0, 0), self.index(len(order) - 1, len(SORTS) - 1))
+                self._emit_changed(0, len(order) - 1)
             return
         self.beginResetModel()  # views may use the old list until here
         self.table, self.order = table, order
-        self._lines = np.full(len(table), -1, np.int64)
-        self._lines[order] = np.arange(len(order))
+        self._rows = np.full(len(table), -1, np.int64)
+        self._rows[order] = np.arange(len(order))
         self.endResetModel()
 
-    def _find(self, table: ImageTable) -> np.ndarray:
+    def _listed_order(self, table: ImageTable) -> np.ndarray:
         project = self._session.project
         classes = project.classes if project is not None else ()
-        chosen, self.wrong = select(parse(self.text), table, classes)
-        if self.guided:
-            places = [table.places[key] for key in self._guide.keys if key in table.places]
-            return np.array([place for place in places if chosen[place]], np.int64)
-        if self.wanted != "all":
-            fits, _ = select(parse(FILTERS[self.wanted]), table, classes)
-            here = table.places.get(self._session.key) if self._session.key is not None else None
-            if here is not None:
-                fits[here] = True
-            chosen &= fits
+        chosen, self.search_errors = select(parse(self.text), table, classes)
+        if self.queued:
+            positions = [table.positions[key] for key in self._queue.keys if key in table.positions]
+            return np.array([position for position in positions if chosen[position]], np.int64)
+        query = next(filter.query for filter in self.filters if filter.name == self.filter_name)
+        if query:
+            matches, _ = select(parse(query), table, classes)
+            current = table.positions.get(self._session.key) if self._session.key is not None else None
+            if current is not None:
+                matches[current] = True
+            chosen &= matches
         if self.sort_by == "name" and not self.descending:
             return np.flatnonzero(chosen)
         return table.order(chosen, self.sort_by, descending=self.descending)
 
-    def rows_changed(self, rows: Sequence[ImageRow]) -> None:
+    def rows_changed(self, changed: Sequence[ImageRow]) -> None:
         """Redraw some rows; the list itself stays until `refilter`."""
         if self.table.rows is not self._session.rows:
             self.table.rows = self._session.rows
-        self.table.changed(rows)
-        places = [place for row in rows if (place := self.table.places.get(row.key)) is not None]
-        lines = self._lines[places]
-        lines = lines[lines >= 0]
-        if lines.size:
-            self.dataChanged.emit(self.index(int(lines.min()), 0), self.index(int(lines.max()), len(SORTS) - 1))
+        self.table.changed(changed)
+        positions = [position for row in changed if (position := self.table.positions.get(row.key)) is not None]
+        rows = self._rows[positions]
+        rows = rows[rows >= 0]
+        if rows.size:
+            self._emit_changed(int(rows.min()), int(rows.max()))
 
     def row_changed(self, key: str) -> None:
-        place = self.place(key)
-        if place.isValid():
-            self.dataChanged.emit(place, place.siblingAtColumn(len(SORTS) - 1))
+        index = self.index_of(key)
+        if index.isValid():
+            self._emit_changed(index.row(), index.row())
+
+    def _emit_changed(self, first: int, last: int) -> None:
+        self.dataChanged.emit(self.index(first, 0), self.index(last, len(self.columns) - 1))
 
     @property
     def narrowed(self) -> bool:
         """True if changed rows can change the list."""
-        return bool(self.text) or self.wanted != "all" or self.sort_by != "name"
+        return bool(self.text) or self.filter_name != "all" or self.sort_by != "name"
+
+
+def _date(row: ImageRow) -> str:
+    return datetime.fromtimestamp(row.date).strftime("%Y-%m-%d %H:%M") if row.date else ""

@@ -22,7 +22,7 @@ from workbench.ui.images.image_delegate import ImageDelegate
 from workbench.ui.images.image_filters import ImageFilters
 from workbench.ui.images.image_model import ImageListModel
 from workbench.ui.images.label_queue_header import LabelQueueHeader
-from workbench.ui.images.search_field import SearchField, wrong_words
+from workbench.ui.images.search_field import SearchField, error_text
 from workbench.ui.images.thumbnail_provider import ThumbnailProvider
 from workbench.ui.images.thumbnail_view import ThumbnailView
 from workbench.ui.text.formatting import number
@@ -30,28 +30,28 @@ from workbench.ui.widgets.theme import ThemeManager
 
 
 class ImagesPanel(QWidget):
-    """Image list. Opens the chosen image in the session and follows the open one."""
+    """Image list. Opens the selected image in the session and selects the current one."""
 
     wants_files = Signal()
     wants_folder = Signal()
-    sheet_wanted = Signal(bool)  # True: contact sheet in the center, False: open image
+    thumbnails_toggled = Signal(bool)  # True: thumbnail view in the center, False: current image
 
-    def __init__(self, session: Session, style: ThemeManager, guide: LabelQueue, parent: QWidget | None = None) -> None:
+    def __init__(self, session: Session, style: ThemeManager, queue: LabelQueue, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._session = session
-        self._style, self._guide = style, guide
-        self._wanted: str | None = None  # image last requested
+        self._style, self._queue = style, queue
+        self._requested: str | None = None  # key of the image requested last
         self.thumbnails = ThumbnailProvider(self)
-        self.model = ImageListModel(session, guide)
-        self.browsing = False  # the contact sheet is visible
-        self.sheet = ThumbnailView(session, self.model, self.thumbnails, style)
-        self.sheet.chosen.connect(self.open)
-        self.sheet.sort_wanted.connect(lambda name, down: self.choice.sort_by(name, descending=down))
+        self.model = ImageListModel(session, queue)
+        self.browsing = False  # the thumbnail view is visible
+        self.thumbnail_view = ThumbnailView(session, self.model, self.thumbnails, style)
+        self.thumbnail_view.chosen.connect(self.open)
+        self.thumbnail_view.sort_requested.connect(lambda name, down: self.filters.sort_by(name, descending=down))
         self._build(style)
-        self._late = QTimer(self, singleShot=True, interval=250)
-        self._late.timeout.connect(self._refilter)
+        self._filter_timer = QTimer(self, singleShot=True, interval=250)
+        self._filter_timer.timeout.connect(self._refilter)
         self.thumbnails.arrived.connect(self.model.row_changed)
         session.project_opened.connect(self._opened)
         session.project_closed.connect(self._closed)
@@ -59,14 +59,14 @@ class ImagesPanel(QWidget):
         session.rows_changed.connect(self._rows_changed)
         session.note_changed.connect(self._note_changed)
         session.classes_changed.connect(self._classes_changed)
-        session.image_opened.connect(self._follow)
-        session.image_failed.connect(self._follow)
-        guide.changed.connect(self._guided)
-        guide.state_changed.connect(self._guided)
+        session.image_opened.connect(self._select_current)
+        session.image_failed.connect(self._select_current)
+        queue.changed.connect(self._queue_changed)
+        queue.state_changed.connect(self._queue_changed)
         style.changed.connect(self._restyle)
-        self._wanted = session.key
+        self._requested = session.key
         self._opened()
-        self._guided()
+        self._queue_changed()
         self._restyle()
 
     def _build(self, style: ThemeManager) -> None:
@@ -75,26 +75,26 @@ class ImagesPanel(QWidget):
         column.setSpacing(6)
         self.search = SearchField(self._session, self.model)
         self.search.textChanged.connect(self._filter_changed)
-        self._search_sign = self.search.addAction(
+        self._search_icon = self.search.addAction(
             style.theme.icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition
         )
         top = QVBoxLayout()
         top.setContentsMargins(8, 0, 8, 0)
         top.setSpacing(6)
         top.addWidget(self.search)
-        self.head = LabelQueueHeader(self._guide, style)
-        self.choice = ImageFilters()
-        self.choice.changed.connect(self._filter_changed)
-        self.choice.queue_wanted.connect(lambda: self._guide.activate("next"))
-        top.addWidget(self.choice)
-        self.wrong = QLabel(objectName="wrong", wordWrap=True)
-        self.wrong.setTextFormat(Qt.TextFormat.PlainText)
-        self.wrong.hide()
-        top.addWidget(self.wrong)
-        column.addWidget(self.head)
+        self.queue_header = LabelQueueHeader(self._queue, style)
+        self.filters = ImageFilters(self.model)
+        self.filters.changed.connect(self._filter_changed)
+        self.filters.queue_requested.connect(lambda: self._queue.activate("next"))
+        top.addWidget(self.filters)
+        self.search_errors = QLabel(objectName="wrong", wordWrap=True)
+        self.search_errors.setTextFormat(Qt.TextFormat.PlainText)
+        self.search_errors.hide()
+        top.addWidget(self.search_errors)
+        column.addWidget(self.queue_header)
         column.addLayout(top)
         self.view = QListView()
-        self.view.setAccessibleName(self.tr("Pictures"))
+        self.view.setAccessibleName(self.tr("Images"))
         self.view.setModel(self.model)
         self.view.setItemDelegate(ImageDelegate(self._session, self.thumbnails, style))
         self.view.setUniformItemSizes(True)
@@ -103,18 +103,18 @@ class ImagesPanel(QWidget):
         self.view.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.view.setMouseTracking(True)
-        self.view.selectionModel().currentChanged.connect(self._chosen)
-        self._empty = EmptyProjectPage()
-        self._empty.files.clicked.connect(self.wants_files)
-        self._empty.folder.clicked.connect(self.wants_folder)
-        self._none = NoMatchPage()
-        self._none.clear.clicked.connect(self.clear_filters)
-        self._pages = QStackedWidget()
-        self._quiet = EmptyQueuePage()
-        self._quiet.all.clicked.connect(lambda: self._guide.activate(""))
-        for page in (self.view, self._empty, self._none, self._quiet):
-            self._pages.addWidget(page)
-        column.addWidget(self._pages, 1)
+        self.view.selectionModel().currentChanged.connect(self._current_changed)
+        self.empty_page = EmptyProjectPage()
+        self.empty_page.files.clicked.connect(self.wants_files)
+        self.empty_page.folder.clicked.connect(self.wants_folder)
+        self.no_match_page = NoMatchPage()
+        self.no_match_page.clear.clicked.connect(self.clear_filters)
+        self.pages = QStackedWidget()
+        self.empty_queue_page = EmptyQueuePage()
+        self.empty_queue_page.all.clicked.connect(lambda: self._queue.activate(""))
+        for page in (self.view, self.empty_page, self.no_match_page, self.empty_queue_page):
+            self.pages.addWidget(page)
+        column.addWidget(self.pages, 1)
         self.count = QLabel(objectName="muted")
         self.count.setContentsMargins(12, 4, 12, 7)
         column.addWidget(self.count)
@@ -123,41 +123,42 @@ class ImagesPanel(QWidget):
 
     def go(self, step: int) -> None:
         """Open the next image of the list, or the previous one with -1."""
-        place, count = self.model.place(self._wanted), self.model.rowCount()
-        target = place.row() + step if place.isValid() else (0 if step > 0 else count - 1)
+        index, count = self.model.index_of(self._requested), self.model.rowCount()
+        target = index.row() + step if index.isValid() else (0 if step > 0 else count - 1)
         if 0 <= target < count:
             self.open(self.model.key_at(target))
 
     def go_to(self, state: str, step: int) -> None:
-        """Open the nearest listed image of a state ("unlabelled", "open", "broken", …), wrapping around."""
-        key = self.model.next_where(state, self._wanted, step)
+        """Open the nearest listed image of a state ("unlabeled", "open", "broken", …), wrapping around."""
+        key = self.model.next_where(state, self._requested, step)
         if key is not None:
             self.open(key)
 
     def open(self, key: str) -> None:
         """Open an image; later steps start from it."""
-        self._wanted = key  # later steps start here, even while the image is being read
+        self._requested = key  # later steps start here, even while the image is being read
         if self.browsing:
-            self.toggle_sheet()
+            self.toggle_thumbnails()
         self._session.open_image(key)
 
-    def toggle_sheet(self) -> None:
-        """Switch between the contact sheet and the open image."""
+    def toggle_thumbnails(self) -> None:
+        """Switch between the thumbnail view and the current image."""
         self.browsing = not self.browsing
-        self.sheet_wanted.emit(self.browsing)
+        self.thumbnails_toggled.emit(self.browsing)
 
-    def can_judge(self, number: int) -> bool:
+    def can_set_verdict(self, number: int) -> bool:
+        """Return whether `set_verdict` is possible with this number."""
         session = self._session
-        there = session.project is not None and number < len(session.project.file.verdicts)
-        return there and session.writable and (self.browsing or session.note is not None)
+        exists = session.project is not None and number < len(session.project.file.verdicts)
+        return exists and session.writable and (self.browsing or session.note is not None)
 
-    def judge(self, number: int) -> None:
-        """Give the verdict with this number to the selected images of the sheet, or to the open image, and go on."""
-        if not self.can_judge(number):
+    def set_verdict(self, number: int) -> None:
+        """Set the verdict with this number for the selected thumbnails, or for the current image, and open the next."""
+        if not self.can_set_verdict(number):
             return
         verdict = self._session.project.file.verdicts[number]
         if self.browsing:
-            self.sheet.judge(verdict)
+            self.thumbnail_view.set_verdict(verdict)
         else:
             self._session.judging.set_verdicts([self._session.key], verdict)
             self.go(1)
@@ -168,12 +169,12 @@ class ImagesPanel(QWidget):
 
     def clear_filters(self) -> None:
         self.search.clear()
-        self.choice.filter.setCurrentIndex(0)
+        self.filters.filter.setCurrentIndex(0)
 
     def position(self) -> tuple[int, int]:
-        """Number of the open image in the list, from 1 (0: not listed), and the count."""
-        place = self.model.place(self._session.key)
-        return (place.row() + 1 if place.isValid() else 0), self.model.rowCount()
+        """Return the number of the current image in the list, from 1 (0: not listed), and the count."""
+        index = self.model.index_of(self._session.key)
+        return (index.row() + 1 if index.isValid() else 0), self.model.rowCount()
 
     def end(self) -> None:
         self.thumbnails.end()
@@ -187,52 +188,52 @@ class ImagesPanel(QWidget):
 
     def _classes_changed(self) -> None:
         if "class:" in self.model.text:
-            self._late.start()
+            self._filter_timer.start()
         self.view.viewport().update()
 
     def _closed(self) -> None:
-        self._wanted = None
+        self._requested = None
         if self.browsing:
-            self.toggle_sheet()
+            self.toggle_thumbnails()
         self.thumbnails.set_project(None)
         self._relist()
 
     def _rows_changed(self, rows: list[ImageRow]) -> None:
         self.model.rows_changed(rows)
         if self.model.narrowed:
-            self._late.start()
-        self._count()
+            self._filter_timer.start()
+        self._update_count()
 
     def _note_changed(self, key: str) -> None:
         self.model.row_changed(key)
-        self._count()
+        self._update_count()
 
-    def _guided(self) -> None:
+    def _queue_changed(self) -> None:
         """Update after a change of the active queue or its images."""
-        self.choice.setVisible(not self._guide.mode)
+        self.filters.setVisible(not self._queue.mode)
         self._refilter()
         self.view.scheduleDelayedItemsLayout()  # rows with reasons are higher
 
-    def _follow(self, key: str, _: object = None) -> None:
-        self._wanted = key
-        place = self.model.place(key)
-        if not place.isValid() and key in self._session.rows and not self.model.text:
-            self._refilter()  # an image opened elsewhere is listed whatever its status
-            place = self.model.place(key)
-        if place.isValid() and place != self.view.currentIndex():
-            self.view.selectionModel().setCurrentIndex(place, QItemSelectionModel.SelectionFlag.ClearAndSelect)
-            self.view.scrollTo(place)
+    def _select_current(self, key: str, _: object = None) -> None:
+        self._requested = key
+        index = self.model.index_of(key)
+        if not index.isValid() and key in self._session.rows and not self.model.text:
+            self._refilter()  # an image opened elsewhere is listed regardless of its status
+            index = self.model.index_of(key)
+        if index.isValid() and index != self.view.currentIndex():
+            self.view.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+            self.view.scrollTo(index)
 
-    def _chosen(self, current: QModelIndex, _: QModelIndex) -> None:
+    def _current_changed(self, current: QModelIndex, _: QModelIndex) -> None:
         key = current.data() if current.isValid() else None
-        if key is not None and key != self._wanted:
+        if key is not None and key != self._requested:
             self.open(key)
 
     def _filter_changed(self) -> None:
         self.model.text = self.search.text()
-        self.choice.put_into(self.model)
-        self.choice.restyle(self._style.theme)
-        self.sheet.follow_sort()
+        self.filters.apply()
+        self.filters.restyle(self._style.theme)
+        self.thumbnail_view.show_sort_order()
         self._refilter()
 
     def _relist(self, _: object = None) -> None:
@@ -245,34 +246,34 @@ class ImagesPanel(QWidget):
         before = self.model.order
         blocked = self.view.selectionModel().blockSignals(True)
         change()
-        place = self.model.place(self._session.key)
-        if place.isValid():
-            self.view.setCurrentIndex(place)
+        index = self.model.index_of(self._session.key)
+        if index.isValid():
+            self.view.setCurrentIndex(index)
         self.view.selectionModel().blockSignals(blocked)
-        if place.isValid() and self.model.order is not before:
-            self.view.scrollTo(place)
+        if index.isValid() and self.model.order is not before:
+            self.view.scrollTo(index)
         if self.model.rowCount():
-            self._pages.setCurrentWidget(self.view)
+            self.pages.setCurrentWidget(self.view)
         else:
-            none = self._quiet if self.model.guided and not self.model.text else self._none
-            self._pages.setCurrentWidget(none if self._session.keys else self._empty)
-            self._quiet.say(running=self._guide.running)
-        self._empty.setEnabled(self._session.writable)
-        self.wrong.setText("\n".join(map(wrong_words, self.model.wrong)))
-        self.wrong.setVisible(bool(self.model.wrong))
-        self._count()
+            page = self.empty_queue_page if self.model.queued and not self.model.text else self.no_match_page
+            self.pages.setCurrentWidget(page if self._session.keys else self.empty_page)
+            self.empty_queue_page.show_state(running=self._queue.running)
+        self.empty_page.setEnabled(self._session.writable)
+        self.search_errors.setText("\n".join(map(error_text, self.model.search_errors)))
+        self.search_errors.setVisible(bool(self.model.search_errors))
+        self._update_count()
 
-    def _count(self) -> None:
+    def _update_count(self) -> None:
         total, done = len(self._session.keys), self._session.done_count
         shown = self.model.rowCount()
-        text = self.tr("{n} pictures").format(n=number(total)) if total != 1 else self.tr("1 picture")
+        text = self.tr("{n} images").format(n=number(total)) if total != 1 else self.tr("1 image")
         if shown != total:
-            text = self.tr("{shown} of {total} pictures").format(shown=number(shown), total=number(total))
-        text = self.tr("{pictures} · {done} done").format(pictures=text, done=number(done))
+            text = self.tr("{shown} of {total} images").format(shown=number(shown), total=number(total))
+        text = self.tr("{images} · {done} done").format(images=text, done=number(done))
         self.count.setText(text if total else "")
 
     def _restyle(self) -> None:
-        self.choice.restyle(self._style.theme)
-        self.wrong.setStyleSheet(f"color: {self._style.theme.colors['warning']}")
-        self._search_sign.setIcon(self._style.theme.icon("search", "muted"))
-        self._empty.sign.setPixmap(self._style.theme.pixmap("picture-add", 40, "muted", self.devicePixelRatioF()))
+        self.filters.restyle(self._style.theme)
+        self.search_errors.setStyleSheet(f"color: {self._style.theme.colors['warning']}")
+        self._search_icon.setIcon(self._style.theme.icon("search", "muted"))
+        self.empty_page.icon.setPixmap(self._style.theme.pixmap("picture-add", 40, "muted", self.devicePixelRatioF()))

@@ -1,4 +1,4 @@
-"""Head of the image list while a queue is active: kind, source and progress of the queue."""
+"""Header of the image list while a label queue is active: mode, content and progress of the queue."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from workbench.ui.widgets.theme import ThemeManager
 
 
 class LabelQueueHeader(QWidget):
-    """Queue head; hidden without an active queue."""
+    """Header of the queue; hidden without an active queue."""
 
-    def __init__(self, guide: LabelQueue, style: ThemeManager) -> None:
+    def __init__(self, queue: LabelQueue, style: ThemeManager) -> None:
         super().__init__()
-        self._guide, self._style = guide, style
+        self._queue, self._style = queue, style
         self.next = QPushButton(self.tr("Label next"), objectName="left", checkable=True)
-        self.next.setToolTip(self.tr("What to label next: pictures from which the model would learn most"))
+        self.next.setToolTip(self.tr("Images that would improve the model most, with the reason for each"))
         self.errors = QPushButton(self.tr("Label errors"), objectName="right", checkable=True)
         self.errors.setToolTip(self.tr("Labels that a confident model contradicts"))
         self.leave = QToolButton()
-        self.leave.setToolTip(self.tr("Back to all pictures"))
-        self.leave.setAccessibleName(self.tr("Back to all pictures"))
+        self.leave.setToolTip(self.tr("Back to all images"))
+        self.leave.setAccessibleName(self.tr("Back to all images"))
         self.text = QLabel(objectName="muted", wordWrap=True)
         self.text.setTextFormat(Qt.TextFormat.PlainText)
         self.bar = QProgressBar(textVisible=False)
         self.stop = QPushButton(self.tr("Cancel"))
         self.more = QPushButton(self.tr("Analyze more images"), objectName="link")
-        self.again = QPushButton(self.tr("Look again"), objectName="link")
+        self.again = QPushButton(self.tr("Analyze again"), objectName="link")
         self._place()
-        self.next.clicked.connect(lambda: self._lead("next"))
-        self.errors.clicked.connect(lambda: self._lead("errors"))
-        self.leave.clicked.connect(lambda: guide.activate(""))
-        self.stop.clicked.connect(guide.cancel)
-        self.more.clicked.connect(lambda: guide.look(more=True))
-        self.again.clicked.connect(lambda: guide.look())
-        guide.changed.connect(self.refresh)
-        guide.state_changed.connect(self.refresh)
-        guide.progressed.connect(self._progress)
+        self.next.clicked.connect(lambda: self._activate("next"))
+        self.errors.clicked.connect(lambda: self._activate("errors"))
+        self.leave.clicked.connect(lambda: queue.activate(""))
+        self.stop.clicked.connect(queue.cancel)
+        self.more.clicked.connect(lambda: queue.look(more=True))
+        self.again.clicked.connect(lambda: queue.look())
+        queue.changed.connect(self.refresh)
+        queue.state_changed.connect(self.refresh)
+        queue.progressed.connect(self._progress)
         style.changed.connect(self._restyle)
         self._restyle()
         self.refresh()
@@ -54,48 +54,48 @@ class LabelQueueHeader(QWidget):
         top.addWidget(self.errors, 1)
         top.addSpacing(4)
         top.addWidget(self.leave)
-        looking = QHBoxLayout()
-        looking.addWidget(self.bar, 1)
-        looking.addWidget(self.stop)
-        after = QHBoxLayout()
-        after.setSpacing(4)
-        after.addWidget(self.more)
-        after.addWidget(self.again)
-        after.addStretch(1)
+        progress = QHBoxLayout()
+        progress.addWidget(self.bar, 1)
+        progress.addWidget(self.stop)
+        links = QHBoxLayout()
+        links.setSpacing(4)
+        links.addWidget(self.more)
+        links.addWidget(self.again)
+        links.addStretch(1)
         column.addLayout(top)
         column.addWidget(self.text)
-        column.addLayout(looking)
-        column.addLayout(after)
+        column.addLayout(progress)
+        column.addLayout(links)
 
     def refresh(self) -> None:
-        guide, found = self._guide, self._guide.found
-        self.setVisible(bool(guide.mode))
-        self.next.setChecked(guide.mode == "next")
-        self.errors.setChecked(guide.mode == "errors")
-        self.errors.setEnabled(guide.possible("errors") or guide.mode == "errors")
+        queue, result = self._queue, self._queue.found
+        self.setVisible(bool(queue.mode))
+        self.next.setChecked(queue.mode == "next")
+        self.errors.setChecked(queue.mode == "errors")
+        self.errors.setEnabled(queue.possible("errors") or queue.mode == "errors")
         for widget in (self.bar, self.stop):
-            widget.setVisible(guide.running)
-        whole = found is not None and found.looked + found.skipped >= found.asked
-        self.more.setVisible(not guide.running and found is not None and not whole)
-        self.again.setVisible(not guide.running)
-        if guide.running:
+            widget.setVisible(queue.running)
+        complete = result is not None and result.looked + result.skipped >= result.asked
+        self.more.setVisible(not queue.running and result is not None and not complete)
+        self.again.setVisible(not queue.running)
+        if queue.running:
             self.bar.setRange(0, 0)
-            self.text.setText(self.tr("Looking at pictures…"))
-        elif found is None:
-            self.text.setText(self.tr("Nothing has been looked at yet."))
-        elif isinstance(found, LabelIssueList):
-            self.text.setText(label_next_texts.label_issues_text(found, len(guide.keys)))
+            self.text.setText(self.tr("Analyzing images…"))
+        elif result is None:
+            self.text.setText(self.tr("No images have been analyzed yet."))
+        elif isinstance(result, LabelIssueList):
+            self.text.setText(label_next_texts.label_issues_text(result, len(queue.keys)))
         else:
-            self.text.setText(label_next_texts.label_next_text(found))
+            self.text.setText(label_next_texts.label_next_text(result))
 
-    def _lead(self, mode: str) -> None:
-        self._guide.activate(mode)
-        self.refresh()  # a click on the active one must not switch it off
+    def _activate(self, mode: str) -> None:
+        self._queue.activate(mode)
+        self.refresh()  # a click on the active button must not uncheck it
 
     def _progress(self, done: int, total: int) -> None:
         self.bar.setRange(0, max(1, total))
         self.bar.setValue(done)
-        text = self.tr("Looking at pictures: {done} of {total}")
+        text = self.tr("Analyzing images: {done} of {total}")
         self.text.setText(text.format(done=formatting.number(done), total=formatting.number(total)))
 
     def _restyle(self) -> None:

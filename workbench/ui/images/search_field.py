@@ -1,4 +1,4 @@
-"""Search field of images: completes terms during typing and reports invalid ones."""
+"""Search field of the image list: completes terms during typing and reports invalid ones."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ EXAMPLES = (
     "class:scratch",
     "status:open",
     "verdict:NG",
-    "score:<0.5",
+    "prob:<0.5",
     "group:lot7",
     "regions:>3",
     "date:2026-11",
     "-class:any",
 )
-_GROUPS = 500  # most groups offered
+_MAX_GROUPS = 500  # groups among the completions
 
 
 class SearchField(QLineEdit):
@@ -28,28 +28,28 @@ class SearchField(QLineEdit):
 
     def __init__(self, session: Session, model: ImageListModel) -> None:
         super().__init__(clearButtonEnabled=True)
-        self.setPlaceholderText(self.tr("Search: name, class:, score:<0.5 …"))
-        self.setAccessibleName(self.tr("Search by name or by terms"))
+        self.setPlaceholderText(self.tr("Name, class:, prob:<0.5"))
+        self.setAccessibleName(self.tr("Search by name or terms"))
         self.setToolTip(search_help())
         self._session, self._model = session, model
-        self._offers = QStringListModel(self)
-        self._completer = _TermCompleter(self._offers, self)
+        self._completions = QStringListModel(self)
+        self._completer = _TermCompleter(self._completions, self)
         self.setCompleter(self._completer)
-        self.textEdited.connect(self._offer)
+        self.textEdited.connect(self._complete)
 
-    def _offer(self, text: str) -> None:
+    def _complete(self, text: str) -> None:
         project = self._session.project
         if project is None:
             return
-        groups = sorted(filter(None, self._model.table.words("group")))[:_GROUPS] if "group:" in text else []
-        self._offers.setStringList(completions(text, project.classes, project.file.verdicts, groups))
+        groups = sorted(filter(None, self._model.table.words("group")))[:_MAX_GROUPS] if "group:" in text else []
+        self._completions.setStringList(completions(text, project.classes, project.file.verdicts, groups))
 
 
 class _TermCompleter(QCompleter):
     """Completer that replaces the last term only. Matching is done before, so it offers all its entries."""
 
-    def __init__(self, offers: QStringListModel, field: QLineEdit) -> None:
-        super().__init__(offers, field)
+    def __init__(self, completions: QStringListModel, field: QLineEdit) -> None:
+        super().__init__(completions, field)
         self._field = field
         self.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         self.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
@@ -66,25 +66,23 @@ class _TermCompleter(QCompleter):
 
 def search_help() -> str:
     """Return a short help text of the search."""
-    says = QCoreApplication.translate(
-        "search", "Type a part of the name, or terms; all of them must hold. Examples: {examples}"
+    terms = QCoreApplication.translate(
+        "search", "Type part of the name, or terms. An image must match all of them. Examples: {examples}"
     )
-    more = QCoreApplication.translate("search", "A minus before a term turns it round; a comma means or.")
-    return says.format(examples=listed(EXAMPLES)) + "\n" + more
+    operators = QCoreApplication.translate("search", "Put a minus before a term to negate it. A comma means “or”.")
+    return terms.format(examples=listed(EXAMPLES)) + "\n" + operators
 
 
-def wrong_words(wrong: SearchError) -> str:
-    """Return the error of a term in one line."""
-    known = listed(wrong.known[:12]) + ("…" if len(wrong.known) > 12 else "")
+def error_text(error: SearchError) -> str:
+    """Return the message for an invalid term."""
+    known = listed(error.known[:12]) + ("…" if len(error.known) > 12 else "")
     pattern = {
-        "term": QCoreApplication.translate("search", "There is no term {term}: – there are {known}."),
-        "value": QCoreApplication.translate("search", "{term}: nothing is called {value} – there is {known}."),
-        "number": QCoreApplication.translate(
-            "search", "{term}: {value} is no number – write such as 5, <5, >=5 or 2..5."
-        ),
+        "term": QCoreApplication.translate("search", "Unknown search term {term}. Available: {known}."),
+        "value": QCoreApplication.translate("search", "{term}: unknown value {value}. Available: {known}."),
+        "number": QCoreApplication.translate("search", "{term}: {value} is not a number. Examples: 5, <5, >=5, 2..5."),
         "date": QCoreApplication.translate(
-            "search", "{term}: {value} is no date – write such as 2026-11-21, 2026-11 or >2026."
+            "search", "{term}: {value} is not a date. Examples: 2026-11-21, 2026-11, >2026."
         ),
-        "empty": QCoreApplication.translate("search", "{term}: needs a value after the colon."),
-    }[wrong.kind]
-    return pattern.format(term=wrong.term, value=wrong.value, known=known)
+        "empty": QCoreApplication.translate("search", "{term}: a value is missing after the colon."),
+    }[error.kind]
+    return pattern.format(term=error.term, value=error.value, known=known)

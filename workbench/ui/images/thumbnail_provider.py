@@ -16,33 +16,33 @@ from workbench.core.project.project import Project
 from workbench.session.task_queue import TaskQueue
 
 EDGE = 192  # pixels of the longer side
-KEPT = 600
-CHOICES = 120  # older requests belong to rows scrolled out of view
+CACHED = 600  # thumbnails
+QUEUED = 120  # requests; older ones belong to rows scrolled out of view
 
 
 class ThumbnailProvider(QObject):
-    """Cache of some hundred thumbnails. `get` returns at once; `arrived` is emitted when more are ready."""
+    """Cache of several hundred thumbnails. `get` returns at once; `arrived` is emitted when more are ready."""
 
     arrived = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._lane = TaskQueue(1, self)
+        self._tasks = TaskQueue(1, self)
         self._project: Project | None = None
         self._cache: ThumbnailCache | None = None
-        self._kept: OrderedDict[str, QPixmap | None] = OrderedDict()
-        self._choices: OrderedDict[str, None] = OrderedDict()
-        self._working = False
+        self._pixmaps: OrderedDict[str, QPixmap | None] = OrderedDict()
+        self._requests: OrderedDict[str, None] = OrderedDict()
+        self._running = False
         self._labels: OrderedDict[str, tuple[Numbers, QImage | None]] = OrderedDict()
-        self._label_choices: OrderedDict[str, Numbers] = OrderedDict()
+        self._label_requests: OrderedDict[str, Numbers] = OrderedDict()
 
     def set_project(self, project: Project | None) -> None:
         self._project = project
         self._cache = None if project is None else ThumbnailCache(project, EDGE)
-        self._kept.clear()
-        self._choices.clear()
+        self._pixmaps.clear()
+        self._requests.clear()
         self._labels.clear()
-        self._label_choices.clear()
+        self._label_requests.clear()
 
     def labels(self, row: ImageRow) -> QImage | None:
         """Return the painted classes of an image, ids as 8-bit color indices; outdated ones until updated."""
@@ -50,69 +50,69 @@ class ThumbnailProvider(QObject):
             return None
         counts, image = self._labels.get(row.key, (None, None))
         if counts != row.counts:
-            self._label_choices[row.key] = row.counts
-            self._label_choices.move_to_end(row.key)
-            while len(self._label_choices) > CHOICES:
-                self._label_choices.popitem(last=False)
+            self._label_requests[row.key] = row.counts
+            self._label_requests.move_to_end(row.key)
+            while len(self._label_requests) > QUEUED:
+                self._label_requests.popitem(last=False)
             self._next()
         return image
 
     def get(self, key: str) -> QPixmap | None:
         """Return the thumbnail, or None if it is not ready or the image cannot be read."""
-        if key in self._kept:
-            self._kept.move_to_end(key)
-            return self._kept[key]
-        self._choices[key] = None
-        self._choices.move_to_end(key)
-        while len(self._choices) > CHOICES:
-            self._choices.popitem(last=False)
+        if key in self._pixmaps:
+            self._pixmaps.move_to_end(key)
+            return self._pixmaps[key]
+        self._requests[key] = None
+        self._requests.move_to_end(key)
+        while len(self._requests) > QUEUED:
+            self._requests.popitem(last=False)
         self._next()
         return None
 
     def end(self) -> None:
-        self._choices.clear()
-        self._label_choices.clear()
-        self._lane.finish()
+        self._requests.clear()
+        self._label_requests.clear()
+        self._tasks.finish()
 
     def _next(self) -> None:
-        if self._working or self._project is None:
+        if self._running or self._project is None:
             return
-        if not self._choices:
+        if not self._requests:
             self._next_label()
             return
-        key, _ = self._choices.popitem()
+        key, _ = self._requests.popitem()
         project, cache = self._project, self._cache
         assert cache is not None
-        self._working = True
+        self._running = True
 
-        def arrive(image: QImage | None, error: Exception | None) -> None:
-            self._working = False
+        def on_finished(image: QImage | None, error: Exception | None) -> None:
+            self._running = False
             if project is self._project:
-                self._kept[key] = QPixmap.fromImage(image) if image is not None else None
-                while len(self._kept) > KEPT:
-                    self._kept.popitem(last=False)
+                self._pixmaps[key] = QPixmap.fromImage(image) if image is not None else None
+                while len(self._pixmaps) > CACHED:
+                    self._pixmaps.popitem(last=False)
                 self.arrived.emit(key)
             self._next()
 
-        self._lane.submit(lambda: _image(cache.get(key)), arrive)
+        self._tasks.submit(lambda: _image(cache.get(key)), on_finished)
 
     def _next_label(self) -> None:
-        if not self._label_choices:
+        if not self._label_requests:
             return
-        key, counts = self._label_choices.popitem()
+        key, counts = self._label_requests.popitem()
         project = self._project
-        self._working = True
+        self._running = True
 
-        def arrive(image: QImage | None, error: Exception | None) -> None:
-            self._working = False
+        def on_finished(image: QImage | None, error: Exception | None) -> None:
+            self._running = False
             if project is self._project:
                 self._labels[key] = (counts, image)
-                while len(self._labels) > KEPT:
+                while len(self._labels) > CACHED:
                     self._labels.popitem(last=False)
                 self.arrived.emit(key)
             self._next()
 
-        self._lane.submit(lambda: _label_image(project, key), arrive)
+        self._tasks.submit(lambda: _label_image(project, key), on_finished)
 
 
 def _label_image(project: Project, key: str) -> QImage | None:
@@ -127,5 +127,5 @@ def _label_image(project: Project, key: str) -> QImage | None:
 def _image(pixels: np.ndarray) -> QImage:
     pixels = np.ascontiguousarray(pixels)
     height, width = pixels.shape[:2]
-    kind = QImage.Format.Format_Grayscale8 if pixels.ndim == 2 else QImage.Format.Format_RGB888
-    return QImage(pixels.data, width, height, pixels.strides[0], kind).copy()
+    format = QImage.Format.Format_Grayscale8 if pixels.ndim == 2 else QImage.Format.Format_RGB888
+    return QImage(pixels.data, width, height, pixels.strides[0], format).copy()

@@ -1,4 +1,4 @@
-"""Contact sheet of all listed images, as thumbnails or as a table, with verdicts for many at once."""
+"""All listed images as thumbnails or as a table, with verdicts for several images at once."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.image_list.image_table import SORTS
 from workbench.session.session import Session
 from workbench.ui.images.image_delegate import CELL, ThumbnailDelegate
 from workbench.ui.images.image_model import ImageListModel
 from workbench.ui.images.thumbnail_provider import ThumbnailProvider
+from workbench.ui.shortcuts import with_key
 from workbench.ui.text.formatting import number
 from workbench.ui.widgets.theme import ThemeManager
 
-_OFFERED = 6  # number of verdicts with a button
+_MAX_VERDICTS = 6  # verdicts with a button
 
 
 class ThumbnailView(QWidget):
-    """Contact sheet in the order of the image list. Enter or a double click opens an image."""
+    """Thumbnails in the order of the image list. Enter or a double-click opens an image."""
 
     chosen = Signal(str)  # key of the image to open
-    sort_wanted = Signal(str, bool)  # sort key, descending
+    sort_requested = Signal(str, bool)  # sort order, descending
 
     def __init__(
         self, session: Session, model: ImageListModel, thumbnails: ThumbnailProvider, style: ThemeManager
@@ -42,78 +42,78 @@ class ThumbnailView(QWidget):
         self.setObjectName("panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._session = session
-        self._chosen_keys: list[str] = []
+        self._selected_keys: list[str] = []
         self.model = model
-        self.sheet = QListView()
-        self.sheet.setAccessibleName(self.tr("Contact sheet"))
-        self.sheet.setModel(self.model)
-        self.sheet.setItemDelegate(ThumbnailDelegate(session, thumbnails, style))
-        self.sheet.setViewMode(QListView.ViewMode.IconMode)
-        self.sheet.setResizeMode(QListView.ResizeMode.Adjust)
-        self.sheet.setMovement(QListView.Movement.Static)
-        self.sheet.setGridSize(CELL)
-        self.sheet.setUniformItemSizes(True)
-        self.sheet.setLayoutMode(QListView.LayoutMode.Batched)
-        self.sheet.setBatchSize(500)
-        self.sheet.setMouseTracking(True)
-        self.table = QTableView(objectName="pictures")
-        self.table.setAccessibleName(self.tr("Table of pictures"))
-        self.table.setModel(self.model)
-        self.table.setSelectionModel(self.sheet.selectionModel())
-        self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.table.setShowGrid(False)
-        self.table.setWordWrap(False)
-        self.table.verticalHeader().hide()
-        self.table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.table.verticalHeader().setDefaultSectionSize(26)
-        header = self.table.horizontalHeader()
+        self.list_view = QListView()
+        self.list_view.setAccessibleName(self.tr("Thumbnails"))
+        self.list_view.setModel(self.model)
+        self.list_view.setItemDelegate(ThumbnailDelegate(session, thumbnails, style))
+        self.list_view.setViewMode(QListView.ViewMode.IconMode)
+        self.list_view.setResizeMode(QListView.ResizeMode.Adjust)
+        self.list_view.setMovement(QListView.Movement.Static)
+        self.list_view.setGridSize(CELL)
+        self.list_view.setUniformItemSizes(True)
+        self.list_view.setLayoutMode(QListView.LayoutMode.Batched)
+        self.list_view.setBatchSize(500)
+        self.list_view.setMouseTracking(True)
+        self.table_view = QTableView(objectName="pictures")
+        self.table_view.setAccessibleName(self.tr("Image table"))
+        self.table_view.setModel(self.model)
+        self.table_view.setSelectionModel(self.list_view.selectionModel())
+        self.table_view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.table_view.setShowGrid(False)
+        self.table_view.setWordWrap(False)
+        self.table_view.verticalHeader().hide()
+        self.table_view.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.table_view.verticalHeader().setDefaultSectionSize(26)
+        header = self.table_view.horizontalHeader()
         header.setSectionsClickable(True)
         header.setHighlightSections(False)
         header.setSortIndicatorShown(True)
         header.setStretchLastSection(True)
-        for section, width in enumerate((260, 100, 90, 170, 80, 120, 100, 130)):
-            header.resizeSection(section, width)
+        for section, column in enumerate(model.columns):
+            header.resizeSection(section, column.width)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.sectionClicked.connect(self._sort)
-        for view in (self.sheet, self.table):
+        for view in (self.list_view, self.table_view):
             view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
             view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
             view.doubleClicked.connect(self._open)
             view.installEventFilter(self)
         self._pages = QStackedWidget()
-        self._pages.addWidget(self.sheet)
-        self._pages.addWidget(self.table)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(self._bar())
-        column.addWidget(self._pages, 1)
-        self.sheet.selectionModel().selectionChanged.connect(self._say)
-        self.model.modelAboutToBeReset.connect(self._remember)
-        self.model.modelReset.connect(self._recall)
+        self._pages.addWidget(self.list_view)
+        self._pages.addWidget(self.table_view)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(self._make_bar())
+        layout.addWidget(self._pages, 1)
+        self.list_view.selectionModel().selectionChanged.connect(self._update_bar)
+        self.model.modelAboutToBeReset.connect(self._save_selection)
+        self.model.modelReset.connect(self._restore_selection)
         for signal in (session.project_opened, session.project_closed, session.classes_changed):
             signal.connect(self._list_verdicts)
-        session.classes_changed.connect(self.sheet.viewport().update)
+        session.classes_changed.connect(self.list_view.viewport().update)
         self._list_verdicts()
 
-    def _bar(self) -> QHBoxLayout:
+    def _make_bar(self) -> QHBoxLayout:
         bar = QHBoxLayout()
         bar.setContentsMargins(10, 7, 10, 7)
         bar.setSpacing(6)
-        self.as_sheet = QPushButton(self.tr("Sheet"), objectName="left", checkable=True, checked=True)
-        self.as_table = QPushButton(self.tr("Table"), objectName="right", checkable=True)
-        self.as_sheet.clicked.connect(lambda: self.show_table(False))
-        self.as_table.clicked.connect(lambda: self.show_table(True))
-        self.says = QLabel(objectName="muted")
+        self.thumbnail_button = QPushButton(self.tr("Thumbnails"), objectName="left", checkable=True, checked=True)
+        self.table_button = QPushButton(self.tr("Table"), objectName="right", checkable=True)
+        self.thumbnail_button.clicked.connect(lambda: self.show_table(False))
+        self.table_button.clicked.connect(lambda: self.show_table(True))
+        self.selection_label = QLabel(objectName="muted")
         self.all_button = QPushButton(self.tr("Select all"))
         self.all_button.clicked.connect(self.select_all)
         row = QHBoxLayout()
         row.setSpacing(0)
-        row.addWidget(self.as_sheet)
-        row.addWidget(self.as_table)
+        row.addWidget(self.thumbnail_button)
+        row.addWidget(self.table_button)
         bar.addLayout(row)
         bar.addWidget(self.all_button)
-        bar.addWidget(self.says, 1)
+        bar.addWidget(self.selection_label, 1)
         self._verdicts = QHBoxLayout()
         self._verdicts.setSpacing(6)
         bar.addLayout(self._verdicts)
@@ -123,9 +123,9 @@ class ThumbnailView(QWidget):
     # --- actions ---------------------------------------------------------------------------------
 
     def show_table(self, on: bool) -> None:
-        self.as_sheet.setChecked(not on)
-        self.as_table.setChecked(on)
-        self._pages.setCurrentWidget(self.table if on else self.sheet)
+        self.thumbnail_button.setChecked(not on)
+        self.table_button.setChecked(on)
+        self._pages.setCurrentWidget(self.table_view if on else self.list_view)
 
     def select_all(self) -> None:
         if self.model.rowCount():
@@ -134,22 +134,22 @@ class ThumbnailView(QWidget):
 
     def selected(self) -> list[str]:
         """Return the keys of the selected images."""
-        lines: set[int] = set()
-        for piece in self.sheet.selectionModel().selection():
-            lines.update(range(piece.top(), piece.bottom() + 1))
-        return [self.model.key_at(line) for line in sorted(lines)]
+        rows: set[int] = set()
+        for selection_range in self.list_view.selectionModel().selection():
+            rows.update(range(selection_range.top(), selection_range.bottom() + 1))
+        return [self.model.key_at(row) for row in sorted(rows)]
 
-    def judge(self, verdict: str | None) -> None:
-        """Give all selected images a verdict in one step."""
+    def set_verdict(self, verdict: str | None) -> None:
+        """Set or remove the verdict of all selected images in one step."""
         self._session.judging.set_verdicts(self.selected(), verdict)
 
-    def find_open(self) -> None:
-        """Scroll to the open image."""
-        place = self.model.place(self._session.key)
-        if place.isValid():
-            self.sheet.selectionModel().setCurrentIndex(place, QItemSelectionModel.SelectionFlag.ClearAndSelect)
-            for view in (self.sheet, self.table):
-                view.scrollTo(place, QAbstractItemView.ScrollHint.PositionAtCenter)
+    def show_current(self) -> None:
+        """Select the current image and scroll to it."""
+        index = self.model.index_of(self._session.key)
+        if index.isValid():
+            self.list_view.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+            for view in (self.list_view, self.table_view):
+                view.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
         self._pages.currentWidget().setFocus()
 
     # --- updates ---------------------------------------------------------------------------------
@@ -161,8 +161,8 @@ class ThumbnailView(QWidget):
                 if event.type() == QEvent.Type.KeyPress:
                     self._open(watched.currentIndex())
                 return True
-            walks = event.key() in (Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
-            if walks and event.type() == QEvent.Type.ShortcutOverride:
+            pages = event.key() in (Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
+            if pages and event.type() == QEvent.Type.ShortcutOverride:
                 event.accept()
                 return True
         return super().eventFilter(watched, event)
@@ -172,54 +172,57 @@ class ThumbnailView(QWidget):
             self.chosen.emit(self.model.key_at(index.row()))
 
     def _sort(self, section: int) -> None:
-        name = SORTS[section]
-        self.sort_wanted.emit(name, self.model.sort_by == name and not self.model.descending)
+        sort = self.model.columns[section].sort
+        self.sort_requested.emit(sort, self.model.sort_by == sort and not self.model.descending)
 
-    def _remember(self) -> None:
-        self._chosen_keys = self.selected()
+    def _save_selection(self) -> None:
+        self._selected_keys = self.selected()
 
-    def follow_sort(self) -> None:
+    def show_sort_order(self) -> None:
         """Show the list's sort order in the header."""
         order = Qt.SortOrder.DescendingOrder if self.model.descending else Qt.SortOrder.AscendingOrder
-        self.table.horizontalHeader().setSortIndicator(SORTS.index(self.model.sort_by), order)
+        self.table_view.horizontalHeader().setSortIndicator(self.model.column_of(self.model.sort_by), order)
 
-    def _recall(self) -> None:
+    def _restore_selection(self) -> None:
         """Restore the selection as far as the images are still listed."""
-        chosen = QItemSelection()
-        lines = sorted(place.row() for key in self._chosen_keys if (place := self.model.place(key)).isValid())
+        selection = QItemSelection()
+        rows = sorted(index.row() for key in self._selected_keys if (index := self.model.index_of(key)).isValid())
         start = 0
-        for i in range(len(lines)):
-            if i + 1 == len(lines) or lines[i + 1] != lines[i] + 1:
-                chosen.append(QItemSelection(self.model.index(lines[start], 0), self.model.index(lines[i], 0))[0])
+        for i in range(len(rows)):
+            if i + 1 == len(rows) or rows[i + 1] != rows[i] + 1:
+                selection.append(QItemSelection(self.model.index(rows[start], 0), self.model.index(rows[i], 0))[0])
                 start = i + 1
-        self._select(chosen)
+        self._select(selection)
 
-    def _select(self, chosen: QItemSelection) -> None:
+    def _select(self, selection: QItemSelection) -> None:
         flag = QItemSelectionModel.SelectionFlag
-        self.sheet.selectionModel().select(chosen, flag.ClearAndSelect | flag.Rows)
-        self._say()
+        self.list_view.selectionModel().select(selection, flag.ClearAndSelect | flag.Rows)
+        self._update_bar()
 
-    def _say(self, *_: object) -> None:
-        count = sum(piece.height() for piece in self.sheet.selectionModel().selection())
-        self.says.setText(self.tr("{n} selected").format(n=number(count)) if count else "")
+    def _update_bar(self, *_: object) -> None:
+        count = sum(selection_range.height() for selection_range in self.list_view.selectionModel().selection())
+        self.selection_label.setText(self.tr("{n} selected").format(n=number(count)) if count else "")
         for button in self.buttons.values():
             button.setEnabled(bool(count) and self._session.writable)
 
     def _list_verdicts(self) -> None:
         project = self._session.project
-        names = list(project.file.verdicts)[:_OFFERED] if project else []
-        wanted = [*names, ""] if names else []
-        if list(self.buttons) != wanted:
+        names = list(project.file.verdicts)[:_MAX_VERDICTS] if project else []
+        entries = [*names, ""] if names else []
+        if list(self.buttons) != entries:
             for button in self.buttons.values():
                 self._verdicts.removeWidget(button)
                 button.deleteLater()
             self.buttons = {}
-            for i, name in enumerate(wanted):
+            for i, name in enumerate(entries):
                 button = QPushButton(name.replace("&", "&&") or self.tr("No verdict"))
-                key = f" (Shift+{i + 1})" if name else ""
-                tip = self.tr("All selected pictures are: {name}{key}") if name else self.tr("Take the verdicts back")
-                button.setToolTip(tip.format(name=name, key=key))
-                button.clicked.connect(partial(self.judge, name or None))
+                tip = self.tr("Set the verdict of the selected images: {name}").format(name=name)
+                button.setToolTip(
+                    with_key(tip, f"verdict_next_{i + 1}")
+                    if name
+                    else self.tr("Remove the verdicts of the selected images")
+                )
+                button.clicked.connect(partial(self.set_verdict, name or None))
                 self.buttons[name] = button
                 self._verdicts.addWidget(button)
-        self._say()
+        self._update_bar()

@@ -9,6 +9,7 @@ from workbench.core.label_next.label_issues import LabelIssue
 from workbench.core.label_next.label_ranking import issue_reason
 from workbench.session.label_issue_review import LabelIssueReview
 from workbench.session.session import Session
+from workbench.ui.shortcuts import with_key
 from workbench.ui.text import label_next_texts
 
 _BOTTOM, _SIDE, _MAX_WIDTH = 14, 12, 760  # logical pixels
@@ -29,7 +30,7 @@ class LabelIssueBar(QFrame):
             label.setTextFormat(Qt.TextFormat.PlainText)  # names of classes are user input
         self.accept = QPushButton(objectName="primary")
         self.accept.setToolTip(self.tr("Replace the label by the prediction"))
-        self.keep = QPushButton(self.tr("Keep my label (K)"))
+        self.keep = QPushButton(with_key(self.tr("Keep my label"), "keep_label"))
         self.keep.setToolTip(self.tr("Keep the label and do not flag this region again"))
         self.next = QPushButton()
         self.next.setToolTip(self.tr("Go to the next flagged region of this image"))
@@ -62,8 +63,10 @@ class LabelIssueBar(QFrame):
         good = row is not None and not row.counts
         self.text.setText(label_next_texts.reason_text(issue_reason(issue, names, good=good)))
         self.certainty.setText(label_next_texts.certainty_text(issue))
-        self.next.setText(self.tr("{n} of {count} (J)").format(n=self._issues.place + 1, count=count))
-        self.accept.setText(self._accept_text(issue, names))
+        self.next.setText(
+            with_key(self.tr("{n} of {count}").format(n=self._issues.place + 1, count=count), "next_doubt")
+        )
+        self.accept.setText(with_key(self._accept_text(issue, names), "take_model"))
         self.next.setVisible(count > 1)
         for button in (self.accept, self.keep):
             button.setEnabled(self._issues.possible())
@@ -71,11 +74,11 @@ class LabelIssueBar(QFrame):
 
     def _accept_text(self, issue: LabelIssue, names: dict[int, str]) -> str:
         if issue.kind == "missing":
-            return self.tr("Add region (Y)")
+            return self.tr("Add region")
         if issue.kind == "extra":
-            return self.tr("Remove region (Y)")
+            return self.tr("Remove region")
         name = issue.said if issue.kind == "verdict" else names.get(issue.class_id, str(issue.class_id))
-        return self.tr("Change to {name} (Y)").format(name=name)
+        return self.tr("Change to {name}").format(name=name)
 
     def eventFilter(self, watched, event) -> bool:
         if event.type() == QEvent.Type.Resize and watched is self.parent():

@@ -97,5 +97,5 @@ class LabelNextController(QObject):
             self.tr("Label kept. It will not be flagged again."),
             topic="kept label",
             button=self.tr("Undo"),
-            do=lambda: self.errors.undo(key),
+            callback=lambda: self.errors.undo(key),
         )

@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate
 
 from workbench.core.project.project import DONT_CARE
-from workbench.ui.widgets.row_background import draw_plate
+from workbench.ui.widgets.delegate_painting import draw_row_background, state_color
 from workbench.ui.widgets.theme import ThemeManager
 
 IdRole = Qt.ItemDataRole.UserRole
@@ -17,11 +17,11 @@ HiddenRole = Qt.ItemDataRole.UserRole + 3
 HEIGHT = 30
 
 
-def swatch_of(row: QRect) -> QRect:
+def swatch_rect(row: QRect) -> QRect:
     return QRect(row.x() + 4, row.y() + (row.height() - 20) // 2, 24, 20)
 
 
-def eye_of(row: QRect) -> QRect:
+def eye_rect(row: QRect) -> QRect:
     return QRect(row.right() - 26, row.y() + (row.height() - 22) // 2, 24, 22)
 
 
@@ -39,12 +39,10 @@ class ClassDelegate(QStyledItemDelegate):
         theme, rect = self._style.theme, option.rect
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        over = bool(option.state & QStyle.StateFlag.State_MouseOver)
-        fill = "selection" if selected else "hover" if over else ""
-        draw_plate(painter, rect, theme, fill=fill, line="accent" if selected else "")
+        line = "accent" if option.state & QStyle.StateFlag.State_Selected else ""
+        draw_row_background(painter, rect, theme, fill=state_color(option), line=line)
         hidden = bool(index.data(HiddenRole))
-        swatch = QRectF(swatch_of(rect)).adjusted(3, 2, -5, -2)
+        swatch = QRectF(swatch_rect(rect)).adjusted(3, 2, -5, -2)
         painter.setPen(QPen(QColor(0, 0, 0, 100), 1))
         color = QColor(index.data(ColorRole))
         painter.setBrush(Qt.BrushStyle.BDiagPattern if index.data(IdRole) == DONT_CARE else color)
@@ -55,8 +53,8 @@ class ClassDelegate(QStyledItemDelegate):
         if index.data(IdRole) != DONT_CARE:
             if hidden or option.state & QStyle.StateFlag.State_MouseOver:
                 icon = theme.icon("eye-off" if hidden else "eye", "muted")
-                icon.paint(painter, eye_of(rect).adjusted(3, 2, -3, -2))
-            right = eye_of(rect).left() - 4
+                icon.paint(painter, eye_rect(rect).adjusted(3, 2, -3, -2))
+            right = eye_rect(rect).left() - 4
         right = self._draw_key(painter, rect, right, index.data(KeyRole), option)
         painter.setPen(theme.color("disabled" if hidden else "text"))
         box = QRect(rect.x() + 32, rect.y(), right - rect.x() - 36, rect.height())

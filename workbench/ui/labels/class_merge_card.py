@@ -43,51 +43,51 @@ class ClassMergeDialog(QDialog):
         heading.setTextFormat(Qt.TextFormat.PlainText)
         column.addWidget(heading)
         self.target = QComboBox()
-        self.target.setAccessibleName(self.tr("The class it becomes"))
+        self.target.setAccessibleName(self.tr("Target class"))
         if merge:
             for other in session.project.classes:
                 if other.id != info.id:
                     self.target.addItem(other.name, other.id)
-            self.target.currentIndexChanged.connect(self._say)
+            self.target.currentIndexChanged.connect(self._update)
             column.addWidget(self.target)
         else:
             self.target.addItem("", BACKGROUND)
-        self.what, self.cost = QLabel(wordWrap=True), QLabel(wordWrap=True, objectName="muted")
-        for label in (self.what, self.cost):
+        self.effect, self.backup = QLabel(wordWrap=True), QLabel(wordWrap=True, objectName="muted")
+        for label in (self.effect, self.backup):
             label.setTextFormat(Qt.TextFormat.PlainText)
             label.setMinimumWidth(400)
             column.addWidget(label)
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         self.buttons.button(QDialogButtonBox.StandardButton.Cancel).setText(self.tr("Cancel"))
-        self.go = QPushButton(self.tr("Merge") if merge else self.tr("Delete"))
-        self.go.setObjectName("primary" if merge else "danger")
-        self.buttons.addButton(self.go, QDialogButtonBox.ButtonRole.AcceptRole)
+        self.confirm = QPushButton(self.tr("Merge") if merge else self.tr("Delete"))
+        self.confirm.setObjectName("primary" if merge else "danger")
+        self.buttons.addButton(self.confirm, QDialogButtonBox.ButtonRole.AcceptRole)
         self.buttons.accepted.connect(self._start)
         self.buttons.rejected.connect(self.reject)
         column.addSpacing(4)
         column.addWidget(self.buttons)
         session.project_closed.connect(self.reject)
         self._extent = session.class_work.extent({info.id})
-        self._say()
+        self._update()
 
-    def _say(self, _: int = 0) -> None:
-        found, into = self._extent, self.target.currentData()
-        if into == BACKGROUND:
-            pattern = self.tr("{pixels} painted pixels, {regions} regions in {pictures} pictures, become background.")
+    def _update(self, _: int = 0) -> None:
+        extent, target = self._extent, self.target.currentData()
+        if target == BACKGROUND:
+            pattern = self.tr("{regions} regions ({pixels} pixels) in {images} images become background.")
         else:
-            pattern = self.tr("{pixels} painted pixels, {regions} regions in {pictures} pictures, become “{target}”.")
-        nothing = self.tr("No picture holds it, so no mask changes.")
+            pattern = self.tr("{regions} regions ({pixels} pixels) in {images} images become “{target}”.")
+        unused = self.tr("The class is not used in any image. No masks change.")
         text = pattern.format(
-            pixels=number(found.pixels),
-            regions=number(found.regions),
-            pictures=number(found.images),
+            pixels=number(extent.pixels),
+            regions=number(extent.regions),
+            images=number(extent.images),
             target=self.target.currentText(),
         )
-        self.what.setText(text if found.images else nothing)
-        cost = self.tr(
+        self.effect.setText(text if extent.images else unused)
+        backup = self.tr(
             "You can undo this once. A backup of the current masks (about {size}) is kept until the next class change."
         )
-        self.cost.setText(cost.format(size=size(max(1, found.nbytes / _MB))))
+        self.backup.setText(backup.format(size=size(max(1, extent.nbytes / _MB))))
 
     def _start(self) -> None:
         if self._session.class_work.start([self._info.id], self.target.currentData()):
@@ -97,57 +97,57 @@ class ClassMergeDialog(QDialog):
 class ClassMergeCard(QFrame):
     """Card with progress and Cancel while masks are rewritten; finish or undo if interrupted; undo afterwards."""
 
-    def __init__(self, work: ClassMergeJob) -> None:
+    def __init__(self, job: ClassMergeJob) -> None:
         super().__init__(objectName="card")
-        self._work, self._began, self._seen = work, 0.0, False
+        self._job, self._started = job, 0.0  # monotonic time in s
         column = QVBoxLayout(self)
         column.setContentsMargins(10, 8, 10, 8)
         column.setSpacing(6)
         self.text = QLabel(wordWrap=True)
         self.text.setTextFormat(Qt.TextFormat.PlainText)
         self.bar = QProgressBar(textVisible=False)
-        self.bar.setAccessibleName(self.tr("Progress of the change of classes"))
+        self.bar.setAccessibleName(self.tr("Progress of the class change"))
         self.cancel = QPushButton(self.tr("Cancel"))
         self.finish = QPushButton(self.tr("Finish"), objectName="primary")
-        self.back = QPushButton(self.tr("Take back"))
+        self.undo = QPushButton(self.tr("Undo"))
         self.close_button = QPushButton(self.tr("Close"))
         self.cancel.clicked.connect(self._cancel)
-        self.finish.clicked.connect(work.resume)
-        self.back.clicked.connect(work.undo_merge)
+        self.finish.clicked.connect(job.resume)
+        self.undo.clicked.connect(job.undo_merge)
         self.close_button.clicked.connect(self.hide)
         row = QHBoxLayout()
         row.setSpacing(6)
-        for button in (self.finish, self.back, self.close_button, self.cancel):
+        for button in (self.finish, self.undo, self.close_button, self.cancel):
             row.addWidget(button)
         column.addWidget(self.text)
         column.addWidget(self.bar)
         column.addLayout(row)
-        work.changed.connect(self._changed)
-        work.progressed.connect(self._progressed)
-        work.ended.connect(self._ended)
+        job.changed.connect(self._changed)
+        job.progressed.connect(self._progressed)
+        job.ended.connect(self._ended)
         self._changed()
 
     def _changed(self) -> None:
-        work = self._work
-        self.bar.setVisible(work.running)
-        self.cancel.setVisible(work.running)
+        job = self._job
+        self.bar.setVisible(job.running)
+        self.cancel.setVisible(job.running)
         self.cancel.setEnabled(True)
-        self.finish.setVisible(work.unfinished and work.can_undo_merge)
-        self.back.setVisible(work.can_undo_merge)
-        self.close_button.setVisible(not work.running and not work.unfinished)
-        if work.running:
-            self._began = time.monotonic()
+        self.finish.setVisible(job.unfinished and job.can_undo_merge)
+        self.undo.setVisible(job.can_undo_merge)
+        self.close_button.setVisible(not job.running and not job.unfinished)
+        if job.running:
+            self._started = time.monotonic()
             self.bar.setRange(0, 0)
-            self.text.setText(self._named(work.plan))
-        elif work.unfinished:
-            says = self.tr("Interrupted: {what}")
-            self.text.setText(says.format(what=self._named(work.plan)))
-        self.setVisible(work.running or work.unfinished)
+            self.text.setText(self._operation_text(job.plan))
+        elif job.unfinished:
+            text = self.tr("Interrupted: {what}")
+            self.text.setText(text.format(what=self._operation_text(job.plan)))
+        self.setVisible(job.running or job.unfinished)
 
-    def _named(self, plan: ClassMergePlan) -> str:
+    def _operation_text(self, plan: ClassMergePlan) -> str:
         names = listed(f"“{name}”" for name in plan.names)
         if plan.state == "undoing":
-            return self.tr("{names} – taking back").format(names=names)
+            return self.tr("{names} – undoing").format(names=names)
         if plan.into == BACKGROUND:
             return self.tr("{names} – deleting").format(names=names)
         return self.tr("{names} – merging into “{target}”").format(names=names, target=plan.target)
@@ -155,25 +155,30 @@ class ClassMergeCard(QFrame):
     def _progressed(self, done: int, total: int) -> None:
         self.bar.setRange(0, total)
         self.bar.setValue(done)
-        left = (time.monotonic() - self._began) / max(1, done) * (total - done)
+        remaining = (time.monotonic() - self._started) / max(1, done) * (total - done)
         text = self.tr("{what}: {done} of {total} masks, {time} left")
         self.text.setText(
-            text.format(what=self._named(self._work.plan), done=number(done), total=number(total), time=duration(left))
+            text.format(
+                what=self._operation_text(self._job.plan),
+                done=number(done),
+                total=number(total),
+                time=duration(remaining),
+            )
         )
 
     def _cancel(self) -> None:
         self.cancel.setEnabled(False)
-        self._work.cancel()
+        self._job.cancel()
 
     def _ended(self, plan: ClassMergePlan, done: ClassMergeResult) -> None:
         names = listed(f"“{name}”" for name in plan.names)
         if plan.state == "undoing":
             self.setVisible(False)
             return
-        kept = size(max(1, done.nbytes / _MB))
+        backup = size(max(1, done.nbytes / _MB))
         if plan.into == BACKGROUND:
-            text = self.tr("{names} deleted from {n} masks. The masks before take up to {size}.")
+            text = self.tr("{names} deleted from {n} masks. The backup takes up to {size}.")
         else:
-            text = self.tr("{names} merged into “{target}” in {n} masks. The masks before take up to {size}.")
-        self.text.setText(text.format(names=names, target=plan.target, n=number(done.masks), size=kept))
+            text = self.tr("{names} merged into “{target}” in {n} masks. The backup takes up to {size}.")
+        self.text.setText(text.format(names=names, target=plan.target, n=number(done.masks), size=backup))
         self.setVisible(True)

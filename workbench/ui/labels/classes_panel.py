@@ -27,10 +27,11 @@ from workbench.ui.labels.class_delegate import (
     HiddenRole,
     IdRole,
     KeyRole,
-    eye_of,
-    swatch_of,
+    eye_rect,
+    swatch_rect,
 )
 from workbench.ui.labels.class_merge_card import ClassMergeCard, ClassMergeDialog
+from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.text.formatting import number
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -43,7 +44,7 @@ class ClassesPanel(QWidget):
     def __init__(self, session: Session, style: ThemeManager, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session, self._style = session, style
-        self._filling = False
+        self._updating = False
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
@@ -62,9 +63,9 @@ class ClassesPanel(QWidget):
         self.view.viewport().installEventFilter(self)
         self.view.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
         self.view.setDefaultDropAction(Qt.DropAction.MoveAction)
-        self.view.selectionModel().currentChanged.connect(self._chosen)
+        self.view.selectionModel().currentChanged.connect(self._current_changed)
         self.model.itemChanged.connect(self._renamed)
-        self.hint = QLabel(self.tr("A class is a kind of defect. Add the first one, then paint."), wordWrap=True)
+        self.hint = QLabel(self.tr("Classes are types of defects. Add a class, then paint."), wordWrap=True)
         self.hint.setObjectName("muted")
         self.hint.setContentsMargins(6, 0, 6, 4)
         column.addWidget(self.hint)
@@ -72,21 +73,20 @@ class ClassesPanel(QWidget):
         self.card = ClassMergeCard(session.class_work)
         column.addWidget(self.card)
         # A drop inserts the row at its new place before it removes the old one.
-        self._dropped = QTimer(self, singleShot=True, interval=0, timeout=self._reordered)
-        self.model.rowsRemoved.connect(lambda *_: None if self._filling else self._dropped.start())
+        self._drop_timer = QTimer(self, singleShot=True, interval=0, timeout=self._reordered)
+        self.model.rowsRemoved.connect(lambda *_: None if self._updating else self._drop_timer.start())
         self.add_button = QToolButton()
         self.add_button.clicked.connect(self.add)
-        for text in (self.tr("Add a class"),):
-            self.add_button.setToolTip(text)
-            self.add_button.setAccessibleName(text)
-        session.project_opened.connect(self._list)
-        session.project_closed.connect(self._list)
-        session.classes_changed.connect(self._list)
-        session.current_class_changed.connect(self._follow)
-        session.class_work.changed.connect(self._list)
+        self.add_button.setToolTip(self.tr("Add class"))
+        self.add_button.setAccessibleName(self.tr("Add class"))
+        session.project_opened.connect(self._update_list)
+        session.project_closed.connect(self._update_list)
+        session.classes_changed.connect(self._update_list)
+        session.current_class_changed.connect(self._select_current)
+        session.class_work.changed.connect(self._update_list)
         style.changed.connect(self._restyle)
         self._restyle()
-        self._list()
+        self._update_list()
 
     # --- actions ---------------------------------------------------------------------------------
 
@@ -112,9 +112,9 @@ class ClassesPanel(QWidget):
     def move(self, id: int, step: int) -> None:
         """Swap places with the class above (-1) or below (1)."""
         ids = [info.id for info in self._session.project.classes]
-        here = ids.index(id)
-        there = min(max(here + step, 0), len(ids) - 1)
-        ids[here], ids[there] = ids[there], ids[here]
+        old = ids.index(id)
+        new = min(max(old + step, 0), len(ids) - 1)
+        ids[old], ids[new] = ids[new], ids[old]
         self._session.classes.reorder(ids)
 
     def change(self, id: int, *, merge: bool) -> ClassMergeDialog:
@@ -126,10 +126,10 @@ class ClassesPanel(QWidget):
 
     # --- updates ---------------------------------------------------------------------------------
 
-    def _list(self) -> None:
+    def _update_list(self) -> None:
         project = self._session.project
         classes = list(project.classes) if project else []
-        self._filling = True
+        self._updating = True
         self.model.clear()
         rows = [(info.id, info.name, info.color, info.key or "") for info in classes]
         if classes:
@@ -141,26 +141,26 @@ class ClassesPanel(QWidget):
             item.setData(key, KeyRole)
             item.setData(id in self._session.classes.hidden, HiddenRole)
             item.setToolTip(self._tip(id, name, key))
-            mine = id != DONT_CARE and self._session.writable and not self._session.class_work.running
-            item.setEditable(mine)
-            item.setDragEnabled(mine)
+            editable = id != DONT_CARE and self._session.writable and not self._session.class_work.running
+            item.setEditable(editable)
+            item.setDragEnabled(editable)
             item.setDropEnabled(False)  # drop between classes only
             self.model.appendRow(item)
-        self._filling = False
+        self._updating = False
         self.hint.setVisible(project is not None and not classes)
         self.view.setVisible(bool(classes))
         self.view.setFixedHeight(min(max(len(rows), 1), 9) * HEIGHT + 4)
         self.add_button.setEnabled(self._session.writable and not self._session.class_work.running)
-        self._follow(self._session.class_id)
+        self._select_current(self._session.class_id)
 
     def _tip(self, id: int, name: str, key: str) -> str:
         if id == DONT_CARE:
             return self.tr("Paint areas that cannot be judged. They are excluded from training and metrics.")
-        tip = f"{name} ({key})" if key else name
-        hint = self.tr("Double-click or F2: rename. Click the colour: change it.")
-        return f"{tip}\n{hint}"
+        tip = with_key(name, f"class_{key}") if key else name
+        hint = self.tr("Double-click or press {key} to rename. Click the color to change it.")
+        return f"{tip}\n{hint.format(key=key_text('rename'))}"
 
-    def _follow(self, id: int) -> None:
+    def _select_current(self, id: int) -> None:
         item = self._item(id)
         if item is None:
             self.view.clearSelection()
@@ -179,12 +179,12 @@ class ClassesPanel(QWidget):
 
     # --- user input ------------------------------------------------------------------------------
 
-    def _chosen(self, current, _) -> None:
-        if current.isValid() and not self._filling:
+    def _current_changed(self, current, _) -> None:
+        if current.isValid() and not self._updating:
             self._session.classes.choose(current.data(IdRole))
 
     def _renamed(self, item: QStandardItem) -> None:
-        if self._filling:
+        if self._updating:
             return
         id, name = item.data(IdRole), item.text().strip()
         project = self._session.project
@@ -192,34 +192,34 @@ class ClassesPanel(QWidget):
         if id != DONT_CARE and name != old:
             if name:
                 self._session.classes.rename(id, name)
-            # Restores the name after a refused change.
-            self._list()
+            # Restores the name after a rejected change.
+            self._update_list()
 
     def _reordered(self) -> None:
         ids = [self.model.item(i).data(IdRole) for i in range(self.model.rowCount())]
         self._session.classes.reorder([id for id in ids if id != DONT_CARE])
-        self._list()  # "don't care" stays last
+        self._update_list()  # "Ignore" stays last
 
-    def _count(self, id: int) -> str:
-        found = self._session.class_work.extent({id})
-        return self.tr("{pictures} pictures · {regions} regions · {pixels} pixels").format(
-            pictures=number(found.images), regions=number(found.regions), pixels=number(found.pixels)
+    def _extent_text(self, id: int) -> str:
+        extent = self._session.class_work.extent({id})
+        return self.tr("{images} images · {regions} regions · {pixels} pixels").format(
+            images=number(extent.images), regions=number(extent.regions), pixels=number(extent.pixels)
         )
 
     def eventFilter(self, watched, event) -> bool:
         if event.type() == QEvent.Type.ToolTip:
             index = self.view.indexAt(event.pos())
             if index.isValid() and index.data(IdRole) != DONT_CARE:
-                tip = f"{self._count(index.data(IdRole))}\n{index.data(Qt.ItemDataRole.ToolTipRole)}"
+                tip = f"{self._extent_text(index.data(IdRole))}\n{index.data(Qt.ItemDataRole.ToolTipRole)}"
                 QToolTip.showText(event.globalPos(), tip, self.view)
                 return True
         if event.type() == QEvent.Type.MouseButtonRelease and event.button() == Qt.MouseButton.LeftButton:
             index = self.view.indexAt(event.position().toPoint())
             if index.isValid():
                 rect = self.view.visualRect(index)
-                if swatch_of(rect).contains(event.position().toPoint()) and index.data(IdRole) != DONT_CARE:
-                    self._colors(index.data(IdRole), self.view.viewport().mapToGlobal(rect.bottomLeft()))
-                elif eye_of(rect).contains(event.position().toPoint()) and index.data(IdRole) != DONT_CARE:
+                if swatch_rect(rect).contains(event.position().toPoint()) and index.data(IdRole) != DONT_CARE:
+                    self._show_palette(index.data(IdRole), self.view.viewport().mapToGlobal(rect.bottomLeft()))
+                elif eye_rect(rect).contains(event.position().toPoint()) and index.data(IdRole) != DONT_CARE:
                     self._session.classes.set_hidden(index.data(IdRole), not index.data(HiddenRole))
         return super().eventFilter(watched, event)
 
@@ -231,22 +231,22 @@ class ClassesPanel(QWidget):
         locked = id in self._session.editor.locked
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        place = self.view.viewport().mapToGlobal(position)
+        corner = self.view.viewport().mapToGlobal(position)
         rename = menu.addAction(self.tr("Rename"), partial(self.view.edit, index))
-        recolor = menu.addAction(self.tr("Change colour…"), partial(self._colors, id, place))
+        recolor = menu.addAction(self.tr("Change color…"), partial(self._show_palette, id, corner))
         for action in (rename, recolor):
             action.setEnabled(self._session.writable)
         classes, work = self._session.project.classes, self._session.class_work
-        free = self._session.writable and not work.running
+        unlocked = self._session.writable and not work.running
         up = menu.addAction(self.tr("Move up"), partial(self.move, id, -1))
-        up.setEnabled(free and classes[0].id != id)
+        up.setEnabled(unlocked and classes[0].id != id)
         down = menu.addAction(self.tr("Move down"), partial(self.move, id, 1))
-        down.setEnabled(free and classes[-1].id != id)
+        down.setEnabled(unlocked and classes[-1].id != id)
         menu.addSeparator()
         merge = menu.addAction(self.tr("Merge into…"), partial(self.change, id, merge=True))
-        merge.setEnabled(free and not work.unfinished and len(classes) > 1)
+        merge.setEnabled(unlocked and not work.unfinished and len(classes) > 1)
         delete = menu.addAction(self.tr("Delete…"), partial(self.change, id, merge=False))
-        delete.setEnabled(free and not work.unfinished)
+        delete.setEnabled(unlocked and not work.unfinished)
         if work.can_undo_merge:
             text = self.tr("Undo last merge or delete")
             menu.addAction(text, work.undo_merge)
@@ -254,11 +254,11 @@ class ClassesPanel(QWidget):
         menu.addAction(
             self.tr("Show") if hidden else self.tr("Hide"), partial(self._session.classes.set_hidden, id, not hidden)
         )
-        text = self.tr("Allow painting over it") if locked else self.tr("Lock class")
+        text = self.tr("Unlock class") if locked else self.tr("Lock class")
         menu.addAction(text, partial(self._session.classes.set_locked, id, not locked))
-        menu.popup(place)
+        menu.popup(corner)
 
-    def _colors(self, id: int, place: QPoint) -> None:
+    def _show_palette(self, id: int, corner: QPoint) -> None:
         if not self._session.writable:
             return
         menu = QMenu(self)
@@ -268,10 +268,10 @@ class ClassesPanel(QWidget):
             action.triggered.connect(partial(self.recolor, id, color))
             menu.addAction(action)
         menu.addSeparator()
-        menu.addAction(self.tr("Another colour…"), partial(self._any_color, id))
-        menu.popup(place)
+        menu.addAction(self.tr("More colors…"), partial(self._choose_color, id))
+        menu.popup(corner)
 
-    def _any_color(self, id: int) -> None:
+    def _choose_color(self, id: int) -> None:
         item = self._item(id)
         dialog = QColorDialog(QColor(item.data(ColorRole) if item else "#ffffff"), self)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -1,4 +1,4 @@
-"""Edit steps of the open image, newest first; a click restores the state after a step."""
+"""Edit steps of the current image, newest first; a click restores the state after a step."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from PySide6.QtWidgets import QLabel, QListView, QScrollArea, QStyle, QStyledIte
 from workbench.core.project.history import Patch
 from workbench.session.session import Session
 from workbench.ui.widgets.collapsible_section import CollapsibleSection
-from workbench.ui.widgets.row_background import draw_plate
+from workbench.ui.widgets.delegate_painting import draw_row_background
 from workbench.ui.widgets.theme import ThemeManager
 
-HEIGHT, MOST_SHOWN = 26, 8
-LISTED = 500  # steps: the list is rebuilt after every stroke
-WhenRole, StateRole, IconRole = (Qt.ItemDataRole.UserRole + i for i in range(3))
+HEIGHT = 26  # px
+MAX_VISIBLE = 8  # rows without scrolling
+MAX_LISTED = 500  # steps: the list is rebuilt after every stroke
+TimeRole, StateRole, IconRole = (Qt.ItemDataRole.UserRole + i for i in range(3))
 _ICONS = {
     "paint": "brush",
     "erase": "eraser",
@@ -48,8 +49,8 @@ _ICONS = {
 
 def step_text(what: str) -> str:
     """Return a step's name in the chosen language."""
-    said = {
-        "": QCoreApplication.translate("history", "Before these steps"),
+    names = {
+        "": QCoreApplication.translate("history", "Initial state"),
         "paint": QCoreApplication.translate("history", "Brush"),
         "erase": QCoreApplication.translate("history", "Eraser"),
         "threshold brush": QCoreApplication.translate("history", "Threshold brush"),
@@ -58,22 +59,22 @@ def step_text(what: str) -> str:
         "ellipse": QCoreApplication.translate("history", "Ellipse"),
         "lasso": QCoreApplication.translate("history", "Lasso"),
         "fill": QCoreApplication.translate("history", "Fill"),
-        "wand": QCoreApplication.translate("history", "Wand"),
-        "smart edge": QCoreApplication.translate("history", "Smart edge"),
-        "crack": QCoreApplication.translate("history", "Crack"),
-        "box cut": QCoreApplication.translate("history", "Box cut"),
+        "wand": QCoreApplication.translate("history", "Magic wand"),
+        "smart edge": QCoreApplication.translate("history", "Magnetic lasso"),
+        "crack": QCoreApplication.translate("history", "Crack tracer"),
+        "box cut": QCoreApplication.translate("history", "Box segmentation"),
         "copy labels": QCoreApplication.translate("history", "Labels copied"),
         "mend label": QCoreApplication.translate("history", "Label corrected"),
         "label is right": QCoreApplication.translate("history", "Label confirmed"),
-        "accept proposal": QCoreApplication.translate("history", "Proposal accepted"),
-        "reject proposal": QCoreApplication.translate("history", "Proposal rejected"),
-        "bring back proposals": QCoreApplication.translate("history", "Proposals brought back"),
-        "restore": QCoreApplication.translate("history", "Went back"),
+        "accept proposal": QCoreApplication.translate("history", "Suggestion accepted"),
+        "reject proposal": QCoreApplication.translate("history", "Suggestion rejected"),
+        "bring back proposals": QCoreApplication.translate("history", "Suggestions restored"),
+        "restore": QCoreApplication.translate("history", "Step restored"),
         "recover strokes": QCoreApplication.translate("history", "Strokes recovered"),
-        "label only what is painted": QCoreApplication.translate("history", "Unpainted: not labelled"),
-        "unpainted is background": QCoreApplication.translate("history", "Unpainted: background"),
+        "label only what is painted": QCoreApplication.translate("history", "Unpainted areas: unlabeled"),
+        "unpainted is background": QCoreApplication.translate("history", "Unpainted areas: background"),
     }
-    return said.get(what) or what[:1].upper() + what[1:]
+    return names.get(what) or what[:1].upper() + what[1:]
 
 
 def time_text(seconds: float) -> str:
@@ -84,7 +85,7 @@ def time_text(seconds: float) -> str:
 
 
 class StepListModel(QAbstractListModel):
-    """Steps from the last undone one down to the opened state. StateRole: "undone", "here" or "done"."""
+    """Steps from the last undone one down to the opened state. StateRole: "undone", "current" or "done"."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,15 +94,15 @@ class StepListModel(QAbstractListModel):
 
     def show(self, done: list[Patch], undone: list[Patch]) -> None:
         self.beginResetModel()
-        listed = done[-LISTED:]
-        beginning = [None] if (done or undone) and len(listed) == len(done) else []
-        self.steps = [*reversed(undone), *reversed(listed), *beginning]
+        listed = done[-MAX_LISTED:]
+        initial = [None] if (done or undone) and len(listed) == len(done) else []
+        self.steps = [*reversed(undone), *reversed(listed), *initial]
         self._undone = len(undone)
         self.endResetModel()
 
     @property
-    def here(self) -> int:
-        """Row of the present state."""
+    def current_row(self) -> int:
+        """Row of the current state."""
         return self._undone
 
     def rowCount(self, parent: QModelIndex = QModelIndex()) -> int:  # noqa: B008 - Qt's signature
@@ -113,21 +114,19 @@ class StepListModel(QAbstractListModel):
         step = self.steps[index.row()]
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
             return step_text("" if step is None else step.what)
-        if role == WhenRole:
+        if role == TimeRole:
             return "" if step is None else time_text(step.when)
         if role == IconRole:
             return _ICONS.get("" if step is None else step.what, "brush")
         if role == StateRole:
-            return "undone" if index.row() < self._undone else "here" if index.row() == self._undone else "done"
+            return "undone" if index.row() < self._undone else "current" if index.row() == self._undone else "done"
         if role == Qt.ItemDataRole.ToolTipRole:
-            return QCoreApplication.translate(
-                "history", "Click: the picture as it stood after this step. Undo takes that back."
-            )
+            return QCoreApplication.translate("history", "Click to restore the image to this step. This can be undone.")
         return None
 
 
 class StepDelegate(QStyledItemDelegate):
-    """Delegate that draws a sign, the step and its time."""
+    """Delegate that draws an icon, the step and its time."""
 
     def __init__(self, style: ThemeManager) -> None:
         super().__init__()
@@ -140,27 +139,27 @@ class StepDelegate(QStyledItemDelegate):
         theme, rect, state = self._style.theme, option.rect, index.data(StateRole)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        over = bool(option.state & QStyle.StateFlag.State_MouseOver)
+        hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
         focus = bool(option.state & QStyle.StateFlag.State_HasFocus)
-        fill = "selection" if state == "here" else "hover" if over else ""
-        draw_plate(painter, rect, theme, fill=fill, line="accent" if focus else "")
-        role = "disabled" if state == "undone" else "text" if state == "here" else "muted"
-        sign = QRect(rect.x() + 8, rect.y() + (rect.height() - 16) // 2, 16, 16)
-        theme.icon(index.data(IconRole), role).paint(painter, sign)
-        when = index.data(WhenRole)
-        room = option.fontMetrics.horizontalAdvance(when) + 8 if when else 0
+        fill = "selection" if state == "current" else "hover" if hovered else ""
+        draw_row_background(painter, rect, theme, fill=fill, line="accent" if focus else "")
+        role = "disabled" if state == "undone" else "text" if state == "current" else "muted"
+        icon_rect = QRect(rect.x() + 8, rect.y() + (rect.height() - 16) // 2, 16, 16)
+        theme.icon(index.data(IconRole), role).paint(painter, icon_rect)
+        time = index.data(TimeRole)
+        width = option.fontMetrics.horizontalAdvance(time) + 8 if time else 0
         painter.setPen(theme.color("disabled" if state == "undone" else "muted"))
         side = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
-        painter.drawText(rect.adjusted(0, 0, -8, 0), side, when)
+        painter.drawText(rect.adjusted(0, 0, -8, 0), side, time)
         painter.setPen(theme.color("disabled" if state == "undone" else "text"))
-        box = rect.adjusted(32, 0, -8 - room, 0)
+        box = rect.adjusted(32, 0, -8 - width, 0)
         text = option.fontMetrics.elidedText(index.data(), Qt.TextElideMode.ElideRight, box.width())
         painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, text)
         painter.restore()
 
 
 class HistoryPanel(QWidget):
-    """History panel; follows the open image while visible."""
+    """History panel; follows the current image while visible."""
 
     def __init__(self, session: Session, style: ThemeManager, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -175,11 +174,9 @@ class HistoryPanel(QWidget):
         self.view.setUniformItemSizes(True)
         self.view.setMouseTracking(True)
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.view.clicked.connect(self._chosen)
-        self.view.activated.connect(self._chosen)
-        self.hint = QLabel(
-            self.tr("Every stroke on this picture will be listed here, and can be gone back to."), wordWrap=True
-        )
+        self.view.clicked.connect(self._clicked)
+        self.view.activated.connect(self._clicked)
+        self.hint = QLabel(self.tr("Editing steps of the current image. Click a step to return to it."), wordWrap=True)
         self.hint.setObjectName("muted")
         self.hint.setContentsMargins(6, 0, 6, 4)
         column.addWidget(self.hint)
@@ -197,12 +194,12 @@ class HistoryPanel(QWidget):
         count = self.model.rowCount()
         self.hint.setVisible(not count)
         self.view.setVisible(bool(count))
-        self.view.setFixedHeight(min(max(count, 1), MOST_SHOWN) * HEIGHT + 2)
+        self.view.setFixedHeight(min(max(count, 1), MAX_VISIBLE) * HEIGHT + 2)
         self.view.setEnabled(self._session.writable)
         if count:
-            here = self.model.index(self.model.here)
-            self.view.setCurrentIndex(here)
-            self.view.scrollTo(here)
+            current = self.model.index(self.model.current_row)
+            self.view.setCurrentIndex(current)
+            self.view.scrollTo(current)
 
     def showEvent(self, event) -> None:
         super().showEvent(event)
@@ -221,6 +218,6 @@ class HistoryPanel(QWidget):
             widget = widget.parentWidget()
         self.view.setFocus()
 
-    def _chosen(self, index: QModelIndex) -> None:
-        if index.isValid() and index.row() != self.model.here:
+    def _clicked(self, index: QModelIndex) -> None:
+        if index.isValid() and index.row() != self.model.current_row:
             self._session.restore(self.model.steps[index.row()])

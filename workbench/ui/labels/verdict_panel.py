@@ -1,4 +1,4 @@
-"""Verdict of the open image, one button each; pressing the active button removes the verdict."""
+"""Verdict of the current image, one button each; pressing the active button removes the verdict."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.session.session import Session
+from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.widgets.theme import ThemeManager
 
 
@@ -30,7 +31,8 @@ class VerdictPanel(QWidget):
         column.setContentsMargins(2, 0, 2, 2)
         column.setSpacing(6)
         self._hint = QLabel(
-            self.tr("Verdicts such as OK and NG judge a whole picture. ResNet learns them."), wordWrap=True
+            self.tr("Verdicts such as OK and NG apply to the whole image. They are used to train ResNet models."),
+            wordWrap=True,
         )
         self._hint.setObjectName("muted")
         self._hint.setContentsMargins(4, 0, 4, 0)
@@ -42,34 +44,34 @@ class VerdictPanel(QWidget):
         self._name = QLineEdit(placeholderText=self.tr("New verdict"))
         self._name.setMaxLength(60)
         self._name.setAccessibleName(self.tr("New verdict"))
-        self._name.setToolTip(self.tr("Type a name and press Enter"))
+        self._name.setToolTip(self.tr("Type a name, then press {key}").format(key=key_text("confirm")))
         self._name.returnPressed.connect(self._add)
         self._name.hide()
         row.addWidget(self._name)
         column.addLayout(row)
         self.add_button = QToolButton()
-        self.add_button.setToolTip(self.tr("Add a verdict"))
-        self.add_button.setAccessibleName(self.tr("Add a verdict"))
-        self.add_button.clicked.connect(self._ask)
+        self.add_button.setToolTip(self.tr("Add verdict"))
+        self.add_button.setAccessibleName(self.tr("Add verdict"))
+        self.add_button.clicked.connect(self._show_name_field)
         for signal in (session.project_opened, session.project_closed, session.classes_changed):
-            signal.connect(self._list)
+            signal.connect(self._update_buttons)
         for signal in (session.image_opened, session.image_failed, session.note_changed):
-            signal.connect(self._follow)
+            signal.connect(self._update_states)
         style.changed.connect(self._restyle)
         self._restyle()
-        self._list()
+        self._update_buttons()
 
     def choose(self, number: int) -> None:
-        """Give the open image the verdict with this number, or remove it."""
+        """Set the verdict with this number for the current image, or remove it."""
         names = list(self.buttons)
         if 0 <= number < len(names) and self._session.note is not None:
             name = names[number]
             self._session.judging.set_verdicts(
                 [self._session.key], None if self._session.note.verdict == name else name
             )
-        self._follow()
+        self._update_states()
 
-    def _ask(self) -> None:
+    def _show_name_field(self) -> None:
         self._name.show()
         self._name.setFocus()
 
@@ -80,7 +82,7 @@ class VerdictPanel(QWidget):
         if name:
             self._session.classes.add_verdict(name)
 
-    def _list(self) -> None:
+    def _update_buttons(self) -> None:
         project = self._session.project
         names = list(project.file.verdicts) if project else []
         if list(self.buttons) != names:
@@ -91,17 +93,18 @@ class VerdictPanel(QWidget):
             for i, name in enumerate(names):
                 button = QPushButton(name.replace("&", "&&"))
                 button.setCheckable(True)
-                tip = self.tr("This picture is: {name}").format(name=name)
-                keys = self.tr("Alt+{n}; Shift+{n}: and on to the next").format(n=i + 1)
-                button.setToolTip(f"{tip}\n{keys}" if i < 9 else tip)
+                tip = with_key(self.tr("Set verdict: {name}").format(name=name), f"verdict_{i + 1}")
+                next_key = key_text(f"verdict_next_{i + 1}")
+                hint = self.tr("{key}: set verdict and go to next").format(key=next_key)
+                button.setToolTip(f"{tip}\n{hint}" if next_key else tip)
                 button.setAccessibleName(self.tr("Verdict {name}").format(name=name))
                 button.clicked.connect(partial(self.choose, i))
                 self.buttons[name] = button
                 self._grid.addWidget(button, i // 2, i % 2)
         self._hint.setVisible(project is not None and not names)
-        self._follow()
+        self._update_states()
 
-    def _follow(self, *_: object) -> None:
+    def _update_states(self, *_: object) -> None:
         note = self._session.note
         for name, button in self.buttons.items():
             button.setChecked(note is not None and note.verdict == name)

@@ -13,6 +13,7 @@ from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.canvas.layers.prediction_layer import PredictionStyle
 from workbench.ui.predictions.prediction_display import PredictionDisplay
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay
+from workbench.ui.shortcuts import with_key
 from workbench.ui.widgets.elided_label import ElidedLabel
 
 
@@ -34,14 +35,14 @@ class LayersPanel(QWidget):
         grid.setVerticalSpacing(7)
         self.labels = _LayerRow(
             self.tr("Labels"),
-            self.tr("Show or hide the labels (H)"),
+            with_key(self.tr("Show or hide the labels"), "labels"),
             self.tr("Opacity of labels"),
             view.label_style,
             self._apply,
         )
         self.predictions = _LayerRow(
             self.tr("Predictions"),
-            self.tr("Show or hide the predictions (Shift+H)"),
+            with_key(self.tr("Show or hide the predictions"), "predictions"),
             self.tr("Opacity of predictions"),
             view.prediction_style,
             self._apply,
@@ -59,7 +60,7 @@ class LayersPanel(QWidget):
         comparison = self._comparison
         self.difference = _LayerRow(
             self.tr("Difference"),
-            self.tr("Show differences from the reference image (Ctrl+D)"),
+            with_key(self.tr("Show differences from the reference image"), "difference"),
             self.tr("Opacity of the difference"),
             self._view.heat_style,
             self._apply,

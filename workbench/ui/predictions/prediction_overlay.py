@@ -23,6 +23,7 @@ from workbench.session.session import Session
 from workbench.session.training.run_list import RunList
 from workbench.session.training.training_control import TrainingControl
 from workbench.ui.canvas.canvas_widget import Canvas
+from workbench.ui.shortcuts import key_text
 from workbench.ui.text import formatting
 
 _AHEAD = 3  # images after the current one
@@ -32,7 +33,7 @@ class ImageOrder(Protocol):
     """List of images, in the order in which they will be opened."""
 
     def rowCount(self) -> int: ...
-    def place(self, key: str | None) -> QModelIndex: ...
+    def index_of(self, key: str | None) -> QModelIndex: ...
     def key_at(self, line: int) -> str: ...
 
 
@@ -156,7 +157,7 @@ class PredictionOverlay(QObject):
             if height * width <= AHEAD_PIXELS:
                 self.predict()
             else:
-                self.text_changed.emit(self.tr("Press Ctrl+R to predict"))
+                self.text_changed.emit(self.tr("Press {key} to predict").format(key=key_text("predict")))
 
     def _run_changed(self, _: Run) -> None:
         """Reset to the latest state when another run is shown or starts: earlier steps belong to the old run."""
@@ -239,7 +240,7 @@ class PredictionOverlay(QObject):
 
 def _next_keys(images: ImageOrder, key: str | None) -> list[str]:
     """Return the keys of the images after `key`."""
-    index = images.place(key)
+    index = images.index_of(key)
     first, count = index.row() + 1, images.rowCount()
     rows = range(first, min(first + _AHEAD, count)) if index.isValid() else ()
     return [images.key_at(row) for row in rows]

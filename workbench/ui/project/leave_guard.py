@@ -17,10 +17,10 @@ from workbench.ui.widgets.message_bar import MessageBar
 from workbench.ui.widgets.question_dialog import CANCEL, Answer, Question, Waiting
 
 _POLL = 100  # ms
-_NAMED = 5  # images
+_MAX_NAMED = 5  # images named in the question
 
 
-class Way(Enum):
+class LeaveScope(Enum):
     """Scope of leaving: the project, the application, or the window alone, which is rebuilt."""
 
     PROJECT = 1
@@ -33,11 +33,11 @@ class LeaveGuard(QObject):
 
     cancelled = Signal()
 
-    def __init__(self, window: QMainWindow, rooms: Services, messages: MessageBar) -> None:
+    def __init__(self, window: QMainWindow, services: Services, messages: MessageBar) -> None:
         super().__init__(window)
-        self._window, self._rooms, self._messages = window, rooms, messages
+        self._window, self._services, self._messages = window, services, messages
         self._then: Callable[[], object] | None = None
-        self._way = Way.PROJECT
+        self._scope = LeaveScope.PROJECT
         self._unsaved = "refuse"
         self._copy: Path | None = None
         self._release = False  # leave the training running in the background
@@ -47,16 +47,16 @@ class LeaveGuard(QObject):
 
     # --- commands --------------------------------------------------------------------------------
 
-    def free(self, way: Way) -> bool:
+    def free(self, scope: LeaveScope) -> bool:
         """Return whether nothing would be lost. Saves what can be saved."""
-        rooms = self._rooms
-        if way is not Way.WINDOW and (not rooms.session.flush() or rooms.training.busy):
+        services = self._services
+        if scope is not LeaveScope.WINDOW and (not services.session.flush() or services.training.busy):
             return False
-        if way is Way.APPLICATION and rooms.exporter.running:
+        if scope is LeaveScope.APPLICATION and services.export_job.running:
             return False
-        return way is Way.PROJECT or not self._predictions()
+        return scope is LeaveScope.PROJECT or not self._running_predictions()
 
-    def leave(self, then: Callable[[], object], way: Way = Way.PROJECT) -> None:
+    def leave(self, then: Callable[[], object], scope: LeaveScope = LeaveScope.PROJECT) -> None:
         """Ask about everything that would be lost, then call `then`.
 
         If the user cancels, `cancelled` is emitted instead.
@@ -65,110 +65,110 @@ class LeaveGuard(QObject):
             if self._dialog is not None:
                 self._dialog.raise_()
             return
-        self._then, self._way = then, way
+        self._then, self._scope = then, scope
         self._unsaved, self._copy, self._release = "refuse", None, False
         self._steps = []
-        if way is not Way.WINDOW:
+        if scope is not LeaveScope.WINDOW:
             self._steps += [self._ask_unsaved, self._ask_training]
-        if way is Way.APPLICATION:
+        if scope is LeaveScope.APPLICATION:
             self._steps.append(self._ask_export)
-        if way is not Way.PROJECT:
+        if scope is not LeaveScope.PROJECT:
             self._steps.append(self._ask_predictions)
-        self._go_on()
+        self._next_step()
 
     # --- steps -----------------------------------------------------------------------------------
 
-    def _go_on(self) -> None:
+    def _next_step(self) -> None:
         if self._steps:
             self._steps.pop(0)()
         else:
             self._finish()
 
     def _finish(self) -> None:
-        rooms, then = self._rooms, self._then
-        if self._release and rooms.training.running and not rooms.training.leave_running():
+        services, then = self._services, self._then
+        if self._release and services.training.running and not services.training.leave_running():
             self._messages.show_message(
-                "problem", self.tr("The training could not be left running, so nothing was closed.")
+                "problem", self.tr("Training could not be moved to the background, so the project was not closed.")
             )
             self._cancel()
             return
         self._then = None
         if self._unsaved != "refuse":
-            rooms.session.close_project(self._unsaved)
+            services.session.close_project(self._unsaved)
         if then is not None:
             then()
         if self._copy is not None:
-            says = self.tr("The labels that could not be saved are in {path}.").format(path=self._copy)
-            advice = self.tr("Copy its folders masks and notes into the project when it can be written again.")
-            self._messages.show_message("warning", says, advice, topic="copy")
+            text = self.tr("Labels that could not be saved were copied to {path}.").format(path=self._copy)
+            advice = self.tr("When the project is writable again, copy the folders masks and notes into the project.")
+            self._messages.show_message("warning", text, advice, topic="copy")
 
     def _cancel(self) -> None:
         self._then, self._steps = None, []
         self.cancelled.emit()
 
     def _ask(
-        self, title: str, says: str, details: list[str], answers: list[Answer], heed: Callable[[str], None]
+        self, title: str, question: str, details: list[str], answers: list[Answer], on_answer: Callable[[str], None]
     ) -> None:
-        dialog = Question(title, says, details, answers, self._window)
+        dialog = Question(title, question, details, answers, self._window)
         self._dialog = dialog
 
         def answered(name: str) -> None:
             self._dialog = None
-            self._cancel() if name == CANCEL else heed(name)
+            self._cancel() if name == CANCEL else on_answer(name)
 
         dialog.answered.connect(answered)
         dialog.open()
 
-    def _wait(self, says: str, over: Callable[[], bool], then: Callable[[], None], *, cancel: str = "") -> None:
-        """Show a progress dialog until `over` returns True, without blocking the window, then call `then`."""
-        dialog = Waiting(self._window.windowTitle(), says, self._window, cancel=cancel)
+    def _wait(self, text: str, finished: Callable[[], bool], then: Callable[[], None], *, cancel: str = "") -> None:
+        """Show a progress dialog until `finished` returns True, without blocking the window, then call `then`."""
+        dialog = Waiting(self._window.windowTitle(), text, self._window, cancel=cancel)
         self._dialog = dialog
 
-        def look() -> None:
-            if over():
+        def check() -> None:
+            if finished():
                 end()
-                dialog.done_waiting()
+                dialog.finish()
                 then()
 
         def end() -> None:
             self._poll.stop()
-            self._poll.timeout.disconnect(look)
+            self._poll.timeout.disconnect(check)
             self._dialog = None
 
-        def given_up() -> None:
+        def on_cancelled() -> None:
             end()
             self._cancel()
 
-        dialog.given_up.connect(given_up)
-        self._poll.timeout.connect(look)
+        dialog.cancelled.connect(on_cancelled)
+        self._poll.timeout.connect(check)
         self._poll.start()
         dialog.open()
 
     # --- unsaved labels --------------------------------------------------------------------------
 
     def _ask_unsaved(self, error: str = "") -> None:
-        session = self._rooms.session
+        session = self._services.session
         if session.flush():
-            self._go_on()
+            self._next_step()
             return
         keys = session.saver.unsaved_keys
-        says = (
+        text = (
             self.tr("The labels of 1 image could not be saved.")
             if len(keys) == 1
             else self.tr("The labels of {n} images could not be saved.").format(n=len(keys))
         )
-        named = formatting.listed(keys[:_NAMED]) + ("…" if len(keys) > _NAMED else "")
+        names = formatting.listed(keys[:_MAX_NAMED]) + ("…" if len(keys) > _MAX_NAMED else "")
         failure = session.saver.failure
-        why, advice = formatting.problem_text(failure) if failure is not None else ("", "")
-        if failure is None or isinstance(failure, SavedLater):  # its own advice is for a window that stays open
-            advice = self.tr("Free some space or make the folder writable, then try again.")
+        reason, advice = formatting.problem_text(failure) if failure is not None else ("", "")
+        if failure is None or isinstance(failure, SavedLater):  # its own advice does not apply to a window that closes
+            advice = self.tr("Free disk space or make the folder writable, then try again.")
         answers = [
             Answer("discard", self.tr("Discard"), "apart"),
             Answer(CANCEL, self.tr("Cancel")),
-            Answer("copy", self.tr("Save a copy elsewhere…")),
+            Answer("copy", self.tr("Save a copy…")),
             Answer("retry", self.tr("Try again"), "primary"),
         ]
-        self._ask(self.tr("Unsaved labels"), says, [named, error or why, advice], answers, self._unsaved_answered)
+        self._ask(self.tr("Unsaved labels"), text, [names, error or reason, advice], answers, self._unsaved_answered)
 
     def _unsaved_answered(self, name: str) -> None:
         if name == "retry":
@@ -177,7 +177,7 @@ class LeaveGuard(QObject):
             self._choose_folder()
         else:
             self._unsaved = "discard"
-            self._go_on()
+            self._next_step()
 
     def _choose_folder(self) -> None:
         dialog = QFileDialog(self._window, self.tr("Save a copy of the unsaved labels"), str(Path.home()))
@@ -191,7 +191,7 @@ class LeaveGuard(QObject):
 
     def _copy_to(self, folder: str) -> None:
         copied: list[tuple[Path | None, Exception | None]] = []
-        self._rooms.session.saver.copy_unsaved(Path(folder), lambda path, error: copied.append((path, error)))
+        self._services.session.saver.copy_unsaved(Path(folder), lambda path, error: copied.append((path, error)))
         self._wait(self.tr("Saving a copy of the labels…"), lambda: bool(copied), lambda: self._copied(*copied[0]))
 
     def _copied(self, path: Path | None, error: Exception | None) -> None:
@@ -199,61 +199,61 @@ class LeaveGuard(QObject):
             self._ask_unsaved(formatting.problem_text(error)[0] if error is not None else "")
             return
         self._unsaved, self._copy = "journal", path
-        self._go_on()
+        self._next_step()
 
     # --- training --------------------------------------------------------------------------------
 
     def _ask_training(self) -> None:
-        training = self._rooms.training
+        training = self._services.training
         if not training.busy:
-            self._go_on()
+            self._next_step()
             return
-        left = training.eta_seconds if training.kept_open is None else None
-        says = (
+        remaining = training.eta_seconds if training.kept_open is None else None
+        text = (
             self.tr("Training is running.")
-            if left is None
-            else self.tr("Training is running ({time} left).").format(time=formatting.duration(left))
+            if remaining is None
+            else self.tr("Training is running ({time} left).").format(time=formatting.duration(remaining))
         )
         details = [
-            self.tr("Left running, it goes on in the background and is shown again when the project is opened."),
-            self.tr("Stopped, it keeps the best model so far and can be continued later."),
+            self.tr("Keep running: training continues in the background and is shown again when you open the project."),
+            self.tr("Stop: the best model so far is kept, and training can be continued later."),
         ]
         answers = [
             Answer(CANCEL, self.tr("Cancel")),
-            Answer("stop", self.tr("Stop and keep the model")),
-            Answer("leave", self.tr("Leave it running"), "primary"),
+            Answer("stop", self.tr("Stop training")),
+            Answer("leave", self.tr("Keep running"), "primary"),
         ]
-        self._ask(self.tr("Training"), says, details, answers, self._training_answered)
+        self._ask(self.tr("Training"), text, details, answers, self._training_answered)
 
     def _training_answered(self, name: str) -> None:
-        training = self._rooms.training
+        training = self._services.training
         if name == "leave":
             self._release = True
-            if training.preparing:  # its process, which is to go on, does not exist yet
-                self._wait(self.tr("Preparing the training…"), lambda: not training.preparing, self._go_on)
+            if training.preparing:  # the process that continues does not exist yet
+                self._wait(self.tr("Preparing training…"), lambda: not training.preparing, self._next_step)
             else:
-                self._go_on()
+                self._next_step()
             return
         if training.busy:
             training.stop()
-        self._wait(self.tr("Stopping the training and saving the model…"), lambda: not training.busy, self._go_on)
+        self._wait(self.tr("Stopping training and saving the model…"), lambda: not training.busy, self._next_step)
 
     # --- other background work -------------------------------------------------------------------
 
     def _ask_export(self) -> None:
-        exporter = self._rooms.exporter
+        exporter = self._services.export_job
         if exporter.running:
             self._ask_work(self.tr("An export is running."), lambda: exporter.running, exporter.cancel)
         else:
-            self._go_on()
+            self._next_step()
 
-    def _predictions(self) -> list[PredictFolderDialog]:
+    def _running_predictions(self) -> list[PredictFolderDialog]:
         return [dialog for dialog in self._window.findChildren(PredictFolderDialog) if dialog.work.running]
 
     def _ask_predictions(self) -> None:
-        running = self._predictions()
+        running = self._running_predictions()
         if not running:
-            self._go_on()
+            self._next_step()
             return
 
         def stop() -> None:
@@ -261,26 +261,27 @@ class LeaveGuard(QObject):
                 dialog.work.cancel()
 
         endless = any(dialog.form.watch.isChecked() for dialog in running)
-        says = self.tr("A folder of images is being predicted.")
-        self._ask_work(says, lambda: any(dialog.work.running for dialog in running), stop, can_wait=not endless)
+        text = self.tr("A folder of images is being predicted.")
+        self._ask_work(text, lambda: any(dialog.work.running for dialog in running), stop, can_wait=not endless)
 
     def _ask_work(
-        self, says: str, running: Callable[[], bool], stop: Callable[[], None], *, can_wait: bool = True
+        self, text: str, running: Callable[[], bool], stop: Callable[[], None], *, can_wait: bool = True
     ) -> None:
         def answered(name: str) -> None:
             if name == "stop":
                 stop()
-            closes = self.tr("The window closes when it is done.")
-            note = self.tr("Stopping…") if name == "stop" else f"{says} {closes}"
-            self._wait(note, lambda: not running(), self._go_on)
+            hint = self.tr("The window closes when the work is finished.")
+            self._wait(
+                self.tr("Stopping…") if name == "stop" else f"{text} {hint}", lambda: not running(), self._next_step
+            )
 
         answers = [
-            Answer("stop", self.tr("Stop it"), "plain" if can_wait else "primary"),
-            Answer("wait", self.tr("Wait for it"), "primary"),
+            Answer("stop", self.tr("Stop"), "plain" if can_wait else "primary"),
+            Answer("wait", self.tr("Wait"), "primary"),
         ]
         self._ask(
-            self.tr("Work in the background"),
-            says,
+            self.tr("Background work"),
+            text,
             [],
             [Answer(CANCEL, self.tr("Cancel")), *answers[: 1 + can_wait]],
             answered,

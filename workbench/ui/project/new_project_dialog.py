@@ -29,8 +29,8 @@ class NewProjectDialog(QDialog):
         self.setWindowTitle(self.tr("New project"))
         self.setMinimumWidth(560)
         self.name = QLineEdit(self.tr("my-project"))
-        self.place = QLineEdit(str(parent_folder))
-        self.images = QLineEdit(placeholderText=self.tr("Optional; pictures can also be dropped in later"))
+        self.location = QLineEdit(str(parent_folder))
+        self.images = QLineEdit(placeholderText=self.tr("Optional. Images can be added later."))
         self.classes = QLineEdit(placeholderText=self.tr("scratch, pit, stain"))
         self.verdicts = QLineEdit(placeholderText=self.tr("OK, NG"))
         column = QVBoxLayout(self)
@@ -40,18 +40,18 @@ class NewProjectDialog(QDialog):
         form.setHorizontalSpacing(14)
         form.setVerticalSpacing(10)
         form.addRow(self.tr("&Name"), self.name)
-        browse = self._with_browse(self.place, self.tr("Where the project's folder is made"))
-        form.addRow(_label(self.tr("&Folder"), self.place), browse)
-        browse = self._with_browse(self.images, self.tr("A folder of pictures, used where it lies"))
-        form.addRow(_label(self.tr("&Pictures"), self.images), browse)
+        browse = self._with_browse(self.location, self.tr("Folder in which the project folder is created"))
+        form.addRow(_label(self.tr("&Folder"), self.location), browse)
+        browse = self._with_browse(self.images, self.tr("Image folder. The images are not copied."))
+        form.addRow(_label(self.tr("&Images"), self.images), browse)
         form.addRow(self.tr("&Classes"), self.classes)
-        form.addRow("", _muted(self.tr("Kinds of defects to paint, for UNet; more can be added at any time")))
+        form.addRow("", _muted(self.tr("Types of defects to paint, for UNet. More can be added at any time.")))
         form.addRow(self.tr("&Verdicts"), self.verdicts)
-        form.addRow("", _muted(self.tr("Judgements of a whole picture, for ResNet; may stay empty")))
+        form.addRow("", _muted(self.tr("Results for a whole image, for ResNet. Optional.")))
         column.addLayout(form)
-        self.why = QLabel(wordWrap=True)
-        self.why.setObjectName("muted")
-        column.addWidget(self.why)
+        self.message = QLabel(wordWrap=True)
+        self.message.setObjectName("muted")
+        column.addWidget(self.message)
         buttons = QHBoxLayout()
         buttons.addStretch(1)
         cancel = QPushButton(self.tr("Cancel"))
@@ -62,14 +62,14 @@ class NewProjectDialog(QDialog):
         buttons.addWidget(cancel)
         buttons.addWidget(self.create)
         column.addLayout(buttons)
-        for field in (self.name, self.place, self.images):
+        for field in (self.name, self.location, self.images):
             field.textChanged.connect(self._check)
         self._check()
         self.name.selectAll()
 
     @property
     def root(self) -> Path:
-        return Path(self.place.text().strip()).expanduser() / self.name.text().strip()
+        return Path(self.location.text().strip()).expanduser() / self.name.text().strip()
 
     def accept(self) -> None:
         if self._problem():
@@ -86,18 +86,18 @@ class NewProjectDialog(QDialog):
     def _check(self) -> None:
         problem = self._problem()
         self.create.setEnabled(not problem)
-        self.why.setText(problem or self.tr("The project will be made in {path}").format(path=self.root))
+        self.message.setText(problem or self.tr("Project folder: {path}").format(path=self.root))
 
     def _problem(self) -> str:
         name, images = self.name.text().strip(), self.images.text().strip()
         if not name or name in (".", "..") or re.search(r'[<>:"/\\|?*]', name):
-            return self.tr('The name becomes a folder: it must not be empty or hold any of < > : " / \\ | ? *')
-        if not self.place.text().strip():
-            return self.tr("Choose the folder in which the project is made.")
+            return self.tr('The project name must not be empty or contain any of < > : " / \\ | ? *')
+        if not self.location.text().strip():
+            return self.tr("Choose the folder in which the project folder is created.")
         if (self.root / "project.json").exists():
-            return self.tr("There is a project of this name already. Choose another name, or open it.")
+            return self.tr("A project with this name exists. Choose another name, or open that project.")
         if images and not Path(images).expanduser().is_dir():
-            return self.tr("This folder of pictures does not exist.")
+            return self.tr("The image folder does not exist.")
         return ""
 
     def _with_browse(self, field: QLineEdit, tip: str) -> QHBoxLayout:

@@ -26,7 +26,7 @@ from workbench.ui.project.new_project_dialog import NewProjectDialog
 from workbench.ui.widgets.file_drop import LeftOut
 from workbench.ui.widgets.message_bar import MessageBar
 
-_RECENT_SHOWN = 8
+_MAX_RECENT = 8
 
 
 class ProjectCommands(QObject):
@@ -39,12 +39,12 @@ class ProjectCommands(QObject):
         settings: Preferences,
         runs: RunList,
         messages: MessageBar,
-        leaving: LeaveGuard,
+        leave_guard: LeaveGuard,
     ) -> None:
         super().__init__(window)
-        self._leaving, self._runs = leaving, runs
+        self._leave_guard, self._runs = leave_guard, runs
         self._window, self._session, self._settings, self._messages = window, session, settings, messages
-        self._lane = TaskQueue(1, self)
+        self._tasks = TaskQueue(1, self)
         self.recent_menu = QMenu(self.tr("Open &recent"), window)
         self.recent_menu.aboutToShow.connect(self._fill_recent)
         session.project_opened.connect(self._project_opened)
@@ -62,10 +62,10 @@ class ProjectCommands(QObject):
         def create() -> None:
             self._session.create_project(root, images=images, classes=classes, verdicts=verdicts)
 
-        self._leaving.leave(create)
+        self._leave_guard.leave(create)
 
     def open_project(self) -> None:
-        folder = QFileDialog.getExistingDirectory(self._window, self.tr("Open a project"), str(self._projects_folder()))
+        folder = QFileDialog.getExistingDirectory(self._window, self.tr("Open project"), str(self._projects_folder()))
         if folder:
             self.open(Path(folder))
 
@@ -84,15 +84,15 @@ class ProjectCommands(QObject):
                 recent.remove(str(root))
                 self._settings.save()
         else:
-            self._leaving.leave(lambda: self._session.open_project(root))
+            self._leave_guard.leave(lambda: self._session.open_project(root))
 
     def recent(self) -> list[Path]:
         """Return the recently opened projects that still exist, newest first."""
         paths = [Path(name) for name in self._settings.recent_projects]
-        return [path for path in paths if (path / "project.json").is_file()][:_RECENT_SHOWN]
+        return [path for path in paths if (path / "project.json").is_file()][:_MAX_RECENT]
 
     def close_project(self) -> None:
-        self._leaving.leave(self._session.close_project)
+        self._leave_guard.leave(self._session.close_project)
 
     def make_sample(self) -> None:
         """Write the sample project into a new folder, then open it.
@@ -102,7 +102,7 @@ class ProjectCommands(QObject):
         folder = self._projects_folder()
         root = free_path(folder, "sample")
         self._messages.show_message(
-            "info", self.tr("Making the sample project in {path}…").format(path=root), topic="sample"
+            "info", self.tr("Creating the sample project in {path}…").format(path=root), topic="sample"
         )
 
         def work() -> Path:
@@ -111,9 +111,9 @@ class ProjectCommands(QObject):
             make_sample(root).close()
             return root
 
-        self._lane.submit(work, self._sample_made)
+        self._tasks.submit(work, self._sample_created)
 
-    def _sample_made(self, root: Path | None, error: Exception | None) -> None:
+    def _sample_created(self, root: Path | None, error: Exception | None) -> None:
         self._messages.withdraw("sample")
         if error is not None:
             self._messages.problem(error)
@@ -130,7 +130,7 @@ class ProjectCommands(QObject):
 
     def save(self) -> None:
         if self._session.flush():
-            self._messages.show_message("success", self.tr("Everything is saved."), topic="save")
+            self._messages.show_message("success", self.tr("All changes are saved."), topic="save")
 
     def quit(self) -> None:
         self._window.close()
@@ -138,15 +138,15 @@ class ProjectCommands(QObject):
     # --- images ----------------------------------------------------------------------------------
 
     def add_images(self) -> None:
-        kinds = " ".join(f"*{suffix}" for suffix in sorted(IMAGE_SUFFIXES))
+        patterns = " ".join(f"*{suffix}" for suffix in sorted(IMAGE_SUFFIXES))
         files, _ = QFileDialog.getOpenFileNames(
-            self._window, self.tr("Add pictures"), "", self.tr("Pictures ({kinds})").format(kinds=kinds)
+            self._window, self.tr("Add images"), "", self.tr("Images ({patterns})").format(patterns=patterns)
         )
         if files:
             self._session.add_images([Path(file) for file in files])
 
     def add_folder(self) -> None:
-        folder = QFileDialog.getExistingDirectory(self._window, self.tr("Add a folder of pictures"))
+        folder = QFileDialog.getExistingDirectory(self._window, self.tr("Add folder of images"))
         if folder:
             self._session.add_images([Path(folder)])
 
@@ -166,7 +166,7 @@ class ProjectCommands(QObject):
         return self._session.add_images(paths, left_out)
 
     def predict_folder(self) -> None:
-        """Show the dialog for predicting a folder. There is one at most, as it keeps working while it is open."""
+        """Show the dialog for predicting a folder. There is at most one, since it works as long as it is open."""
         dialog = self._window.findChild(PredictFolderDialog)
         if dialog is None:
             dialog = PredictFolderDialog(self._runs.models(), self._window)
@@ -189,7 +189,7 @@ class ProjectCommands(QObject):
             self._settings.save()
 
     def _open_first(self, keys: list[str]) -> None:
-        """Open the image that was open last in this project, or the first one."""
+        """Open the last current image of this project, or the first image."""
         project = self._session.project
         if project is not None and keys and self._session.key is None and self._session.opening is None:
             last = self._settings.last_pictures.get(str(project.root))
@@ -206,7 +206,7 @@ class ProjectCommands(QObject):
             action.triggered.connect(lambda _=False, path=path: self.open(path))
             self.recent_menu.addAction(action)
         if self.recent_menu.isEmpty():
-            self.recent_menu.addAction(self.tr("No project yet")).setEnabled(False)
+            self.recent_menu.addAction(self.tr("No recent projects")).setEnabled(False)
 
     def _projects_folder(self) -> Path:
         recent = self.recent()
@@ -215,7 +215,7 @@ class ProjectCommands(QObject):
     def end(self) -> None:
         for dialog in self._window.findChildren(PredictFolderDialog):
             dialog.close()
-        self._lane.finish()
+        self._tasks.finish()
 
 
 class AboutDialog(QDialog):

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import signal
+import socket
 import sys
 from pathlib import Path
 
 import PySide6
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSocketNotifier, Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QImageReader
 from PySide6.QtWidgets import QApplication
 
 from workbench import __version__
 from workbench.session.preferences import Preferences
 from workbench.session.process_memory import tune_allocator
-from workbench.ui.project.leave_guard import Way
+from workbench.ui.project.leave_guard import LeaveScope
 from workbench.ui.services import Services
-from workbench.ui.shell.termination import Termination
 from workbench.ui.shell.window import Window
 from workbench.ui.text import translation
 from workbench.ui.widgets.theme import ThemeManager
 
-_TURN = 0.001  # s, switch interval of Python threads, a fifth of the default: keeps the window responsive
+_SWITCH_INTERVAL = 0.001  # s, of Python threads, a fifth of the default: keeps the window responsive
+_COLLECTION_INTERVAL = 1000  # ms
+_SIGNALS = ("SIGTERM", "SIGHUP", "SIGINT")
 
 
 def unusable_qt(qt: str, python: tuple[int, ...]) -> str:
@@ -37,28 +41,28 @@ def unusable_qt(qt: str, python: tuple[int, ...]) -> str:
 
 def run(project: Path | None) -> int:
     """Open the window, on `project` if given, and return the exit code after the window is closed."""
-    why = unusable_qt(PySide6.__version__, sys.version_info[:2])
-    if why:
-        sys.stderr.write(why + "\n")
+    reason = unusable_qt(PySide6.__version__, sys.version_info[:2])
+    if reason:
+        sys.stderr.write(reason + "\n")
         return 1
     app = QApplication.instance() or QApplication(sys.argv[:1])
     application = Application(app, Preferences.load())
     application.show()
     Termination(app)
     if project is not None:
-        QTimer.singleShot(0, application.window, lambda: application.window.commands.open(project.absolute()))
+        QTimer.singleShot(0, application.window, lambda: application.window.project_commands.open(project.absolute()))
     code = app.exec()
     application.end()
     return code
 
 
 class Application(QObject):
-    """Owner of engines, style and translation. The window is rebuilt when the language changes."""
+    """Owner of services, style and translation. The window is rebuilt when the language changes."""
 
-    def __init__(self, app: QApplication, settings: Preferences, rooms: Services | None = None) -> None:
+    def __init__(self, app: QApplication, preferences: Preferences, services: Services | None = None) -> None:
         super().__init__()
         tune_allocator()
-        sys.setswitchinterval(_TURN)
+        sys.setswitchinterval(_SWITCH_INTERVAL)
         app.setApplicationName("defect-workbench")
         app.setOrganizationName("defect-workbench")
         app.setApplicationDisplayName("Defect Workbench")
@@ -68,12 +72,12 @@ class Application(QObject):
         self._app = app
         self._garbage = GarbageControl(self)
         self.style = ThemeManager(app)
-        self.style.apply(settings.theme)
-        self._translators = translation.install(app, settings.language)
-        self.rooms = rooms or Services.open(settings)
-        self.rooms.error_log.install()
-        self.window = self._build()
-        self.rooms.telemetry.start()
+        self.style.apply(preferences.theme)
+        self._translators = translation.install(app, preferences.language)
+        self.services = services or Services.open(preferences)
+        self.services.error_log.install()
+        self.window = self._create_window()
+        self.services.telemetry.start()
         app.styleHints().colorSchemeChanged.connect(self._scheme_changed)
 
     def show(self) -> None:
@@ -85,22 +89,24 @@ class Application(QObject):
     def end(self) -> None:
         """Close the window and release all resources, without asking."""
         self.window.retire()
-        self.rooms.close()
+        self.services.close()
         for translator in self._translators:
             self._app.removeTranslator(translator)
         # Delete the widgets before the QApplication, not in the arbitrary order of interpreter shutdown.
         self.window.deleteLater()
         self._app.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         self._garbage.close()
-        self.rooms.error_log.close()
+        self.services.error_log.close()
 
-    def _build(self) -> Window:
-        window = Window(self.rooms, self.style)
-        window.appearance.language_chosen.connect(self._change_language)
+    def _create_window(self) -> Window:
+        window = Window(self.services, self.style)
+        window.view_settings.language_chosen.connect(self._change_language)
         return window
 
     def _change_language(self, request: str) -> None:
-        QTimer.singleShot(0, self, lambda: self.window.leaving.leave(lambda: self._rebuild(request), Way.WINDOW))
+        QTimer.singleShot(
+            0, self, lambda: self.window.leave_guard.leave(lambda: self._rebuild(request), LeaveScope.WINDOW)
+        )
 
     def _rebuild(self, request: str) -> None:
         for translator in self._translators:
@@ -110,17 +116,14 @@ class Application(QObject):
         old, quits = self.window, self._app.quitOnLastWindowClosed()
         self._app.setQuitOnLastWindowClosed(False)
         old.retire()
-        self.window = self._build()
+        self.window = self._create_window()
         self.show()
         old.deleteLater()
         self._app.setQuitOnLastWindowClosed(quits)
 
     def _scheme_changed(self) -> None:
-        if self.rooms.settings.theme == "system":
+        if self.services.preferences.theme == "system":
             self.style.apply("system")
-
-
-_EVERY = 1000  # ms
 
 
 class GarbageControl(QObject):
@@ -129,7 +132,7 @@ class GarbageControl(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         gc.disable()
-        self._timer = QTimer(self, interval=_EVERY, timeout=self._collect)
+        self._timer = QTimer(self, interval=_COLLECTION_INTERVAL, timeout=self._collect)
         self._timer.start()
 
     def collect_when_idle(self) -> None:
@@ -158,3 +161,25 @@ class GarbageControl(QObject):
             if limit and count > limit:
                 gc.collect(generation)
                 return
+
+
+class Termination(QObject):
+    """Orderly end of the event loop on SIGTERM, SIGHUP or SIGINT. No question is asked, and nothing is discarded."""
+
+    def __init__(self, app: QCoreApplication) -> None:
+        super().__init__(app)
+        # Python runs signal handlers only between bytecode instructions, and Qt's event loop may block for minutes.
+        self._read, self._write = socket.socketpair()
+        for connection in (self._read, self._write):
+            connection.setblocking(False)
+        self._notifier = QSocketNotifier(self._read.fileno(), QSocketNotifier.Type.Read, self)
+        self._notifier.activated.connect(self._quit)
+        signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
+        for name in _SIGNALS:
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), lambda number, frame: None)
+
+    def _quit(self) -> None:
+        with contextlib.suppress(OSError):
+            self._read.recv(64)
+        QCoreApplication.exit(0)

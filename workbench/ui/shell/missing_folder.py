@@ -1,4 +1,4 @@
-"""Banner that is shown while the open project's folder is not available, with the ways to continue."""
+"""Banner that is shown while the open project's folder is not available, with buttons to continue."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TOPIC = "folder"
 
 
 class MissingFolder(QObject):
-    """Banner with the problem of the folder, the way unsaved changes are kept, and *Find folder…* and *Try again*."""
+    """Banner with the problem of the folder and the state of unsaved changes."""
 
     def __init__(self, window: QWidget, session: Session, messages: MessageBar) -> None:
         super().__init__(window)
@@ -29,21 +29,21 @@ class MissingFolder(QObject):
         project = self._session.project
         if project is None:
             return
-        near = next((parent for parent in project.root.parents if parent.is_dir()), Path.home())
-        title = self.tr("Find the project folder")
-        folder = QFileDialog.getExistingDirectory(self._window, title, str(near))
+        start = next((parent for parent in project.root.parents if parent.is_dir()), Path.home())
+        title = self.tr("Find project folder")
+        folder = QFileDialog.getExistingDirectory(self._window, title, str(start))
         if folder and self._session.find_folder(folder):
-            self._saved()
+            self._save()
 
     def try_again(self) -> None:
-        """Look for the folder at its old place."""
+        """Check whether the folder is available again."""
         if self._session.folder.look():
-            self._saved()
+            self._save()
 
-    def _saved(self) -> None:
+    def _save(self) -> None:
         if self._session.flush():
             self._messages.show_message(
-                "success", self.tr("The project folder is available again; everything is saved."), topic="save"
+                "success", self.tr("The project folder is available again. All changes are saved."), topic="save"
             )
 
     def _show(self) -> None:
@@ -51,23 +51,25 @@ class MissingFolder(QObject):
         if problem is None:
             self._messages.withdraw(_TOPIC)
         elif isinstance(problem, ProjectGone):
-            says = self.tr("The project folder {path} is not available.").format(path=problem.fields["path"])
+            text = self.tr("The project folder {path} is not available.").format(path=problem.fields["path"])
             buttons = [(self.tr("Find folder…"), self.find), (self.tr("Try again"), self.try_again)]
-            self._messages.show_message("problem", says, self._kept(), topic=_TOPIC, buttons=buttons, sticky=True)
-        else:
-            says, advice = problem_text(problem)
-            kept = self._kept() if self._session.folder.unsaved else ""
             self._messages.show_message(
-                "problem", says, " ".join(filter(None, (advice, kept))), topic=_TOPIC, sticky=True
+                "problem", text, self._unsaved_text(), topic=_TOPIC, buttons=buttons, sticky=True
+            )
+        else:
+            text, advice = problem_text(problem)
+            unsaved = self._unsaved_text() if self._session.folder.unsaved else ""
+            self._messages.show_message(
+                "problem", text, " ".join(filter(None, (advice, unsaved))), topic=_TOPIC, sticky=True
             )
 
-    def _kept(self) -> str:
-        """Return the text about how unsaved changes are kept meanwhile."""
+    def _unsaved_text(self) -> str:
+        """Return the text about where unsaved changes are stored until the folder is available."""
         folder = self._session.folder
         if not folder.unsaved:
-            return self.tr("You can go on labeling; changes are saved when the folder is available again.")
+            return self.tr("You can continue labeling. Changes are saved when the folder is available again.")
         if folder.rescued:
-            text = self.tr("Unsaved changes: {count}. They are kept in memory and in a rescue journal.")
+            text = self.tr("Unsaved changes: {count}. Changes are kept in memory and in a recovery journal.")
         else:
-            text = self.tr("Unsaved changes: {count}. They are kept in memory.")
+            text = self.tr("Unsaved changes: {count}. Changes are kept in memory.")
         return text.format(count=folder.unsaved)

@@ -1,4 +1,4 @@
-"""Reports: events of the engines, shown in the message bar."""
+"""Messages for events of the services, shown in the message bar."""
 
 from __future__ import annotations
 
@@ -17,121 +17,124 @@ from workbench.ui.labels.history_panel import step_text
 from workbench.ui.project.project_commands import ProjectCommands
 from workbench.ui.services import Services
 from workbench.ui.shell.error_details import ErrorDetails, copy_report
+from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.text import export_texts, formatting
 from workbench.ui.training.export_options_dialog import ExportReport
 from workbench.ui.widgets.message_bar import MessageBar
 
-_NAMED = 3  # rejected files that a message names
+_MAX_NAMED = 3  # rejected files that a message names
 
 
 class Notifications(QObject):
-    """Messages for the events of `Rooms`."""
+    """Slots that show a message for each event."""
 
-    def __init__(self, rooms: Services, messages: MessageBar, commands: ProjectCommands) -> None:
+    def __init__(self, services: Services, messages: MessageBar, commands: ProjectCommands) -> None:
         super().__init__(messages)
-        self._session, self._messages, self._commands = rooms.session, messages, commands
-        self._exporter, self._error_log = rooms.exporter, rooms.error_log
-        rooms.error_log.occurred.connect(self._unexpected)
-        self._offered: VerdictChange | None = None  # change whose message has the Undo button
-        session = rooms.session
+        self._session, self._messages, self._commands = services.session, messages, commands
+        self._export_job, self._error_log = services.export_job, services.error_log
+        services.error_log.occurred.connect(self._unexpected)
+        self._undo_step: VerdictChange | None = None  # its message has the Undo button
+        session = services.session
         session.problem_met.connect(self._problem)
         session.save_state_changed.connect(self._save_state)
-        session.project_opened.connect(self._opened)
-        session.project_closed.connect(self._closed)
+        session.project_opened.connect(self._project_opened)
+        session.project_closed.connect(self._project_closed)
         session.image_opened.connect(self._image_opened)
         session.image_failed.connect(self._image_failed)
         session.judging.stepped.connect(self._stepped)
         session.step_followed.connect(self._followed)
         session.history_changed.connect(self._history_changed)
         session.images_added.connect(self._added)
-        rooms.predictions.failed.connect(self._predict_failed)
-        rooms.exporter.finished.connect(self._exported)
-        rooms.exporter.failed.connect(self._export_failed)
-        rooms.exporter.cancelled.connect(self._export_cancelled)
+        services.predictions.failed.connect(self._predict_failed)
+        services.export_job.finished.connect(self._exported)
+        services.export_job.failed.connect(self._export_failed)
+        services.export_job.cancelled.connect(self._export_cancelled)
 
-    def refused(self, why: str) -> None:
+    def refused(self, reason: str) -> None:
         """Show why painting was refused."""
-        if why == "no class":
-            says = self.tr("There is no class to paint with yet.")
-            self._messages.show_message("info", says, self.tr("Add one with the + beside Classes."), topic="refused")
-        elif why == "read-only":
-            says = self.tr("This project is open read-only, so nothing can be painted.")
-            advice = self.tr("Close the window that holds it, then open it again.")
+        if reason == "no class":
+            text = self.tr("This project has no classes.")
+            self._messages.show_message(
+                "info", text, self.tr("Click + next to Classes to add a class."), topic="refused"
+            )
+        elif reason == "read-only":
+            text = self.tr("This project is read-only. Labels cannot be changed.")
+            advice = self.tr("Close the other window that uses the project, then open the project again.")
             project = self._session.project
             if project is not None and project.obstacle is not None:
-                says, advice = formatting.problem_text(project.read_only(""))
-            self._messages.show_message("info", says, advice, topic="refused")
+                text, advice = formatting.problem_text(project.read_only(""))
+            self._messages.show_message("info", text, advice, topic="refused")
         elif self._session.mask_problem is not None:
             self._image_opened(self._session.key or "")
         else:
-            says, advice = self._tool_words(why)
-            if says:
-                self._messages.show_message("info", says, advice, topic="refused")
+            text, advice = self._tool_texts(reason)
+            if text:
+                self._messages.show_message("info", text, advice, topic="refused")
 
-    def _tool_words(self, why: str) -> tuple[str, str]:
+    def _tool_texts(self, reason: str) -> tuple[str, str]:
         """Return why a tool failed, and an alternative."""
         return {
             "too large": (
-                self.tr("This area is too large for one gesture; nothing was painted."),
-                self.tr("Lower the tolerance, or take a smaller part."),
+                self.tr("Nothing was painted because the area is too large."),
+                self.tr("Lower the tolerance or select a smaller area."),
             ),
             "nothing in the box": (
                 self.tr("No defect found in this box."),
-                self.tr("Leave some surface around the defect inside the box, or use the wand."),
+                self.tr("Include some surface around the defect in the box, or use the magic wand."),
             ),
-            "nothing here": (self.tr("There is nothing to take here."), ""),
+            "nothing here": (self.tr("No area to fill at this position."), ""),
             "no line": (self.tr("No continuous line found between the two points."), ""),
-            "too far": (self.tr("These two clicks are too far apart."), self.tr("Click once more in between.")),
-            "no region": (self.tr("There is no region here."), self.tr("Click on something that is painted.")),
+            "too far": (self.tr("The two points are too far apart."), self.tr("Add a point between them.")),
+            "no region": (self.tr("No region at this position."), self.tr("Click a painted region.")),
             "kept": (
                 self.tr("Nothing was painted: “Keep other classes” protects this area."),
-                self.tr("Switch “Keep other classes” off first (X)."),
+                with_key(self.tr("Turn off “Keep other classes” to paint here"), "keep"),
             ),
             "no proposal": (
-                self.tr("Nothing is proposed here."),
-                self.tr("Ctrl+R lets the model look at this picture."),
+                self.tr("No suggestion at this position."),
+                self.tr("Press {key} to predict this image.").format(key=key_text("predict")),
             ),
             "locked": (
                 self.tr("This class is locked."),
-                self.tr("Allow it in the class's menu first."),
+                self.tr("Unlock the class in its context menu to change it."),
             ),
-        }.get(why, ("", ""))
+        }.get(reason, ("", ""))
 
-    def show_training_message(self, kind: str, says: str, advice: str) -> None:
-        self._messages.show_message(kind, says, advice, topic="training")
+    def show_training_message(self, kind: str, text: str, advice: str) -> None:
+        self._messages.show_message(kind, text, advice, topic="training")
 
     def training_recovered(self) -> None:
         self._messages.withdraw("training")
 
     def curves_saved(self, path: Path) -> None:
-        says = self.tr("The curves are saved in {path}.").format(path=path)
+        text = self.tr("Curves saved in {path}.").format(path=path)
         self._messages.show_message(
             "success",
-            says,
+            text,
             topic="curves",
             button=self.tr("Open folder"),
-            do=lambda: self._commands.show_path(path.parent),
+            callback=lambda: self._commands.show_path(path.parent),
         )
 
     # --- events ----------------------------------------------------------------------------------
 
     def _problem(self, problem: Exception) -> None:
-        says, advice = formatting.problem_text(problem)
+        text, advice = formatting.problem_text(problem)
         if isinstance(problem, (problems.ProjectGone, problems.ProjectTaken)):
             return  # shown by MissingFolder as long as the problem lasts
         if isinstance(problem, (problems.SavedLater, problems.UnsavedLabels)):
-            self._messages.show_message("problem", says, advice, topic="save")
+            self._messages.show_message("problem", text, advice, topic="save")
         elif isinstance(problem, problems.FolderReadOnly):
-            self._messages.show_message("warning", says, advice, topic="lock")
+            self._messages.show_message("warning", text, advice, topic="lock")
         elif isinstance(problem, problems.ProjectLocked):
             self._messages.show_message(
                 "warning",
-                says,
-                self.tr("It is shown read-only here; nothing can be changed by accident."),
+                text,
+                self.tr("The project is read-only in this window."),
                 topic="lock",
             )
         else:
-            self._messages.show_message("problem", says, advice)
+            self._messages.show_message("problem", text, advice)
 
     def _unexpected(self, report: ErrorReport) -> None:
         def details() -> None:
@@ -140,7 +143,7 @@ class Notifications(QObject):
         self._messages.show_message(
             "problem",
             self.tr("Unexpected error: {what}").format(what=report.summary[:200]),
-            self.tr("Save your work and restart the program if it no longer behaves as expected."),
+            self.tr("Save your work. Restart Defect Workbench if problems continue."),
             buttons=((self.tr("Details"), details), (self.tr("Copy report"), lambda: copy_report(report))),
             topic="unexpected",
         )
@@ -149,11 +152,11 @@ class Notifications(QObject):
         if state == "saved":
             self._messages.withdraw("save")
 
-    def _opened(self) -> None:
+    def _project_opened(self) -> None:
         for topic in ("refused", "mask", "drop", "export", "picture", "close"):
             self._messages.withdraw(topic)
 
-    def _closed(self) -> None:
+    def _project_closed(self) -> None:
         self._messages.clear()
 
     def _image_opened(self, key: str) -> None:
@@ -161,78 +164,76 @@ class Notifications(QObject):
         self._messages.withdraw("mask")
         problem = self._session.mask_problem
         if problem is not None:
-            says, advice = formatting.problem_text(problem)
-            self._messages.show_message("warning", says, advice, topic="mask")
+            text, advice = formatting.problem_text(problem)
+            self._messages.show_message("warning", text, advice, topic="mask")
 
     def _image_failed(self, key: str, problem: Exception) -> None:
         self._messages.withdraw("mask")
-        says, advice = formatting.problem_text(problem)
-        self._messages.show_message("warning", says, advice, topic="picture")
+        text, advice = formatting.problem_text(problem)
+        self._messages.show_message("warning", text, advice, topic="picture")
 
-    def _stepped(self, step: VerdictChange, how: str) -> None:
-        says = _step_words(step)
-        self._offered = None
-        if how == "done":
+    def _stepped(self, step: VerdictChange, change: str) -> None:
+        text = _step_text(step)
+        self._undo_step = None
+        if change == "done":
             if step.after[step.first_key] == "done":
-                self._offered = step
+                self._undo_step = step
                 self._messages.show_message(
-                    "success", says, button=self.tr("Undo"), do=self._session.undo, topic="step", brief=True
+                    "success", text, button=self.tr("Undo"), callback=self._session.undo, topic="step", brief=True
                 )
         elif step.field == "status" or set(step.after) != {self._session.key}:
-            pattern = self.tr("Undone: {step}") if how == "undone" else self.tr("Redone: {step}")
-            self._messages.show_message("info", pattern.format(step=says), topic="step")
+            pattern = self.tr("Undone: {step}") if change == "undone" else self.tr("Redone: {step}")
+            self._messages.show_message("info", pattern.format(step=text), topic="step")
 
     def _followed(self, direction: str, command: UndoCommand) -> None:
         pattern = self.tr("Undone on {name}: {step}") if direction == "undo" else self.tr("Redone on {name}: {step}")
-        says = pattern.format(name=PurePosixPath(command.key).name, step=step_text(command.title))
-        self._messages.show_message("info", says, topic="step")
+        text = pattern.format(name=PurePosixPath(command.key).name, step=step_text(command.title))
+        self._messages.show_message("info", text, topic="step")
 
     def _history_changed(self) -> None:
         """Withdraw the Undo button once it would undo another step."""
-        if self._offered is not None and self._session.undo_stack.next_undo is not self._offered:
-            self._offered = None
+        if self._undo_step is not None and self._session.undo_stack.next_undo is not self._undo_step:
+            self._undo_step = None
             self._messages.withdraw("step")
 
     def _added(self, added: Added) -> None:
         kind = "success" if added.copied or not added.left_out else "warning"
-        self._messages.show_message(kind, _added_words(added), topic="drop")
+        self._messages.show_message(kind, _added_text(added), topic="drop")
 
     def _predict_failed(self, problem: Exception) -> None:
-        says, advice = formatting.problem_text(problem)
-        self._messages.show_message("warning", says, advice, topic="predict")
+        text, advice = formatting.problem_text(problem)
+        self._messages.show_message("warning", text, advice, topic="predict")
 
     def _exported(self, result: dict[str, Any]) -> None:
         path = Path(str(result.get("path", "")))
-        says = self.tr("The export is ready in {path}.").format(path=path)
+        text = self.tr("Model exported to {path}.").format(path=path)
         parities = result.get("parity") or {}
         first = next(iter(result.get("formats") or parities), "")
         parity = formatting.parity_text({first: parities.get(first)})
-        if self._exporter.options != DEFAULT_OPTIONS:
+        if self._export_job.options != DEFAULT_OPTIONS:
             ExportReport(result, self._commands.show_path, self._messages.window()).show()
         self._messages.show_message(
             "success",
-            says,
+            text,
             " ".join(filter(None, (parity, export_texts.speed_text(result)))),
             button=self.tr("Open folder"),
-            do=lambda: self._commands.show_path(path),
+            callback=lambda: self._commands.show_path(path),
             topic="export",
         )
 
     def _export_failed(self, problem: Exception) -> None:
-        says, advice = formatting.problem_text(problem)
-        self._messages.show_message("problem", says, advice, topic="export")
+        text, advice = formatting.problem_text(problem)
+        self._messages.show_message("problem", text, advice, topic="export")
 
     def _export_cancelled(self) -> None:
-        self._messages.show_message(
-            "info", self.tr("The export was cancelled; nothing half made is left."), topic="export"
-        )
+        self._messages.show_message("info", self.tr("Export canceled. No files were left behind."), topic="export")
 
 
-def _step_words(step: VerdictChange) -> str:
+def _step_text(step: VerdictChange) -> str:
     """Return a change of verdicts or status as one sentence."""
     name, value = PurePosixPath(step.first_key).name, step.after[step.first_key]
     if step.field == "status":
-        done = QCoreApplication.translate("Notifications", "{name} marked done")
+        done = QCoreApplication.translate("Notifications", "{name} marked as done")
         return (
             done if value == "done" else QCoreApplication.translate("Notifications", "{name} marked as not done")
         ).format(name=name)
@@ -243,7 +244,7 @@ def _step_words(step: VerdictChange) -> str:
     return QCoreApplication.translate("Notifications", "verdict {verdict} for {name}").format(verdict=value, name=name)
 
 
-def _added_words(added: Added) -> str:
+def _added_text(added: Added) -> str:
     """Return the number of images copied into the project, and the rejected files with the reasons."""
     n = added.copied
     if n == 1:
@@ -257,16 +258,16 @@ def _added_words(added: Added) -> str:
     else:
         parts = [QCoreApplication.translate("Notifications", "No image was copied into the project")]
     if added.there:
-        there = QCoreApplication.translate("Notifications", "already in the project: {n}")
-        parts.append(there.format(n=formatting.number(added.there)))
+        present = QCoreApplication.translate("Notifications", "already in the project: {n}")
+        parts.append(present.format(n=formatting.number(added.there)))
     patterns = {
         "kind": QCoreApplication.translate("Notifications", "{name} is not an image"),
         "empty": QCoreApplication.translate("Notifications", "{name} contains no image"),
-        "project": QCoreApplication.translate("Notifications", "{name} is a project; drop it alone to open it"),
+        "project": QCoreApplication.translate("Notifications", "{name} is a project (drop it alone to open it)"),
         "remote": QCoreApplication.translate("Notifications", "{name} is not on this computer"),
     }
-    parts += [patterns[reason].format(name=name) for name, reason in added.left_out[:_NAMED]]
-    more = len(added.left_out) - _NAMED
+    parts += [patterns[reason].format(name=name) for name, reason in added.left_out[:_MAX_NAMED]]
+    more = len(added.left_out) - _MAX_NAMED
     if more > 0:
-        parts.append(QCoreApplication.translate("Notifications", "{n} more left out").format(n=formatting.number(more)))
+        parts.append(QCoreApplication.translate("Notifications", "{n} more skipped").format(n=formatting.number(more)))
     return QCoreApplication.translate("Notifications", "; ").join(parts)

@@ -19,9 +19,9 @@ from workbench.session.task_queue import TaskQueue
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.text import formatting
 
-_OFTEN = 40  # ms between two updates while the pointer moves: each one repeats the layout of the whole bar
-_RESTED = 120  # ms that the pointer rests before the region under it is measured
-_MEASURED = 4 << 20  # px, area within which a region is followed
+_UPDATE_INTERVAL = 40  # ms while the pointer moves: each update repeats the layout of the whole bar
+_REST_TIME = 120  # ms that the pointer rests before the region under it is measured
+_MAX_AREA = 4 << 20  # px: larger regions are not measured completely
 
 
 class StatusBar(QStatusBar):
@@ -31,30 +31,30 @@ class StatusBar(QStatusBar):
         """Create the bar. run: returns the run used for prediction, or None."""
         super().__init__()
         self._run = run
-        self._sight: tuple[str, int] | None = None  # name of a run, and the smallest area in px that its model detects
-        self._spot: tuple[int, int] | None = None
-        self._read = QTimer(self, singleShot=True, interval=_OFTEN, timeout=self._read_spot)
-        self._due = False
-        self._rest = QTimer(self, singleShot=True, interval=_RESTED, timeout=self._measure)
-        self._measuring = TaskQueue(parent=self)  # measuring a region with many small holes is slow
+        self._minimum: tuple[str, int] | None = None  # name of a run, smallest area in px that its model detects
+        self._pixel: tuple[int, int] | None = None
+        self._update_timer = QTimer(self, singleShot=True, interval=_UPDATE_INTERVAL, timeout=self._show_pixel)
+        self._pending = False
+        self._rest_timer = QTimer(self, singleShot=True, interval=_REST_TIME, timeout=self._measure)
+        self._tasks = TaskQueue(parent=self)  # measuring a region with many small holes is slow
         self._session, self._canvas = session, canvas
         self.setSizeGripEnabled(False)
-        self.saved, self.reading, self.bar = (
+        self.save_state, self.progress_label, self.progress = (
             QLabel(objectName="plain"),
             QLabel(objectName="muted"),
             QProgressBar(textVisible=False),
         )
-        self.bar.setFixedWidth(120)
+        self.progress.setFixedWidth(120)
         self.step, self.region = QLabel(objectName="muted"), QLabel(objectName="muted")
-        self.spot, self.brush, self.zoom = (QLabel(objectName="muted") for _ in range(3))
-        for widget in (self.saved, self.reading, self.bar):
+        self.pixel, self.brush, self.zoom = (QLabel(objectName="muted") for _ in range(3))
+        for widget in (self.save_state, self.progress_label, self.progress):
             self.addWidget(widget)
-        for widget in (self.step, self.region, self.spot, self.brush, self.zoom):
+        for widget in (self.step, self.region, self.pixel, self.brush, self.zoom):
             self.addPermanentWidget(widget)
         session.project_opened.connect(self._save_state)
         session.project_closed.connect(self._save_state)
         session.save_state_changed.connect(self._save_state)
-        session.index_progress.connect(self._index)
+        session.index_progress.connect(self._show_index_progress)
         session.image_opened.connect(self._zoomed)
         canvas.hovered.connect(self._hover)
         canvas.view_state.changed.connect(self._zoomed)
@@ -64,7 +64,7 @@ class StatusBar(QStatusBar):
         session.project_closed.connect(self._brush_changed)
         canvas.scene.image_changed.connect(self._image_changed)
         self._save_state()
-        self._index(1, 1)
+        self._show_index_progress(1, 1)
         self._zoomed()
         self._brush_changed()
 
@@ -78,50 +78,50 @@ class StatusBar(QStatusBar):
             text = {
                 "saved": self.tr("All saved"),
                 "dirty": self.tr("Saving…"),
-                "failed": self.tr("Not saved, trying again"),
+                "failed": self.tr("Not saved. Retrying…"),
             }[session.save_state]
-        self.saved.setText(text)
+        self.save_state.setText(text)
 
-    def _index(self, done: int, total: int) -> None:
+    def _show_index_progress(self, done: int, total: int) -> None:
         busy = done < total
-        self.reading.setVisible(busy)
-        self.bar.setVisible(busy)
-        self.bar.setMaximum(max(total, 1))
-        self.bar.setValue(done)
-        self.reading.setText(self.tr("Looking through {total} pictures").format(total=total))
+        self.progress_label.setVisible(busy)
+        self.progress.setVisible(busy)
+        self.progress.setMaximum(max(total, 1))
+        self.progress.setValue(done)
+        self.progress_label.setText(self.tr("Reading {total} images…").format(total=total))
 
-    def _hover(self, spot: tuple[int, int] | None) -> None:
-        if spot != self._spot:
-            self._spot = spot
+    def _hover(self, pixel: tuple[int, int] | None) -> None:
+        if pixel != self._pixel:
+            self._pixel = pixel
             if self.region.text():
                 self.region.setText("")
-            self._rest.start()
-        self._due = True
-        if not self._read.isActive():
-            self._read_spot()
+            self._rest_timer.start()
+        self._pending = True
+        if not self._update_timer.isActive():
+            self._show_pixel()
 
-    def _read_spot(self) -> None:
-        if not self._due:
+    def _show_pixel(self) -> None:
+        if not self._pending:
             return
-        self._due = False
-        self._read.start()
-        image, spot = self._canvas.content.pixels, self._spot
-        if spot is None or image is None:
-            self.spot.setText("")
+        self._pending = False
+        self._update_timer.start()
+        image, pixel = self._canvas.content.pixels, self._pixel
+        if pixel is None or image is None:
+            self.pixel.setText("")
             return
-        x, y = spot
+        x, y = pixel
         if not (0 <= x < image.shape[1] and 0 <= y < image.shape[0]):
-            self.spot.setText(f"{x}, {y}")
+            self.pixel.setText(f"{x}, {y}")
             return
         # A very large image is not decoded only because the pointer moves over it.
         value = image.peek(y, x) if isinstance(image, TiffImage) else image[y, x]
         gray = " ".join(f"{v:g}" for v in value) if image.ndim == 3 else f"{value:g}"
-        told = [self.tr("{x}, {y}   grey {value}").format(x=x, y=y, value=gray), self._class_at(x, y)]
+        texts = [self.tr("{x}, {y}   gray {value}").format(x=x, y=y, value=gray), self._class_at(x, y)]
         project = self._session.project
         scale = project.file.um_per_pixel if project else None
         if scale is not None:
-            told.insert(1, formatting.place(x, y, scale))
-        self.spot.setText("   ".join(filter(None, told)))
+            texts.insert(1, formatting.place(x, y, scale))
+        self.pixel.setText("   ".join(filter(None, texts)))
 
     def _image_changed(self) -> None:
         damaged = self._canvas.scene.damaged
@@ -130,59 +130,59 @@ class StatusBar(QStatusBar):
     def show_step(self, number: int, count: int) -> None:
         """Show the number of the current region and the count."""
         if not count:
-            self.step.setText(self.tr("No region here"))
+            self.step.setText(self.tr("No regions in this image"))
         else:
             self.step.setText(self.tr("Region {number} of {count}").format(number=number, count=count))
 
     def _measure(self) -> None:
         """Show the area of the region under the pointer, with a warning if it is too small for the model."""
         mask, project = self._session.mask, self._session.project
-        if self._spot is None or mask is None or project is None:
+        if self._pixel is None or mask is None or project is None:
             return
-        spot = x, y = self._spot
+        pixel = x, y = self._pixel
         inside = 0 <= x < mask.shape[1] and 0 <= y < mask.shape[0]
         if not inside or mask[y, x] in (BACKGROUND, DONT_CARE, NOT_LABELED):
             return
 
         def work() -> tuple[int, bool] | None:
-            if self._spot != spot:
+            if self._pixel != pixel:
                 return None  # the pointer has moved on
-            found = region_at(mask, (x + 0.5, y + 0.5), limit=_MEASURED)
-            return int(np.count_nonzero(found.inside)), found.cut
+            region = region_at(mask, (x + 0.5, y + 0.5), limit=_MAX_AREA)
+            return int(np.count_nonzero(region.inside)), region.cut
 
-        def then(found: tuple[int, bool] | None, _: Exception | None) -> None:
-            if found is not None and self._spot == spot and self._session.mask is mask:
-                self._show_area(*found)
+        def on_finished(result: tuple[int, bool] | None, _: Exception | None) -> None:
+            if result is not None and self._pixel == pixel and self._session.mask is mask:
+                self._show_area(*result)
 
-        self._measuring.submit(work, then)
+        self._tasks.submit(work, on_finished)
 
     def _show_area(self, area: int, cut: bool) -> None:
         project = self._session.project
         text = formatting.area(area, project.file.um_per_pixel if project else None)
         if cut:
             text = self.tr("more than {area}").format(area=text)
-        least = self._least_area()
-        if area < least:
+        minimum = self._minimum_area()
+        if area < minimum:
             text += "   " + self.tr(
                 "⚠ smaller than the minimum area ({n} px²); predictions of this size are dropped"
-            ).format(n=least)
+            ).format(n=minimum)
         self.region.setText(text)
 
     def end(self) -> None:
         """Drop queued measurements and wait for the running one."""
-        self._measuring.cancel_pending()
+        self._tasks.cancel_pending()
 
-    def _least_area(self) -> int:
+    def _minimum_area(self) -> int:
         run = self._run()
         if run is None:
             return 0
-        if self._sight is None or self._sight[0] != run.name:
+        if self._minimum is None or self._minimum[0] != run.name:
             try:
                 settings = run.settings()
-                self._sight = run.name, smallest_detectable_area(settings) if settings.model == "unet" else 0
+                self._minimum = run.name, smallest_detectable_area(settings) if settings.model == "unet" else 0
             except Problem:
-                self._sight = run.name, 0
-        return self._sight[1]
+                self._minimum = run.name, 0
+        return self._minimum[1]
 
     def _class_at(self, x: int, y: int) -> str:
         mask, project = self._session.mask, self._session.project
@@ -190,15 +190,15 @@ class StatusBar(QStatusBar):
             return ""
         id = int(mask[y, x])
         names = {info.id: info.name for info in project.classes}
-        names |= {0: "", DONT_CARE: self.tr("don't care"), NOT_LABELED: self.tr("not labelled")}
+        names |= {0: "", DONT_CARE: self.tr("ignored"), NOT_LABELED: self.tr("unlabeled")}
         return names.get(id, str(id))
 
     def _zoomed(self, *_: object) -> None:
-        shown = self._session.image is not None
+        has_image = self._session.image is not None
         self.zoom.setText(
-            formatting.percent(self._canvas.view.scale, 0 if self._canvas.view.scale >= 0.1 else 1) if shown else ""
+            formatting.percent(self._canvas.view.scale, 0 if self._canvas.view.scale >= 0.1 else 1) if has_image else ""
         )
 
     def _brush_changed(self, *_: object) -> None:
-        shown = self._session.image is not None and self._canvas.tool in ("brush", "eraser")
-        self.brush.setText(self.tr("Brush {n} px").format(n=self._canvas.diameter) if shown else "")
+        has_image = self._session.image is not None and self._canvas.tool in ("brush", "eraser")
+        self.brush.setText(self.tr("Brush {n} px").format(n=self._canvas.diameter) if has_image else "")

@@ -34,9 +34,9 @@ class Welcome(QWidget):
         column = QVBoxLayout(card)
         column.setContentsMargins(36, 30, 36, 28)
         column.setSpacing(6)
-        column.addLayout(self._head())
+        column.addLayout(self._make_header())
         column.addSpacing(18)
-        column.addLayout(self._buttons(actions))
+        column.addLayout(self._make_buttons(actions))
         column.addSpacing(14)
         self._recent_title = QLabel(self.tr("Recent projects"), objectName="heading")
         column.addWidget(self._recent_title)
@@ -53,7 +53,7 @@ class Welcome(QWidget):
         self._first_steps.setObjectName("muted")
         column.addWidget(self._first_steps)
 
-    def _head(self) -> QHBoxLayout:
+    def _make_header(self) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(18)
         logo = QLabel()
@@ -70,7 +70,7 @@ class Welcome(QWidget):
         row.addLayout(texts, 1)
         return row
 
-    def _buttons(self, actions: Actions) -> QHBoxLayout:
+    def _make_buttons(self, actions: Actions) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(10)
         self.buttons: list[QPushButton] = []
@@ -96,7 +96,7 @@ class Welcome(QWidget):
         while self._recent.count():
             self._recent.takeAt(0).widget().deleteLater()
         for path in paths[:5]:
-            button = QPushButton(f"{path.name}   {_short(path.parent)}".replace("&", "&&"), objectName="link")
+            button = QPushButton(f"{path.name}   {_shortened(path.parent)}".replace("&", "&&"), objectName="link")
             button.setToolTip(str(path))
             button.setCursor(Qt.CursorShape.PointingHandCursor)
             button.clicked.connect(lambda _=False, path=path: self.chosen.emit(path))
@@ -110,7 +110,7 @@ class Welcome(QWidget):
             button.setIcon(self._style.theme.icon(button.property("icon-name"), role))
 
 
-def _short(path: Path) -> str:
+def _shortened(path: Path) -> str:
     text = str(path)
     home = str(Path.home())
     text = "~" + text[len(home) :] if text.startswith(home) else text

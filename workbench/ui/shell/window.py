@@ -1,4 +1,4 @@
-"""Main window: creates the panels and connects them."""
+"""Main window: creates the panels, lays them out and connects them."""
 
 from __future__ import annotations
 
@@ -24,15 +24,14 @@ from workbench.ui.labels.history_panel import HistoryPanel
 from workbench.ui.labels.verdict_panel import VerdictPanel
 from workbench.ui.predictions.layers_panel import LayersPanel
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay
-from workbench.ui.project.leave_guard import LeaveGuard, Way
+from workbench.ui.project.leave_guard import LeaveGuard, LeaveScope
 from workbench.ui.project.project_commands import ProjectCommands
 from workbench.ui.services import Services
-from workbench.ui.shell.canvas_header import CanvasHeader
 from workbench.ui.shell.missing_folder import MissingFolder
 from workbench.ui.shell.notifications import Notifications
 from workbench.ui.shell.status_bar import StatusBar
 from workbench.ui.shell.welcome import Welcome
-from workbench.ui.shell.workspace import Workspace, side_panel
+from workbench.ui.shell.workspace import CanvasHeader, Workspace, side_panel
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.suggestions.suggestions_panel import SuggestionsPanel
 from workbench.ui.training.continuous_switch import ContinuousSwitch
@@ -51,97 +50,123 @@ class Window(QMainWindow):
 
     closed = Signal()
 
-    def __init__(self, rooms: Services, style: ThemeManager) -> None:
+    def __init__(self, services: Services, style: ThemeManager) -> None:
         super().__init__()
-        self._rooms, self._style = rooms, style
+        self._services, self._style = services, style
         self._retired = False
         self.setWindowIcon(style.app_icon())
         self.setMinimumSize(QSize(960, 600))
-        self._make(rooms, style)
-        self._place(style)
-        self._connect(rooms, style)
-        self._restore()
+        self._create_panels(services, style)
+        self._create_commands(services, style)
+        self._lay_out(style)
+        self._connect(services, style)
+        self._restore_state()
         self._restyle()
-        self._project_changed()
+        self._show_project()
 
-    def _make(self, rooms: Services, style: ThemeManager) -> None:
-        session = rooms.session
+    def _create_panels(self, services: Services, style: ThemeManager) -> None:
+        session = services.session
         self.messages = MessageBar(style)
         self.canvas = Canvas(session)
         view, scene = self.canvas.view_state, self.canvas.scene
-        self.walk = RegionNavigator(view, scene, self.canvas)
+        self.region_navigator = RegionNavigator(view, scene, self.canvas)
         self.canvas.add_item(
-            PageIndicator(rooms.pages, self.canvas.content, view, scene, self.canvas.renderer, self.canvas)
+            PageIndicator(services.image_pages, self.canvas.content, view, scene, self.canvas.renderer, self.canvas)
         )
-        rooms.pages.turned.connect(self.canvas.content.show_page)
-        self.images = ImagesPanel(session, style, rooms.guide)
-        self.advice = LabelNextController(session, rooms.guide, rooms.errors, self.images, self.canvas, self.messages)
+        self.images = ImagesPanel(session, style, services.label_queue)
+        self.label_next = LabelNextController(
+            session, services.label_queue, services.label_issues, self.images, self.canvas, self.messages
+        )
         self.classes = ClassesPanel(session, style)
         self.verdict = VerdictPanel(session, style)
         self.history = HistoryPanel(session, style)
         self.overlay = PredictionOverlay(
-            session, rooms.training, rooms.predictions, rooms.thresholds, rooms.shelf, self.canvas, self.images.model
-        )
-        self.layers = LayersPanel(self.canvas.scene, rooms.comparison, self.overlay)
-        self.display = DisplayPanel(self.canvas.scene, rooms.displays)
-        self.training = TrainingPanel(session, rooms.training, rooms.exporter, rooms.story, rooms.shelf, style)
-        self.training.controls.add_line(ContinuousSwitch(rooms.kept))
-        self.proposing = SuggestionsController(rooms, self.canvas, self.layers, self.overlay, self.messages)
-        self.suggestions = SuggestionsPanel(session, self.proposing, style)
-        self.review = EvaluationPage(session, rooms.review, rooms.shelf, style)
-        self.reviewing = EvaluationNavigation(
-            session, rooms.review, self.review, self.overlay, self.canvas, self.training, self.images.view
-        )
-        self.settings = SettingsController(session, rooms.choices, rooms.shelf, self.training, style)
-        self.leaving = LeaveGuard(self, rooms, self.messages)
-        self.commands = ProjectCommands(self, session, rooms.settings, rooms.shelf, self.messages, self.leaving)
-        self.appearance = ViewSettings(self, rooms.settings, style)
-        self.reports = Notifications(rooms, self.messages, self.commands)
-        self.missing_folder = MissingFolder(self, session, self.messages)
-        parts = CommandContext(
             session,
+            services.training,
+            services.predictions,
+            services.run_thresholds,
+            services.run_list,
             self.canvas,
-            self.images,
-            self.verdict,
-            self.layers,
-            self.training,
-            self.commands,
-            self.appearance,
-            self.overlay,
-            self.walk,
-            self.display,
-            rooms.comparison,
-            rooms.displays,
-            self.history,
-            self.proposing,
-            self.advice,
-            self.reviewing,
-            self.settings,
-            rooms.kept,
-            rooms.pages,
+            self.images.model,
         )
-        self.table = Actions(parts, style, self)
+        self.layers = LayersPanel(self.canvas.scene, services.reference_comparison, self.overlay)
+        self.display = DisplayPanel(self.canvas.scene, services.display_presets)
+        self.training = TrainingPanel(
+            session, services.training, services.export_job, services.run_monitor, services.run_list, style
+        )
+        self.training.controls.add_line(ContinuousSwitch(services.continuous_training))
+        self.suggestions_controller = SuggestionsController(
+            services, self.canvas, self.layers, self.overlay, self.messages
+        )
+        self.suggestions_panel = SuggestionsPanel(session, self.suggestions_controller, style)
+        self.evaluation = EvaluationPage(session, services.evaluation, services.run_list, style)
+        self.evaluation_navigation = EvaluationNavigation(
+            session,
+            services.evaluation,
+            self.evaluation,
+            self.overlay,
+            self.canvas,
+            self.training,
+            self.images.view,
+        )
+        self.training_settings = SettingsController(
+            session, services.saved_overrides, services.run_list, self.training, style
+        )
+
+    def _create_commands(self, services: Services, style: ThemeManager) -> None:
+        session = services.session
+        self.leave_guard = LeaveGuard(self, services, self.messages)
+        self.project_commands = ProjectCommands(
+            self, session, services.preferences, services.run_list, self.messages, self.leave_guard
+        )
+        self.view_settings = ViewSettings(self, services.preferences, style)
+        self.notifications = Notifications(services, self.messages, self.project_commands)
+        self.missing_folder = MissingFolder(self, session, self.messages)
+        context = CommandContext(
+            session=session,
+            canvas=self.canvas,
+            images=self.images,
+            verdict=self.verdict,
+            layers=self.layers,
+            training=self.training,
+            project=self.project_commands,
+            view_settings=self.view_settings,
+            overlay=self.overlay,
+            region_navigator=self.region_navigator,
+            display=self.display,
+            comparison=services.reference_comparison,
+            display_presets=services.display_presets,
+            history=self.history,
+            suggestions=self.suggestions_controller,
+            label_next=self.label_next,
+            evaluation=self.evaluation_navigation,
+            training_settings=self.training_settings,
+            continuous_training=services.continuous_training,
+            pages=services.image_pages,
+        )
+        self.table = Actions(context, style, self)
+
+    def _lay_out(self, style: ThemeManager) -> None:
+        session = self._services.session
         self.header = CanvasHeader(session, self.images, self.table)
         self.options = OptionBar(self.canvas, session)
         self.status = StatusBar(session, self.canvas, lambda: self.overlay.run)
         self.welcome = Welcome(self.table, style)
-
-    def _place(self, style: ThemeManager) -> None:
-        fill_menu_bar(self.menuBar(), self.table, self.commands.recent_menu)
+        fill_menu_bar(self.menuBar(), self.table, self.project_commands.recent_menu)
         self.addActions(list(self.table.all()))
         self.setStatusBar(self.status)
         self.side = side_panel(
             [
                 CollapsibleSection("classes", self.tr("Classes"), self.classes, style, self.classes.add_button),
                 CollapsibleSection("verdict", self.tr("Verdict"), self.verdict, style, self.verdict.add_button),
-                CollapsibleSection("proposals", self.tr("Proposals"), self.suggestions, style),
+                CollapsibleSection("proposals", self.tr("Suggestions"), self.suggestions_panel, style),
                 CollapsibleSection("layers", self.tr("Layers"), self.layers, style),
                 CollapsibleSection("display", self.tr("Display"), self.display, style),
                 CollapsibleSection("history", self.tr("History"), self.history, style),
             ]
         )
-        self.center = CentralStack(self.canvas, self.images, self.review)
-        self.reviewing.set_center(self.center)
+        self.center = CentralStack(self.canvas, self.images, self.evaluation)
+        self.evaluation_navigation.set_center(self.center)
         self.workspace = Workspace(self.images, self.header, self.options, self.center, self.side, self.training)
         self.workspace.fill_tools(self.table)
         self.training.review.setDefaultAction(self.table["review"])
@@ -150,91 +175,72 @@ class Window(QMainWindow):
         self.pages.addWidget(self.workspace)
         self.setCentralWidget(self.pages)
         self.messages.float_over(self.pages)
-        self.appearance.set_panels(
+        self.view_settings.set_panels(
             {"pictures": self.images, "side": self.side},
             [self.canvas, self.images.view, self.classes.view, self.training.controls.button],
         )
-
-    def _connect(self, rooms: Services, style: ThemeManager) -> None:
-        session, table = rooms.session, self.table
-        self.reviewing.switched.connect(self.workspace.make_room)
-        rooms.review.failed.connect(self.messages.problem)
-        self.review.verdicts.failed.connect(self.messages.problem)
         self.editor_keys = EditorKeys(
-            [self.canvas, self.images.sheet.sheet, self.images.sheet.table], table.reserved(), self
+            [self.canvas, self.images.thumbnail_view.list_view, self.images.thumbnail_view.table_view],
+            self.table.reserved(),
+            self,
         )
-        self.drops = FileDropFilter(self, self.commands.drop)
-        self.welcome.chosen.connect(self.commands.open)
-        self.images.wants_files.connect(self.commands.add_images)
-        self.images.wants_folder.connect(self.commands.add_folder)
-        self.canvas.refused.connect(self.reports.refused)
-        self.training.view.said.connect(self.reports.show_training_message)
-        self.training.recovered.connect(self.reports.training_recovered)
-        self.training.wants_export.connect(rooms.exporter.start)
-        self.overlay.text_changed.connect(self.header.show_model_text)
-        rooms.kept.changed.connect(self.training.refresh)  # its best model can be exported from then on
-        self.canvas.tool_changed.connect(lambda: self.canvas.ruler.switch(False))
-        session.image_previewed.connect(lambda _, small, size: self.canvas.scene.show_preview(small, size))
-        self.walk.stepped.connect(self.status.show_step)
-        self.walk.arrived.connect(self.canvas.suggestions.highlight_at_pointer)
-        rooms.displays.scale_changed.connect(lambda: self.canvas.ruler.set_scale(rooms.displays.um_per_pixel))
-        rooms.shelf.failed.connect(self.messages.problem)
-        self.training.view.files.failed.connect(self.messages.problem)
-        self.training.view.files.saved.connect(self.reports.curves_saved)
-        table.keys_wanted.connect(self._show_keys)
-        session.project_opened.connect(self._project_changed)
-        session.project_closed.connect(self._project_changed)
-        session.folder.changed.connect(self._name_window)
+        self.file_drop = FileDropFilter(self, self.project_commands.drop)
+
+    def _connect(self, services: Services, style: ThemeManager) -> None:
+        session, canvas, training, messages = services.session, self.canvas, self.training, self.notifications
+        session.project_opened.connect(self._show_project)
+        session.project_closed.connect(self._show_project)
+        session.folder.changed.connect(self._update_title)
+        session.image_previewed.connect(lambda _, small, size: canvas.scene.show_preview(small, size))
+        presets = services.display_presets
+        presets.scale_changed.connect(lambda: canvas.ruler.set_scale(presets.um_per_pixel))
+        services.image_pages.turned.connect(canvas.content.show_page)
+        services.predictions.predicted.connect(self.table.refresh)
+        services.run_list.listed.connect(self.table.refresh)
+        services.continuous_training.changed.connect(training.refresh)  # its best model can be exported from then on
         style.changed.connect(self._restyle)
-        for signal in (
-            session.project_opened,
-            session.project_closed,
-            session.images_listed,
-            session.image_opened,
-            session.image_failed,
-            session.history_changed,
-            session.note_changed,
-            session.classes_changed,
-            self.training.changed,
-            self.images.sheet_wanted,
-            self.canvas.tool_changed,
-            rooms.predictions.predicted,
-            self.canvas.ruler.switched,
-            self.canvas.scene.display_changed,
-            rooms.pages.changed,
-            rooms.comparison.changed,
-            rooms.comparison.switched,
-            self.proposing.changed,
-            rooms.guide.changed,
-            rooms.errors.changed,
-            self.overlay.changed,
-            rooms.kept.changed,
-            rooms.shelf.listed,
-            self.layers.look.mode_changed,
-            self.reviewing.switched,
+        self.welcome.chosen.connect(self.project_commands.open)
+        self.images.wants_files.connect(self.project_commands.add_images)
+        self.images.wants_folder.connect(self.project_commands.add_folder)
+        self.table.shortcuts_requested.connect(self._show_shortcuts)
+        self.overlay.text_changed.connect(self.header.show_model_text)
+        self.evaluation_navigation.switched.connect(self.workspace.show_center_only)
+        self.region_navigator.stepped.connect(self.status.show_step)
+        self.region_navigator.arrived.connect(canvas.suggestions.highlight_at_pointer)
+        canvas.tool_changed.connect(lambda: canvas.ruler.switch(False))
+        canvas.refused.connect(messages.refused)
+        training.wants_export.connect(services.export_job.start)
+        training.view.said.connect(messages.show_training_message)
+        training.recovered.connect(messages.training_recovered)
+        training.view.files.saved.connect(messages.curves_saved)
+        for failed in (
+            services.evaluation.failed,
+            services.run_list.failed,
+            training.view.files.failed,
+            self.evaluation.verdicts.failed,
         ):
-            signal.connect(table.refresh)
+            failed.connect(self.messages.problem)
 
     # --- events ----------------------------------------------------------------------------------
 
-    def _project_changed(self) -> None:
-        project = self._rooms.session.project
-        if project is None:
+    def _show_project(self) -> None:
+        """Show the workspace of the open project, or the welcome page without one."""
+        if self._services.session.project is None:
             self.pages.setCurrentWidget(self.welcome)
-            self.welcome.show_recent(self.commands.recent())
+            self.welcome.show_recent(self.project_commands.recent())
             self.welcome.buttons[0].setFocus()
             self.setWindowTitle("Defect Workbench")
         else:
             self.pages.setCurrentWidget(self.workspace)
             self.canvas.setFocus()
-            self._name_window()
+            self._update_title()
 
-    def _name_window(self) -> None:
-        project = self._rooms.session.project
+    def _update_title(self) -> None:
+        project = self._services.session.project
         if project is not None:
-            name = (
-                project.file.name if project.writable else self.tr("{name} (read-only)").format(name=project.file.name)
-            )
+            name = project.file.name
+            if not project.writable:
+                name = self.tr("{name} (read-only)").format(name=name)
             self.setWindowTitle(f"{name} – Defect Workbench")
 
     def _restyle(self) -> None:
@@ -242,24 +248,34 @@ class Window(QMainWindow):
         self.canvas.scene.backdrop, self.canvas.scene.frame = theme.color("canvas"), theme.color("border")
         self.canvas.update()
 
-    def _show_keys(self) -> None:
-        page = self.findChild(ShortcutsDialog) or ShortcutsDialog(self.table, self)
-        page.show()
-        page.raise_()
+    def _show_shortcuts(self) -> None:
+        dialog = self.findChild(ShortcutsDialog) or ShortcutsDialog(self.table, self)
+        dialog.show()
+        dialog.raise_()
 
     # --- saved state -----------------------------------------------------------------------------
 
-    def _restore(self) -> None:
-        settings, memory = self._rooms.settings, QSettings()
+    def _restore_state(self) -> None:
+        preferences, settings = self._services.preferences, QSettings()
         self.resize(1280, 800)
-        state = memory.value("geometry/window")
+        state = settings.value("geometry/window")
         if isinstance(state, QByteArray):
             self.restoreGeometry(state)
-        self.workspace.restore(memory)
-        self.canvas.options.restore(memory)
-        self.canvas.set_diameter(max(1, round(2 * settings.brush_radius)))
-        self.layers.set_opacity(settings.overlay_opacity)
-        self.training.controls.set_values(settings.model, settings.minutes, settings.device)
+        self.workspace.restore(settings)
+        self.canvas.options.restore(settings)
+        self.canvas.set_diameter(max(1, round(2 * preferences.brush_radius)))
+        self.layers.set_opacity(preferences.overlay_opacity)
+        self.training.controls.set_values(preferences.model, preferences.minutes, preferences.device)
+
+    def _save_state(self) -> None:
+        preferences, settings = self._services.preferences, QSettings()
+        settings.setValue("geometry/window", self.saveGeometry())
+        self.workspace.save(settings)
+        self.canvas.options.save(settings)
+        preferences.brush_radius = self.canvas.diameter / 2
+        preferences.overlay_opacity = self.canvas.scene.label_style.opacity
+        preferences.model, preferences.minutes, preferences.device = self.training.controls.values()
+        preferences.save()
 
     def retire(self) -> None:
         """Close without asking: another window replaces this one, or the application ends."""
@@ -267,19 +283,12 @@ class Window(QMainWindow):
         self.close()
 
     def closeEvent(self, event) -> None:
-        if not self._retired and not self.leaving.free(Way.APPLICATION):
+        if not self._retired and not self.leave_guard.free(LeaveScope.APPLICATION):
             event.ignore()
-            QTimer.singleShot(0, self, lambda: self.leaving.leave(self.close, Way.APPLICATION))
+            QTimer.singleShot(0, self, lambda: self.leave_guard.leave(self.close, LeaveScope.APPLICATION))
             return
-        settings, memory = self._rooms.settings, QSettings()
-        memory.setValue("geometry/window", self.saveGeometry())
-        self.workspace.remember(memory)
-        self.canvas.options.save(memory)
-        settings.brush_radius = self.canvas.diameter / 2
-        settings.overlay_opacity = self.canvas.scene.label_style.opacity
-        settings.model, settings.minutes, settings.device = self.training.controls.values()
-        settings.save()
-        for part in (self.canvas, self.images, self.commands, self.review, self.status):
+        self._save_state()
+        for part in (self.canvas, self.images, self.project_commands, self.evaluation, self.status):
             part.end()
         super().closeEvent(event)
         self.closed.emit()

@@ -1,13 +1,16 @@
-"""Layout of the panels while a project is open."""
+"""Layout of the panels while a project is open, and the bar above the canvas."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QScrollArea, QSplitter, QToolBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QScrollArea, QSplitter, QToolBar, QVBoxLayout, QWidget
 
+from workbench.session.session import Session
 from workbench.ui.actions.actions import Actions
-from workbench.ui.actions.menus import TOOLS, fill_tool_bar
+from workbench.ui.actions.menus import NAVIGATION, OVERLAYS, TOOLS, Table, fill_tool_bar
+from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.widgets.collapsible_section import CollapsibleSection
+from workbench.ui.widgets.elided_label import ElidedLabel
 
 
 class Workspace(QSplitter):
@@ -19,24 +22,24 @@ class Workspace(QSplitter):
         super().__init__(Qt.Orientation.Vertical, childrenCollapsible=False)
         self._tools = QToolBar(objectName="tools", orientation=Qt.Orientation.Vertical, iconSize=QSize(20, 20))
         center = QWidget()
-        column = tight(QVBoxLayout(center))
+        column = without_margins(QVBoxLayout(center))
         column.addWidget(header)
         column.addWidget(options)
-        row = tight(QHBoxLayout())
+        row = without_margins(QHBoxLayout())
         row.addWidget(self._tools)
         row.addWidget(canvas, 1)
         column.addLayout(row, 1)
-        self._around = (images, header, options, side, self._tools)  # hidden during an evaluation
+        self._surroundings = (images, header, options, side, self._tools)  # hidden during an evaluation
         self._hidden: list[QWidget] = []
         self._training = training
-        self._unfolded: list[int] = []  # heights before the training panel was folded
-        self._across = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
+        self._sizes_before_fold: list[int] = []  # heights of the splitter
+        self._columns = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
         images.setMinimumWidth(220)  # wide enough to distinguish image names
         for widget in (images, center, side):
-            self._across.addWidget(widget)
-        self._across.setStretchFactor(1, 1)
-        self._across.setSizes([230, 800, 250])
-        self.addWidget(self._across)
+            self._columns.addWidget(widget)
+        self._columns.setStretchFactor(1, 1)
+        self._columns.setSizes([230, 800, 250])
+        self.addWidget(self._columns)
         self.addWidget(training)
         self.setStretchFactor(0, 1)
         self.setSizes([560, 250])
@@ -44,45 +47,91 @@ class Workspace(QSplitter):
     def fill_tools(self, actions: Actions) -> None:
         fill_tool_bar(self._tools, TOOLS, actions)
 
-    def make_room(self, on: bool) -> None:
+    def show_center_only(self, on: bool) -> None:
         """Hide all panels except the central one, or show them again."""
         if on:
-            self._hidden = [widget for widget in self._around if not widget.isHidden()]
+            self._hidden = [widget for widget in self._surroundings if not widget.isHidden()]
         for widget in self._hidden:
             widget.setVisible(not on)
 
     def event(self, event: QEvent) -> bool:
-        done = super().event(event)
+        handled = super().event(event)
         if event.type() == QEvent.Type.LayoutRequest:
-            self._follow_fold()
-        return done
+            self._resize_folded()
+        return handled
 
-    def _follow_fold(self) -> None:
+    def _resize_folded(self) -> None:
         """Resize on folding: a splitter alone would keep the height of a folded panel as a gap."""
-        most, sizes = self._training.maximumHeight(), self.sizes()
-        if sizes[1] > most:
-            self._unfolded = sizes
-            self.setSizes([sum(sizes) - most, most])
-        elif self._unfolded and most > sum(sizes):
-            lower = self._unfolded[1]
-            self._unfolded = []
+        maximum, sizes = self._training.maximumHeight(), self.sizes()
+        if sizes[1] > maximum:
+            self._sizes_before_fold = sizes
+            self.setSizes([sum(sizes) - maximum, maximum])
+        elif self._sizes_before_fold and maximum > sum(sizes):
+            lower = self._sizes_before_fold[1]
+            self._sizes_before_fold = []
             self.setSizes([sum(sizes) - lower, lower])
 
-    def restore(self, memory: QSettings) -> None:
-        for name, splitter in (("across", self._across), ("down", self)):
-            state = memory.value(f"geometry/{name}")
+    def restore(self, settings: QSettings) -> None:
+        for name, splitter in (("across", self._columns), ("down", self)):
+            state = settings.value(f"geometry/{name}")
             if isinstance(state, QByteArray):
                 splitter.restoreState(state)
 
-    def remember(self, memory: QSettings) -> None:
-        memory.setValue("geometry/across", self._across.saveState())
-        memory.setValue("geometry/down", self.saveState())
+    def save(self, settings: QSettings) -> None:
+        settings.setValue("geometry/across", self._columns.saveState())
+        settings.setValue("geometry/down", self.saveState())
+
+
+class CanvasHeader(QWidget):
+    """Header of the current image."""
+
+    def __init__(self, session: Session, images: ImagesPanel, actions: Actions) -> None:
+        super().__init__()
+        self.setObjectName("header")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._session, self._images = session, images
+        row = QHBoxLayout(self)
+        row.setContentsMargins(4, 0, 4, 1)
+        row.setSpacing(6)
+        self.name = ElidedLabel(Qt.TextElideMode.ElideMiddle, tip=False)
+        self.name.setObjectName("heading")
+        self.name.setMinimumWidth(120)
+        self.position = QLabel(objectName="muted")
+        self.prediction = QLabel()
+        self.prediction.setTextFormat(Qt.TextFormat.PlainText)
+        row.addWidget(_tool_bar(NAVIGATION, actions, {}))
+        row.addWidget(self.position)
+        row.addWidget(self.name, 1)
+        row.addWidget(self.prediction)
+        row.addWidget(
+            _tool_bar(OVERLAYS, actions, {"labels": self.tr("Labels"), "predictions": self.tr("Predictions")})
+        )
+        for signal in (session.image_opened, session.image_failed, session.project_closed, session.images_listed):
+            signal.connect(self.refresh)
+        self.refresh()
+
+    def show_model_text(self, text: str) -> None:
+        self.prediction.setText(text)
+
+    def refresh(self, *_: object) -> None:
+        number, count = self._images.position()
+        self.position.setText(self.tr("{number} of {count}").format(number=number, count=count) if number else "")
+        key = self._session.key or ""
+        self.name.set_text(key.rpartition("/")[2])
+        self.name.setToolTip(key)
+
+
+def _tool_bar(table: Table, actions: Actions, texts: dict[str, str]) -> QToolBar:
+    bar = QToolBar()
+    bar.setIconSize(QSize(18, 18))
+    fill_tool_bar(bar, table, actions, texts)
+    return bar
 
 
 def side_panel(sections: list[CollapsibleSection]) -> QScrollArea:
     """Return a scroll area with the sections one below another."""
     body = QWidget(objectName="sideBody")
-    column = tight(QVBoxLayout(body))
+    column = without_margins(QVBoxLayout(body))
     column.setContentsMargins(0, 4, 0, 8)
     for section in sections:
         column.addWidget(section)
@@ -94,7 +143,7 @@ def side_panel(sections: list[CollapsibleSection]) -> QScrollArea:
     return area
 
 
-def tight(layout: QBoxLayout) -> QBoxLayout:
+def without_margins(layout: QBoxLayout) -> QBoxLayout:
     """Remove margins and spacing from a layout, and return it."""
     layout.setContentsMargins(0, 0, 0, 0)
     layout.setSpacing(0)

@@ -33,13 +33,13 @@ class SuggestionsController(QObject):
         self, services: Services, canvas: Canvas, layers: LayerSwitch, overlay: PredictionOverlay, messages: MessageBar
     ) -> None:
         super().__init__(canvas)
-        self._session, self._training, self._runs = services.session, services.training, services.shelf
+        self._session, self._training, self._runs = services.session, services.training, services.run_list
         self._overlay = overlay
         self._canvas, self._layers, self._messages = canvas, layers, messages
-        self.suggestions, self.job, self.interaction = services.suggestions, services.everywhere, canvas.suggestions
+        self.suggestions, self.job, self.interaction = services.suggestions, services.suggest_all, canvas.suggestions
         session, suggestions, job = self._session, self.suggestions, self.job
         overlay.changed.connect(self._prediction_changed)
-        services.thresholds.applied.connect(self._thresholds_applied)
+        services.run_thresholds.applied.connect(self._thresholds_applied)
         suggestions.changed.connect(self._show)
         suggestions.refused.connect(canvas.refused)
         self.interaction.accepted.connect(suggestions.accept)

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QProgressBar,
     QPushButton,
     QSizePolicy,
-    QStyle,
     QStyledItemDelegate,
     QVBoxLayout,
     QWidget,
@@ -22,10 +21,11 @@ from PySide6.QtWidgets import (
 
 from workbench.core.suggestions.suggestions import Suggestion
 from workbench.session.session import Session
+from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.text import formatting
+from workbench.ui.widgets.delegate_painting import draw_row_background, state_color
 from workbench.ui.widgets.list_model import ItemRole, ListModel
-from workbench.ui.widgets.row_background import draw_plate
 from workbench.ui.widgets.theme import ThemeManager
 
 _ROW, _MAX_ROWS = 26, 8  # px, rows
@@ -46,9 +46,7 @@ class SuggestionDelegate(QStyledItemDelegate):
         theme, rect = self._style.theme, option.rect
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
-        draw_plate(painter, rect, theme, fill="selection" if selected else "hover" if hovered else "")
+        draw_row_background(painter, rect, theme, fill=state_color(option))
         color = QColor(index.data(ColorRole))
         swatch = QRectF(rect.x() + 8, rect.y() + (rect.height() - 12) / 2, 17, 12)
         fill = QColor(color)
@@ -127,7 +125,7 @@ class SuggestionsPanel(QWidget):
         row.setContentsMargins(4, 0, 4, 0)
         row.setSpacing(6)
         self.accept_all, self.reject_all = QPushButton(self.tr("Accept all")), QPushButton(self.tr("Reject all"))
-        self.accept_all.setToolTip(self.tr("Accept all suggestions in this image (Ctrl+Shift+A)"))
+        self.accept_all.setToolTip(with_key(self.tr("Accept all suggestions in this image"), "accept_all"))
         self.reject_all.setToolTip(self.tr("This model will not suggest these regions again. Can be undone."))
         self.accept_all.clicked.connect(controller.accept_all)
         self.reject_all.clicked.connect(controller.reject_all)
@@ -172,7 +170,7 @@ class SuggestionsPanel(QWidget):
 
     def _hint(self, count: int, left_out: int) -> str:
         if not self._controller.visible:
-            return self.tr("Suggestions are hidden. Press Alt+Right to show them.")
+            return self.tr("Suggestions are hidden. Press {key} to show them.").format(key=key_text("toward_proposals"))
         if left_out:
             return self.tr(
                 "{n} more predicted regions are not offered because there are too many or they are too large."

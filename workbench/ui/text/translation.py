@@ -5,14 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
 from workbench.core import resources
-from workbench.core.resources import LANGUAGES
+from workbench.core.resources import LANGUAGES, SOURCE_LANGUAGE, matching_language
 
 
 def chosen(request: str) -> str:
-    """Return the language for a wish of "system" or one of LANGUAGES."""
-    if request in LANGUAGES:
-        return request
-    return "zh_CN" if QLocale.system().language() == QLocale.Language.Chinese else "en"
+    """Return the language for a request of "system" or one of LANGUAGES."""
+    return request if request in LANGUAGES else matching_language(QLocale.system().name())
 
 
 def install(app: QCoreApplication, request: str) -> list[QTranslator]:
@@ -28,7 +26,7 @@ def install(app: QCoreApplication, request: str) -> list[QTranslator]:
         (f"workbench_{language}", str(resources.path("i18n"))),
     ):
         translator = QTranslator(app)
-        if language != "en" and translator.load(file, folder):
+        if language != SOURCE_LANGUAGE and translator.load(file, folder):
             app.installTranslator(translator)
             installed.append(translator)
     return installed

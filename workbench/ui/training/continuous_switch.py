@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QWidget
 
 from workbench.core.runs.events import LabelsAdded
 from workbench.session.training.continuous_training import ContinuousTraining
+from workbench.ui.shortcuts import with_key
 from workbench.ui.text import formatting
 
 
@@ -22,9 +23,9 @@ class ContinuousSwitch(QWidget):
         self.check = QCheckBox(self.tr("Continuous training"))
         tip = self.tr(
             "After the time limit, training continues with new labels until you stop it. You can export the "
-            "best model at any time (Ctrl+Shift+K)."
+            "best model at any time."
         )
-        self.check.setToolTip(tip)
+        self.check.setToolTip(with_key(tip, "keep_learning"))
         self.check.clicked.connect(continuous.switch)
         self.status = QLabel(objectName="muted", textFormat=Qt.TextFormat.PlainText)
         row.addWidget(self.check)
@@ -42,7 +43,7 @@ class ContinuousSwitch(QWidget):
         self.status.setText(" · ".join(filter(None, parts)))
         newest = continuous.newest
         tip = "" if newest is None else f"{newest.picture}\n{self._effect(newest)}"
-        self.status.setToolTip(tip)
+        self.status.setToolTip(with_key(tip, "keep_learning"))
 
     def _effect(self, newest: LabelsAdded) -> str:
         return {

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, MAX_MINUTES, MIN_MINUTES
+from workbench.ui.shortcuts import with_key
 from workbench.ui.widgets.theme import ThemeManager
 
 DEVICES = ("auto", "gpu", "cpu")
@@ -111,8 +112,8 @@ class TrainControls(QWidget):
         self.export = QPushButton(self.tr("Export model"))
         self.export.clicked.connect(self.export_clicked)
         self.choices = QPushButton(self.tr("Export options…"))
-        tip = self.tr("Choose formats, detection threshold and maximum time per image (Ctrl+Shift+E)")
-        self.choices.setToolTip(tip)
+        tip = self.tr("Choose formats, detection threshold and maximum time per image")
+        self.choices.setToolTip(with_key(tip, "export_choices"))
         self.choices.clicked.connect(self.choices_clicked)
         exporting = QHBoxLayout()
         exporting.setSpacing(6)
@@ -152,7 +153,7 @@ class TrainControls(QWidget):
         self.pause.setVisible(state in ("running", "stopping"))
         self.pause.setEnabled(can_pause)
         name = self.tr("Resume training") if paused else self.tr("Pause training")
-        self.pause.setToolTip(f"{name} (Ctrl+Shift+T)")
+        self.pause.setToolTip(with_key(name, "pause"))
         self.pause.setAccessibleName(name)
         texts = {
             "idle": self.tr("Train"),
@@ -161,12 +162,8 @@ class TrainControls(QWidget):
             "stopping": self.tr("Stopping…"),
         }
         self.button.setText(texts[state])
-        tip = (
-            self.tr("Stop training and keep the best model (Ctrl+T)")
-            if self._running
-            else self.tr("Start training (Ctrl+T)")
-        )
-        self.button.setToolTip(tip)
+        tip = self.tr("Stop training and keep the best model") if self._running else self.tr("Start training")
+        self.button.setToolTip(with_key(tip, "train"))
         self.button.setEnabled(possible and state != "stopping")
         for widget in (self.unet, self.resnet, self.minutes, self.device):
             widget.setEnabled(not self._running)
@@ -177,7 +174,7 @@ class TrainControls(QWidget):
         tip = self.tr("Training settings with the reason for each value")
         if count:
             tip = self.tr("Training settings: {n} changed manually").format(n=count)
-        self.settings.setToolTip(f"{tip} (Ctrl+Alt+T)")
+        self.settings.setToolTip(with_key(tip, "recipe"))
         self._overrides = count
         self.settings.setIcon(self._style.theme.icon("tune", "accent" if count else "text"))
 
@@ -199,9 +196,11 @@ class TrainControls(QWidget):
         if busy:
             tip = self.tr("Cancel the export and delete incomplete files")
         elif possible:
-            tip = self.tr("Export a folder that runs without Defect Workbench and gives the same results (Ctrl+E)")
+            tip = with_key(
+                self.tr("Export a folder that runs without Defect Workbench and gives the same results"), "export"
+            )
         else:
-            tip = self.tr("Train a model first, then export it (Ctrl+E)")
+            tip = with_key(self.tr("Train a model first, then export it"), "export")
         self.export.setToolTip(tip)
 
     def _restyle(self) -> None:

@@ -15,6 +15,7 @@ from workbench.session.training.export_job import ExportJob
 from workbench.session.training.run_list import RunList
 from workbench.session.training.run_monitor import RunMonitor
 from workbench.session.training.training_control import TrainingControl
+from workbench.ui.shortcuts import key_text
 from workbench.ui.text import formatting
 from workbench.ui.training.export_options_dialog import ExportOptionsDialog
 from workbench.ui.training.run_dashboard import RunDashboard
@@ -246,9 +247,9 @@ def _hint_text(session: Session, training: TrainingControl, *, runs: bool) -> st
         )
     return QCoreApplication.translate(
         "TrainingPanel",
-        "Paint a few defects and mark the images as done (Enter), or set verdicts. Then click Train. Curves and "
+        "Paint a few defects and mark the images as done ({key}), or set verdicts. Then click Train. Curves and "
         "predictions update during training.",
-    )
+    ).format(key=key_text("done_next"))
 
 
 def _progress_text(training: TrainingControl, final_work: Progress | None) -> str:

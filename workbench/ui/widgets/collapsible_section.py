@@ -25,23 +25,23 @@ class CollapsibleSection(QWidget):
         top.setSpacing(2)
         self.heading = QPushButton(title, objectName="section")
         self.heading.setCheckable(True)
-        self.heading.setToolTip(self.tr("Fold or unfold this part"))
+        self.heading.setToolTip(self.tr("Fold or unfold this section"))
         top.addWidget(self.heading, 1)
         if button is not None:
             top.addWidget(button)
         column.addLayout(top)
         column.addWidget(body)
-        style.changed.connect(self._sign)
+        style.changed.connect(self._update_icon)
         self.heading.setChecked(QSettings().value(f"sections/{name}", True, bool))
         body.setVisible(self.heading.isChecked())
         self.heading.toggled.connect(self._fold)
-        self._sign()
+        self._update_icon()
 
-    def _fold(self, open_: bool) -> None:
-        self.body.setVisible(open_)
-        QSettings().setValue(f"sections/{self._name}", open_)
-        self._sign()
+    def _fold(self, expanded: bool) -> None:
+        self.body.setVisible(expanded)
+        QSettings().setValue(f"sections/{self._name}", expanded)
+        self._update_icon()
 
-    def _sign(self) -> None:
+    def _update_icon(self) -> None:
         name = "chevron-down" if self.heading.isChecked() else "chevron-right"
         self.heading.setIcon(self._style.theme.icon(name, "muted"))

@@ -31,27 +31,29 @@ from shiboken6 import isValid
 
 TEXTS = (QLineEdit, QAbstractSpinBox, QPlainTextEdit, QTextEdit, QKeySequenceEdit)
 EDITORS = (*TEXTS, QComboBox, QAbstractSlider)
-_WHEELED = (QAbstractSpinBox, QComboBox, QAbstractSlider)
-_ENDING = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-_MOVING = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
-_COMMAND = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
+_WHEEL_EDITORS = (QAbstractSpinBox, QComboBox, QAbstractSlider)
+_COMMIT = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_NAVIGATION = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
+_COMMAND_MODIFIERS = (
+    Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
+)
 
 
 class EditorKeys(QObject):
     """Event filter for the focused editor and for wheel events of all windows.
 
-    homes: widgets that may get the focus back after an editor of their window was used; the first visible one gets it.
+    focus_targets: the first visible one gets the focus after an editor of its window was used.
     reserved: shortcuts that never act while an editor has the focus, in addition to all keys without Ctrl, Alt or Meta.
     """
 
-    def __init__(self, homes: Sequence[QWidget], reserved: Iterable[QKeySequence], parent: QWidget) -> None:
+    def __init__(self, focus_targets: Sequence[QWidget], reserved: Iterable[QKeySequence], parent: QWidget) -> None:
         super().__init__(parent)
-        self._window, self._homes = parent, homes
+        self._window, self._focus_targets = parent, focus_targets
         self._reserved = {keys[0].toCombined() for keys in reserved if keys.count()}
         self._editor: QWidget | None = None
-        self._old: Any = None  # value of the editor when it got the focus
-        self._used = False  # whether the user has changed the editor since then
-        self._passing = False  # whether a key is being sent to the editor
+        self._initial: Any = None  # value of the editor when it got the focus
+        self._modified = False  # whether the user has changed the editor since then
+        self._forwarding = False  # whether a key is being sent to the editor
         app = QApplication.instance()
         app.focusChanged.connect(self._focus_changed)
         app.focusWindowChanged.connect(self._watch_windows)
@@ -60,17 +62,17 @@ class EditorKeys(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()
         if isinstance(watched, QWindow):
-            return kind == QEvent.Type.Wheel and self._scrolls_past(watched, event)
+            return kind == QEvent.Type.Wheel and self._forward_wheel(watched, event)
         if watched is not self._editor:
             return False
         if kind == QEvent.Type.ShortcutOverride:
             if self._claims(event):
                 event.accept()
                 return True
-        elif kind == QEvent.Type.KeyPress and not self._passing:
+        elif kind == QEvent.Type.KeyPress and not self._forwarding:
             return self._key(event)
         elif kind in (QEvent.Type.MouseButtonPress, QEvent.Type.Wheel):
-            self._used = True
+            self._modified = True
         elif kind == QEvent.Type.MouseButtonRelease and isinstance(watched, (QAbstractSlider, QAbstractSpinBox)):
             self._leave()  # of a number field only the arrows send it: its text is a separate widget
         return False
@@ -84,51 +86,51 @@ class EditorKeys(QObject):
         if self._editor is None:
             return
         self._editor.installEventFilter(self)
-        self._old, self._used = _value(self._editor), False
+        self._initial, self._modified = _value(self._editor), False
         if isinstance(new, QComboBox) and old is not None and isValid(old) and old.window().parent() is new:
             QTimer.singleShot(0, self, self._leave)  # the list of choices has just been closed
 
     def _claims(self, event: QKeyEvent) -> bool:
         """Return whether the editor claims a key, so that no shortcut is triggered."""
-        if event.modifiers() & _COMMAND:
+        if event.modifiers() & _COMMAND_MODIFIERS:
             pressed = event.keyCombination().toCombined() & ~Qt.KeyboardModifier.KeypadModifier.value
             return isinstance(self._editor, QKeySequenceEdit) or pressed in self._reserved
         return not Qt.Key.Key_F1 <= event.key() <= Qt.Key.Key_F35
 
     def _key(self, event: QKeyEvent) -> bool:
         """Commit on Return, restore on Esc, then leave the editor. Other keys are passed to the editor."""
-        editor, ends, drops = self._editor, event.key() in _ENDING, event.key() == Qt.Key.Key_Escape
+        editor, commits, cancels = self._editor, event.key() in _COMMIT, event.key() == Qt.Key.Key_Escape
         if isinstance(editor, (QPlainTextEdit, QTextEdit)):
-            ends = False
-        if _inline(editor) and event.key() in _MOVING:
+            commits = False
+        if _inline(editor) and event.key() in _NAVIGATION:
             event.accept()  # a text field ignores these keys, and the list would move to another row
             return True
-        home = self._home()
-        if not (ends or drops) or isinstance(editor, QKeySequenceEdit) or home is None:
-            self._used = True
+        target = self._focus_target()
+        if not (commits or cancels) or isinstance(editor, QKeySequenceEdit) or target is None:
+            self._modified = True
             return False
-        if drops and self._used and not _inline(editor):
-            _restore(editor, self._old)
-        self._passing = True
+        if cancels and self._modified and not _inline(editor):
+            _restore(editor, self._initial)
+        self._forwarding = True
         try:
             QApplication.sendEvent(editor, event)
         finally:
-            self._passing = False
-        home.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._forwarding = False
+        target.setFocus(Qt.FocusReason.OtherFocusReason)
         event.accept()
         return True
 
-    def _home(self) -> QWidget | None:
+    def _focus_target(self) -> QWidget | None:
         """Return the widget that gets the focus after the editor. None in a dialog, where Qt's own rules apply."""
         editor = self._editor
         if editor is None or not isValid(editor) or editor.window() is not self._window:
             return None
-        return next((home for home in self._homes if home.isVisible()), None)
+        return next((target for target in self._focus_targets if target.isVisible()), None)
 
     def _leave(self) -> None:
-        home = self._home()
-        if home is not None:
-            home.setFocus(Qt.FocusReason.OtherFocusReason)
+        target = self._focus_target()
+        if target is not None:
+            target.setFocus(Qt.FocusReason.OtherFocusReason)
 
     # --- wheel -----------------------------------------------------------------------------------
 
@@ -137,21 +139,21 @@ class EditorKeys(QObject):
             window.removeEventFilter(self)
             window.installEventFilter(self)
 
-    def _scrolls_past(self, window: QWindow, event: QWheelEvent) -> bool:
+    def _forward_wheel(self, window: QWindow, event: QWheelEvent) -> bool:
         """Send a wheel event over an editor without focus to its containers. Return True if that was done."""
         top = QWidget.find(window.winId())
-        under = top.childAt(event.position().toPoint()) if top is not None else None
+        widget = top.childAt(event.position().toPoint()) if top is not None else None
         editor = None
-        while under is not None and not under.isWindow():
-            if isinstance(under, _WHEELED) and not isinstance(under, QScrollBar):
-                editor = under
-            under = under.parentWidget()
+        while widget is not None and not widget.isWindow():
+            if isinstance(widget, _WHEEL_EDITORS) and not isinstance(widget, QScrollBar):
+                editor = widget
+            widget = widget.parentWidget()
         if editor is None or editor.hasFocus():
             return False
-        around = editor.parentWidget()
-        while around is not None:  # Qt propagates only spontaneous wheel events to the parents
+        container = editor.parentWidget()
+        while container is not None:  # Qt propagates only spontaneous wheel events to the parents
             copy = QWheelEvent(
-                around.mapFrom(top, event.position()),
+                container.mapFrom(top, event.position()),
                 event.globalPosition(),
                 event.pixelDelta(),
                 event.angleDelta(),
@@ -161,10 +163,10 @@ class EditorKeys(QObject):
                 event.inverted(),
                 event.source(),
             )
-            QApplication.sendEvent(around, copy)
-            if copy.isAccepted() or around.isWindow():
+            QApplication.sendEvent(container, copy)
+            if copy.isAccepted() or container.isWindow():
                 break
-            around = around.parentWidget()
+            container = container.parentWidget()
         event.accept()
         return True
 

@@ -12,23 +12,23 @@ class ElidedLabel(QLabel):
     `set_text` sets the full text; if it is elided, the tooltip shows it, unless `tip` is False.
     """
 
-    def __init__(self, where: Qt.TextElideMode = Qt.TextElideMode.ElideRight, *, tip: bool = True) -> None:
+    def __init__(self, mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight, *, tip: bool = True) -> None:
         super().__init__()
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._where, self._tip, self.whole = where, tip, ""
+        self._mode, self._tip, self.full_text = mode, tip, ""
 
     def set_text(self, text: str) -> None:
-        if text != self.whole:
-            self.whole = text
-            self._fit()
+        if text != self.full_text:
+            self.full_text = text
+            self._elide()
 
     def resizeEvent(self, event) -> None:
         super().resizeEvent(event)
-        self._fit()
+        self._elide()
 
-    def _fit(self) -> None:
-        shown = self.fontMetrics().elidedText(self.whole, self._where, self.width())
+    def _elide(self) -> None:
+        shown = self.fontMetrics().elidedText(self.full_text, self._mode, self.width())
         self.setText(shown)
         if self._tip:
-            self.setToolTip(self.whole if shown != self.whole else "")
+            self.setToolTip(self.full_text if shown != self.full_text else "")

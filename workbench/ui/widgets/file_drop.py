@@ -11,19 +11,19 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from workbench.session.index_worker import left_out_reason
 
-LeftOut = list[tuple[str, str]]  # names, and reasons as in `looking.Added`
+LeftOut = list[tuple[str, str]]  # names, and reasons as in `index_worker.Added`
 
 
 class FileDropFilter(QObject):
     """Event filter that accepts a drag over a widget if it holds an image file or a folder, always as a copy.
 
     A move would allow the source program to delete the files.
-    take: called with the usable paths and the rejected entries of the drop; returns whether they are accepted.
+    accept: called with the usable paths and the rejected entries of the drop; returns whether they are accepted.
     """
 
-    def __init__(self, widget: QWidget, take: Callable[[list[Path], LeftOut], bool]) -> None:
+    def __init__(self, widget: QWidget, accept: Callable[[list[Path], LeftOut], bool]) -> None:
         super().__init__(widget)
-        self._take = take
+        self._accept = accept
         self._usable = False  # whether the current drag holds something usable
         widget.setAcceptDrops(True)
         for field in widget.findChildren(QLineEdit):
@@ -33,38 +33,38 @@ class FileDropFilter(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()
         if kind == QEvent.Type.DragEnter:
-            self._usable = bool(sorted_out(event.mimeData())[0])
-            _answer(event, self._usable)
+            self._usable = bool(split_drop(event.mimeData())[0])
+            _set_accepted(event, self._usable)
         elif kind == QEvent.Type.DragMove:
-            _answer(event, self._usable)
+            _set_accepted(event, self._usable)
         elif kind == QEvent.Type.Drop:
-            paths, left_out = sorted_out(event.mimeData())
-            _answer(event, bool(paths) and self._take(paths, left_out))
+            paths, left_out = split_drop(event.mimeData())
+            _set_accepted(event, bool(paths) and self._accept(paths, left_out))
         else:
             return False
         return True
 
 
-def sorted_out(data: QMimeData) -> tuple[list[Path], LeftOut]:
+def split_drop(data: QMimeData) -> tuple[list[Path], LeftOut]:
     """Split the files and folders of a drop into usable paths and rejected names with reasons.
 
     A folder is not searched for images here, as that can take long. A project is usable only if it is dropped alone.
     """
     paths: list[Path] = []
     left_out: LeftOut = []
-    alone = len(data.urls()) == 1
+    single = len(data.urls()) == 1
     for url in data.urls():
         path = Path(url.toLocalFile())
         reason = left_out_reason(path) if url.isLocalFile() and path.exists() else "remote"
-        if not reason or (reason == "project" and alone):
+        if not reason or (reason == "project" and single):
             paths.append(path)
         else:
             left_out.append((path.name or url.fileName() or url.host(), reason))
     return paths, left_out
 
 
-def _answer(event: Any, taken: bool) -> None:
-    if taken:
+def _set_accepted(event: Any, accepted: bool) -> None:
+    if accepted:
         event.setDropAction(Qt.DropAction.CopyAction)
         event.accept()
     else:

@@ -8,11 +8,11 @@ from PySide6.QtGui import QColor, QPainter, QPalette, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 _BINS = 128
-_REACH = 7  # logical pixels around a handle in which it can be caught
+_GRAB_DISTANCE = 7  # logical pixels around a handle
 
 
 class HistogramPlot(QWidget):
-    """Histogram. Drag a handle, or the part between them."""
+    """Histogram. Drag a handle, or the area between them."""
 
     dragged = Signal(float, float)  # low, high
 
@@ -23,19 +23,19 @@ class HistogramPlot(QWidget):
         self._bars = np.zeros(0)
         self._range = (0.0, 255.0)
         self._ends = (0.0, 255.0)
-        self._grip: tuple[str, float, float, float] | None = None  # dragged part, its start, and both ends at the start
+        self._drag: tuple[str, float, float, float] | None = None  # dragged part, its start, and both ends at the start
 
     def sizeHint(self) -> QSize:
         return QSize(160, 58)
 
-    def show_values(self, values: np.ndarray, least: float, most: float) -> None:
+    def show_values(self, values: np.ndarray, minimum: float, maximum: float) -> None:
         """Show the histogram of a flat sample of the image, `values`."""
-        counts, _ = np.histogram(values, _BINS, (least, most)) if values.size else (np.zeros(_BINS), None)
+        counts, _ = np.histogram(values, _BINS, (minimum, maximum)) if values.size else (np.zeros(_BINS), None)
         # Square roots keep rare values, such as defects, visible beside the surface; one bin must not flatten all.
         bars = np.sqrt(counts)
         top = np.partition(bars, -3)[-3] if bars.size else 0
         self._bars = np.minimum(bars / max(top, 1e-9), 1)
-        self._range = least, most
+        self._range = minimum, maximum
         self.update()
 
     def show_ends(self, low: float, high: float) -> None:
@@ -45,43 +45,43 @@ class HistogramPlot(QWidget):
     # --- pointer ---------------------------------------------------------------------------------
 
     def _x(self, value: float) -> float:
-        least, most = self._range
-        return 1 + (value - least) / max(most - least, 1e-12) * (self.width() - 2)
+        minimum, maximum = self._range
+        return 1 + (value - minimum) / max(maximum - minimum, 1e-12) * (self.width() - 2)
 
     def _value(self, x: float) -> float:
-        least, most = self._range
-        return least + (x - 1) / max(self.width() - 2, 1) * (most - least)
+        minimum, maximum = self._range
+        return minimum + (x - 1) / max(self.width() - 2, 1) * (maximum - minimum)
 
-    def _at(self, x: float) -> str:
+    def _part_at(self, x: float) -> str:
         low, high = (self._x(end) for end in self._ends)
-        if min(abs(x - low), abs(x - high)) <= _REACH:
+        if min(abs(x - low), abs(x - high)) <= _GRAB_DISTANCE:
             return "low" if abs(x - low) < abs(x - high) or x < low else "high"
         return "both" if low < x < high else ""
 
     def mousePressEvent(self, event) -> None:
-        what = self._at(event.position().x())
-        if event.button() == Qt.MouseButton.LeftButton and what:
-            self._grip = what, self._value(event.position().x()), *self._ends
+        part = self._part_at(event.position().x())
+        if event.button() == Qt.MouseButton.LeftButton and part:
+            self._drag = part, self._value(event.position().x()), *self._ends
 
     def mouseMoveEvent(self, event) -> None:
         x = event.position().x()
-        if self._grip is None:
+        if self._drag is None:
             shapes = {"": Qt.CursorShape.ArrowCursor, "both": Qt.CursorShape.OpenHandCursor}
-            self.setCursor(shapes.get(self._at(x), Qt.CursorShape.SizeHorCursor))
+            self.setCursor(shapes.get(self._part_at(x), Qt.CursorShape.SizeHorCursor))
             return
-        what, start, low, high = self._grip
-        least, most = self._range
-        by, gap = self._value(x) - start, (most - least) / 1000
-        if what == "both":
-            by = min(max(by, least - low), most - high) if high - low <= most - least else 0.0
-        if what != "high":
-            low = max(low + by, least) if what == "both" else min(max(low + by, least), high - gap)
-        if what != "low":
-            high = high + by if what == "both" else max(min(high + by, most), low + gap)
+        part, start, low, high = self._drag
+        minimum, maximum = self._range
+        offset, gap = self._value(x) - start, (maximum - minimum) / 1000
+        if part == "both":
+            offset = min(max(offset, minimum - low), maximum - high) if high - low <= maximum - minimum else 0.0
+        if part != "high":
+            low = max(low + offset, minimum) if part == "both" else min(max(low + offset, minimum), high - gap)
+        if part != "low":
+            high = high + offset if part == "both" else max(min(high + offset, maximum), low + gap)
         self.dragged.emit(low, high)
 
     def mouseReleaseEvent(self, event) -> None:
-        self._grip = None
+        self._drag = None
 
     # --- drawing ---------------------------------------------------------------------------------
 

@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolBut
 from workbench.ui.text.formatting import problem_text
 from workbench.ui.widgets.theme import ThemeManager
 
-WIDEST, BESIDE = 780, 290  # px: greatest width, space kept free on both sides
-MOST = 3  # messages at a time; the oldest is dropped first
-_GONE_AFTER = 9000  # ms, for "info" and "success"
+MAX_WIDTH, SIDE_SPACE = 780, 290  # px: maximum width, space kept free on both sides
+MAX_MESSAGES = 3  # at a time; the oldest is removed first
+_TIMEOUT = 9000  # ms, for "info" and "success"
 _ICONS = {
     "info": ("info", "accent"),
     "success": ("success", "success"),
@@ -36,44 +36,44 @@ class MessageBar(QWidget):
         self._shown: list[Message] = []
         self.hide()
 
-    def float_over(self, ground: QWidget) -> None:
+    def float_over(self, parent: QWidget) -> None:
         """Place the messages over a widget from now on."""
-        self.setParent(ground)
-        ground.installEventFilter(self)
+        self.setParent(parent)
+        parent.installEventFilter(self)
 
     def eventFilter(self, watched, event) -> bool:
         if event.type() == QEvent.Type.Resize and watched is self.parent():
-            self._place()
+            self._update_geometry()
         return super().eventFilter(watched, event)
 
-    def _place(self) -> None:
-        ground = self.parentWidget()
-        if ground is None or not self._shown:
+    def _update_geometry(self) -> None:
+        parent = self.parentWidget()
+        if parent is None or not self._shown:
             return
         # Between the side panels, if there is room, so that tools and lists are not covered.
-        between = ground.width() - 2 * BESIDE
-        width = min(WIDEST, between if between >= 420 else ground.width() - 24)
+        between = parent.width() - 2 * SIDE_SPACE
+        width = min(MAX_WIDTH, between if between >= 420 else parent.width() - 24)
         height = sum(m.heightForWidth(width) for m in self._shown) + self._column.spacing() * (len(self._shown) - 1)
-        self.setGeometry((ground.width() - width) // 2, self._top, width, height)
+        self.setGeometry((parent.width() - width) // 2, self._top, width, height)
         self.raise_()
 
     @property
     def texts(self) -> list[str]:
-        return [message.text for message in self._shown]
+        return [message.full_text for message in self._shown]
 
     def problem(self, problem: Exception) -> None:
         """Show a problem. The message stays until the user closes it."""
-        says, advice = problem_text(problem)
-        self.show_message("problem", says, advice)
+        text, advice = problem_text(problem)
+        self.show_message("problem", text, advice)
 
     def show_message(
         self,
         kind: str,
-        says: str,
+        text: str,
         advice: str = "",
         *,
         button: str = "",
-        do: Callable[[], None] | None = None,
+        callback: Callable[[], None] | None = None,
         topic: str = "",
         buttons: Sequence[tuple[str, Callable[[], None]]] = (),
         brief: bool = False,
@@ -86,17 +86,17 @@ class MessageBar(QWidget):
         right. sticky: the message stays until it is withdrawn.
         """
         same = next((m for m in self._shown if topic and m.topic == topic), None)
-        if sticky and same is not None and same.sticky and same.set_words(says, advice):
-            self._place()  # replacing the words keeps the focus on its buttons
+        if sticky and same is not None and same.sticky and same.set_texts(text, advice):
+            self._update_geometry()  # replacing the texts keeps the focus on its buttons
             return
-        for old in [m for m in self._shown if (topic and m.topic == topic) or (m.says, m.advice) == (says, advice)]:
-            self._drop(old)
-        while len(self._shown) >= MOST and (oldest := next((m for m in self._shown if not m.sticky), None)):
-            self._drop(oldest)
-        message = Message(self._style, kind, says, advice, topic)
-        message.close_button.clicked.connect(lambda: self._drop(message))
-        if button and do is not None:
-            message.add_button(button, do)
+        for old in [m for m in self._shown if (topic and m.topic == topic) or (m.text, m.advice) == (text, advice)]:
+            self._remove(old)
+        while len(self._shown) >= MAX_MESSAGES and (oldest := next((m for m in self._shown if not m.sticky), None)):
+            self._remove(oldest)
+        message = Message(self._style, kind, text, advice, topic)
+        message.close_button.clicked.connect(lambda: self._remove(message))
+        if button and callback is not None:
+            message.add_button(button, callback)
         for text, call in buttons:
             message.add_button(text, call)
         if sticky:
@@ -105,52 +105,52 @@ class MessageBar(QWidget):
         self._column.addWidget(message)
         self._shown.append(message)
         self.show()
-        self._place()
+        self._update_geometry()
         if kind in ("info", "success") and (brief or not button):
-            QTimer.singleShot(_GONE_AFTER, message, lambda: self._drop(message))
+            QTimer.singleShot(_TIMEOUT, message, lambda: self._remove(message))
 
     def withdraw(self, topic: str) -> None:
         """Remove the messages of a topic that no longer apply."""
         for message in [m for m in self._shown if m.topic == topic]:
-            self._drop(message)
+            self._remove(message)
 
     def clear(self) -> None:
         for message in list(self._shown):
-            self._drop(message)
+            self._remove(message)
 
-    def _drop(self, message: Message) -> None:
+    def _remove(self, message: Message) -> None:
         if message in self._shown:
             self._shown.remove(message)
             self._column.removeWidget(message)
             message.hide()
             message.deleteLater()
         self.setVisible(bool(self._shown))
-        self._place()
+        self._update_geometry()
 
 
 class Message(QFrame):
     """One message."""
 
-    def __init__(self, style: ThemeManager, kind: str, says: str, advice: str, topic: str) -> None:
+    def __init__(self, style: ThemeManager, kind: str, text: str, advice: str, topic: str) -> None:
         super().__init__()
-        self.says, self.advice, self.topic = says, advice, topic
+        self.text, self.advice, self.topic = text, advice, topic
         self.sticky = False
         self._labels: dict[str, QLabel] = {}
         self.setObjectName("message")
         self.setProperty("kind", kind)
-        self.setAccessibleName(self.text)
+        self.setAccessibleName(self.full_text)
         row = QHBoxLayout(self)
         row.setContentsMargins(10, 7, 6, 7)
         row.setSpacing(10)
         icon, role = _ICONS[kind]
-        sign = QLabel()
-        sign.setPixmap(style.theme.pixmap(icon, 20, role, self.devicePixelRatioF()))
-        row.addWidget(sign, 0, Qt.AlignmentFlag.AlignTop)
+        icon_label = QLabel()
+        icon_label.setPixmap(style.theme.pixmap(icon, 20, role, self.devicePixelRatioF()))
+        row.addWidget(icon_label, 0, Qt.AlignmentFlag.AlignTop)
         texts = QVBoxLayout()
         texts.setSpacing(1)
-        for text, name in ((says, "says"), (advice, "advice")):
-            if text:
-                label = QLabel(text)
+        for name, content in (("says", text), ("advice", advice)):
+            if content:
+                label = QLabel(content)
                 label.setObjectName(name)
                 label.setWordWrap(True)
                 label.setTextFormat(Qt.TextFormat.PlainText)  # the text may quote a file
@@ -161,26 +161,26 @@ class Message(QFrame):
         self._row = row
         self.close_button = QToolButton()
         self.close_button.setIcon(style.theme.icon("close", "muted"))
-        self.close_button.setToolTip(self.tr("Close this message"))
-        self.close_button.setAccessibleName(self.tr("Close this message"))
+        self.close_button.setToolTip(self.tr("Close message"))
+        self.close_button.setAccessibleName(self.tr("Close message"))
         row.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
 
     @property
-    def text(self) -> str:
-        return " ".join(filter(None, (self.says, self.advice)))
+    def full_text(self) -> str:
+        return " ".join(filter(None, (self.text, self.advice)))
 
-    def set_words(self, says: str, advice: str) -> bool:
+    def set_texts(self, text: str, advice: str) -> bool:
         """Replace the texts in place. Return False if the set of empty texts differs."""
-        if set(self._labels) != {name for name, text in (("says", says), ("advice", advice)) if text}:
+        if set(self._labels) != {name for name, content in (("says", text), ("advice", advice)) if content}:
             return False
-        self.says, self.advice = says, advice
-        for name, text in (("says", says), ("advice", advice)):
+        self.text, self.advice = text, advice
+        for name, content in (("says", text), ("advice", advice)):
             if name in self._labels:
-                self._labels[name].setText(text)
-        self.setAccessibleName(self.text)
+                self._labels[name].setText(content)
+        self.setAccessibleName(self.full_text)
         return True
 
-    def add_button(self, text: str, do: Callable[[], None]) -> None:
+    def add_button(self, text: str, callback: Callable[[], None]) -> None:
         button = QPushButton(text)
-        button.clicked.connect(lambda: do())
+        button.clicked.connect(lambda: callback())
         self._row.insertWidget(self._row.count() - 1, button, 0, Qt.AlignmentFlag.AlignVCenter)

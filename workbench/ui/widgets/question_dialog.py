@@ -30,20 +30,25 @@ class Question(QDialog):
     answered = Signal(str)
 
     def __init__(
-        self, title: str, says: str, details: Sequence[str], answers: Sequence[Answer], parent: QWidget | None = None
+        self,
+        title: str,
+        question: str,
+        details: Sequence[str],
+        answers: Sequence[Answer],
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(title)
         self.setMinimumWidth(_WIDTH)
-        self.says = _text(says, "heading")
+        self.question = _text(question, "heading")
         self.details = [_text(text, "") for text in details if text]
         self.buttons: dict[str, QPushButton] = {}
         self._answer = CANCEL
         column = QVBoxLayout(self)
         column.setContentsMargins(22, 20, 22, 18)
         column.setSpacing(10)
-        for label in (self.says, *self.details):
+        for label in (self.question, *self.details):
             column.addWidget(label)
         column.addSpacing(6)
         column.addStretch(1)
@@ -51,7 +56,7 @@ class Question(QDialog):
         self.finished.connect(lambda _: self.answered.emit(self._answer))
 
     def text(self) -> str:
-        return " ".join(label.text() for label in (self.says, *self.details))
+        return " ".join(label.text() for label in (self.question, *self.details))
 
     def _row(self, answers: Sequence[Answer]) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -79,30 +84,30 @@ class Question(QDialog):
 
 
 class Waiting(QDialog):
-    """Progress dialog for background work. `given_up` is emitted when the user cancels it."""
+    """Progress dialog for background work. `cancelled` is emitted when the user cancels it."""
 
-    given_up = Signal()
+    cancelled = Signal()
 
-    def __init__(self, title: str, says: str, parent: QWidget | None = None, *, cancel: str = "") -> None:
+    def __init__(self, title: str, text: str, parent: QWidget | None = None, *, cancel: str = "") -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(title)
         self.setMinimumWidth(_WIDTH)
-        self.says = _text(says, "heading")
+        self.label = _text(text, "heading")
         bar = QProgressBar(textVisible=False)
         bar.setRange(0, 0)
         column = QVBoxLayout(self)
         column.setContentsMargins(22, 20, 22, 18)
         column.setSpacing(14)
-        column.addWidget(self.says)
+        column.addWidget(self.label)
         column.addWidget(bar)
         self.cancel = QPushButton(cancel or self.tr("Cancel"))
         self.cancel.clicked.connect(self.reject)
         column.addWidget(self.cancel, 0, Qt.AlignmentFlag.AlignRight)
-        self.rejected.connect(self.given_up)
+        self.rejected.connect(self.cancelled)
 
-    def done_waiting(self) -> None:
-        """Close the dialog without emitting `given_up`."""
+    def finish(self) -> None:
+        """Close the dialog without emitting `cancelled`."""
         self.accept()
 
 

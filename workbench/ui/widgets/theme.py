@@ -36,7 +36,7 @@ class Theme:
         dark = bool(raw.pop("dark"))
         for role, value in raw.items():
             if not QColor(value).isValid():
-                raise ValueError(f"theme {name}: {role} is not a colour: {value}")
+                raise ValueError(f"theme {name}: {role} is not a color: {value}")
         return cls(name, dark, raw)
 
     def color(self, role: str, alpha: int = 255) -> QColor:
@@ -46,15 +46,15 @@ class Theme:
 
     def icon(self, name: str, role: str = "text") -> QIcon:
         """Return an icon from `resources/icons`, with a dimmed version for the disabled state."""
-        known = self._icons.get((name, role))
-        if known is None:
-            known = QIcon()
+        icon = self._icons.get((name, role))
+        if icon is None:
+            icon = QIcon()
             for mode, color_role in ((QIcon.Mode.Normal, role), (QIcon.Mode.Disabled, "disabled")):
                 drawing = _drawing(name, self.color(color_role))
                 for size in _SIZES[mode]:
-                    known.addPixmap(_pixmap(drawing, size), mode)
-            self._icons[name, role] = known
-        return known
+                    icon.addPixmap(_pixmap(drawing, size), mode)
+            self._icons[name, role] = icon
+        return icon
 
     def pixmap(self, name: str, size: int, role: str = "text", ratio: float = 1.0) -> QPixmap:
         pixmap = tinted(name, self.color(role), round(size * ratio))
@@ -122,7 +122,7 @@ class ThemeManager(QObject):
         return QIcon(str(resources.path("icons/app.svg")))
 
     def apply(self, request: str) -> Theme:
-        """Apply a theme and return it. wish: "dark", "light" or "system"."""
+        """Apply a theme and return it. request: "dark", "light" or "system"."""
         if request not in NAMES:
             scheme = self._app.styleHints().colorScheme()
             request = "light" if scheme == Qt.ColorScheme.Light else "dark"

@@ -16,12 +16,12 @@ class ToolGroupButton(QToolButton):
         menu.setToolTipsVisible(True)
         for action in actions:
             menu.addAction(action)
-            action.toggled.connect(lambda on, action=action: self._take(action) if on else None)
+            action.toggled.connect(lambda on, action=action: self._set_current(action) if on else None)
         self.setMenu(menu)
         self.setPopupMode(QToolButton.ToolButtonPopupMode.DelayedPopup)
-        self._take(next((action for action in actions if action.isChecked()), actions[0]))
+        self._set_current(next((action for action in actions if action.isChecked()), actions[0]))
 
-    def _take(self, action: QAction) -> None:
+    def _set_current(self, action: QAction) -> None:
         self.setDefaultAction(action)
         self.setAccessibleName(action.toolTip())
 

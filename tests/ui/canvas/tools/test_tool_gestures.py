@@ -22,10 +22,10 @@ PHASE = Qt.ScrollPhase.ScrollUpdate
 
 
 @pytest.fixture
-def blank(hand):
-    hand.open(NEW)
-    hand.canvas.set_diameter(20)
-    return hand
+def blank(driver):
+    driver.open(NEW)
+    driver.canvas.set_diameter(20)
+    return driver
 
 
 def pen(canvas, kind: QEvent.Type, at: QPoint, pressure: float, *, rubber: bool = False) -> None:
@@ -51,12 +51,12 @@ def pen(canvas, kind: QEvent.Type, at: QPoint, pressure: float, *, rubber: bool 
     )(canvas, LEFT, NONE, at)
 
 
-def stroke(hand, x: int, *pressures: float, rubber: bool = False) -> None:
-    points = [hand.pixel(x, 15 + 10 * i) for i in range(len(pressures))]
+def stroke(driver, x: int, *pressures: float, rubber: bool = False) -> None:
+    points = [driver.pixel(x, 15 + 10 * i) for i in range(len(pressures))]
     kinds = [QEvent.Type.TabletPress] + [QEvent.Type.TabletMove] * (len(points) - 1)
     for kind, point, pressure in zip(kinds, points, pressures, strict=True):
-        pen(hand.canvas, kind, point, pressure, rubber=rubber)
-    pen(hand.canvas, QEvent.Type.TabletRelease, points[-1], 0.0, rubber=rubber)
+        pen(driver.canvas, kind, point, pressure, rubber=rubber)
+    pen(driver.canvas, QEvent.Type.TabletRelease, points[-1], 0.0, rubber=rubber)
 
 
 def test_pen_pressure_sets_the_stroke_width(blank):

@@ -54,23 +54,23 @@ def root(tmp_path):
     return root
 
 
-def choose(hand, tool: str) -> None:
-    hand.window.table[tool].trigger()
-    assert hand.canvas.tool == tool
+def choose(driver, tool: str) -> None:
+    driver.window.table[tool].trigger()
+    assert driver.canvas.tool == tool
 
 
-def wait_for_tasks(hand) -> None:
-    hand.qtbot.waitUntil(lambda: not hand.canvas.tasks.busy, timeout=10_000)
+def wait_for_tasks(driver) -> None:
+    driver.qtbot.waitUntil(lambda: not driver.canvas.tasks.busy, timeout=10_000)
 
 
-def painted(hand, image: str = "a.png") -> np.ndarray:
-    wait_for_tasks(hand)
-    return hand.saved()
+def painted(driver, image: str = "a.png") -> np.ndarray:
+    wait_for_tasks(driver)
+    return driver.saved()
 
 
-def paint(hand, where: np.ndarray, id: int = 1) -> None:
+def paint(driver, where: np.ndarray, id: int = 1) -> None:
     """Paint pixels with the editor."""
-    hand.session.editor.paint_region(where, (0, 0), id)
+    driver.session.editor.paint_region(where, (0, 0), id)
 
 
 def overlap(a: np.ndarray, b: np.ndarray) -> float:
@@ -78,117 +78,117 @@ def overlap(a: np.ndarray, b: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("image", ["a.png", "e.png"])
-def test_wand_selects_similar_values_and_ctrl_erases(hand, image):
-    hand.open(image)
-    choose(hand, "wand")
-    hand.click(50.5, 50.5)
-    assert np.array_equal(painted(hand) > 0, DISC)  # with its hole, as asked by default
-    hand.canvas.options.switch("fill_inside", False)
-    hand.click(50.5, 50.5, keys=CTRL)
-    assert np.array_equal(painted(hand) > 0, HOLE)
+def test_wand_selects_similar_values_and_ctrl_erases(driver, image):
+    driver.open(image)
+    choose(driver, "wand")
+    driver.click(50.5, 50.5)
+    assert np.array_equal(painted(driver) > 0, DISC)  # with its hole, as asked by default
+    driver.canvas.options.switch("fill_inside", False)
+    driver.click(50.5, 50.5, keys=CTRL)
+    assert np.array_equal(painted(driver) > 0, HOLE)
     for _ in range(2):
-        hand.key(K.Key_Z, CTRL)
-    assert not painted(hand).any()
+        driver.key(K.Key_Z, CTRL)
+    assert not painted(driver).any()
 
 
-def test_wand_drag_sets_the_tolerance(hand):
-    hand.open("a.png")
-    choose(hand, "wand")
-    hand.canvas.options.switch("tolerance_auto", False)
-    hand.canvas.options.set("tolerance", 10)
-    start = hand.pixel(50.5, 50.5)
-    QTest.mousePress(hand.canvas, LEFT, pos=start)
-    hand.qtbot.waitUntil(lambda: hand.canvas.current._preview is not None, timeout=5000)
-    assert np.array_equal(hand.canvas.current._preview.selection.within(Rect(0, 0, WIDTH, HEIGHT)), DISC)
-    QTest.mouseMove(hand.canvas, start + QPoint(110, 0))
-    QTest.mouseRelease(hand.canvas, LEFT, pos=start + QPoint(110, 0))
-    wide = hand.canvas.options["tolerance"]
+def test_wand_drag_sets_the_tolerance(driver):
+    driver.open("a.png")
+    choose(driver, "wand")
+    driver.canvas.options.switch("tolerance_auto", False)
+    driver.canvas.options.set("tolerance", 10)
+    start = driver.pixel(50.5, 50.5)
+    QTest.mousePress(driver.canvas, LEFT, pos=start)
+    driver.qtbot.waitUntil(lambda: driver.canvas.current._preview is not None, timeout=5000)
+    assert np.array_equal(driver.canvas.current._preview.selection.within(Rect(0, 0, WIDTH, HEIGHT)), DISC)
+    QTest.mouseMove(driver.canvas, start + QPoint(110, 0))
+    QTest.mouseRelease(driver.canvas, LEFT, pos=start + QPoint(110, 0))
+    wide = driver.canvas.options["tolerance"]
     assert 20 < wide < 35  # tones of the disc and the halo are 19.6 apart, those of the disc and the ground 35
-    assert np.array_equal(painted(hand) > 0, DISC | HALO)
+    assert np.array_equal(painted(driver) > 0, DISC | HALO)
 
 
-def test_wand_respects_locked_classes(hand):
-    hand.open("a.png")
+def test_wand_respects_locked_classes(driver):
+    driver.open("a.png")
     left = COLUMNS < 60
-    paint(hand, left, 2)
-    hand.session.classes.set_locked(2, True)
-    choose(hand, "wand")
-    hand.click(70.5, 50.5)
-    assert np.array_equal(painted(hand), np.where(left, 2, np.where(DISC, 1, 0)))
+    paint(driver, left, 2)
+    driver.session.classes.set_locked(2, True)
+    choose(driver, "wand")
+    driver.click(70.5, 50.5)
+    assert np.array_equal(painted(driver), np.where(left, 2, np.where(DISC, 1, 0)))
 
 
-def test_threshold_brush_paints_only_its_gray_range(hand):
-    hand.open("a.png")
-    hand.canvas.set_diameter(24)
-    choose(hand, "threshold")
-    points = hand.drag((48, 50), (60, 60), (85, 62))
+def test_threshold_brush_paints_only_its_gray_range(driver):
+    driver.open("a.png")
+    driver.canvas.set_diameter(24)
+    choose(driver, "threshold")
+    points = driver.drag((48, 50), (60, 60), (85, 62))
     covered = np.zeros((HEIGHT, WIDTH), bool)
     for (ax, ay), (bx, by) in zip(points, points[1:]):
         dx, dy = bx - ax, by - ay
         t = np.clip(((COLUMNS - ax) * dx + (ROWS - ay) * dy) / (dx * dx + dy * dy), 0, 1)
         covered |= (COLUMNS - ax - t * dx) ** 2 + (ROWS - ay - t * dy) ** 2 <= 12**2
-    assert np.array_equal(painted(hand) > 0, covered & DISC & ~HOLE)
+    assert np.array_equal(painted(driver) > 0, covered & DISC & ~HOLE)
 
 
-def test_threshold_brush_previews_the_histogram(hand):
-    hand.open("a.png")
-    hand.canvas.set_diameter(40)
-    choose(hand, "threshold")
-    before = hand.canvas.grab().toImage()
-    QTest.mouseMove(hand.canvas, hand.pixel(50, 50))
-    tool = hand.canvas.current
-    hand.qtbot.waitUntil(lambda: tool._tones is not None and tool._preview is not None, timeout=5000)
+def test_threshold_brush_previews_the_histogram(driver):
+    driver.open("a.png")
+    driver.canvas.set_diameter(40)
+    choose(driver, "threshold")
+    before = driver.canvas.grab().toImage()
+    QTest.mouseMove(driver.canvas, driver.pixel(50, 50))
+    tool = driver.canvas.current
+    driver.qtbot.waitUntil(lambda: tool._tones is not None and tool._preview is not None, timeout=5000)
     assert tool._tones.low <= 60 <= tool._tones.high < 110
-    after = hand.canvas.grab().toImage()
-    spot = QPoint(30, hand.canvas.height() - 60)
+    after = driver.canvas.grab().toImage()
+    spot = QPoint(30, driver.canvas.height() - 60)
     assert before.pixel(spot) != after.pixel(spot)
-    choose(hand, "brush")
+    choose(driver, "brush")
     assert tool._tones is None and tool._preview is None
 
 
-def test_box_segmentation_selects_the_defect(hand):
-    hand.open("a.png")
-    choose(hand, "box_cut")
-    hand.drag((40, 30), (80, 70))
-    assert overlap(painted(hand) > 0, DISC) > 0.75
-    hand.drag((3, 3), (12, 12))
-    wait_for_tasks(hand)
-    assert any("in this box" in text for text in hand.window.messages.texts)
+def test_box_segmentation_selects_the_defect(driver):
+    driver.open("a.png")
+    choose(driver, "box_cut")
+    driver.drag((40, 30), (80, 70))
+    assert overlap(painted(driver) > 0, DISC) > 0.75
+    driver.drag((3, 3), (12, 12))
+    wait_for_tasks(driver)
+    assert any("in this box" in text for text in driver.window.messages.texts)
 
 
-def test_magnetic_lasso_follows_the_outline(hand):
-    hand.open("a.png")
-    choose(hand, "smart_edge")
+def test_magnetic_lasso_follows_the_outline(driver):
+    driver.open("a.png")
+    choose(driver, "smart_edge")
     for x, y in ((45, 50), (60, 35), (75, 50)):
-        hand.click(x, y)
-        wait_for_tasks(hand)
-    hand.click(100, 90)
-    wait_for_tasks(hand)
-    hand.key(K.Key_Backspace)
-    hand.click(60, 65)
-    wait_for_tasks(hand)
-    assert not hand.session.mask.any()
-    hand.key(K.Key_Return)
-    assert overlap(painted(hand) > 0, DISC) > 0.9
-    assert hand.session.note.status == "started"
+        driver.click(x, y)
+        wait_for_tasks(driver)
+    driver.click(100, 90)
+    wait_for_tasks(driver)
+    driver.key(K.Key_Backspace)
+    driver.click(60, 65)
+    wait_for_tasks(driver)
+    assert not driver.session.mask.any()
+    driver.key(K.Key_Return)
+    assert overlap(painted(driver) > 0, DISC) > 0.9
+    assert driver.session.note.status == "started"
 
 
-def test_crack_tracer_traces_between_clicks(hand):
-    hand.open("b.png")
-    choose(hand, "crack")
-    hand.click(*_on_line(5))
-    QTest.mouseMove(hand.canvas, hand.pixel(*_on_line(60)))
-    hand.qtbot.waitUntil(lambda: len(hand.canvas.current._path) > 40, timeout=10_000)
-    hand.click(*_on_line(60))
-    wait_for_tasks(hand)
-    half = hand.session.mask > 0
+def test_crack_tracer_traces_between_clicks(driver):
+    driver.open("b.png")
+    choose(driver, "crack")
+    driver.click(*_on_line(5))
+    QTest.mouseMove(driver.canvas, driver.pixel(*_on_line(60)))
+    driver.qtbot.waitUntil(lambda: len(driver.canvas.current._path) > 40, timeout=10_000)
+    driver.click(*_on_line(60))
+    wait_for_tasks(driver)
+    half = driver.session.mask > 0
     assert half.any() and not half[:, 66:].any()
-    hand.click(*_on_line(114))
-    got = painted(hand) > 0
-    hand.key(K.Key_Return)
+    driver.click(*_on_line(114))
+    got = painted(driver) > 0
+    driver.key(K.Key_Return)
     between = CRACK & (COLUMNS > 5) & (COLUMNS < 114)
     assert (got & between).sum() / between.sum() > 0.9 and (got & CRACK).sum() / got.sum() > 0.85
-    assert not hand.canvas.current.busy and hand.session.note.status == "started"
+    assert not driver.canvas.current.busy and driver.session.note.status == "started"
 
 
 def _on_line(x: float) -> tuple[float, float]:
@@ -197,91 +197,91 @@ def _on_line(x: float) -> tuple[float, float]:
 
 @pytest.mark.parametrize("keys", [Qt.KeyboardModifier.NoModifier, SHIFT])
 @pytest.mark.parametrize("zoom", [None, 64.0])
-def test_ellipse_is_inscribed_in_its_box(hand, keys, zoom):
-    hand.open("a.png")
+def test_ellipse_is_inscribed_in_its_box(driver, keys, zoom):
+    driver.open("a.png")
     ends = ((20.5, 20.5), (70.5, 44.5))
     if zoom:
-        hand.canvas.set_view(hand.canvas.view.at_scale(zoom))
-        x, y = hand.canvas.view.to_image(hand.canvas.width() / 2, hand.canvas.height() / 2)
+        driver.canvas.set_view(driver.canvas.view.at_scale(zoom))
+        x, y = driver.canvas.view.to_image(driver.canvas.width() / 2, driver.canvas.height() / 2)
         ends = ((x - 3, y - 2), (x + 2, y + 2))
-    choose(hand, "ellipse")
-    (ax, ay), (bx, by) = hand.drag(*ends, keys=keys)
+    choose(driver, "ellipse")
+    (ax, ay), (bx, by) = driver.drag(*ends, keys=keys)
     if keys == SHIFT:
         side = max(bx - ax, by - ay)
         bx, by = ax + side, ay + side
     left, top, right, bottom = np.floor([ax, ay, bx, by]) + (0, 0, 1, 1)
     across, up = (COLUMNS - (left + right) / 2) / (right - left), (ROWS - (top + bottom) / 2) / (bottom - top)
-    assert np.array_equal(painted(hand) > 0, across**2 + up**2 <= 0.25)
+    assert np.array_equal(painted(driver) > 0, across**2 + up**2 <= 0.25)
 
 
-def test_lasso_beyond_the_border_and_with_ctrl(hand):
-    hand.open("a.png")
-    choose(hand, "lasso")
-    hand.drag((-5, -5), (WIDTH + 5, -5), (WIDTH + 5, HEIGHT + 5), (-5, HEIGHT + 5))
-    assert (painted(hand) == 1).all()  # to the last row and column
-    points = hand.drag((20, 20), (80, 20), (80, 70), (20, 70), keys=CTRL)
+def test_lasso_beyond_the_border_and_with_ctrl(driver):
+    driver.open("a.png")
+    choose(driver, "lasso")
+    driver.drag((-5, -5), (WIDTH + 5, -5), (WIDTH + 5, HEIGHT + 5), (-5, HEIGHT + 5))
+    assert (painted(driver) == 1).all()  # to the last row and column
+    points = driver.drag((20, 20), (80, 20), (80, 70), (20, 70), keys=CTRL)
     (left, top), (right, bottom) = points[0], points[2]
     inside = (left < COLUMNS) & (right > COLUMNS) & (top < ROWS) & (bottom > ROWS)
-    away = painted(hand) == 0
+    away = painted(driver) == 0
     assert away[inside].all() and away.sum() - inside.sum() <= 4  # and the pixels under its corners
 
 
-def test_polygon_corners_are_added_and_removed(hand):
-    hand.open("a.png")
-    choose(hand, "polygon")
-    corners = [hand.click(*p) for p in ((20, 20), (90, 20), (90, 80), (50, 90), (20, 80))]
-    hand.click(50, 90, keys=SHIFT)
-    hand.drag((90, 50), (60, 50))  # out of the middle of a side
-    hand.key(K.Key_Return)
+def test_polygon_corners_are_added_and_removed(driver):
+    driver.open("a.png")
+    choose(driver, "polygon")
+    corners = [driver.click(*p) for p in ((20, 20), (90, 20), (90, 80), (50, 90), (20, 80))]
+    driver.click(50, 90, keys=SHIFT)
+    driver.drag((90, 50), (60, 50))  # out of the middle of a side
+    driver.key(K.Key_Return)
     assert len(corners) == 5
-    mask = painted(hand) > 0
+    mask = painted(driver) > 0
     assert mask[50, 40] and not mask[50, 80] and mask[25, 80] and mask[75, 80] and not mask[85, 50]
 
 
-def test_closed_stroke_is_filled_if_enabled(hand):
-    hand.open("a.png")
-    hand.canvas.set_diameter(3)
+def test_closed_stroke_is_filled_if_enabled(driver):
+    driver.open("a.png")
+    driver.canvas.set_diameter(3)
     square = ((30, 30), (60, 30), (90, 30), (90, 70), (30, 70), (30, 32))
-    hand.drag(*square)
-    assert not hand.session.mask[50, 50]
-    hand.canvas.options.switch("encircle", True)
-    hand.drag(*square, keys=CTRL)
-    hand.drag(*square)
-    assert (painted(hand)[30:70, 31:89] == 1).all()
-    hand.key(K.Key_Z, CTRL)  # stroke and inside are one step
-    assert not painted(hand).any()
+    driver.drag(*square)
+    assert not driver.session.mask[50, 50]
+    driver.canvas.options.switch("encircle", True)
+    driver.drag(*square, keys=CTRL)
+    driver.drag(*square)
+    assert (painted(driver)[30:70, 31:89] == 1).all()
+    driver.key(K.Key_Z, CTRL)  # stroke and inside are one step
+    assert not painted(driver).any()
 
 
-def test_fill_and_holes(hand):
-    hand.open("a.png")
-    paint(hand, DISC & ~HOLE, 2)
-    choose(hand, "holes")
-    hand.click(50.5, 50.5)
-    assert np.array_equal(painted(hand), np.where(DISC, 2, 0))
-    hand.key(K.Key_Z, CTRL)
-    choose(hand, "fill")
-    hand.click(60, 50)
-    assert np.array_equal(painted(hand), np.where(HOLE, 1, np.where(DISC, 2, 0)))
-    choose(hand, "holes")
-    hand.click(50.5, 50.5, keys=CTRL)
-    assert not painted(hand).any()
-    hand.click(5, 5)
-    assert any("no region" in text for text in hand.window.messages.texts)
+def test_fill_and_holes(driver):
+    driver.open("a.png")
+    paint(driver, DISC & ~HOLE, 2)
+    choose(driver, "holes")
+    driver.click(50.5, 50.5)
+    assert np.array_equal(painted(driver), np.where(DISC, 2, 0))
+    driver.key(K.Key_Z, CTRL)
+    choose(driver, "fill")
+    driver.click(60, 50)
+    assert np.array_equal(painted(driver), np.where(HOLE, 1, np.where(DISC, 2, 0)))
+    choose(driver, "holes")
+    driver.click(50.5, 50.5, keys=CTRL)
+    assert not painted(driver).any()
+    driver.click(5, 5)
+    assert any("No region" in text for text in driver.window.messages.texts)
 
 
-def test_ignore_and_background_brushes(hand):
-    hand.open("a.png")
-    hand.canvas.set_diameter(9)
-    choose(hand, "background")
-    hand.window.options._checks["explicit"].click()
-    assert (hand.session.mask == 255).all()
-    hand.drag((20, 20), (60, 20))
-    choose(hand, "dont_care")
-    hand.drag((20, 60), (60, 60))
-    choose(hand, "brush")
-    hand.drag((20, 80), (60, 80))
-    hand.drag((40, 80), (60, 80), keys=CTRL)
-    mask = painted(hand)
+def test_ignore_and_background_brushes(driver):
+    driver.open("a.png")
+    driver.canvas.set_diameter(9)
+    choose(driver, "background")
+    driver.window.options._checks["explicit"].click()
+    assert (driver.session.mask == 255).all()
+    driver.drag((20, 20), (60, 20))
+    choose(driver, "dont_care")
+    driver.drag((20, 60), (60, 60))
+    choose(driver, "brush")
+    driver.drag((20, 80), (60, 80))
+    driver.drag((40, 80), (60, 80), keys=CTRL)
+    mask = painted(driver)
     assert [mask[y, 30] for y in (20, 40, 60, 80)] == [0, 255, 254, 1]
     assert mask[80, 60] == 255  # taken away: not labelled again, which is not the same as good
 
@@ -290,12 +290,12 @@ class TestRegion:
     """Region tool."""
 
     @pytest.fixture
-    def regions(self, hand):
-        hand.open("a.png")
-        paint(hand, DISC & ~HOLE, 1)
-        paint(hand, (COLUMNS < 10) & (ROWS < 10), 2)
-        choose(hand, "region")
-        return hand
+    def regions(self, driver):
+        driver.open("a.png")
+        paint(driver, DISC & ~HOLE, 1)
+        paint(driver, (COLUMNS < 10) & (ROWS < 10), 2)
+        choose(driver, "region")
+        return driver
 
     def test_move_by_drag_and_arrow_keys(self, regions):
         (ax, ay), (bx, by) = regions.drag((50.5, 50.5), (60.5, 42.5))
@@ -371,51 +371,51 @@ class TestRegion:
         assert regions.canvas.tool == "brush" and not regions.canvas._tools["region"].busy
 
 
-def test_esc_cancels_a_running_computation(hand):
-    hand.open("a.png")
-    choose(hand, "wand")
-    hand.click(50.5, 50.5)
-    hand.key(K.Key_Escape)
-    hand.qtbot.wait(200)
-    assert not hand.session.mask.any() and not hand.canvas.tasks.busy
+def test_esc_cancels_a_running_computation(driver):
+    driver.open("a.png")
+    choose(driver, "wand")
+    driver.click(50.5, 50.5)
+    driver.key(K.Key_Escape)
+    driver.qtbot.wait(200)
+    assert not driver.session.mask.any() and not driver.canvas.tasks.busy
 
 
-def test_pending_result_is_painted_before_the_next_image_opens(hand):
-    hand.open("a.png")
-    choose(hand, "wand")
-    hand.click(50.5, 50.5)
-    hand.session.open_image("e.png")
-    hand.qtbot.waitUntil(lambda: hand.session.key == "e.png", timeout=10_000)
-    assert not hand.session.mask.any()
-    hand.open("a.png")
-    assert np.array_equal(painted(hand) > 0, DISC)
+def test_pending_result_is_painted_before_the_next_image_opens(driver):
+    driver.open("a.png")
+    choose(driver, "wand")
+    driver.click(50.5, 50.5)
+    driver.session.open_image("e.png")
+    driver.qtbot.waitUntil(lambda: driver.session.key == "e.png", timeout=10_000)
+    assert not driver.session.mask.any()
+    driver.open("a.png")
+    assert np.array_equal(painted(driver) > 0, DISC)
 
 
 @pytest.mark.parametrize("image", ["c.png", "d.png"])
-def test_every_tool_works_on_very_small_and_very_long_images(hand, image):
-    hand.open(image)
-    height, width = hand.session.image.shape
-    assert hand.session.mask.shape == (height, width) and height == 1
+def test_every_tool_works_on_very_small_and_very_long_images(driver, image):
+    driver.open(image)
+    height, width = driver.session.image.shape
+    assert driver.session.mask.shape == (height, width) and height == 1
     for tool in NAMES:
-        choose(hand, tool)
-        hand.click(width / 2, 0.5)
-        hand.drag((width / 2, 0.5), (width - 0.1, 0.9))
-        if hand.canvas.current.wants(K.Key_Return):
-            hand.key(K.Key_Return)
-        hand.key(K.Key_Escape)
-        wait_for_tasks(hand)
-        assert hand.session.key == image, tool
-    choose(hand, "fill")
-    hand.session.editor.paint_region(np.ones((1, width), bool), (0, 0), 2)
-    hand.click(width / 2, 0.5)
-    assert (painted(hand) == 1).all()
+        choose(driver, tool)
+        driver.click(width / 2, 0.5)
+        driver.drag((width / 2, 0.5), (width - 0.1, 0.9))
+        if driver.canvas.current.wants(K.Key_Return):
+            driver.key(K.Key_Return)
+        driver.key(K.Key_Escape)
+        wait_for_tasks(driver)
+        assert driver.session.key == image, tool
+    choose(driver, "fill")
+    driver.session.editor.paint_region(np.ones((1, width), bool), (0, 0), 2)
+    driver.click(width / 2, 0.5)
+    assert (painted(driver) == 1).all()
 
 
 @pytest.mark.parametrize("pixel", [(60, 50), (0, 0), (WIDTH - 1, HEIGHT - 1)])
-def test_tools_at_6400_percent_change_the_pixel_under_the_pointer(hand, pixel):
+def test_tools_at_6400_percent_change_the_pixel_under_the_pointer(driver, pixel):
     """In the middle and in the corners of the image, at any position inside the pixel."""
-    hand.open("a.png")
-    canvas, (x, y) = hand.canvas, pixel
+    driver.open("a.png")
+    canvas, (x, y) = driver.canvas, pixel
     canvas.set_diameter(1)
     canvas.set_view(canvas.view.at_scale(64.0).centered(x + 0.5, y + 0.5))
     assert canvas.view.scale == 64.0
@@ -429,51 +429,51 @@ def test_tools_at_6400_percent_change_the_pixel_under_the_pointer(hand, pixel):
         ("eraser", 0, 0.02, 0.02),
         ("ellipse", 1, 0.5, 0.9),
     ):
-        choose(hand, tool)
-        hand.click(x + dx, y + dy)
-        wait_for_tasks(hand)
-        mask = painted(hand)
+        choose(driver, tool)
+        driver.click(x + dx, y + dy)
+        wait_for_tasks(driver)
+        mask = painted(driver)
         assert mask[y, x] == id and (mask > 0).sum() == (id > 0), tool
     for tool in NAMES:
-        choose(hand, tool)
-        hand.click(x + 0.5, y + 0.5)
-        hand.drag((x + 0.1, y + 0.1), (x + 0.9, y + 0.9))
-        if hand.canvas.current.wants(K.Key_Return):
-            hand.key(K.Key_Return)
-        hand.key(K.Key_Escape)
-        wait_for_tasks(hand)
-        assert hand.session.key == "a.png", tool
+        choose(driver, tool)
+        driver.click(x + 0.5, y + 0.5)
+        driver.drag((x + 0.1, y + 0.1), (x + 0.9, y + 0.9))
+        if driver.canvas.current.wants(K.Key_Return):
+            driver.key(K.Key_Return)
+        driver.key(K.Key_Escape)
+        wait_for_tasks(driver)
+        assert driver.session.key == "a.png", tool
 
 
-def test_tool_group_shows_the_last_used_tool(hand):
+def test_tool_group_shows_the_last_used_tool(driver):
     buttons = {
         tuple(a.objectName() for a in button.menu().actions()): button
-        for button in hand.window.workspace.findChildren(ToolGroupButton)
+        for button in driver.window.workspace.findChildren(ToolGroupButton)
     }
     boxes = buttons["rectangle", "ellipse"]
     assert boxes.defaultAction().objectName() == "rectangle"
-    choose(hand, "ellipse")
-    hand.qtbot.waitUntil(boxes.isChecked, timeout=2000)
+    choose(driver, "ellipse")
+    driver.qtbot.waitUntil(boxes.isChecked, timeout=2000)
     assert boxes.defaultAction().objectName() == "ellipse" and "Shift+R" in boxes.accessibleName()
-    choose(hand, "brush")
-    hand.qtbot.waitUntil(lambda: not boxes.isChecked(), timeout=2000)
+    choose(driver, "brush")
+    driver.qtbot.waitUntil(lambda: not boxes.isChecked(), timeout=2000)
     QTest.mouseClick(boxes, LEFT)
-    assert hand.canvas.tool == "ellipse"
+    assert driver.canvas.tool == "ellipse"
     strip = boxes.parentWidget()
     assert all(button.isVisible() for button in strip.findChildren(QToolButton) if button.defaultAction())
 
 
-def test_option_bar_shows_the_options_of_the_tool(hand):
-    hand.open("a.png")
-    bar, widths = hand.window.options, set()
+def test_option_bar_shows_the_options_of_the_tool(driver):
+    driver.open("a.png")
+    bar, widths = driver.window.options, set()
     for tool in NAMES:
-        choose(hand, tool)
-        hand.qtbot.wait(5)
+        choose(driver, tool)
+        driver.qtbot.wait(5)
         shown = {name for name, widgets in bar._fields.items() if all(w.isVisible() for w in widgets)}
         assert shown == set(TOOLS[tool].options) - {"pressure"}, "no pen has been used"
         assert bar.note.toolTip()
-        widths.add(hand.canvas.width())
+        widths.add(driver.canvas.width())
     assert len(widths) == 1
-    choose(hand, "wand")
+    choose(driver, "wand")
     bar._spins["tolerance"].setValue(20)
-    assert hand.canvas.options["tolerance"] == 20 and not hand.canvas.options.on("tolerance_auto")
+    assert driver.canvas.options["tolerance"] == 20 and not driver.canvas.options.on("tolerance_auto")

@@ -14,6 +14,7 @@ from workbench.ui.canvas.interactor import Interactor, PointerEvent
 from workbench.ui.canvas.tools.region_tool import RegionTool
 from workbench.ui.canvas.tools.tool_base import Tool
 from workbench.ui.canvas.tools.tool_context import ToolContext
+from workbench.ui.shortcuts import key_text
 
 
 class ContextMenu(Interactor):
@@ -74,13 +75,19 @@ class SuggestionMenu(QMenu):
         super().__init__(parent)
         suggestion = suggestions.current
         assert suggestion is not None
-        self.addAction(self.tr("Accept") + "\t" + self.tr("Space"), partial(suggestions.accept, suggestion))
-        self.addAction(self.tr("Reject") + "\t" + self.tr("Del"), partial(suggestions.reject, suggestion))
+        self.addAction(
+            self.tr("Accept") + "\t" + key_text("accept_suggestion"), partial(suggestions.accept, suggestion)
+        )
+        self.addAction(
+            self.tr("Reject") + "\t" + key_text("reject_suggestion"), partial(suggestions.reject, suggestion)
+        )
         self.addSeparator()
         classes = self.addMenu(self.tr("Change class"))
-        _add_classes(classes, context, suggestion.class_id, "\tCtrl+", partial(suggestions.reclass, suggestion))
-        self.addAction(self.tr("Grow") + "\t+", partial(suggestions.grow, suggestion))
-        self.addAction(self.tr("Shrink") + "\t−", partial(suggestions.shrink, suggestion))
+        _add_classes(
+            classes, context, suggestion.class_id, "suggestion_class", partial(suggestions.reclass, suggestion)
+        )
+        self.addAction(self.tr("Grow") + "\t" + key_text("grow"), partial(suggestions.grow, suggestion))
+        self.addAction(self.tr("Shrink") + "\t" + key_text("shrink"), partial(suggestions.shrink, suggestion))
 
 
 class RegionMenu(QMenu):
@@ -90,21 +97,21 @@ class RegionMenu(QMenu):
         super().__init__(parent)
         region = tool.region
         assert region is not None
-        _add_classes(self.addMenu(self.tr("Change class")), context, region.id, "\t", tool.reclass)
+        _add_classes(self.addMenu(self.tr("Change class")), context, region.id, "class", tool.reclass)
         self.addSeparator()
-        self.addAction(self.tr("Grow") + "\t+", tool.grow)
-        self.addAction(self.tr("Shrink") + "\t−", tool.shrink)
+        self.addAction(self.tr("Grow") + "\t" + key_text("grow"), tool.grow)
+        self.addAction(self.tr("Shrink") + "\t" + key_text("shrink"), tool.shrink)
         self.addAction(self.tr("Smooth"), tool.smooth)
         self.addAction(self.tr("Fill holes"), tool.fill_holes)
         self.addSeparator()
-        self.addAction(self.tr("Delete") + "\t" + self.tr("Del"), tool.delete)
+        self.addAction(self.tr("Delete") + "\t" + key_text("delete_region"), tool.delete)
 
 
-def _add_classes(menu: QMenu, context: ToolContext, current: int, prefix: str, choose: Callable[[int], None]) -> None:
-    """Add one action for each class. prefix: text before the digit key. current: id of the disabled class."""
+def _add_classes(menu: QMenu, context: ToolContext, current: int, command: str, choose: Callable[[int], None]) -> None:
+    """Add one action for each class. command: prefix of the digit shortcuts. current: id of the disabled class."""
     for id, name, key in context.classes:
         swatch = QPixmap(32, 32)
         swatch.fill(QColor(context.color_of(id)))
-        text = name.replace("&", "&&") + (f"{prefix}{key}" if key else "")
+        text = name.replace("&", "&&") + ("\t" + key_text(f"{command}_{key}") if key else "")
         action = menu.addAction(QIcon(swatch), text, partial(choose, id))
         action.setEnabled(id != current)

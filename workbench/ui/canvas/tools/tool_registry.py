@@ -21,12 +21,11 @@ from workbench.ui.canvas.tools.wand_tool import WandTool
 
 @dataclass(frozen=True)
 class ToolSpec:
-    """Row of the tool table. `name`: id of the tool, its command and its icon. Texts are not translated yet."""
+    """Row of the tool table. `name`: id of the tool, its command, shortcut and icon. Texts are not translated yet."""
 
     name: str
     tool: type[Tool]
     title: str  # in the menu; empty: the command is defined elsewhere
-    keys: str  # default shortcut
     tip: str  # tooltip of the command
     hint: str  # short usage note in the option bar
     options: tuple[str, ...] = ()  # fields shown in the option bar
@@ -42,7 +41,6 @@ TOOLS: dict[str, ToolSpec] = {
             "brush",
             Brush,
             QT_TRANSLATE_NOOP("tools", "&Brush"),
-            "B",
             QT_TRANSLATE_NOOP("tools", "Brush: paint the current class; Ctrl-drag erases"),
             QT_TRANSLATE_NOOP("tools", "Ctrl erases"),
             ("size", "encircle", "pressure"),
@@ -51,7 +49,6 @@ TOOLS: dict[str, ToolSpec] = {
             "eraser",
             Eraser,
             QT_TRANSLATE_NOOP("tools", "&Eraser"),
-            "E",
             QT_TRANSLATE_NOOP("tools", "Eraser: remove labels"),
             QT_TRANSLATE_NOOP("tools", "Removes labels"),
             ("size", "encircle", "pressure"),
@@ -60,7 +57,6 @@ TOOLS: dict[str, ToolSpec] = {
             "dont_care",
             IgnoreBrush,
             QT_TRANSLATE_NOOP("tools", "&Ignore brush"),
-            "Shift+B",
             QT_TRANSLATE_NOOP("tools", "Ignore brush: paint areas that cannot be judged"),
             QT_TRANSLATE_NOOP("tools", "Excluded from training and metrics"),
             ("size", "encircle", "pressure"),
@@ -69,7 +65,6 @@ TOOLS: dict[str, ToolSpec] = {
             "background",
             BackgroundBrush,
             QT_TRANSLATE_NOOP("tools", "Back&ground brush"),
-            "Shift+E",
             QT_TRANSLATE_NOOP("tools", "Background brush: mark areas without defects"),
             QT_TRANSLATE_NOOP("tools", "Marks areas without defects"),
             ("explicit", "size", "encircle", "pressure"),
@@ -78,7 +73,6 @@ TOOLS: dict[str, ToolSpec] = {
             "threshold",
             ThresholdTool,
             QT_TRANSLATE_NOOP("tools", "&Threshold brush"),
-            "T",
             QT_TRANSLATE_NOOP("tools", "Threshold brush: paint only gray values similar to the start point"),
             QT_TRANSLATE_NOOP("tools", "Drag to paint gray values similar to the start point"),
             ("size", "band"),
@@ -87,7 +81,6 @@ TOOLS: dict[str, ToolSpec] = {
             "wand",
             WandTool,
             QT_TRANSLATE_NOOP("tools", "Magic &wand"),
-            "W",
             QT_TRANSLATE_NOOP("tools", "Magic wand: press to select similar gray values, drag to set the tolerance"),
             QT_TRANSLATE_NOOP("tools", "Press on an area; drag right to include more, left to include less"),
             ("tolerance", "smoothing", "fill_inside"),
@@ -96,7 +89,6 @@ TOOLS: dict[str, ToolSpec] = {
             "crack",
             CrackTool,
             QT_TRANSLATE_NOOP("tools", "&Crack tracer"),
-            "C",
             QT_TRANSLATE_NOOP("tools", "Crack tracer: click both ends of a thin line to trace it at its actual width"),
             QT_TRANSLATE_NOOP("tools", "Click along the line; Enter ends"),
             ("line", "widest"),
@@ -105,7 +97,6 @@ TOOLS: dict[str, ToolSpec] = {
             "smart_edge",
             ScissorsTool,
             QT_TRANSLATE_NOOP("tools", "&Magnetic lasso"),
-            "S",
             QT_TRANSLATE_NOOP("tools", "Magnetic lasso: click along the outline, it snaps to edges; Enter closes it"),
             QT_TRANSLATE_NOOP("tools", "Click along the outline; Enter closes it; Backspace removes the last point"),
         ),
@@ -113,7 +104,6 @@ TOOLS: dict[str, ToolSpec] = {
             "box_cut",
             BoxSegmentationTool,
             QT_TRANSLATE_NOOP("tools", "Box se&gmentation"),
-            "G",
             QT_TRANSLATE_NOOP("tools", "Box segmentation: drag a box around a defect to segment it"),
             QT_TRANSLATE_NOOP("tools", "Drag a box around the defect"),
         ),
@@ -121,7 +111,6 @@ TOOLS: dict[str, ToolSpec] = {
             "polygon",
             PolygonTool,
             QT_TRANSLATE_NOOP("tools", "&Polygon"),
-            "P",
             QT_TRANSLATE_NOOP("tools", "Polygon: click the corners; Enter closes it, Esc discards it"),
             QT_TRANSLATE_NOOP("tools", "Click adds corners, drag moves them, Shift-click removes them; Enter closes"),
         ),
@@ -129,7 +118,6 @@ TOOLS: dict[str, ToolSpec] = {
             "lasso",
             LassoTool,
             QT_TRANSLATE_NOOP("tools", "&Lasso"),
-            "O",
             QT_TRANSLATE_NOOP("tools", "Lasso: drag around an area"),
             QT_TRANSLATE_NOOP("tools", "Drag around an area"),
         ),
@@ -137,7 +125,6 @@ TOOLS: dict[str, ToolSpec] = {
             "rectangle",
             RectangleTool,
             QT_TRANSLATE_NOOP("tools", "Rec&tangle"),
-            "R",
             QT_TRANSLATE_NOOP("tools", "Rectangle: drag from corner to corner"),
             QT_TRANSLATE_NOOP("tools", "Drag from corner to corner; Shift makes a square"),
         ),
@@ -145,7 +132,6 @@ TOOLS: dict[str, ToolSpec] = {
             "ellipse",
             EllipseTool,
             QT_TRANSLATE_NOOP("tools", "&Ellipse"),
-            "Shift+R",
             QT_TRANSLATE_NOOP("tools", "Ellipse: drag its bounding box; Shift makes a circle"),
             QT_TRANSLATE_NOOP("tools", "Drag the bounding box; Shift makes a circle"),
         ),
@@ -153,7 +139,6 @@ TOOLS: dict[str, ToolSpec] = {
             "fill",
             FillTool,
             QT_TRANSLATE_NOOP("tools", "&Fill"),
-            "F",
             QT_TRANSLATE_NOOP("tools", "Fill: assign a connected area to the current class"),
             QT_TRANSLATE_NOOP("tools", "Click an area of one class"),
         ),
@@ -161,7 +146,6 @@ TOOLS: dict[str, ToolSpec] = {
             "holes",
             FillHolesTool,
             QT_TRANSLATE_NOOP("tools", "Fill &holes"),
-            "Shift+F",
             QT_TRANSLATE_NOOP("tools", "Fill holes: click a region"),
             QT_TRANSLATE_NOOP("tools", "Click a region; Ctrl removes the region with its holes"),
         ),
@@ -169,7 +153,6 @@ TOOLS: dict[str, ToolSpec] = {
             "region",
             RegionTool,
             QT_TRANSLATE_NOOP("tools", "&Region"),
-            "V",
             QT_TRANSLATE_NOOP("tools", "Region: click a region to move, resize, delete or reclassify it"),
             QT_TRANSLATE_NOOP("tools", "Click a region; drag to move it; 1–9 change the class; Del deletes it"),
             ("step", "region"),
@@ -177,7 +160,6 @@ TOOLS: dict[str, ToolSpec] = {
         ToolSpec(
             "proposals",
             SuggestionTool,
-            "",
             "",
             "",
             QT_TRANSLATE_NOOP(

@@ -1,0 +1,61 @@
+"""Drawing shared by the delegates of lists, tables and thumbnail views."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPainterPath, QPen
+from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
+
+from workbench.ui.widgets.theme import Theme
+
+
+def state_color(option: QStyleOptionViewItem, idle: str = "") -> str:
+    """Return the theme color of an item's background: selected, hovered or `idle`."""
+    if option.state & QStyle.StateFlag.State_Selected:
+        return "selection"
+    return "hover" if option.state & QStyle.StateFlag.State_MouseOver else idle
+
+
+def draw_background(
+    painter: QPainter,
+    rect: QRect | QRectF,
+    theme: Theme,
+    *,
+    fill: str = "",
+    line: str = "",
+    radius: float = 6,
+    width: float = 1,
+) -> None:
+    """Draw a rounded background. fill, line: names of theme colors; empty for none. width: of the line in px."""
+    path = QPainterPath()
+    path.addRoundedRect(QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5), radius, radius)
+    if fill:
+        painter.fillPath(path, theme.color(fill))
+    if line:
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(theme.color(line), width))
+        painter.drawPath(path)
+
+
+def draw_row_background(
+    painter: QPainter, row: QRect, theme: Theme, *, fill: str = "", line: str = "", margin: int = 0
+) -> None:
+    """Draw the background of a list row. fill, line: as for `draw_background`. margin: left and right, in px."""
+    draw_background(painter, row.adjusted(margin, 1, -margin, -1), theme, fill=fill, line=line, radius=5)
+
+
+def draw_badge(painter: QPainter, rect: QRectF, text: str, theme: Theme) -> None:
+    """Draw a short text in a rounded frame, such as a verdict."""
+    painter.setPen(QPen(theme.color("border"), 1))
+    painter.setBrush(theme.color("raised"))
+    painter.drawRoundedRect(rect, 4, 4)
+    painter.setPen(theme.color("text"))
+    painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, text)
+
+
+def fit_rect(size: QSize, box: QRect) -> QRect:
+    """Return the largest rectangle with the aspect ratio of `size`, centered in `box`, at least 1 px wide and high."""
+    target = QRect(0, 0, 1, 1)
+    target.setSize(size.scaled(box.size(), Qt.AspectRatioMode.KeepAspectRatio).expandedTo(QSize(1, 1)))
+    target.moveCenter(box.center())
+    return target
