@@ -48,7 +48,7 @@ def orders(session: Session, seed: int) -> Iterator[int]:
     done = 0
     judged = False  # the last order was a verdict for the open image alone
     decisions = Decisions(session)
-    while session._listing._under_way:  # a verdict for many is given to those that are listed
+    while session._listing._pending:  # a verdict for many is given to those that are listed
         QCoreApplication.processEvents()
     while True:
         if session.key is None or rng.random() < 0.08:
@@ -124,7 +124,7 @@ def undisturbed(root: Path, seed: int, count: int) -> list[State]:
         now[key] = {"mask": np.zeros((height, width), np.uint8), **_fields(annotation.load_note(session.project, key))}
     states = [now]
     for done in orders(session, seed):
-        session.judging._lane.finish()
+        session.judging._tasks.wait()
         now, before = {}, now
         for key in SIZES:
             label = session._saver.unsaved(key)

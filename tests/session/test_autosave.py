@@ -123,27 +123,27 @@ def in_journal(session, key):
 
 
 def test_a_stroke_made_during_a_save_stays_in_the_journal_until_the_next(opened):
-    opened._saver._settle_ms = 600_000
+    opened._saver._delay_ms = 600_000
     dot(opened, 20, 20, 2)
     opened._saver.changed(opened._label, now=True)
-    opened._saver._lane._pool.waitForDone()  # written, but not told yet
+    opened._saver._tasks._pool.waitForDone()  # written, but not told yet
     dot(opened, 60, 60, 2)
     second = opened.editor.history.next_undo
-    opened._saver._lane.finish()
+    opened._saver._tasks.wait()
     assert saved_mask(opened, opened.key)[60, 60] == 0 and opened.save_state == "dirty"
     assert in_journal(opened, opened.key) == [second]
     assert opened.flush() and saved_mask(opened, opened.key)[60, 60] == 2 and not journal_files(opened)
 
 
 def test_a_stroke_that_slips_into_a_save_leaves_nothing_behind(opened):
-    opened._saver._settle_ms = 600_000
+    opened._saver._delay_ms = 600_000
     gate = threading.Event()
-    opened._saver._lane.submit(lambda: gate.wait(10), lambda *_: None)
+    opened._saver._tasks.submit(lambda _: gate.wait(10))
     dot(opened, 20, 20, 2)
     opened._saver.changed(opened._label, now=True)  # waits behind the gate
     dot(opened, 60, 60, 2)
     gate.set()
-    opened._saver._lane.finish()
+    opened._saver._tasks.wait()
     assert opened.save_state == "saved" and saved_mask(opened, opened.key)[60, 60] == 2
     assert not journal_files(opened)
 
@@ -168,7 +168,7 @@ while session.key != sys.argv[2]:
     app.processEvents()
 paint((20, 20, 2), (40, 50, 1))
 session._saver.changed(session._label, now=True)   # these two reach the mask file ...
-session._saver._lane.finish()
+session._saver._tasks.wait()
 paint((60, 30, 2), (60, 60, 1), (10, 70, 2))       # ... and these only the journal
 session.undo()
 session.open_image(sys.argv[3])
@@ -398,5 +398,5 @@ def test_two_sessions_in_turn_leave_no_thread(root, qtbot):
         session.open_project(root)
         session.close_project()
         for part in (session._saver, session._loader, session._listing, session._copier):
-            assert part._lane._pool.activeThreadCount() == 0
+            assert part._tasks._pool.activeThreadCount() == 0
     assert os.path.exists(root / "project.json")

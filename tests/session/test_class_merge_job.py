@@ -234,15 +234,15 @@ def test_many_verdicts_are_one_step(opened, qtbot):
     was = {key: opened.rows[key].verdict for key in keys}
     opened.judging.set_verdicts(keys, "OK")
     assert opened.note.verdict == "OK" and {opened.rows[key].verdict for key in keys} == {"OK"}
-    opened.judging._lane.finish()
+    opened.judging._tasks.wait()
     assert opened.flush()
     assert [annotation.load_note(opened.project, key).verdict for key in keys] == ["OK"] * 5
     opened.undo()
-    opened.judging._lane.finish()
+    opened.judging._tasks.wait()
     assert opened.flush() and {key: opened.rows[key].verdict for key in keys} == was
     assert [annotation.load_note(opened.project, key).verdict for key in keys] == [was[key] for key in keys]
     opened.redo()
-    opened.judging._lane.finish()
+    opened.judging._tasks.wait()
     assert annotation.load_note(opened.project, keys[3]).verdict == "OK"
     dot(opened, 10, 10)
     opened.undo()  # the stroke, which is newer

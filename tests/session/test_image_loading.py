@@ -63,7 +63,7 @@ def test_only_the_last_wanted_picture_is_shown(opened, qtbot):
     for key in opened.keys[2:]:  # the one before is at hand already
         opened.open_image(key)
     qtbot.waitUntil(lambda: opened.key == opened.keys[-1])
-    opened._loader._lane.finish()
+    opened._loader._tasks.wait()
     assert shown == [opened.keys[-1]]
 
 
@@ -187,10 +187,8 @@ def test_what_this_session_changed_is_newer_than_what_the_index_read(opened, qtb
     first, second = (opened.rows[key] for key in opened.keys[:2])
     opened.notes.set_status("started")
     listing = opened._listing
-    late = [replace(first, counts=()), replace(second, verdict="NG")]  # read before the change, heard after it
-    with qtbot.waitSignal(listing._heard):
-        listing._heard.emit(listing._round, "rows", late)
-        listing._heard.emit(listing._round - 1, "rows", [replace(second, verdict="of another project")])
+    late = [replace(first, counts=()), replace(second, verdict="NG")]  # read before the change, reported after it
+    listing._submit(lambda reporter: reporter.report("rows", late))
     qtbot.waitUntil(lambda: opened.rows[second.key].verdict is not None)
     assert opened.rows[first.key] == replace(first, status="started")
     assert opened.rows[second.key].verdict == "NG"

@@ -70,7 +70,7 @@ class Room:
 
     def rest(self) -> None:
         self.qtbot.wait(5)
-        self.proposals.finish()
+        self.proposals.wait()
 
     @property
     def at(self) -> list[tuple[int, int]]:
@@ -185,7 +185,7 @@ def test_a_rejection_is_written_at_once(rooms, root):
     room = rooms()
     room.look()
     room.proposals.reject([room.one(10, 10)])
-    room.session._saver._lane.finish()
+    room.session._saver._tasks.wait()
     note = annotation.Note.model_validate_json((root / "notes" / f"{KEY}.json").read_bytes())
     assert [(one.what, one.y, one.x) for one in note.decided] == [("rejected", 10, 10)]
 
@@ -362,12 +362,12 @@ def test_looking_at_all_pictures_can_be_stopped_and_gone_on_with(rooms, root, qt
     everywhere = SuggestAll(room.session)
     model = root / "runs" / "20260101-000000-unet"
     (model / "recipe.json").write_text("{}")
-    everywhere.looked.connect(lambda number, *_: number == 3 and everywhere.cancel())
+    everywhere.predicted.connect(lambda number, *_: number == 3 and everywhere.cancel())
     with qtbot.waitSignal(everywhere.ended, timeout=20_000) as stopped:
         everywhere.start(model)
         everywhere.start(model)  # one round at a time
     assert not stopped.args[0].whole and 2 <= stopped.args[0].images < 42
-    everywhere.looked.disconnect()
+    everywhere.predicted.disconnect()
     with qtbot.waitSignal(everywhere.ended, timeout=20_000) as ended:
         everywhere.start(model)
     found = ended.args[0]

@@ -37,7 +37,7 @@ def large(session, tmp_path, qtbot) -> Session:
     root = tmp_path / "large"
     with Project.create(root, classes=["scratch", "dent"]) as project:
         write_png(project.image_path("large.png"), np.full((1800, 2400), 140, np.uint8))
-    session._saver._settle_ms = 600_000
+    session._saver._delay_ms = 600_000
     session.open_project(root)
     show(session, qtbot, "large.png")
     return session
@@ -187,10 +187,10 @@ def test_a_save_that_met_a_stroke_in_the_air_runs_when_that_ends(large):
     large.editor.begin("paint")
     large.editor.paint_segment((500, 500), (600, 500), 4, 1)
     saver._save_all()
-    saver._lane.finish()
+    saver._tasks.wait()
     assert large.save_state == "dirty" and not large.project.mask_path("large.png").exists()
     large.editor.commit()
-    saver._lane.finish()
+    saver._tasks.wait()
     assert large.save_state == "saved"
     check_file(large)
 
@@ -230,7 +230,7 @@ def test_going_back_is_a_step_that_is_saved_and_can_be_undone(opened, qtbot):
 
 
 def test_a_restored_explicit_background_survives_a_crash(opened, root, qtbot):
-    opened._saver._settle_ms = 600_000
+    opened._saver._delay_ms = 600_000
     key, start = opened.key, opened.mask.copy()
     dot(opened, 20, 20, 2)
     opened.editor.set_explicit_background(True)
@@ -316,7 +316,7 @@ def test_steps_do_not_reach_back_behind_what_another_program_wrote(opened, qtbot
 
 
 def test_strokes_of_a_crash_do_not_overwrite_what_was_changed_since(opened, root):
-    opened._saver._settle_ms = 600_000
+    opened._saver._delay_ms = 600_000
     key = opened.key
     dot(opened, 20, 20, 2)
     dot(opened, 70, 70, 2)
@@ -354,7 +354,7 @@ def test_a_journal_of_a_later_version_is_left_alone_and_told(session, root):
 
 
 def test_several_pictures_are_brought_back_at_once(opened, root, qtbot):
-    opened._saver._settle_ms = 600_000
+    opened._saver._delay_ms = 600_000
     painted = {}
     for key in opened.keys:
         show(opened, qtbot, key)
@@ -373,7 +373,7 @@ def test_several_pictures_are_brought_back_at_once(opened, root, qtbot):
 
 
 def test_what_a_kill_left_half_written_is_swept(opened, root):
-    opened._saver._settle_ms = 600_000
+    opened._saver._delay_ms = 600_000
     dot(opened, 20, 20, 2)
     folder = opened.project.mask_path(opened.key).parent
     crashed = shutil.copytree(root, root.with_name("crashed"))
@@ -451,7 +451,7 @@ def test_a_full_disk_costs_nothing(on_small_disk, small_disk, qtbot):
 
 def test_strokes_that_a_full_disk_kept_out_of_the_journal_follow(on_small_disk, small_disk):
     session = on_small_disk
-    session._saver._settle_ms = session._saver._retry_ms = 600_000
+    session._saver._delay_ms = session._saver._retry_ms = 600_000
     key = session.key
     ballast = disk.fill_up(small_disk)
     noise(session, 0)

@@ -240,8 +240,8 @@ def test_merging_twice_changes_nothing():
 def test_a_verdict_given_while_the_note_is_saved_stays_in_the_journal(opened, qtbot):
     opened.notes.set_verdict("NG")
     opened.notes.set_status("started")  # the save of the verdict is under way
-    opened._saver._lane._pool.waitForDone()
-    opened._saver._lane._deliver()
+    opened._saver._tasks._pool.waitForDone()
+    opened._saver._tasks._deliver()
     changes = Journal(opened.project.root / "journal")
     changes.leftovers()
     found = [change.fields for change in changes.note_changes.get(opened.key, [])]
@@ -252,15 +252,15 @@ def test_a_verdict_given_while_the_note_is_saved_stays_in_the_journal(opened, qt
 def test_what_is_saved_is_not_changed_by_what_comes_after(opened, qtbot, monkeypatch):
     """Entries of the lists of a note are changed in place while a thread writes the note."""
     decisions = Decisions(opened)
-    opened._saver._lane.finish()
+    opened._saver._tasks.wait()
     seen = []
-    monkeypatch.setattr(opened._saver._lane, "submit", lambda work, then: seen.append(work))
+    monkeypatch.setattr(opened._saver._tasks, "submit", lambda work, *_, **__: seen.append(work))
     opened.note.confirmed.append(ConfirmedLabel(kind="extra", x=1))
     decisions.keep(decisions.mark(REJECT), "one", added=[DECIDED])
     opened.note.confirmed.append(ConfirmedLabel(kind="extra", x=2))
     opened.note.history[-1].detail = "changed in place"
     monkeypatch.undo()
-    seen[0]()
+    seen[0](None)
     note = annotation.load_note(opened.project, opened.key)
     assert [one.x for one in note.confirmed] == [1] and note.history[-1].detail == "one"
     opened._saver._busy.clear()
@@ -280,7 +280,7 @@ def test_a_label_with_a_note_of_a_newer_format_cannot_be_changed(opened, root, q
     show(opened, qtbot, opened.keys[0])
     opened.judging.set_verdicts([key, opened.keys[0]], "NG")
     assert opened.flush()
-    opened.judging._lane.finish()
+    opened.judging._tasks.wait()
     assert met and {type(problem) for problem in met} == {problems.NoteTooNew}
     assert (root / "notes" / f"{key}.json").read_bytes() == data
     assert (root / "masks" / f"{key}.png").read_bytes() == mask

@@ -85,7 +85,7 @@ def test_only_the_last_wish_is_predicted(predictions, opened, run, qtbot):
     for key in opened.keys:
         predictions.predict(key)
     qtbot.waitUntil(lambda: opened.keys[-1] in told, timeout=20_000)
-    predictions._lane.finish()
+    predictions._tasks.wait()
     assert told[-1] == opened.keys[-1] and len(told) <= 2
 
 
@@ -161,7 +161,7 @@ def test_an_error_of_a_picture_that_is_no_longer_wanted_is_not_reported(predicti
     failures = []
     predictions.failed.connect(failures.append)
     predictions.predict(opened.keys[5])
-    predictions._lane._pool.waitForDone()  # its answer is there, and not delivered yet
+    predictions._tasks._pool.waitForDone()  # its answer is there, and not delivered yet
     with qtbot.waitSignal(predictions.predicted, timeout=20_000) as predicted:
         predictions.predict(opened.key)
     assert predicted.args[0] == opened.key and failures == []

@@ -31,7 +31,7 @@ def judge(session, run, qtbot):
 
 
 def look(judge, run, qtbot):
-    with qtbot.waitSignal(judge.reviewed, timeout=10_000) as told:
+    with qtbot.waitSignal(judge.evaluated, timeout=10_000) as told:
         judge.start(run)
     return told.args[0]
 
@@ -72,7 +72,7 @@ def test_a_corrected_verdict_changes_the_review_at_once(judge, run, session, qtb
     wrong = before.mistakes()[0]
     session.open_image(wrong.key)
     qtbot.waitUntil(lambda: session.key == wrong.key and session.note is not None, timeout=10_000)
-    with qtbot.waitSignal(judge.reviewed, timeout=10_000) as told:
+    with qtbot.waitSignal(judge.evaluated, timeout=10_000) as told:
         session.notes.set_verdict("OK")
     assert len(told.args[0].mistakes()) == len(before.mistakes()) - 1
 
@@ -107,7 +107,7 @@ def test_runs_that_cannot_judge_say_why(judge, run, qtbot, harm):
 
 def test_only_the_last_run_that_was_asked_for_is_told(judge, run, qtbot):
     told = []
-    judge.reviewed.connect(lambda review: told.append(judge.run))
+    judge.evaluated.connect(lambda review: told.append(judge.run))
     judge.start(Run(Path(str(run.root))))
     judge.start(run)
     qtbot.waitUntil(lambda: bool(told), timeout=10_000)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,7 +17,7 @@ from workbench.session.class_list import ClassList
 from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
 from workbench.session.label import Label
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import Task, TaskRunner
 
 _SAMPLED = 500  # number of masks measured to estimate the disk space
 
@@ -54,8 +53,8 @@ class ClassMergeJob(QObject):
         self._fresh = False  # done since the project was opened: the next undo reverts it
         self._kept: tuple[History, dict] | None = None
         self._barred: list[tuple[Label, Problem | None]] = []
-        self._stop = threading.Event()
-        self._lane = TaskQueue(parent=self)
+        self._task: Task | None = None
+        self._tasks = TaskRunner(parent=self)
 
     def open(self, project: Project) -> None:
         """Load the plan of an interrupted change of classes, if there is one."""
@@ -146,12 +145,12 @@ class ClassMergeJob(QObject):
 
     def cancel(self) -> None:
         """Stop and undo the part done so far."""
-        self._stop.set()
+        if self._task is not None:
+            self._task.finish_early()
 
     def close(self) -> None:
         """Stop without undoing; the change can be finished after the project is opened again."""
-        self._stop.set()
-        self._lane.cancel_pending()
+        self._tasks.stop()
         self._free()
         self._project, self.plan, self.running, self._kept, self._fresh = None, None, False, None, False
 
@@ -164,21 +163,29 @@ class ClassMergeJob(QObject):
         return self._saver.flush()
 
     def _run(self) -> None:
-        project, plan, stop = self._project, self.plan, threading.Event()
-        self._stop, self.running = stop, True
+        project, plan, self.running = self._project, self.plan, True
         self.lock_open_image()
         work = class_merge.undo if plan.state == "undoing" else class_merge.apply_plan
-        tell = _Sparse(self.progressed.emit)
         self.changed.emit()
-        self._lane.submit(lambda: work(project, plan, tell, stop.is_set), self._arrived)
+        self._task = self._tasks.submit(
+            lambda task: work(project, plan, _Sparse(task.report), task.cancelled),
+            self._arrived,
+            self._failed,
+            on_progress=self.progressed.emit,
+        )
 
-    def _arrived(self, done: ClassMergeResult | None, error: Exception | None) -> None:
+    def _failed(self, problem: Problem) -> None:
+        """Release the open image; the change can be finished later."""
+        self.running = False
+        self._free()
+        self.problem_met.emit(problem)
+        self.changed.emit()
+
+    def _arrived(self, done: ClassMergeResult) -> None:
         plan, project = self.plan, self._project
         self.running = False
         self._free()
         try:
-            if error is not None:
-                raise error
             if plan.state == "undoing":
                 class_merge.forget(project)
                 self._restore()

@@ -15,7 +15,7 @@ from workbench.core.project.history import History, Patch, StepRecording
 from workbench.core.project.project import BACKGROUND, DONT_CARE, NOT_LABELED, Project
 from workbench.inference.io.opencv import cv2
 from workbench.session.label import Label
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import TaskRunner
 
 # Steps with an entry of their own in the note's history; all others are entered as "paint".
 TOLD = frozenset({"accept proposal", "copy labels", "mend label"})
@@ -45,7 +45,7 @@ class Editor(QObject):
         self._project: Project | None = None
         self._recording: StepRecording | None = None
         self._refused = False
-        self._lane = TaskQueue(1, self)
+        self._tasks = TaskRunner(1, self)
         self._replacing = False  # the mask is being changed in a thread; no other change is allowed
         self._tip: tuple[Point, float, Paint] | None = None  # end point, radius and paint of the last segment
 
@@ -197,25 +197,27 @@ class Editor(QObject):
         recording.explicit = on
         old, new = (BACKGROUND, NOT_LABELED) if on else (NOT_LABELED, BACKGROUND)
         if label.mask.size <= _AT_ONCE:
-            self._replaced(_replace(recording, old, new), None)
+            self._replaced(_replace(recording, old, new))
         else:
             self._replacing = True
-            self._lane.submit(lambda: _replace(recording, old, new), self._replaced)
+            self._tasks.submit(lambda _: _replace(recording, old, new), self._replaced, self._replace_failed)
 
-    def _replaced(self, patch: Patch | None, error: Exception | None) -> None:
+    def _replace_failed(self, problem: Problem) -> None:
+        self._replacing = False
+        self.cancel()
+        self.problem_met.emit(problem)
+
+    def _replaced(self, patch: Patch | None) -> None:
         self._replacing = False
         label, recording = self.label, self._recording
         assert label is not None and label.mask is not None and recording is not None
-        if error is not None:
-            self.cancel()
-            raise error
         self._turn_explicit(label, recording)
         self.mask_changed.emit(Rect(0, 0, label.mask.shape[1], label.mask.shape[0]))
         self._end(recording, patch)
 
     def _finish_replacing(self) -> None:
         if self._replacing:
-            self._lane.finish()
+            self._tasks.wait()
 
     def _draw(
         self,

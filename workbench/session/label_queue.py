@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from PySide6.QtCore import QObject, QThread, Signal
+from PySide6.QtCore import QObject, Signal
 
 from workbench.core.label_next.image_scan import AT_ONCE
 from workbench.core.label_next.label_advice import (
@@ -21,44 +21,25 @@ from workbench.core.problems import ModelUnusable, Problem
 from workbench.core.project.image_index import ImageRow
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
-from workbench.session.background_job import BackgroundJob, JobThread
 from workbench.session.session import Session
+from workbench.session.tasks import Job, Task
 from workbench.session.training.training_control import TrainingControl
 
 Mode = Literal["", "next", "errors"]
 COUNT = 200  # images in the label queue
 
 
-class _RankingThread(JobThread):
-    """Thread that computes a list; if interrupted, the result so far is returned."""
-
-    progressed = Signal(int, int)
-
-    def __init__(
-        self, project: Project, rows: dict[str, ImageRow], run: Run | None, mode: Mode, most: int, parent: QObject
-    ) -> None:
-        super().__init__(parent)
-        self._project, self._rows, self._run, self._mode, self._most = project, rows, run, mode, most
-
-    def as_problem(self, error: Exception) -> Problem:
-        return ModelUnusable(path=str(self._run.best) if self._run else "", why=str(error) or type(error).__name__)
-
-    def work(self) -> LabelNextList | LabelIssueList:
-        asked: dict[str, Any] = {
-            "most": self._most,
-            "progress": self.progressed.emit,
-            "cancelled": self.isInterruptionRequested,
-        }
-        if self._mode == "next":
-            return rank_images(self._project, self._rows, self._run, count=COUNT, **asked)
-        return (
-            find_label_issues(self._project, self._rows, self._run, **asked)
-            if self._run is not None
-            else LabelIssueList()
-        )
+def _compute_list(
+    project: Project, rows: dict[str, ImageRow], run: Run | None, mode: Mode, most: int, task: Task
+) -> LabelNextList | LabelIssueList:
+    """Compute a list, in the worker thread; if canceled, return the result so far."""
+    options: dict[str, Any] = {"most": most, "progress": task.report, "cancelled": task.cancelled}
+    if mode == "next":
+        return rank_images(project, rows, run, count=COUNT, **options)
+    return find_label_issues(project, rows, run, **options) if run is not None else LabelIssueList()
 
 
-class LabelQueue(BackgroundJob):
+class LabelQueue(Job):
     """Label queue and list of suspected label errors. `mode` selects the list in use, "" for none."""
 
     changed = Signal()  # the mode, or the listed images
@@ -99,8 +80,8 @@ class LabelQueue(BackgroundJob):
         if self.mode == "errors":
             row, project = self._session.rows.get(key, ImageRow(key)), self._session.project
             names = {info.id: info.name for info in project.classes} if project is not None else {}
-            found = (issue_reason(issue, names, good=not row.counts) for issue in self.issues(key))
-            return tuple({str(why): why for why in found}.values())
+            reasons = (issue_reason(issue, names, good=not row.counts) for issue in self.issues(key))
+            return tuple({str(reason): reason for reason in reasons}.values())
         return self._reasons.get(key, ()) if self.mode == "next" else ()
 
     def issues(self, key: str | None) -> tuple[LabelIssue, ...]:
@@ -130,9 +111,16 @@ class LabelQueue(BackgroundJob):
         self._session.flush()
         self._find_run()
         rows = {key: self._session.rows.get(key) or ImageRow(key) for key in self._session.keys}
-        thread = _RankingThread(project, rows, self._newest, self.mode, 5 * AT_ONCE if more else AT_ONCE, self)
-        thread.progressed.connect(self.progressed)
-        self.begin(thread, QThread.Priority.LowPriority)
+        run, mode, most = self._newest, self.mode, 5 * AT_ONCE if more else AT_ONCE
+        self.begin(
+            lambda task: _compute_list(project, rows, run, mode, most, task),
+            self._on_computed,
+            self._on_computed,
+            on_progress=self.progressed.emit,
+            as_problem=lambda error: ModelUnusable(
+                path=str(run.best) if run else "", why=str(error) or type(error).__name__
+            ),
+        )
 
     # --- updates ----------------------------------------------------------------------------------
 
@@ -140,19 +128,19 @@ class LabelQueue(BackgroundJob):
         project = self._session.project
         self._newest = newest_usable_run(project.root) if project is not None else None
 
-    def on_finished(self, thread: JobThread, found: LabelNextList | LabelIssueList | Problem) -> None:
+    def _on_computed(self, result: LabelNextList | LabelIssueList | Problem) -> None:
         stale, self._stale = self._stale, False
         if stale:
             pass  # another model has been trained meanwhile
-        elif isinstance(found, LabelNextList):
-            self.suggestions = found
-            self._reasons = {entry.key: entry.whys for entry in found.entries}
-        elif isinstance(found, LabelIssueList):
-            self.doubts = found
-            self._left = dict(found.issues)
+        elif isinstance(result, LabelNextList):
+            self.suggestions = result
+            self._reasons = {entry.key: entry.whys for entry in result.entries}
+        elif isinstance(result, LabelIssueList):
+            self.doubts = result
+            self._left = dict(result.issues)
         else:
-            self.failed.emit(found)
-        if self.mode and self.found is None and (stale or not isinstance(found, Problem)):
+            self.failed.emit(result)
+        if self.mode and self.found is None and (stale or not isinstance(result, Problem)):
             self.look()  # the other list was selected meanwhile
         self._filter()
         self._list()

@@ -20,7 +20,7 @@ from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
 from workbench.session.image_notes import ImageNotes
 from workbench.session.note_changes import NoteChange
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import TaskRunner
 
 Values = dict[str, str | None]
 Field = Literal["verdict", "status"]
@@ -63,7 +63,7 @@ class VerdictSteps(QObject):
         super().__init__(parent)
         self._editor, self._saver, self._listing, self._classes, self._notes = editor, saver, listing, classes, notes
         self._project: Project | None = None
-        self._lane = TaskQueue(parent=self)
+        self._tasks = TaskRunner(parent=self)
         self._writing: dict[int, set[str]] = {}  # by round: images whose notes are being written
         self._round = 0
         self._done: list[NoteStep] = []
@@ -112,7 +112,7 @@ class VerdictSteps(QObject):
     def wait_for(self, key: str) -> None:
         """Wait until the note of an image is written, as it is about to be read."""
         if any(key in keys for keys in self._writing.values()):
-            self._lane.finish()
+            self._tasks.wait()
 
     def can_undo(self) -> bool:
         return bool(self._done) and self._done[-1].under is self._editor.history.next_undo
@@ -143,7 +143,7 @@ class VerdictSteps(QObject):
         return True
 
     def close(self) -> None:
-        self._lane.finish()  # assigned verdicts are written before the project closes
+        self._tasks.wait()  # assigned verdicts are written before the project closes
         self._project = None
         self._done.clear()
         self._undone.clear()
@@ -172,19 +172,23 @@ class VerdictSteps(QObject):
         if rest and project is not None:
             self._round += 1
             self._writing[self._round] = set(rest)
-            self._lane.submit(lambda: _write(project, field, rest), partial(self._written, field, self._round, record))
+            written = partial(self._written, field, self._round, record)
+
+            def on_failed(problem: Problem) -> None:
+                written({})
+                self.problem_met.emit(problem)
+
+            self._tasks.submit(lambda _: _write(project, field, rest), written, on_failed)
         self.history_changed.emit()
         self.judged.emit(len(values))
 
     def finish(self) -> None:
         """Wait until all pending notes are written."""
-        self._lane.finish()
+        self._tasks.wait()
 
-    def _written(self, field: Field, round: int, record: int, refused: Refused | None, error: Exception | None) -> None:
+    def _written(self, field: Field, round: int, record: int, refused: Refused) -> None:
         self._writing.pop(round, None)
         self._saver.notes_written(record)
-        if error is not None:
-            raise error
         for key, (value, _) in refused.items():
             self._listing.put(replace(self._listing.row(key), **{field: value}))
         for _, problem in list(refused.values())[:1]:

@@ -75,7 +75,7 @@ def test_a_run_under_way_is_seen_beside_the_machine_and_kept(story, training, ma
         machine.sampled.emit(SAMPLE)
         qtbot.wait(30)
     assert story.track.machine.count == 3 and list(story.track.machine["cpu"]) == [40.0] * 3
-    story._lane.finish()
+    story._tasks.wait()
     kept = list(read_samples(machine_path(training.run)))
     assert [sample for _, sample in kept] == [SAMPLE] * 3
     assert [at for at, _ in kept] == pytest.approx(list(story.track.machine.times), abs=0.01)
@@ -100,7 +100,7 @@ def test_long_runs_keep_samples_further_apart(story, training, machine, qtbot):
     story._clock = time.monotonic() - 40_000  # then they stand 20 seconds apart
     for _ in range(5):
         machine.sampled.emit(SAMPLE)
-    story._lane.finish()
+    story._tasks.wait()
     assert len(list(read_samples(machine_path(training.run)))) == 1 and story.track.machine.count == 5
 
 

@@ -115,13 +115,13 @@ def test_the_sheet_judges_many_with_one_undo(hand):
     sheet.select_all()
     assert len(sheet.selected()) == 5 and "5 selected" in sheet.says.text()
     sheet.buttons["OK"].click()
-    session.judging._lane.finish()
+    session.judging._tasks.wait()
     assert session.flush()
     good = [key for key in session.keys if not session.rows[key].broken]
     assert {session.rows[key].verdict for key in good} == {"OK"} and len(sheet.selected()) == 5
     assert [annotation.load_note(session.project, key).verdict for key in good] == ["OK"] * 4
     session.undo()
-    session.judging._lane.finish()
+    session.judging._tasks.wait()
     assert session.flush() and {key: row.verdict for key, row in session.rows.items()} == was
     index = pictures.model.place("lot1/new.png")
     sheet.sheet.setCurrentIndex(index)

@@ -64,7 +64,7 @@ class Judge(Hand):
 
     def wait(self, count: int) -> None:
         self.qtbot.waitUntil(lambda: len(self.room.shown) == count, timeout=10_000)
-        self.room.finish()
+        self.room.wait()
         assert len(self.room.shown) == count
 
     def over(self, y: float, x: float) -> None:
@@ -129,7 +129,7 @@ def test_space_held_with_a_drag_moves_the_picture_and_accepts_nothing(judge):
     QTest.mouseRelease(judge.canvas, LEFT, PLAIN, pixel + QPoint(33, 21))
     QTest.keyRelease(judge.canvas, Qt.Key.Key_Space)
     assert (judge.canvas.view.x - before.x, judge.canvas.view.y - before.y) == (33, 21)
-    judge.room.finish()
+    judge.room.wait()
     assert not judge.session.mask.any() and len(judge.room.shown) == 5
 
 
@@ -139,7 +139,7 @@ def test_space_held_for_long_accepts_nothing(judge):
     judge.qtbot.waitUntil(lambda: judge.canvas.cursor().shape() == Qt.CursorShape.OpenHandCursor, timeout=20 * TAP)
     assert judge.canvas.suggestions.current is None  # what is about to happen is seen
     QTest.keyRelease(judge.canvas, Qt.Key.Key_Space)
-    judge.room.finish()
+    judge.room.wait()
     assert not judge.session.mask.any() and len(judge.room.shown) == 5
     assert judge.canvas.suggestions.current is not None
 
@@ -448,5 +448,5 @@ def test_what_lies_in_the_place_of_the_picture_has_no_proposals(judge):
     image = judge.canvas.grab().toImage()
     at = judge.pixel(70, 12)
     assert image.pixelColor(at).red() == image.pixelColor(at).green()  # grey: nothing is drawn over it
-    judge.room.finish()
+    judge.room.wait()
     assert not judge.session.mask.any() and len(judge.room.shown) == 5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QLocale, QObject, Signal
@@ -13,7 +14,7 @@ from workbench.core.runs import process_exit
 from workbench.core.runs.events import Event, Failed, Finished, Progress
 from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.core.runs.run import Run
-from workbench.session.background_job import BackgroundJob, JobThread
+from workbench.session.tasks import Job, Task
 from workbench.session.training.child_process import ChildProcess, StopTimeouts
 
 Command = Callable[[Run, Path, Sequence[str]], Sequence[str]]
@@ -49,34 +50,18 @@ def language_of_window() -> str:
     return "zh_CN" if QLocale().language() == QLocale.Language.Chinese else "en"
 
 
-class _ExportThread(JobThread):
-    reported = Signal(object)
-
-    def __init__(self, child: ChildProcess, parent: QObject) -> None:
-        super().__init__(parent)
-        self.child = child
-
-    def work(self) -> Finished | Failed | None:
-        ending: Finished | Failed | None = None
-        for event in self.child.events():
-            self.reported.emit(event)
-            if isinstance(event, (Finished, Failed)):
-                ending = event
-        if self.child.detached:
-            return None
-        why = process_exit.cause(self.child.returncode, self.child.log_tail())
-        return ending or process_exit.failed_event("export", why, self.child.log)
-
-    def as_problem(self, error: Exception) -> Problem:
-        return process_exit.to_problem(
-            process_exit.failed_event("export", str(error), self.child.log), "export", self.child.log
-        )
-
-    def request_stop(self) -> None:
-        self.child.stop(None)
+def _follow(child: ChildProcess, task: Task) -> Finished | Failed:
+    """Report the events of the child, in the worker thread. Return the last one."""
+    ending: Finished | Failed | None = None
+    for event in child.events():
+        task.report(event)
+        if isinstance(event, (Finished, Failed)):
+            ending = event
+    why = process_exit.cause(child.returncode, child.log_tail())
+    return ending or process_exit.failed_event("export", why, child.log)
 
 
-class ExportJob(BackgroundJob):
+class ExportJob(Job):
     """Export of one run at a time. command: (run, out, formats) -> replacement of the child's whole command."""
 
     progressed = Signal(object)  # Progress
@@ -118,9 +103,14 @@ class ExportJob(BackgroundJob):
             self.failed.emit(problem)
             return
         self._cancelling = False
-        thread = _ExportThread(child, self)
-        thread.reported.connect(self._on_event)
-        self.begin(thread)
+        self.begin(
+            lambda task: _follow(child, task),
+            partial(self._on_ended, child.log),
+            partial(self._on_ended, child.log),
+            on_progress=self._on_event,
+            as_problem=lambda error: WorkerFailed(what="export", why=str(error), log=str(child.log)),
+            interrupt=lambda: child.stop(None),
+        )
 
     def cancel(self) -> None:
         """End the child; unfinished results are not reported."""
@@ -128,15 +118,12 @@ class ExportJob(BackgroundJob):
         super().cancel()
 
     def _on_event(self, event: Event) -> None:
-        if not self.running:  # closed meanwhile
-            return
         if isinstance(event, Progress):
             self._heard_last = event
             self.progressed.emit(event)
         self.reported.emit(event)
 
-    def on_finished(self, thread: JobThread, ending: Finished | Failed | Problem) -> None:
-        assert isinstance(thread, _ExportThread)
+    def _on_ended(self, log: Path, ending: Finished | Failed | Problem) -> None:
         if isinstance(ending, Finished) and ending.why == "done":
             self.finished.emit(ending.result)
         elif self._cancelling:
@@ -144,9 +131,9 @@ class ExportJob(BackgroundJob):
         elif isinstance(ending, Problem):
             self.failed.emit(ending)
         elif isinstance(ending, Failed):
-            self.failed.emit(process_exit.to_problem(ending, "export", thread.child.log))
+            self.failed.emit(process_exit.to_problem(ending, "export", log))
         else:
-            self.failed.emit(WorkerFailed(what="export", why="it was stopped", log=str(thread.child.log)))
+            self.failed.emit(WorkerFailed(what="export", why="it was stopped", log=str(log)))
 
 
 def export_command(run: Run, out: Path, formats: Sequence[str]) -> list[str]:

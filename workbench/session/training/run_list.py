@@ -12,7 +12,7 @@ from workbench.core.runs.run_comparison import RunComparison, compare_runs
 from workbench.core.runs.run_history import PastRun, RunLine, read_past, run_line
 from workbench.core.runs.run_series import Columns, RunSeries
 from workbench.session.session import Session
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import Task, TaskRunner, ignore_failure
 from workbench.session.training.training_control import TrainingControl
 
 MOST = 3  # compared runs besides the shown one; more curves cannot be told apart
@@ -40,8 +40,7 @@ class RunList(QObject):
         self.compared: list[ComparedRun] = []
         self._session, self._training = session, training
         self._known: dict[str, tuple[int, RunLine]] = {}  # name -> size of its events, line
-        self._lane = TaskQueue(parent=self)
-        self._asked = 0
+        self._tasks = TaskRunner(parent=self)
         session.project_opened.connect(self.refresh)
         session.project_closed.connect(self._forget)
         training.started.connect(self._shown_changed)
@@ -54,7 +53,7 @@ class RunList(QObject):
             return
         root, known = project.root, dict(self._known)
 
-        def work() -> dict[str, tuple[int, RunLine]]:
+        def work(_: Task) -> dict[str, tuple[int, RunLine]]:
             found = {}
             for run in list_runs(root):
                 size = run.events_path.stat().st_size if run.events_path.exists() else 0
@@ -62,11 +61,9 @@ class RunList(QObject):
                 found[run.name] = before if before is not None and before[0] == size else (size, run_line(run))
             return found
 
-        self._lane.submit(work, lambda found, error: self._listed(root, found, error))
+        self._tasks.submit(work, self._listed, ignore_failure, key="list", finish_running=True)
 
-    def _listed(self, root, found: dict[str, tuple[int, RunLine]] | None, error: Exception | None) -> None:
-        if found is None or self._session.project is None or self._session.project.root != root:
-            return
+    def _listed(self, found: dict[str, tuple[int, RunLine]]) -> None:
         self._known = found
         self.lines = [line for _, line in reversed(found.values())]
         self.listed.emit()
@@ -74,33 +71,33 @@ class RunList(QObject):
     def compare(self, runs: list[Run]) -> None:
         """Compare these runs with the shown one."""
         shown = self._training.run
-        self._asked += 1
+        self._tasks.cancel("compare")
         if shown is None or not runs:
             self.compared = []
             self.compared_changed.emit()
             return
-        asked, chosen = self._asked, [run for run in runs if run.name != shown.name][:MOST]
+        chosen = [run for run in runs if run.name != shown.name][:MOST]
 
-        def work() -> list[ComparedRun]:
+        def work(task: Task) -> list[ComparedRun]:
             found = []
             for run in chosen:
-                if asked != self._asked:
+                if task.cancelled():
                     break
                 comparison = compare_runs(shown, run)
-                past = read_past(run, stopped=lambda: asked != self._asked) if comparison.curves else PastRun()
+                past = read_past(run, stopped=task.cancelled) if comparison.curves else PastRun()
                 if not comparison.scores:
                     past.track.scores, past.track.best = Columns(("score",)), None
                 found.append(ComparedRun(run, past.track, comparison))
             return found
 
-        self._lane.submit(work, lambda found, error: self._read(asked, found, error))
+        def on_failed(problem: Problem) -> None:
+            self.failed.emit(problem)
+            self._set_compared([])
 
-    def _read(self, asked: int, found: list[ComparedRun] | None, error: Exception | None) -> None:
-        if asked != self._asked:
-            return
-        if isinstance(error, Problem):
-            self.failed.emit(error)
-        self.compared = found or []
+        self._tasks.submit(work, self._set_compared, on_failed, key="compare")
+
+    def _set_compared(self, compared: list[ComparedRun]) -> None:
+        self.compared = compared
         self.compared_changed.emit()
 
     def _shown_changed(self, run: Run) -> None:
@@ -111,11 +108,10 @@ class RunList(QObject):
             self.refresh()
 
     def _forget(self) -> None:
-        self._asked += 1
+        self._tasks.cancel()
         self.lines, self.compared, self._known = [], [], {}
         self.listed.emit()
         self.compared_changed.emit()
 
     def close(self) -> None:
-        self._asked += 1
-        self._lane.cancel_pending()
+        self._tasks.stop()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
@@ -15,7 +14,7 @@ from PySide6.QtWidgets import QWidget
 from workbench.core.geometry.drawing import Rect
 from workbench.core.images.display import Display, automatic, full_range
 from workbench.inference.io.tiff_regions import TiffImage
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import Task, TaskRunner
 from workbench.ui.canvas.items.canvas_items import PreviewGuard, WindowLevelDrag
 from workbench.ui.canvas.items.minimap import Minimap
 from workbench.ui.canvas.items.ruler import Ruler
@@ -52,8 +51,8 @@ class SceneView(PanZoomWidget):
         self._colors: dict[int, str] = {}
         self._hidden: frozenset[int] = frozenset()
         self.previewing = False  # a reduced image is shown; its labels are not loaded yet
-        self._jobs = TaskQueue(1, self)
-        self._reads = TaskQueue(1, self)  # reads the visible parts, independent of the overview
+        self._jobs = TaskRunner(1, self)
+        self._reads = TaskRunner(1, self)  # reads the visible parts, independent of the overview
         self._reading: tuple[ImageLayer, set[Request]] | None = None
         self.minimap, self.ruler = Minimap(self), Ruler(self)
         self._guests = (WindowLevelDrag(self), self.minimap, self.ruler, PreviewGuard(self))
@@ -62,6 +61,7 @@ class SceneView(PanZoomWidget):
 
     def show_image(self, image: np.ndarray | None, *, keep_display: bool = False) -> None:
         """Show another image, (H, W) or (H, W, 3). An image of the same size keeps zoom and position."""
+        self._jobs.cancel()
         self.labels = self.predictions = self._coming = self.heat = None
         self.previewing = False
         if image is None:
@@ -74,18 +74,19 @@ class SceneView(PanZoomWidget):
         if isinstance(image, TiffImage):
             self.image = ImageLayer(levels_by_region(image))
             if image.overview_step > 1:
-                self._jobs.submit(partial(self._refined, image), self._take_halvings)
+                self._jobs.submit(lambda task: _refined(image, task), self._set_levels)
         elif height * width <= _QUICK:
             self.image = ImageLayer(halvings(image))
         else:
             self.image = ImageLayer([image])
-            self._jobs.submit(lambda: halvings(image), self._take_halvings)
+            self._jobs.submit(lambda _: halvings(image), self._set_levels)
         if kind_changed or not keep_display:
             self.set_display(automatic(image))
         self._measure(width, height)
 
     def show_preview(self, small: np.ndarray, size: tuple[int, int]) -> None:
         """Show a reduced image of `size` (width, height) until the full one is loaded; painting is blocked."""
+        self._jobs.cancel()
         self.labels = self.predictions = self._coming = self.heat = None
         self.previewing = True
         step = round(math.log2(max(1.0, max(size) / max(small.shape[:2]))))
@@ -98,11 +99,6 @@ class SceneView(PanZoomWidget):
         if not same or self._fitted:
             self.fit()
         self._announce()
-
-    def _refined(self, image: TiffImage) -> list[np.ndarray | None] | None:
-        """Compute the exact overview, in a thread, unless another image is shown meanwhile."""
-        done = image.refine(lambda: self.image is None or self.image.picture is not image)
-        return levels_by_region(image) if done else None
 
     def _announce(self) -> None:
         self.ruler.forget()
@@ -152,29 +148,33 @@ class SceneView(PanZoomWidget):
         self.update()
 
     def _prepare(self, layer: PredictionLayer) -> None:
-        def then(_: object, error: Exception | None) -> None:
-            if error is None and not layer.ready and layer in (self._coming, self.predictions):
-                self._prepare(layer)  # the style has changed meanwhile
-            elif layer is self._coming:
+        def show(_: object) -> None:
+            if layer is self._coming:
                 self._come()
             elif layer is self.predictions:
                 self.minimap.refresh()
                 self.update()
 
-        self._reads.submit(layer.prepare, then)
+        def on_done(_: object) -> None:
+            if not layer.ready and layer in (self._coming, self.predictions):
+                self._prepare(layer)  # the style has changed meanwhile
+            else:
+                show(_)
+
+        self._reads.submit(lambda _: layer.prepare(), on_done, show)
 
     def _pool(self, layer: MaskLayer | None) -> None:
         """Build the levels of a large mask in a thread; it is shown coarsely until then."""
         if layer is None or layer.pyramid.ready:
             return
 
-        def then(_: object, error: Exception | None) -> None:
-            layer.pyramid.ready = error is None
+        def on_done(_: object) -> None:
+            layer.pyramid.ready = True
             if layer is self.labels:
                 self.minimap.refresh()
                 self.update()
 
-        self._reads.submit(layer.pyramid.build, then)
+        self._reads.submit(lambda _: layer.pyramid.build(), on_done)
 
     def show_difference(self, heat: np.ndarray | None) -> None:
         """Show the difference of each pixel from the good sample, uint8 (H, W)."""
@@ -224,7 +224,7 @@ class SceneView(PanZoomWidget):
         layer.color(self._colors, self._hidden)
         return layer
 
-    def _take_halvings(self, levels: list[np.ndarray] | None, error: Exception | None) -> None:
+    def _set_levels(self, levels: list[np.ndarray | None] | None) -> None:
         if levels is not None and self.image is not None and self.image.picture is levels[0]:
             self.image.levels = levels
             self.minimap.refresh()
@@ -267,14 +267,14 @@ class SceneView(PanZoomWidget):
         choices, layer.wanted = layer.wanted, set()
         self._reading = layer, choices
 
-        def work() -> None:
+        def work(_: Task) -> None:
             for request in choices:
                 if self.image is layer:
                     layer.read(request)
 
-        self._reads.submit(work, self._has_read)
+        self._reads.submit(work, self._has_read, self._has_read)
 
-    def _has_read(self, _: object, error: Exception | None) -> None:
+    def _has_read(self, _: object) -> None:
         if self._reading is None:
             return
         (layer, choices), self._reading = self._reading, None
@@ -294,5 +294,10 @@ class SceneView(PanZoomWidget):
 
     def end(self) -> None:
         """Wait for the threads."""
-        self._jobs.finish()
-        self._reads.finish()
+        self._jobs.wait()
+        self._reads.wait()
+
+
+def _refined(image: TiffImage, task: Task) -> list[np.ndarray | None] | None:
+    """Compute the exact overview, in a worker thread. Return None if canceled."""
+    return levels_by_region(image) if image.refine(task.cancelled) else None

@@ -132,7 +132,7 @@ class CardGalleryView(QListView):
 
     def show_cards(self, cards: list[DefectCard]) -> None:
         """Show other cards. Crops of the former operating point stay until the new ones are rendered."""
-        self._room.forget_crops()
+        self._room.cancel_crops()
         self._fresh.clear()
         wanted = {(card.evidence.key, card.box) for card in cards}
         self._pixmaps = {at: pixmap for at, pixmap in self._pixmaps.items() if at in wanted}

@@ -129,7 +129,7 @@ class VerdictEvaluationPage(QWidget):
 
     def _connect(self) -> None:
         judge, session = self._judge, self._session
-        judge.reviewed.connect(self._reviewed)
+        judge.evaluated.connect(self._reviewed)
         judge.progressed.connect(self._progressed)
         judge.failed.connect(self._failed)
         judge.stored.connect(self._stored)

@@ -9,7 +9,7 @@ from PySide6.QtGui import QImage, QImageReader, QPixmap
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from workbench.session.folder_prediction import ImagePredicted
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import TaskRunner
 from workbench.ui.text.message_translation import translate_message
 
 _MOST = 100_000  # rows; a watched folder may run for weeks
@@ -90,23 +90,17 @@ class ResultPreview(QLabel):
         self.setMinimumSize(220, 160)
         self.setContentsMargins(14, 0, 0, 0)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
-        self._lane = TaskQueue(1, self)
-        self._wanted: Path | None = None
+        self._tasks = TaskRunner(1, self)
         self._image = QImage()
 
     def show_file(self, path: Path) -> None:
-        self._wanted = path
-
-        def work() -> QImage | None:
-            return _read(path) if path == self._wanted else None
-
-        self._lane.submit(work, lambda image, error: self._take(path, image))
+        self._tasks.submit(lambda _: _read(path), self._set_image, key="read")
 
     def end(self) -> None:
-        self._lane.cancel_pending()
+        self._tasks.stop()
 
-    def _take(self, path: Path, image: QImage | None) -> None:
-        if path == self._wanted and image is not None and not image.isNull():
+    def _set_image(self, image: QImage) -> None:
+        if not image.isNull():
             self._image = image
             self._fit()
 

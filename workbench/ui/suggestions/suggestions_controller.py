@@ -46,7 +46,7 @@ class SuggestionsController(QObject):
         self.hand.changed.connect(suggestions.change)
         self.hand.switched.connect(self.changed)
         session.classes_changed.connect(self.changed)
-        everywhere.looked.connect(self._looked)
+        everywhere.predicted.connect(self._looked)
         everywhere.state_changed.connect(self.changed)
         everywhere.ended.connect(self._ended)
         everywhere.failed.connect(messages.problem)

@@ -221,7 +221,7 @@ class SuggestAllCard(QFrame):
         for widget in (self.text, self.bar, self.cancel):
             column.addWidget(widget)
         self._work.began.connect(self._start)
-        self._work.looked.connect(self._looked)
+        self._work.predicted.connect(self._looked)
         self._work.state_changed.connect(lambda: self.setVisible(self._work.running))
         self.setVisible(False)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QIODevice, QObject, Qt, QTimer, Signal
@@ -12,7 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QFrame, QGridLayout, QScrollArea, QWi
 from workbench.core.project.storage import write_bytes
 from workbench.core.runs.run_series import RunSeries
 from workbench.core.runs.series_table import table
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import TaskRunner
 from workbench.session.training.run_list import RunList
 from workbench.session.training.run_monitor import RunMonitor
 from workbench.ui.training.curve_plot import CurvePlot
@@ -207,12 +208,12 @@ class CurveExport(QObject):
     """Export of curves. `view` is the widget to be rendered."""
 
     saved = Signal(object)  # Path
-    failed = Signal(object)  # Exception
+    failed = Signal(object)  # Problem
 
     def __init__(self, view: QWidget, story: RunMonitor, shelf: RunList) -> None:
         super().__init__(view)
         self._view, self._story, self._shelf = view, story, shelf
-        self._lane = TaskQueue(parent=self)
+        self._tasks = TaskRunner(parent=self)
 
     def save_image(self) -> None:
         self._ask(self.tr("Save the curves as a picture"), "png", self.write_image)
@@ -241,7 +242,7 @@ class CurveExport(QObject):
         buffer.open(QIODevice.OpenModeFlag.WriteOnly)
         pixmap.save(buffer, "PNG")
         data = bytes(buffer.data().data())
-        self._lane.submit(lambda: write_bytes(path, data), lambda _, error: self._written(path, error))
+        self._submit(lambda: write_bytes(path, data), path)
 
     def write_table(self, path: Path) -> None:
         """Write all values of the run and of the compared runs."""
@@ -249,10 +250,7 @@ class CurveExport(QObject):
         if run is None:
             return
         runs = [(run.name, self._story.track), *((other.run.name, other.track) for other in self._shelf.compared)]
-        self._lane.submit(lambda: write_bytes(path, table(runs)), lambda _, error: self._written(path, error))
+        self._submit(lambda: write_bytes(path, table(runs)), path)
 
-    def _written(self, path: Path, error: Exception | None) -> None:
-        if error is None:
-            self.saved.emit(path)
-        else:
-            self.failed.emit(error)
+    def _submit(self, write: Callable[[], None], path: Path) -> None:
+        self._tasks.submit(lambda _: write(), lambda _: self.saved.emit(path), self.failed.emit)

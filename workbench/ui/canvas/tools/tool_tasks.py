@@ -1,4 +1,4 @@
-"""Computations of tools outside the GUI thread: an ordered queue of jobs, and previews of which the newest counts."""
+"""Computations of tools outside the GUI thread: ordered tasks, and previews of which only the newest counts."""
 
 from __future__ import annotations
 
@@ -7,91 +7,68 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from workbench.session.task_queue import TaskQueue
+from workbench.core.problems import Problem
+from workbench.session.tasks import TaskRunner, ignore_failure
 
 Compute = Callable[[], Any]
 Then = Callable[[Any], None]
 
 
 class ToolTasks(QObject):
-    """Job queue of the tools: `do` delivers every result, `glance` only the last, later and in the GUI thread."""
+    """Tasks of the tools: `run` delivers every result, `preview` only the newest, later and in the GUI thread."""
 
-    changed = Signal(bool)  # True when jobs start, False when all are done
-    troubled = Signal(object)  # Exception
+    changed = Signal(bool)  # True when tasks start, False when all are done
+    troubled = Signal(object)  # Problem
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._lane = TaskQueue(1, self)  # one thread: the jobs of one gesture are computed in order
-        self._round = 0
-        self._open = 0
-        self._look = 0
-        self._next: tuple[Compute, Then] | None = None
-        self._glancing = False
+        self._tasks = TaskRunner(1, self)  # one thread: the tasks of one gesture are computed in order
+        self._running = 0  # number of tasks besides previews
 
     @property
     def busy(self) -> bool:
-        return self._open > 0
+        return self._running > 0
 
     def run(self, compute: Compute, then: Then) -> None:
-        round = self._round
-        self._open += 1
-        self.changed.emit(True)
-
-        def answer(found: Any, error: Exception | None) -> None:
-            if round != self._round:
-                return
-            self._open -= 1
-            if not self._open:
+        def end() -> None:
+            self._running -= 1
+            if not self._running:
                 self.changed.emit(False)
-            if error is not None:
-                self.troubled.emit(error)
-            else:
-                then(found)
 
-        # A job dropped before its start costs nothing.
-        self._lane.submit(lambda: compute() if round == self._round else None, answer, urgent=True)
+        def on_done(result: Any) -> None:
+            end()
+            then(result)
+
+        def on_failed(problem: Problem) -> None:
+            end()
+            self.troubled.emit(problem)
+
+        self._running += 1
+        self.changed.emit(True)
+        self._tasks.submit(lambda _: compute(), on_done, on_failed, urgent=True)
 
     def cancel(self) -> None:
-        """Discard all jobs and previews."""
-        self._round += 1
-        self.cancel_preview()
-        if self._open:
-            self._open = 0
+        """Cancel all tasks and previews."""
+        self._tasks.cancel()
+        if self._running:
+            self._running = 0
             self.changed.emit(False)
 
     def preview(self, compute: Compute, then: Then) -> None:
         """Compute a preview during a pointer move; skipped if a newer one is requested before its start."""
-        self._next = (compute, then)
-        if not self._glancing:
-            self._go_on()
+        # A Problem is ignored: the click that follows reports it.
+        self._tasks.submit(lambda _: compute(), then, ignore_failure, key="preview", finish_running=True)
 
     def cancel_preview(self) -> None:
-        """Discard pending previews."""
-        self._look += 1
-        self._next = None
-
-    def _go_on(self) -> None:
-        order, self._next = self._next, None
-        self._glancing = order is not None
-        if order is None:
-            return
-        compute, then = order
-        look = self._look
-
-        def answer(found: Any, error: Exception | None) -> None:
-            # Errors of previews are ignored; the following click reports them.
-            if look == self._look and error is None:
-                then(found)
-            self._go_on()
-
-        self._lane.submit(compute, answer)
+        """Cancel the previews."""
+        self._tasks.cancel("preview")
 
     def finish(self) -> None:
-        """Wait for all jobs and deliver their results now."""
+        """Wait for all tasks and deliver their results now."""
         self.cancel_preview()
-        if self._open:
-            self._lane.finish()
+        if self._running:
+            self._tasks.wait()
 
     def end(self) -> None:
         self.cancel()
-        self._lane.cancel_pending()
+        self._tasks.stop()
