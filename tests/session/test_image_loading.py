@@ -68,7 +68,7 @@ def test_only_the_last_wanted_picture_is_shown(opened, qtbot):
 
 
 def test_neighbours_are_read_ahead(opened, qtbot):
-    qtbot.waitUntil(lambda: opened.keys[1] in opened._loader._shelf)
+    qtbot.waitUntil(lambda: opened.keys[1] in opened._loader._cache)
     shown = []
     opened.image_opened.connect(shown.append)
     opened.go(1)

@@ -148,7 +148,7 @@ def test_the_scores_of_every_class_are_kept_for_other_thresholds(predictions, op
     thresholds.choose("r", [grey_settings().classes[1].id], 0.9)
     for _ in range(50):  # a slider that is dragged
         thresholds.apply("r", seen)
-    qtbot.waitUntil(lambda: len(shown) >= 2)
+    qtbot.waitUntil(lambda: bool(shown) and not thresholds._tasks.busy)
     assert np.array_equal(shown[-1], expected.mask) and len(shown) < 10
     thresholds.reset("r")
     assert thresholds.of("r", seen) == seen.settings.thresholds and not thresholds.differ("r")

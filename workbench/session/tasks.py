@@ -10,10 +10,14 @@ from typing import Any, Generic, TypeVar
 from PySide6.QtCore import QCoreApplication, QObject, QRunnable, Qt, QThread, QThreadPool, Signal, Slot
 
 from workbench.core.problems import Problem, UnexpectedError
+from workbench.inference.engines import EngineError
+from workbench.inference.io.image_io import ReadError
+from workbench.inference.model_settings import SettingsError
 from workbench.session.error_log import log_error, report_error
 from workbench.session.process_memory import release_free_memory
 
 Result = TypeVar("Result")
+_EXPECTED = (OSError, SettingsError, EngineError, ReadError)  # not logged if the owner turns them into a Problem
 OnFailed = Callable[[Problem], object]
 
 
@@ -82,7 +86,8 @@ class Task(Generic[Result]):
         elif isinstance(error, Problem):
             on_failed(error)
         elif as_problem is not None:
-            log_error(error)
+            if not isinstance(error, _EXPECTED):
+                log_error(error)
             on_failed(as_problem(error))
         else:
             report_error(error)
@@ -134,7 +139,7 @@ class TaskRunner(QObject):
         """Call `work(task)` in a worker thread, then `on_done(result)` or `on_failed(problem)` in this thread.
 
         on_progress: called with the arguments of each `Task.report`.
-        as_problem: returns the Problem for `on_failed` from an unexpected error, which then is only logged.
+        as_problem: returns the Problem for `on_failed` from another error, which then is only logged, if unexpected.
         key: earlier tasks with the same key are canceled. finish_running: only those that have not started.
         urgent: run before the other waiting tasks.
         """
