@@ -261,7 +261,7 @@ def test_bringing_back_twice_changes_nothing():
     made, final = patches(5)
     mask = np.zeros_like(final)
     found = apply_records(made, mask)
-    assert found.changed and found.patches == tuple(made) and found.beside is None
+    assert found.changed and found.patches == tuple(made) and found.conflicting is None
     assert np.array_equal(mask, final)
     again = apply_records(made, mask)
     assert not again.changed and again.patches == tuple(made) and np.array_equal(mask, final)
@@ -281,7 +281,7 @@ def test_a_missing_stroke_does_not_stop_the_others():
     mask = np.zeros_like(final)
     found = apply_records([*made[:2], *made[3:]], mask)
     (step,) = found.patches if len(found.patches) == 1 else (None,)
-    assert found.beside is None
+    assert found.conflicting is None
     for patch in made[3:]:
         for rect in patch.rects:
             assert np.array_equal(mask[rect.slices], final[rect.slices])
@@ -297,7 +297,7 @@ def test_what_another_program_wrote_stays_and_the_strokes_are_kept_beside():
     assert (foreign == 9).all() and not found.changed and not found.patches
     for patch in made:
         for rect in patch.rects:
-            assert np.array_equal(found.beside[rect.slices], final[rect.slices])
+            assert np.array_equal(found.conflicting[rect.slices], final[rect.slices])
 
 
 def test_segments_go_when_a_save_holds_them_and_only_then(tmp_path):

@@ -232,7 +232,7 @@ def test_merging_twice_changes_nothing():
     changes = [NoteChange("a", difference(one.content(), two.content())) for one, two in zip(states, states[1:])]
     for at, state in enumerate(states):
         merged = merge(state, changes)
-        assert merged.beside is None and merged.note.verdict == "v4", at
+        assert merged.conflicting is None and merged.note.verdict == "v4", at
         assert sorted(map(repr, merged.note.decided)) == sorted(map(repr, states[-1].decided))
     assert not merge(states[-1], changes).changed
 

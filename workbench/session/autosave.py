@@ -9,6 +9,8 @@ is written to `journal/kept`.
 from __future__ import annotations
 
 import contextlib
+import json
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,15 +18,16 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from workbench.core.problems import CannotWrite, LabelsChangedElsewhere, Problem, SavedLater
+from workbench.core.project.annotation import encode_mask
 from workbench.core.project.history import Patch
 from workbench.core.project.leftovers import remove_leftovers
 from workbench.core.project.project import Project
+from workbench.core.project.storage import inside, write_bytes, write_json
 from workbench.session.label import Label, MaskChanged, Saved, save_label
 from workbench.session.label_recovery import LabelRecovery
 from workbench.session.note_changes import NoteChange
 from workbench.session.rescue_journal import RescuedJournal
 from workbench.session.tasks import Task, TaskRunner, ignore_failure
-from workbench.session.unsaved_copy import copy_labels
 
 
 class Autosave(QObject):
@@ -88,7 +91,7 @@ class Autosave(QObject):
         self._emit_state()
         return clean
 
-    # --- orders -----------------------------------------------------------------------------------
+    # --- commands -----------------------------------------------------------------------------------
 
     @property
     def unsaved_keys(self) -> list[str]:
@@ -100,7 +103,7 @@ class Autosave(QObject):
     ) -> None:
         """Write the unsaved labels to another folder, in the saving thread; `on_done` receives the folder used."""
         project, labels = self._project, list(self._unsaved.values())
-        self._tasks.submit(lambda _: copy_labels(labels, project, folder), on_done, on_failed)
+        self._tasks.submit(lambda _: _copy_labels(labels, project, folder), on_done, on_failed)
 
     def unsaved(self, key: str) -> Label | None:
         """Return the label of an image if it has unsaved changes."""
@@ -148,7 +151,7 @@ class Autosave(QObject):
             self._timer.start(self._delay_ms)
         self._emit_state()
 
-    def notes_change(self, changes: Sequence[NoteChange]) -> int:
+    def record_note_changes(self, changes: Sequence[NoteChange]) -> int:
         """Record changes of notes before they are written. Return the record for `notes_written`."""
         if self._journal is None:
             return 0
@@ -157,7 +160,7 @@ class Autosave(QObject):
         except CannotWrite:
             return 0  # writing the notes fails too, and reports it
 
-    def notes_written(self, record: int) -> None:
+    def discard_note_changes(self, record: int) -> None:
         """Drop the record returned by `notes_change`."""
         if self._journal is not None:
             self._journal.discard_notes(record)
@@ -242,7 +245,7 @@ class Autosave(QObject):
 
     def _report_failure(self, key: str, problem: Problem) -> None:
         if self._journal is not None:
-            self._journal.keep_outside()
+            self._journal.write_rescue()
         if type(problem) is CannotWrite:
             problem = SavedLater(**problem.fields)
         self.failure = problem
@@ -256,3 +259,44 @@ class Autosave(QObject):
         if state != self.state:
             self.state = state
             self.state_changed.emit(state)
+
+
+def _copy_labels(labels: Sequence[Label], project: Project, folder: Path) -> Path:
+    """Write masks/<key>.png and notes/<key>.json of `labels` into `folder` and return the folder used.
+
+    A folder that already holds files is not touched: the copy then goes into a new folder inside it. A mask is written
+    if its pixels are unsaved, a note always. Raises CannotWrite.
+    """
+    target = _empty_folder(folder, project)
+    for label in labels:
+        if label.mask_unsaved and label.mask is not None:
+            write_bytes(inside(target / "masks", label.key + ".png"), _encoded(label, project))
+        write_json(inside(target / "notes", label.key + ".json"), json.loads(label.note.model_dump_json()))
+    return target
+
+
+def _encoded(label: Label, project: Project) -> bytes:
+    """Return the file of a mask. Raises CannotWrite if a stroke changes it meanwhile."""
+    before = label.write_sequence
+    try:
+        data = encode_mask(label.mask, list(project.classes))
+    except MemoryError as error:
+        raise CannotWrite(path=label.key, why="there is not enough memory for it") from error
+    if before % 2 or label.write_sequence != before:
+        raise CannotWrite(path=label.key, why="it is being painted on")
+    return data
+
+
+def _empty_folder(folder: Path, project: Project) -> Path:
+    """Return `folder` if it is empty or new, else a new folder in it, named after the project."""
+    try:
+        if not folder.exists() or not any(folder.iterdir()):
+            folder.mkdir(parents=True, exist_ok=True)
+            return folder
+        stem = f"{project.root.name}-unsaved-{time.strftime('%Y%m%d-%H%M%S')}"
+        names = (stem if i == 1 else f"{stem}-{i}" for i in range(1, 1000))
+        target = next(folder / name for name in names if not (folder / name).exists())
+        target.mkdir()
+    except OSError as error:
+        raise CannotWrite.of(folder, error) from error
+    return target

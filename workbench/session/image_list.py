@@ -108,7 +108,7 @@ class ImageList(QObject):
     def row(self, key: str) -> ImageRow:
         return self.rows.get(key) or ImageRow(key)
 
-    def at(self, key: str | None, step: int) -> str | None:
+    def neighbor(self, key: str | None, step: int) -> str | None:
         """Return the key `step` places from `key`, clamped to the list; None if that is `key` itself."""
         if not self.keys:
             return None
@@ -116,9 +116,9 @@ class ImageList(QObject):
         target = min(max(place + step, 0), len(self.keys) - 1)
         return self.keys[target] if target != place else None
 
-    def near(self, key: str, direction: int) -> list[str]:
+    def neighbors(self, key: str, direction: int) -> list[str]:
         """Return the readable neighbors of `key`, the one in `direction` first."""
-        neighbors = [self.at(key, direction), self.at(key, -direction)] if key in self._places else []
+        neighbors = [self.neighbor(key, direction), self.neighbor(key, -direction)] if key in self._places else []
         return [k for k in neighbors if k is not None and not self.row(k).broken]
 
     # --- results ----------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ class ImageLoader(QObject):
         self, unsaved: Callable[[str], Label | None], parent: QObject | None = None, *, limit: int = 512 << 20
     ) -> None:
         super().__init__(parent)
-        self.wanted: str | None = None
+        self.requested: str | None = None
         self._unsaved = unsaved
         self._cache = LruCache(limit)
         self._tasks = TaskRunner(2, self)  # two threads: the requested image need not wait for a neighbor being loaded
@@ -91,11 +91,11 @@ class ImageLoader(QObject):
         self._tasks.stop()
         self._loading.clear()
         self._cache.clear()
-        self._project = self.wanted = None
+        self._project = self.requested = None
 
     def request(self, key: str) -> None:
         """Load an image and its label; `loaded` may be emitted before this returns."""
-        self.wanted = key
+        self.requested = key
         self._requested = frozenset((key,))
         loaded = self._cached(key)
         if loaded is not None:
@@ -105,7 +105,7 @@ class ImageLoader(QObject):
 
     def prefetch(self, keys: Sequence[str]) -> None:
         """Load these images ahead of time, unless another one is requested meanwhile."""
-        self._requested = frozenset((*keys, *([] if self.wanted is None else [self.wanted])))
+        self._requested = frozenset((*keys, *([] if self.requested is None else [self.requested])))
         for key in keys:
             if key not in self._cache:
                 self._load(key, urgent=False)
@@ -141,7 +141,7 @@ class ImageLoader(QObject):
         def work(task: Task) -> LoadedImage | None:
             if key not in self._requested:
                 return None
-            if cached is None and key == self.wanted:
+            if cached is None and key == self.requested:
                 preview = _read_preview(project, key)
                 if preview is not None:
                     task.report(*preview)
@@ -159,19 +159,19 @@ class ImageLoader(QObject):
         )
 
     def _on_preview(self, key: str, reduced: np.ndarray, size: tuple[int, int]) -> None:
-        if key == self.wanted:
+        if key == self.requested:
             self.previewed.emit(key, reduced, size)
 
     def _on_failed(self, key: str, problem: Problem) -> None:
         self._loading.discard(key)
-        if key == self.wanted:
+        if key == self.requested:
             self.failed.emit(key, problem)
 
     def _on_loaded(self, key: str, loaded: LoadedImage | None) -> None:
         self._loading.discard(key)
         if loaded is not None:
             self._cache.put(key, loaded)
-        if key != self.wanted:
+        if key != self.requested:
             return
         # Load again if the task was skipped and requested again since, or read the files before a save of this session.
         fresh = self._cached(key)

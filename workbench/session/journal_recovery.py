@@ -18,29 +18,32 @@ from workbench.core.project.history import TILE, Content, Patch, StepRecording
 
 @dataclass(frozen=True)
 class Recovered:
-    """patches: steps that undo can revert. beside: the mask with all strokes, if some tiles do not fit; else None."""
+    """Result of a recovery.
+
+    patches: steps that undo can revert. conflicting: the mask with all strokes if some tiles do not fit, else None.
+    """
 
     patches: tuple[Patch, ...]
     changed: bool
     explicit: bool | None
-    beside: np.ndarray | None
+    conflicting: np.ndarray | None
 
 
 def apply_records(patches: Sequence[Patch], mask: np.ndarray) -> Recovered:
     """Apply the journaled strokes of one image, oldest first, to its mask as read from the disk."""
-    shown: dict[Rect, list[Content]] = {}  # contents of each tile, in the order of the strokes
-    in_line = True
+    contents: dict[Rect, list[Content]] = {}  # contents of each tile, in the order of the strokes
+    complete = True
     for patch in patches:
         for (rect, before), (_, after) in zip(patch.contents(0), patch.contents(1)):
             for tile, old, new in _tiles(rect, before, after):
-                known = shown.setdefault(tile, [old])
+                known = contents.setdefault(tile, [old])
                 if not _equal(known[-1], old):  # a stroke in between is missing
-                    in_line = False
+                    complete = False
                     known.append(old)
                 known.append(new)
     recording = StepRecording(patches[-1].key, RECOVERED, mask)
     misfits = []
-    for tile, known in shown.items():
+    for tile, known in contents.items():
         view = mask[tile.slices]
         if not any(_equal(view, content) for content in known):
             misfits.append(tile)
@@ -49,14 +52,14 @@ def apply_records(patches: Sequence[Patch], mask: np.ndarray) -> Recovered:
             view[...] = known[-1]
     change = recording.finish()
     if not misfits:
-        turned = [patch.explicit for patch in patches if patch.explicit is not None]
-        explicit = turned[-1] if turned else None
-        whole = tuple(patches) if in_line else () if change is None else (change,)
-        return Recovered(whole, change is not None, explicit, None)
-    beside = mask.copy()
+        changes = [patch.explicit for patch in patches if patch.explicit is not None]
+        explicit = changes[-1] if changes else None
+        steps = tuple(patches) if complete else () if change is None else (change,)
+        return Recovered(steps, change is not None, explicit, None)
+    conflicting = mask.copy()
     for tile in misfits:
-        beside[tile.slices] = shown[tile][-1]
-    return Recovered(() if change is None else (change,), change is not None, None, beside)
+        conflicting[tile.slices] = contents[tile][-1]
+    return Recovered(() if change is None else (change,), change is not None, None, conflicting)
 
 
 RECOVERED = "recover strokes"

@@ -84,7 +84,7 @@ class LabelIssueReview(QObject):
 
     def _tell_origin(self, issue: LabelIssue) -> None:
         """Enter the model and its finding in the note's history."""
-        session, doubts = self._session, self._guide.doubts
+        session, doubts = self._session, self._guide.issue_list
         note, project = session.note, session.project
         if note is None or project is None or not note.history:
             return

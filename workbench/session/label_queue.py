@@ -48,14 +48,14 @@ class LabelQueue(Job):
     def __init__(self, session: Session, training: TrainingControl, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.mode: Mode = ""
-        self.suggestions: LabelNextList | None = None
-        self.doubts: LabelIssueList | None = None
+        self.ranking: LabelNextList | None = None
+        self.issue_list: LabelIssueList | None = None
         self._session = session
         self._stale = False
         self._newest: Run | None = None  # the newest usable run
         self._reasons: dict[str, tuple[RankReason, ...]] = {}
-        self._left: dict[str, tuple[LabelIssue, ...]] = {}  # open suspected errors, by image
-        self._listed: list[str] = []
+        self._open_issues: dict[str, tuple[LabelIssue, ...]] = {}  # open suspected errors, by image
+        self._keys: list[str] = []
         session.images_listed.connect(self._find_run)
         session.project_closed.connect(self._closed)
         session.image_opened.connect(self._filter)
@@ -66,14 +66,14 @@ class LabelQueue(Job):
     # --- state ------------------------------------------------------------------------------------
 
     @property
-    def found(self) -> LabelNextList | LabelIssueList | None:
+    def result(self) -> LabelNextList | LabelIssueList | None:
         """Result from which the present list was made."""
-        return {"next": self.suggestions, "errors": self.doubts}.get(self.mode)
+        return {"next": self.ranking, "errors": self.issue_list}.get(self.mode)
 
     @property
     def keys(self) -> list[str]:
         """Images of the present list, in order."""
-        return self._listed
+        return self._keys
 
     def reasons(self, key: str) -> tuple[RankReason, ...]:
         """Return the reasons why an image is in the present list."""
@@ -86,12 +86,12 @@ class LabelQueue(Job):
 
     def issues(self, key: str | None) -> tuple[LabelIssue, ...]:
         """Return the open suspected errors in the label of an image, worst first."""
-        return self._left.get(key, ()) if key is not None else ()
+        return self._open_issues.get(key, ()) if key is not None else ()
 
     def possible(self, mode: Mode) -> bool:
         return bool(self._session.keys) and (mode != "errors" or self._newest is not None)
 
-    # --- orders -----------------------------------------------------------------------------------
+    # --- commands -----------------------------------------------------------------------------------
 
     def activate(self, mode: Mode) -> None:
         """Select a list, or none with ""; a missing list is computed."""
@@ -100,10 +100,10 @@ class LabelQueue(Job):
         self.cancel()
         self.mode = mode
         self._list()
-        if mode and self.found is None:
-            self.look()
+        if mode and self.result is None:
+            self.refresh()
 
-    def look(self, *, more: bool = False) -> None:
+    def refresh(self, *, more: bool = False) -> None:
         """Compute the present list again; `changed` or `failed` follows. more: from more images than before."""
         project = self._session.project
         if project is None or not self.mode or self.running:
@@ -133,57 +133,58 @@ class LabelQueue(Job):
         if stale:
             pass  # another model has been trained meanwhile
         elif isinstance(result, LabelNextList):
-            self.suggestions = result
+            self.ranking = result
             self._reasons = {entry.key: entry.whys for entry in result.entries}
         elif isinstance(result, LabelIssueList):
-            self.doubts = result
-            self._left = dict(result.issues)
+            self.issue_list = result
+            self._open_issues = dict(result.issues)
         else:
             self.failed.emit(result)
-        if self.mode and self.found is None and (stale or not isinstance(result, Problem)):
-            self.look()  # the other list was selected meanwhile
+        if self.mode and self.result is None and (stale or not isinstance(result, Problem)):
+            self.refresh()  # the other list was selected meanwhile
         self._filter()
         self._list()
 
     def _model_changed(self, _: object) -> None:
         """Discard the lists after a training, as they depend on the model."""
-        self.suggestions = self.doubts = None
+        self.ranking = self.issue_list = None
         self._find_run()
         if self.running:
             self._stale = True
             self.cancel()
         elif self.mode:
-            self.look()
+            self.refresh()
 
     def _closed(self) -> None:
         self.close()
         self._stale = False
-        self.mode, self.suggestions, self.doubts, self._newest = "", None, None, None
-        self._reasons, self._left, self._listed = {}, {}, []
+        self.mode, self.ranking, self.issue_list, self._newest = "", None, None, None
+        self._reasons, self._open_issues, self._keys = {}, {}, []
         self.state_changed.emit()
         self.changed.emit()
 
     def _filter(self, *_: object) -> None:
         """Remove resolved label errors of the open image, and done images, from the list."""
         session, key = self._session, self._session.key
-        if self.mode == "errors" and self.doubts is not None and key in self.doubts.issues and session.note is not None:
+        issues = self.issue_list.issues if self.mode == "errors" and self.issue_list is not None else {}
+        if key in issues and session.note is not None:
             note, mask = session.note, session.mask
-            self._left[key] = tuple(
+            self._open_issues[key] = tuple(
                 issue
-                for issue in self.doubts.issues[key]
+                for issue in issues[key]
                 if not is_confirmed(issue, note.confirmed) and holds(issue, mask, note.verdict)
             )
         if self.mode:
             self._list()
 
     def _list(self) -> None:
-        before, session = self._listed, self._session
-        self._listed = []
-        if session.project is not None and self.mode == "next" and self.suggestions is not None:
-            self._listed = [entry.key for entry in self.suggestions.entries if self._waits(entry.key)]
-        elif session.project is not None and self.mode == "errors" and self.doubts is not None:
-            self._listed = [key for key in self.doubts.issues if self._left.get(key) or key == session.key]
-        if self._listed != before or not self._listed:
+        before, session = self._keys, self._session
+        self._keys = []
+        if session.project is not None and self.mode == "next" and self.ranking is not None:
+            self._keys = [entry.key for entry in self.ranking.entries if self._waits(entry.key)]
+        elif session.project is not None and self.mode == "errors" and self.issue_list is not None:
+            self._keys = [key for key in self.issue_list.issues if self._open_issues.get(key) or key == session.key]
+        if self._keys != before or not self._keys:
             self.changed.emit()
 
     def _waits(self, key: str) -> bool:

@@ -48,7 +48,7 @@ class LabelRecovery:
         for key in dict.fromkeys([*leftovers, *journal.note_changes]):
             patches += self._recover_label(key, leftovers.get(key, []), journal.note_changes.get(key, []))
         with contextlib.suppress(CannotWrite):
-            for key in journal.together:  # the remaining changes move to the journal of their image
+            for key in journal.shared_keys:  # the remaining changes move to the journal of their image
                 for change in journal.note_changes[key]:
                     journal.append_note(change)
             journal.discard_notes()
@@ -69,30 +69,30 @@ class LabelRecovery:
             self._report(label.problem)
             return ()
         merged = merge(label.note, changes)
-        if merged.beside is not None and not self._keep_note_beside(key, merged.beside):
+        if merged.conflicting is not None and not self._save_conflicting_note(key, merged.conflicting):
             return ()
         label.note = merged.note
         label.note_edits += merged.changed
         label.edits += not label.on_disk and any(change.new_mask for change in changes)
         patches: tuple[Patch, ...] = ()
         if records:
-            found = apply_records([patch for patch, size in records if size == sizes[-1]], label.mask)
-            if found.beside is not None and not self._keep_beside(label, found.beside):
+            recovered = apply_records([patch for patch, size in records if size == sizes[-1]], label.mask)
+            if recovered.conflicting is not None and not self._save_conflicting_mask(label, recovered.conflicting):
                 return ()
-            patches = found.patches
-            if found.changed or found.explicit not in (None, label.note.explicit_background):
+            patches = recovered.patches
+            if recovered.changed or recovered.explicit not in (None, label.note.explicit_background):
                 label.edits += 1
                 if label.note.status == "new":
                     label.note.status = "started"
-                if found.explicit is not None:
-                    label.set_explicit(found.explicit)
+                if recovered.explicit is not None:
+                    label.set_explicit(recovered.explicit)
                 label.note.add(RECOVERED)
                 label.note_edits += 1
         if label.unsaved:
             self._changed(label)
         else:
             journal.clear(key)
-        journal.together.discard(key)
+        journal.shared_keys.discard(key)
         return patches
 
     def _recover_note(self, key: str, changes: Sequence[NoteChange]) -> None:
@@ -100,7 +100,7 @@ class LabelRecovery:
         project, journal = self._project, self._journal
         try:
             merged = merge(annotation.load_note(project, key), changes)
-            if merged.beside is not None and not self._keep_note_beside(key, merged.beside):
+            if merged.conflicting is not None and not self._save_conflicting_note(key, merged.conflicting):
                 return
             if merged.changed:
                 annotation.save_note(project, key, merged.note)
@@ -108,26 +108,26 @@ class LabelRecovery:
             self._report(problem)  # the changes stay in the journal
             return
         journal.clear(key)
-        journal.together.discard(key)
+        journal.shared_keys.discard(key)
 
-    def _keep_note_beside(self, key: str, note: Note) -> bool:
+    def _save_conflicting_note(self, key: str, note: Note) -> bool:
         """Save the note with all changes to a separate file, as another program changed the same fields; report it."""
         try:
             data = json.dumps(note.content(), ensure_ascii=False, indent=1).encode()
-            kept = backup_conflict(self._project, key, data, ".json")
+            copy = backup_conflict(self._project, key, data, ".json")
         except CannotWrite as problem:
             self._report(problem)  # the changes stay in the journal
             return False
-        self._report(NoteDoesNotFit(path=str(self._project.note_path(key)), kept=str(kept)))
+        self._report(NoteDoesNotFit(path=str(self._project.note_path(key)), kept=str(copy)))
         return True
 
-    def _keep_beside(self, label: Label, mask: np.ndarray) -> bool:
+    def _save_conflicting_mask(self, label: Label, mask: np.ndarray) -> bool:
         """Save the mask with all strokes to a separate file, as some no longer fit the mask; report it."""
         try:
             data = annotation.encode_mask(mask, list(self._project.classes))
-            kept = backup_conflict(self._project, label.key, data, ".png")
+            copy = backup_conflict(self._project, label.key, data, ".png")
         except CannotWrite as problem:
             self._report(problem)  # the strokes stay in the journal
             return False
-        self._report(StrokesDoNotFit(path=str(self._project.mask_path(label.key)), kept=str(kept)))
+        self._report(StrokesDoNotFit(path=str(self._project.mask_path(label.key)), kept=str(copy)))
         return True

@@ -16,7 +16,7 @@ from workbench.session.label import Label
 class OpenImage(QObject):
     """The open image. While the next one is read, the former one stays and can be painted on."""
 
-    wanted = Signal(str)  # key of the image whose label is about to be read
+    requested = Signal(str)  # key of the image whose label is about to be read
     opened = Signal(str)
     failed = Signal(str, object)  # key, Problem
     history_changed = Signal()
@@ -32,51 +32,51 @@ class OpenImage(QObject):
         self._loader = loader
         self._editor = editor
         self._direction = 1
-        self._waiting: list[str] = []  # undo and redo orders whose image is still loading
-        loader.loaded.connect(self._arrived)
-        loader.failed.connect(self._failed)
+        self._pending: list[str] = []  # "undo" and "redo" commands whose image is still loading
+        loader.loaded.connect(self._on_loaded)
+        loader.failed.connect(self._on_failed)
         listing.listed.connect(self._prefetch)
 
     def close(self) -> None:
         self.key = self.image = self.label = None
-        self._waiting.clear()
+        self._pending.clear()
 
     # --- images -----------------------------------------------------------------------------------
 
     def open(self, key: str) -> None:
-        """Open an image; drops undo orders that are pending for another one."""
-        self._waiting.clear()
-        self._want(key)
+        """Open an image; cancels undo commands that are pending for another one."""
+        self._pending.clear()
+        self._request(key)
 
     def go(self, step: int) -> bool:
-        key = self._listing.at(self._loader.wanted, step)
+        key = self._listing.neighbor(self._loader.requested, step)
         if key is not None:
             self._direction = 1 if step > 0 else -1
             self.open(key)
         return key is not None
 
-    def _want(self, key: str) -> None:
+    def _request(self, key: str) -> None:
         self._editor.finish_stroke()
-        self.wanted.emit(key)
+        self.requested.emit(key)
         self._loader.request(key)
 
-    def _arrived(self, key: str, loaded: LoadedImage) -> None:
+    def _on_loaded(self, key: str, loaded: LoadedImage) -> None:
         self.pages = loaded.pages
         self._show(key, loaded.image, loaded.label)
         self.opened.emit(key)
         self._prefetch()
-        orders, self._waiting = self._waiting, []
-        for order in orders:
-            patch = self.next_step(order)
-            self.undo_or_redo(order)
+        commands, self._pending = self._pending, []
+        for command in commands:
+            patch = self.next_step(command)
+            self.undo_or_redo(command)
             if patch is not None and patch.key == key:
-                self.followed.emit(order, patch)
+                self.followed.emit(command, patch)
 
-    def _failed(self, key: str, problem: Problem) -> None:
-        if self._waiting:
+    def _on_failed(self, key: str, problem: Problem) -> None:
+        if self._pending:
             # Its steps can never be reached again and would block undo of older ones.
             self._editor.history.forget(key)
-            self._waiting.clear()
+            self._pending.clear()
             self.history_changed.emit()
         self._show(key, None, None)
         self.failed.emit(key, problem)
@@ -89,27 +89,27 @@ class OpenImage(QObject):
     def _prefetch(self) -> None:
         # Very large images would evict each other from the cache.
         if self.key is not None and self.image is not None and 3 * self.image.nbytes <= self._loader.budget:
-            self._loader.prefetch(self._listing.near(self.key, self._direction))
+            self._loader.prefetch(self._listing.neighbors(self.key, self._direction))
 
     # --- undo and redo ----------------------------------------------------------------------------
 
-    def next_step(self, order: str) -> Patch | None:
+    def next_step(self, command: str) -> Patch | None:
         history = self._editor.history
-        return history.next_undo if order == "undo" else history.next_redo
+        return history.next_undo if command == "undo" else history.next_redo
 
-    def undo_or_redo(self, order: str) -> None:
+    def undo_or_redo(self, command: str) -> None:
         """Undo or redo ("undo", "redo") the next step, on the image it was made on."""
         self._editor.finish_stroke()
-        if self._waiting:
-            self._waiting.append(order)
+        if self._pending:
+            self._pending.append(command)
             return
-        patch = self.next_step(order)
+        patch = self.next_step(command)
         if patch is None:
             return
         if patch.key != self.key or self.image is None:
-            self._waiting.append(order)
-            self._want(patch.key)
-        elif order == "undo":
+            self._pending.append(command)
+            self._request(patch.key)
+        elif command == "undo":
             self._editor.undo()
         else:
             self._editor.redo()

@@ -15,14 +15,14 @@ from workbench.session.tasks import Task, TaskRunner
 
 
 class ReferenceComparison(QObject):
-    """Difference between the open image and the good sample.
+    """Difference between the open image and the reference image.
 
     `compared` carries uint8 (H, W), the difference per pixel, or None.
     """
 
     compared = Signal(object)
     switched = Signal(bool)
-    changed = Signal()  # the good sample was replaced or removed
+    changed = Signal()  # the reference image was replaced or removed
 
     def __init__(self, session: Session, presets: DisplayPresets, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -42,16 +42,16 @@ class ReferenceComparison(QObject):
 
     @property
     def sample(self) -> str | None:
-        """Key of the good sample."""
+        """Key of the reference image."""
         return self._presets.good_sample
 
     def possible(self) -> bool:
         return self._session.image is not None and self.sample is not None
 
     def choose(self) -> None:
-        """Make the open image the good sample."""
+        """Make the open image the reference image."""
         if self._session.image is not None:
-            self._presets.choose_good_sample(self._session.key)
+            self._presets.set_good_sample(self._session.key)
 
     def switch(self, on: bool) -> None:
         if on != self.on:

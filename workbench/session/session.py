@@ -86,12 +86,12 @@ class Session(QObject):
         self.editor.note_changed.connect(self._note_changed)
         self.editor.committed.connect(self._saver.record_patch)
         self._saver.state_changed.connect(self.save_state_changed)
-        self.problem_met.connect(self.folder.met)
+        self.problem_met.connect(self.folder.on_problem)
         self.editor.committed.connect(self.folder.refresh)
         self.save_state_changed.connect(self.folder.refresh)
         self._saver.saved.connect(self._saved)
         self._loader.previewed.connect(self.image_previewed)
-        self._desk.wanted.connect(self.judging.wait_for)
+        self._desk.requested.connect(self.judging.wait_for)
         self._desk.opened.connect(self.class_work.lock_open_image)
         self._desk.opened.connect(self.image_opened)
         self._loader.loaded.connect(self._listing.mark_opened)
@@ -140,7 +140,7 @@ class Session(QObject):
     @property
     def opening(self) -> str | None:
         """Key of the image that was requested last, also while it is still read."""
-        return self._loader.wanted
+        return self._loader.requested
 
     @property
     def image(self) -> np.ndarray | None:
@@ -337,7 +337,7 @@ class Session(QObject):
 
     def copy_previous_labels(self) -> None:
         """Copy the labels of the previous image to this one, as one step."""
-        source = self._listing.at(self.key, -1)
+        source = self._listing.neighbor(self.key, -1)
         if source is not None and self.key in self.keys and self.project is not None:
             self._copier.copy(self.project, source, self._saver.unsaved(source))
 
@@ -355,7 +355,7 @@ class Session(QObject):
 
     def _show_step(self, step: NoteStep) -> None:
         """Open the image whose status was changed, as undo does for strokes."""
-        if step.field == "status" and (self.key, self._loader.wanted) != (step.key, step.key):
+        if step.field == "status" and (self.key, self._loader.requested) != (step.key, step.key):
             self.judging.finish()
             self.open_image(step.key)
 

@@ -84,7 +84,7 @@ class VerdictSteps(QObject):
         if not self._project.writable:
             self.problem_met.emit(self._project.read_only("the verdict"))
             return
-        self._classes.need_verdict(name)
+        self._classes.ensure_verdict(name)
         self._do(NoteStep("verdict", before, dict.fromkeys(before, name), self._editor.history.next_undo))
 
     def set_status(self, status: Status) -> None:
@@ -166,7 +166,7 @@ class VerdictSteps(QObject):
             NoteChange(key, {field: {"from": getattr(rows.row(key), field), "to": value}}, _act(field, value))
             for key, value in rest.items()
         ]
-        record = self._saver.notes_change(changes) if changes else 0
+        record = self._saver.record_note_changes(changes) if changes else 0
         for key, value in rest.items():
             self._listing.put(replace(self._listing.row(key), **{field: value}))
         if rest and project is not None:
@@ -188,7 +188,7 @@ class VerdictSteps(QObject):
 
     def _written(self, field: Field, round: int, record: int, refused: Refused) -> None:
         self._writing.pop(round, None)
-        self._saver.notes_written(record)
+        self._saver.discard_note_changes(record)
         for key, (value, _) in refused.items():
             self._listing.put(replace(self._listing.row(key), **{field: value}))
         for _, problem in list(refused.values())[:1]:

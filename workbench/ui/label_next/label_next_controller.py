@@ -64,7 +64,7 @@ class LabelNextController(QObject):
     def _listed(self) -> None:
         """Open the first image of a requested queue once it is computed, if the open image is unchanged and saved."""
         session, keys = self._session, self.guide.keys
-        if self._waiting is None or self.guide.found is None:
+        if self._waiting is None or self.guide.result is None:
             return
         waited, self._waiting = self._waiting, None
         if keys and session.key == waited and session.save_state == "saved":
