@@ -67,7 +67,7 @@ def packed(monkeypatch):
 # --- bands ---------------------------------------------------------------------------------------------
 
 
-def test_a_save_packs_the_bands_that_changed_and_no_other(large, packed):
+def test_save_packs_only_changed_bands(large, packed):
     dot(large, 100, 100, 2)
     assert large.flush() and sum(packed) == 1800
     check_file(large)
@@ -85,7 +85,7 @@ def test_a_save_packs_the_bands_that_changed_and_no_other(large, packed):
     check_file(large)
 
 
-def test_a_change_of_everything_packs_everything(large, packed):
+def test_complete_change_packs_all_bands(large, packed):
     dot(large, 100, 100, 2)
     assert large.flush()
     packed.clear()
@@ -97,7 +97,7 @@ def test_a_change_of_everything_packs_everything(large, packed):
     check_file(large)
 
 
-def test_a_note_alone_packs_nothing(large, packed):
+def test_saving_a_note_packs_nothing(large, packed):
     dot(large, 100, 100, 2)
     assert large.flush()
     packed.clear()
@@ -105,7 +105,7 @@ def test_a_note_alone_packs_nothing(large, packed):
     assert large.flush() and not packed
 
 
-def test_a_save_that_failed_leaves_nothing_out_of_the_next(large, packed, monkeypatch):
+def test_save_after_failure_is_complete(large, packed, monkeypatch):
     dot(large, 100, 100, 2)
     assert large.flush()
     write = annotation.write_bytes
@@ -139,7 +139,7 @@ def paint_twins(label: Label, enough: threading.Event) -> None:
         time.sleep(0.002)
 
 
-def test_no_file_holds_half_a_stroke(project):
+def test_files_never_contain_partial_strokes(project):
     label = Label("a.png", mask=np.zeros((900, 2400), np.uint8), edits=1)
     enough, ids, end = threading.Event(), set(), time.monotonic() + 30
     hand = threading.Thread(target=paint_twins, args=(label, enough))
@@ -163,7 +163,7 @@ def test_no_file_holds_half_a_stroke(project):
     assert np.array_equal(annotation.load_mask(project, "a.png"), label.mask)
 
 
-def test_a_stroke_made_while_the_mask_is_packed_is_in_the_file(project, monkeypatch):
+def test_stroke_made_during_packing_is_saved(project, monkeypatch):
     label = Label("a.png", mask=np.zeros((900, 2400), np.uint8), edits=1)
     pack, count = incremental_png._packed, []
 
@@ -181,7 +181,7 @@ def test_a_stroke_made_while_the_mask_is_packed_is_in_the_file(project, monkeypa
     assert annotation.load_mask(project, "a.png")[5, 5] == 1
 
 
-def test_a_save_that_met_a_stroke_in_the_air_runs_when_that_ends(large):
+def test_save_is_repeated_after_unfinished_stroke(large):
     saver = large._saver
     dot(large, 100, 100, 2)
     large.editor.begin("paint")
@@ -198,7 +198,7 @@ def test_a_save_that_met_a_stroke_in_the_air_runs_when_that_ends(large):
 # --- going back ------------------------------------------------------------------------------------------
 
 
-def test_going_back_is_a_step_that_is_saved_and_can_be_undone(opened, qtbot):
+def test_restore_is_an_undoable_saved_step(opened, qtbot):
     first, start = opened.key, opened.mask.copy()
     dot(opened, 20, 20, 2)
     one = opened.mask.copy()
@@ -259,7 +259,7 @@ def foreign(session: Session, key: str, id: int = 1) -> bytes:
     return data
 
 
-def test_what_another_program_wrote_meanwhile_is_kept_and_told(opened):
+def test_mask_of_another_program_is_backed_up_and_reported(opened):
     dot(opened, 20, 20, 2)
     assert opened.flush()
     met = []
@@ -276,7 +276,7 @@ def test_what_another_program_wrote_meanwhile_is_kept_and_told(opened):
     assert opened.flush() and len(met) == 1
 
 
-def test_a_note_that_another_program_wrote_is_kept(opened):
+def test_note_of_another_program_is_backed_up(opened):
     dot(opened, 20, 20, 2)
     assert opened.flush()
     met = []
@@ -289,7 +289,7 @@ def test_a_note_that_another_program_wrote_is_kept(opened):
     assert Path(problem.fields["kept"]).read_text(encoding="utf-8") == '{"verdict": "by hand"}'
 
 
-def test_a_file_that_was_only_touched_is_no_matter(opened):
+def test_touched_file_is_no_conflict(opened):
     dot(opened, 20, 20, 2)
     assert opened.flush()
     met = []
@@ -299,7 +299,7 @@ def test_a_file_that_was_only_touched_is_no_matter(opened):
     assert opened.flush() and not met
 
 
-def test_steps_do_not_reach_back_behind_what_another_program_wrote(opened, qtbot):
+def test_undo_does_not_revert_another_program(opened, qtbot):
     first = opened.key
     dot(opened, 20, 20, 2)
     assert opened.flush()
@@ -315,7 +315,7 @@ def test_steps_do_not_reach_back_behind_what_another_program_wrote(opened, qtbot
     assert opened.mask[20, 20] == 0
 
 
-def test_strokes_of_a_crash_do_not_overwrite_what_was_changed_since(opened, root):
+def test_recovered_strokes_do_not_overwrite_later_changes(opened, root):
     opened._saver._delay_ms = 600_000
     key = opened.key
     dot(opened, 20, 20, 2)
@@ -340,7 +340,7 @@ def test_strokes_of_a_crash_do_not_overwrite_what_was_changed_since(opened, root
     assert not list((crashed / "journal").glob("*.bin"))
 
 
-def test_a_journal_of_a_later_version_is_left_alone_and_told(session, root):
+def test_journal_of_newer_version_is_kept_and_reported(session, root):
     payload = b"\x10\0\0\0" + b'{"format": 99  }'
     data = len(payload).to_bytes(4, "little") + zlib.crc32(payload).to_bytes(4, "little") + payload
     path = root / "journal" / ("a" * 32 + "-000001.bin")
@@ -353,7 +353,7 @@ def test_a_journal_of_a_later_version_is_left_alone_and_told(session, root):
     assert [type(problem) for problem in met] == [problems.StrokesUnreadable] and str(path) in str(met[0])
 
 
-def test_several_pictures_are_brought_back_at_once(opened, root, qtbot):
+def test_several_images_are_recovered(opened, root, qtbot):
     opened._saver._delay_ms = 600_000
     painted = {}
     for key in opened.keys:
@@ -372,7 +372,7 @@ def test_several_pictures_are_brought_back_at_once(opened, root, qtbot):
     assert not list((crashed / "masks").rglob("*.tmp")) and not journal_files(opened)
 
 
-def test_what_a_kill_left_half_written_is_swept(opened, root):
+def test_temporary_files_of_killed_process_are_removed(opened, root):
     opened._saver._delay_ms = 600_000
     dot(opened, 20, 20, 2)
     folder = opened.project.mask_path(opened.key).parent
@@ -423,7 +423,7 @@ def noise(session: Session, seed: int) -> None:
     session.editor.paint_region(region, (0, 0), 1 + seed % 2)
 
 
-def test_a_full_disk_costs_nothing(on_small_disk, small_disk, qtbot):
+def test_full_disk_loses_no_labels(on_small_disk, small_disk, qtbot):
     session = on_small_disk
     met, states = [], []
     session.problem_met.connect(met.append)
@@ -449,7 +449,7 @@ def test_a_full_disk_costs_nothing(on_small_disk, small_disk, qtbot):
     assert not journal_files(session) and states[-1] == "saved"
 
 
-def test_strokes_that_a_full_disk_kept_out_of_the_journal_follow(on_small_disk, small_disk):
+def test_strokes_are_journaled_after_disk_was_full(on_small_disk, small_disk):
     session = on_small_disk
     session._saver._delay_ms = session._saver._retry_ms = 600_000
     key = session.key
@@ -465,7 +465,7 @@ def test_strokes_that_a_full_disk_kept_out_of_the_journal_follow(on_small_disk, 
     assert np.array_equal(saved_mask(session, key), painted) and len(session.editor.history._done) == 3
 
 
-def test_folders_that_turn_read_only_cost_nothing(on_small_disk, small_disk, qtbot):
+def test_folders_that_become_read_only_lose_no_labels(on_small_disk, small_disk, qtbot):
     session = on_small_disk
     met = []
     session.problem_met.connect(met.append)
@@ -483,7 +483,7 @@ def test_folders_that_turn_read_only_cost_nothing(on_small_disk, small_disk, qtb
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_folder_costs_nothing(opened, qtbot):
+def test_read_only_folder_loses_no_labels(opened, qtbot):
     folder = opened.project.mask_path(opened.key).parent
     folder.chmod(0o555)
     try:
@@ -495,7 +495,7 @@ def test_a_read_only_folder_costs_nothing(opened, qtbot):
     assert saved_mask(opened, opened.key)[20, 20] == 2
 
 
-def test_a_record_that_was_cut_off_is_written_again(tmp_path):
+def test_truncated_record_is_written_again(tmp_path):
     resource = pytest.importorskip("resource")
     from tests.session.test_autosave import patches
 
@@ -518,7 +518,7 @@ def test_a_record_that_was_cut_off_is_written_again(tmp_path):
     assert [patch for patch, _ in found] == made[:4]
 
 
-def test_a_label_loaded_and_saved_again_is_the_same_file_but_for_the_edit(labelled):
+def test_saved_label_differs_only_by_the_edit(labelled):
     key = labelled.images()[0]
     label = load_label(labelled, key, (96, 80))
     with label.changing([Rect(0, 0, 64, 64)]) as mask:

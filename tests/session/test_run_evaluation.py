@@ -45,7 +45,7 @@ def look(room: RunEvaluation, run, qtbot, split=None):
     return room.reviewed.figures
 
 
-def test_the_figures_are_those_of_the_one_road(room: RunEvaluation, run, session, qtbot):
+def test_metrics_equal_command_line_evaluation(room: RunEvaluation, run, session, qtbot):
     figures = look(room, run, qtbot)
     assert room.split == "test" and room.splits == {"val": COUNTS["val"], "test": COUNTS["test"]}
     predictor, meter = Predictor.open(run.best), SegmentationMeter({1: "scratch", 2: "pit"})
@@ -74,7 +74,7 @@ def test_predictions_are_cached_and_labels_are_read_again(room: RunEvaluation, r
     assert room.looked.changed == 1
 
 
-def test_other_pictures_and_other_weights_are_looked_at_anew(room: RunEvaluation, run, session, qtbot):
+def test_changed_images_and_weights_are_predicted_again(room: RunEvaluation, run, session, qtbot):
     look(room, run, qtbot)
     shelf = next((run.project_root / ".cache" / "review" / run.name).iterdir())
     assert len(list(shelf.glob("*.scores"))) == COUNTS["test"]
@@ -100,7 +100,7 @@ def test_last_operating_point_is_evaluated_without_the_network(room: RunEvaluati
     assert told[-1].point == last
 
 
-def test_the_cheapest_point_drops_the_false_alarm(room: RunEvaluation, run, qtbot):
+def test_cheapest_point_removes_false_alarm(room: RunEvaluation, run, qtbot):
     look(room, run, qtbot, "val")
     room.choose_split("test")
     with qtbot.waitSignal(room.swept, timeout=20_000):
@@ -111,7 +111,7 @@ def test_the_cheapest_point_drops_the_false_alarm(room: RunEvaluation, run, qtbo
     assert figures.false.count == 0 and figures.found.total - figures.found.hits <= 1
 
 
-def test_a_point_in_use_is_carried_by_predictions_and_taken_back(room: RunEvaluation, run, session, qtbot):
+def test_stored_point_is_used_by_predictions_and_can_be_restored(room: RunEvaluation, run, session, qtbot):
     look(room, run, qtbot, "val")
     trained, chosen = room.point, OperatingPoint((0.5, 0.5), (9, 400))
     assert not room.can_store() and not room.can_restore()
@@ -138,7 +138,7 @@ def test_a_point_in_use_is_carried_by_predictions_and_taken_back(room: RunEvalua
     predictions.close()
 
 
-def test_a_leak_refuses_the_scores_until_it_was_seen(room: RunEvaluation, run, session, qtbot):
+def test_data_leak_withholds_metrics_until_acknowledged(room: RunEvaluation, run, session, qtbot):
     project = session.project
     held, learned = project.image_path(MISSED), project.image_path("train/p00.png")
     held.write_bytes(learned.read_bytes())
@@ -159,7 +159,7 @@ def test_a_leak_refuses_the_scores_until_it_was_seen(room: RunEvaluation, run, s
     assert room.stage == "ready" and room.leaks
 
 
-def test_what_cannot_be_read_is_left_out_with_the_reason(room: RunEvaluation, run, session, qtbot):
+def test_unreadable_images_are_skipped_with_reason(room: RunEvaluation, run, session, qtbot):
     session.project.image_path(FALSE).write_bytes(b"\x89PNG\r\n\x1a\n nothing")
     session.project.mask_path("test/p02.png").unlink()
     figures = look(room, run, qtbot)
@@ -167,7 +167,7 @@ def test_what_cannot_be_read_is_left_out_with_the_reason(room: RunEvaluation, ru
     assert isinstance(room.looked.skipped[FALSE], ImageBroken)
 
 
-def test_a_run_that_holds_nothing_out_says_so(room: RunEvaluation, run, qtbot):
+def test_run_without_validation_images_is_reported(room: RunEvaluation, run, qtbot):
     raw = json.loads(run.dataset_path.read_text("utf-8"))
     raw["items"] = [item for item in raw["items"] if item["split"] == "train"]
     run.dataset_path.write_text(json.dumps(raw), "utf-8")
@@ -179,7 +179,7 @@ def test_a_run_that_holds_nothing_out_says_so(room: RunEvaluation, run, qtbot):
     assert isinstance(told.args[0], RunUnusable)
 
 
-def test_a_look_can_be_ended_and_goes_on_later(room: RunEvaluation, run, session, qtbot):
+def test_evaluation_can_be_canceled_and_resumed(room: RunEvaluation, run, session, qtbot):
     with qtbot.waitSignal(room.progressed, timeout=20_000):
         room.open(run)
     room.cancel()

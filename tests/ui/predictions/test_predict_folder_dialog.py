@@ -78,14 +78,14 @@ def test_stopped_it_goes_on_where_it_was(dialog, grey_export, pictures, tmp_path
     rng = np.random.default_rng(8)
     for number in range(10, 30):
         write_png(pictures / f"{number}.png", spotted(rng, 90, 90))
-    pressed, told = threading.Event(), folder_prediction._looked
+    pressed, image_predicted = threading.Event(), folder_prediction._image_predicted
 
-    def told_slowly(number: int, *rest: object) -> folder_prediction.ImagePredicted:
+    def report_slowly(number: int, *details: object) -> folder_prediction.ImagePredicted:
         if number > 5:  # however busy the machine is, the button is pressed before the end
             pressed.wait(LONG / 1000)
-        return told(number, *rest)
+        return image_predicted(number, *details)
 
-    monkeypatch.setattr(folder_prediction, "_looked", told_slowly)
+    monkeypatch.setattr(folder_prediction, "_image_predicted", report_slowly)
     ask(dialog, grey_export, pictures, tmp_path / "out")
     assert not dialog.go_on.isEnabled()
     with qtbot.waitSignal(dialog.work.ended, timeout=LONG) as first:
