@@ -283,7 +283,7 @@ def _encoded(label: Label, project: Project) -> bytes:
     except MemoryError as error:
         raise CannotWrite(path=label.key, why="there is not enough memory for it") from error
     if before % 2 or label.write_sequence != before:
-        raise CannotWrite(path=label.key, why="it is being painted on")
+        raise CannotWrite(path=label.key, why="it is being edited")
     return data
 
 

@@ -112,7 +112,7 @@ def rename_class(project: Project, id: int, name: str) -> None:
     """Rename a class; its id and masks stay. Raises BadClass, CannotWrite, ProjectReadOnly."""
     name = name.strip()
     if any(info.name == name and info.id != id for info in project.classes):
-        raise BadClass(name=name, why="a class of this name is there already")
+        raise BadClass(name=name, why="a class with this name already exists")
     _change(project, id, name=name)
 
 
@@ -141,7 +141,7 @@ def _change(project: Project, id: int, **values: Any) -> None:
                 project.classes[index] = changed
                 project.save()
             return
-    raise BadClass(name=str(id), why="there is no class of this id")
+    raise BadClass(name=str(id), why="there is no class with this ID")
 
 
 def _checked(info: ClassInfo, **values: Any) -> ClassInfo:

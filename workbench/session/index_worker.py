@@ -137,18 +137,18 @@ def left_out_reason(path: Path) -> str:
 
 def add(project: Project, paths: list[Path], reporter: IndexReporter, left_out: Sequence[tuple[str, str]] = ()) -> None:
     """Copy the image files of `paths` and their subfolders; report failures and the number of copies."""
-    wanted: list[tuple[Path, str]] = []
+    files: list[tuple[Path, str]] = []
     refused, copied, there = list(left_out), 0, 0
     for path in paths:
         reason = left_out_reason(path) if path.exists() else ""
         images = list(_images_in(path)) if path.exists() and not reason else []
-        wanted += images
+        files += images
         if not path.exists():
             reporter.report("problem", FolderMissing(path=str(path)))
         elif not images:
             refused.append((path.name, reason or "empty"))
     own = (project.root / "pictures").resolve()
-    for i, (path, key) in enumerate(wanted):
+    for i, (path, key) in enumerate(files):
         if reporter.cancelled():
             return
         if path.resolve().is_relative_to(own):
@@ -160,7 +160,7 @@ def add(project: Project, paths: list[Path], reporter: IndexReporter, left_out: 
                 copied, there = copied + (not same), there + same
             except Problem as problem:
                 reporter.report("problem", problem)
-        reporter.progress(i + 1, len(wanted))
+        reporter.progress(i + 1, len(files))
     reporter.report("added", Added(copied, there, tuple(refused)))
 
 

@@ -44,7 +44,7 @@ class LabelCopier(QObject):
                 return unsaved.mask.shape, _consistent_pieces(unsaved)
             mask = annotation.load_mask(project, source)
             if mask is None:
-                raise LabelsNotCopied(source=source, why="it has none")
+                raise LabelsNotCopied(source=source, why="it has no labels")
             return mask.shape, pieces_of(mask)
 
         self._tasks.submit(
@@ -59,7 +59,7 @@ class LabelCopier(QObject):
             return  # another image was opened meanwhile
         if target.mask is not None and target.mask.shape != shape:
             (h, w), (height, width) = shape, target.mask.shape
-            why = f"it is {w} x {h} pixels, and this picture is {width} x {height}"
+            why = f"its size is {w} × {h} pixels, but the size of the current image is {width} × {height}"
             self.problem_met.emit(LabelsNotCopied(source=source, why=why))
         elif self._editor.begin("copy labels"):
             for id, region, corner in pieces:
@@ -79,7 +79,7 @@ def _consistent_pieces(label: Label) -> list[Piece]:
             if label.write_sequence == before:
                 return pieces
         time.sleep(0.05)
-    raise LabelsNotCopied(source=label.key, why="it is being painted on")
+    raise LabelsNotCopied(source=label.key, why="it is being edited")
 
 
 def pieces_of(mask: np.ndarray) -> list[Piece]:

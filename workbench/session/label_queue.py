@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from PySide6.QtCore import QObject, Signal
 
@@ -30,13 +30,15 @@ COUNT = 200  # images in the label queue
 
 
 def _compute_list(
-    project: Project, rows: dict[str, ImageRow], run: Run | None, mode: Mode, most: int, task: Task
+    project: Project, rows: dict[str, ImageRow], run: Run | None, mode: Mode, limit: int, task: Task
 ) -> LabelNextList | LabelIssueList:
     """Compute a list, in the worker thread; if canceled, return the result so far."""
-    options: dict[str, Any] = {"most": most, "progress": task.report, "cancelled": task.cancelled}
+    progress, cancelled = task.report, task.cancelled
     if mode == "next":
-        return rank_images(project, rows, run, count=COUNT, **options)
-    return find_label_issues(project, rows, run, **options) if run is not None else LabelIssueList()
+        return rank_images(project, rows, run, count=COUNT, most=limit, progress=progress, cancelled=cancelled)
+    if run is None:
+        return LabelIssueList()
+    return find_label_issues(project, rows, run, most=limit, progress=progress, cancelled=cancelled)
 
 
 class LabelQueue(Job):
@@ -111,9 +113,9 @@ class LabelQueue(Job):
         self._session.flush()
         self._find_run()
         rows = {key: self._session.rows.get(key) or ImageRow(key) for key in self._session.keys}
-        run, mode, most = self._newest, self.mode, 5 * AT_ONCE if more else AT_ONCE
+        run, mode, limit = self._newest, self.mode, 5 * AT_ONCE if more else AT_ONCE
         self.begin(
-            lambda task: _compute_list(project, rows, run, mode, most, task),
+            lambda task: _compute_list(project, rows, run, mode, limit, task),
             self._on_computed,
             self._on_computed,
             on_progress=self.progressed.emit,

@@ -214,8 +214,8 @@ class Predictions(QObject):
             self._session.set_score(key, max(probabilities, default=0.0))
             self.predicted.emit(key, result)
 
-    def _store(self, at: tuple[str, str], result: Prediction) -> None:
-        self._cache[at] = result
+    def _store(self, name: tuple[str, str], result: Prediction) -> None:
+        self._cache[name] = result
         while len(self._cache) > 1 and sum(map(_nbytes, self._cache.values())) > LIMIT:
             self._cache.popitem(last=False)
 

@@ -89,7 +89,7 @@ class VerdictEvaluator(QObject):
             key="predict",
         )
 
-    def store(self, least: float, chosen_on: Sequence[str]) -> None:
+    def store(self, probability: float, chosen_on: Sequence[str]) -> None:
         """Store the minimum probability of a verdict with the run; `stored` or `failed` follows.
 
         chosen_on: those of "val" and "test" whose images were considered.
@@ -99,8 +99,8 @@ class VerdictEvaluator(QObject):
             return
         try:
             if find_live_process(run) is not None:
-                raise RunUnusable(name=run.name, why="it is still learning, and its model may change")
-            point = replace(operating_point.OperatingPoint.of(operating_point.settings_of(run)), unsure=least)
+                raise RunUnusable(name=run.name, why="its training is still running, and the model may change")
+            point = replace(operating_point.OperatingPoint.of(operating_point.settings_of(run)), unsure=probability)
             operating_point.store(run, point, chosen_on=chosen_on)
             self.settings = operating_point.settings_of(run)
         except Problem as problem:
@@ -144,7 +144,7 @@ def _predict_verdicts(
     run.need_usable()
     dataset, settings = run.dataset(), load_settings(run.best / MODEL_FILE)
     if settings.task != "classification":
-        raise RunUnusable(name=run.name, why="it marks defects and gives no verdicts")
+        raise RunUnusable(name=run.name, why="it is a segmentation model and predicts no verdicts")
     # The reject probability does not change the predicted probabilities.
     stamp = f"{settings_hash(replace(settings, unsure=0.0))} {file_stamp(run.best / 'network.onnx')}"
     cache = root / ".cache" / _CACHE / f"{run.name}.json"

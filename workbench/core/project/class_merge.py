@@ -82,9 +82,9 @@ def begin(project: Project, removed: list[int], into: int) -> ClassMergePlan:
     known = {info.id for info in project.classes}
     for id in removed:
         if id not in known or id == into:
-            raise BadClass(name=str(id), why="there is no class of this id")
+            raise BadClass(name=str(id), why="there is no class with this ID")
     if into != BACKGROUND and into not in known:
-        raise BadClass(name=str(into), why="there is no class of this id")
+        raise BadClass(name=str(into), why="there is no class with this ID")
     forget(project)
     plan = ClassMergePlan(removed=list(removed), into=into, before=list(project.classes))
     write_plan(project, plan)

@@ -296,7 +296,7 @@ class Project:
             raise problems.BadClass(name=short, why=f"its name is longer than {MAX_CLASS_NAME} characters")
         self.refresh()
         if any(c.name == name for c in self.file.classes):
-            raise problems.BadClass(name=name, why="a class of this name is there already")
+            raise problems.BadClass(name=name, why="a class with this name already exists")
         used = {c.id for c in self.file.classes} | set(self.file.retired_ids)
         if id is None:
             id = next((n for n in range(max(used, default=0) + 1, MAX_CLASS_ID + 1)), None) or next(
