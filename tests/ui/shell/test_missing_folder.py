@@ -66,7 +66,7 @@ def test_the_banner_is_in_a_window_that_is_built_anew(opened, hand, root, tmp_pa
         qtbot.waitUntil(lambda: opened.window is not old, timeout=5000)  # noqa: B023
     assert str(root) in " ".join(opened.window.messages.texts)
     (tmp_path / "moved").rename(root)
-    qtbot.waitUntil(lambda: not opened.window.messages.texts or opened.rooms.session.folder.look(), timeout=20_000)
+    qtbot.waitUntil(lambda: not opened.window.messages.texts or opened.rooms.session.folder.check(), timeout=20_000)
     assert str(root) not in " ".join(opened.window.messages.texts) and opened.rooms.session.flush()
 
 

@@ -35,8 +35,8 @@ class LabelQueueHeader(QWidget):
         self.errors.clicked.connect(lambda: self._lead("errors"))
         self.leave.clicked.connect(lambda: guide.activate(""))
         self.stop.clicked.connect(guide.cancel)
-        self.more.clicked.connect(lambda: guide.look(more=True))
-        self.again.clicked.connect(lambda: guide.look())
+        self.more.clicked.connect(lambda: guide.refresh(more=True))
+        self.again.clicked.connect(lambda: guide.refresh())
         guide.changed.connect(self.refresh)
         guide.state_changed.connect(self.refresh)
         guide.progressed.connect(self._progress)
@@ -68,7 +68,7 @@ class LabelQueueHeader(QWidget):
         column.addLayout(after)
 
     def refresh(self) -> None:
-        guide, found = self._guide, self._guide.found
+        guide, found = self._guide, self._guide.result
         self.setVisible(bool(guide.mode))
         self.next.setChecked(guide.mode == "next")
         self.errors.setChecked(guide.mode == "errors")

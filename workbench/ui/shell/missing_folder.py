@@ -37,7 +37,7 @@ class MissingFolder(QObject):
 
     def try_again(self) -> None:
         """Look for the folder at its old place."""
-        if self._session.folder.look():
+        if self._session.folder.check():
             self._saved()
 
     def _saved(self) -> None:

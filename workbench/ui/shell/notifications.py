@@ -119,6 +119,8 @@ class Notifications(QObject):
         says, advice = formatting.problem_text(problem)
         if isinstance(problem, (problems.ProjectGone, problems.ProjectTaken)):
             return  # shown by MissingFolder as long as the problem lasts
+        if isinstance(problem, problems.UnexpectedError):
+            return  # shown by `_unexpected`, with the details
         if isinstance(problem, (problems.SavedLater, problems.UnsavedLabels)):
             self._messages.show_message("problem", says, advice, topic="save")
         elif isinstance(problem, problems.FolderReadOnly):
