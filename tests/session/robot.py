@@ -49,7 +49,7 @@ def orders(session: Session, seed: int) -> Iterator[int]:
     done = 0
     judged = False  # the last order was a verdict for the open image alone
     decisions = SuggestionDecisions(session)
-    while session._listing._under_way:  # a verdict for many is given to those that are listed
+    while session._listing._pending:  # a verdict for many is given to those that are listed
         QCoreApplication.processEvents()
     while True:
         if session.key is None or rng.random() < 0.08:

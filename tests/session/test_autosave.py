@@ -28,7 +28,7 @@ def journal_files(session):
     return list((session.project.root / "journal").iterdir())
 
 
-def test_a_stroke_is_saved_by_itself(opened, qtbot):
+def test_stroke_is_saved_automatically(opened, qtbot):
     states = []
     opened.save_state_changed.connect(states.append)
     with qtbot.waitSignal(opened.label_saved) as saved:
@@ -39,7 +39,7 @@ def test_a_stroke_is_saved_by_itself(opened, qtbot):
     assert not journal_files(opened)
 
 
-def test_a_stroke_in_the_air_is_not_saved_until_it_has_settled(opened, qtbot):
+def test_unfinished_stroke_is_not_saved(opened, qtbot):
     on_disk = saved_mask(opened, opened.key)
     opened.notes.set_verdict("NG")
     opened.editor.begin("brush")
@@ -52,7 +52,7 @@ def test_a_stroke_in_the_air_is_not_saved_until_it_has_settled(opened, qtbot):
     assert np.array_equal(saved_mask(opened, opened.key), opened.mask)
 
 
-def test_a_copy_made_while_pixels_change_is_thrown_away(project):
+def test_copy_made_while_pixels_change_is_discarded(project):
     label = Label("a.png", mask=np.zeros((8, 8), np.uint8))
     label.begin()
     label.mask[0] = 1
@@ -64,7 +64,7 @@ def test_a_copy_made_while_pixels_change_is_thrown_away(project):
     assert save_label(project, label, None, 0).counts == ((1, 8),)
 
 
-def test_a_failed_save_keeps_the_stroke_says_so_once_and_is_tried_again(opened, qtbot):
+def test_failed_save_is_reported_once_and_retried(opened, qtbot):
     masks = opened.project.root / "masks"
     aside = masks.rename(masks.with_name("aside"))
     masks.write_text("a file where a folder should be")
@@ -87,7 +87,7 @@ def test_a_failed_save_keeps_the_stroke_says_so_once_and_is_tried_again(opened, 
     assert states == ["dirty", "failed", "saved"]
 
 
-def test_what_could_not_be_saved_comes_back_with_the_next_opening(opened, root, qtbot):
+def test_unsaved_strokes_are_recovered_at_next_opening(opened, root, qtbot):
     masks = root / "masks"
     aside = masks.rename(root / "aside")
     masks.write_text("")
@@ -107,7 +107,7 @@ def test_what_could_not_be_saved_comes_back_with_the_next_opening(opened, root, 
     assert opened.mask[20, 20] == 0
 
 
-def test_a_journal_that_cannot_be_written_is_told_and_the_mask_is_saved_all_the_same(opened, root, qtbot):
+def test_mask_is_saved_if_journal_cannot_be_written(opened, root, qtbot):
     (root / "journal").rmdir()
     (root / "journal").write_text("")
     with qtbot.waitSignal(opened.problem_met) as met:
@@ -122,28 +122,28 @@ def in_journal(session, key):
     return [patch for patch, _ in found]
 
 
-def test_a_stroke_made_during_a_save_stays_in_the_journal_until_the_next(opened):
-    opened._saver._settle_ms = 600_000
+def test_stroke_made_during_save_stays_in_journal(opened):
+    opened._saver._delay_ms = 600_000
     dot(opened, 20, 20, 2)
     opened._saver.changed(opened._label, now=True)
-    opened._saver._lane._pool.waitForDone()  # written, but not told yet
+    opened._saver._tasks._pool.waitForDone()  # written, but not told yet
     dot(opened, 60, 60, 2)
     second = opened.undo_stack.next_undo.patch
-    opened._saver._lane.finish()
+    opened._saver._tasks.wait()
     assert saved_mask(opened, opened.key)[60, 60] == 0 and opened.save_state == "dirty"
     assert in_journal(opened, opened.key) == [second]
     assert opened.flush() and saved_mask(opened, opened.key)[60, 60] == 2 and not journal_files(opened)
 
 
-def test_a_stroke_that_slips_into_a_save_leaves_nothing_behind(opened):
-    opened._saver._settle_ms = 600_000
+def test_stroke_included_in_save_is_removed_from_journal(opened):
+    opened._saver._delay_ms = 600_000
     gate = threading.Event()
-    opened._saver._lane.submit(lambda: gate.wait(10), lambda *_: None)
+    opened._saver._tasks.submit(lambda _: gate.wait(10))
     dot(opened, 20, 20, 2)
     opened._saver.changed(opened._label, now=True)  # waits behind the gate
     dot(opened, 60, 60, 2)
     gate.set()
-    opened._saver._lane.finish()
+    opened._saver._tasks.wait()
     assert opened.save_state == "saved" and saved_mask(opened, opened.key)[60, 60] == 2
     assert not journal_files(opened)
 
@@ -168,7 +168,7 @@ while session.key != sys.argv[2]:
     app.processEvents()
 paint((20, 20, 2), (40, 50, 1))
 session._saver.changed(session._label, now=True)   # these two reach the mask file ...
-session._saver._lane.finish()
+session._saver._tasks.wait()
 paint((60, 30, 2), (60, 60, 1), (10, 70, 2))       # ... and these only the journal
 session.undo()
 session.open_image(sys.argv[3])
@@ -182,7 +182,7 @@ time.sleep(600)
 """
 
 
-def test_a_killed_window_loses_at_most_the_stroke_in_the_air(session, root, qtbot):
+def test_killed_process_loses_at_most_the_unfinished_stroke(session, root, qtbot):
     with Project.open(root, write=False) as project:
         first, fresh = project.images()[0], project.images()[6]
         expected = load_label(project, first, (96, 80)).mask
@@ -238,7 +238,7 @@ def patches(count: int, key: str = "a.png", start: np.ndarray | None = None):
     return made, mask
 
 
-def test_a_journal_cut_off_anywhere_gives_back_every_whole_record():
+def test_truncated_journal_yields_all_complete_records():
     made, _ = patches(3)
     records = [encode_record(patch, (200, 130)) for patch in made]
     data = b"".join(records)
@@ -248,7 +248,7 @@ def test_a_journal_cut_off_anywhere_gives_back_every_whole_record():
         assert found == made[: int((ends <= cut).sum())]
 
 
-def test_a_damaged_record_ends_the_reading():
+def test_damaged_record_ends_reading():
     made, _ = patches(3)
     records = [encode_record(patch, (200, 130)) for patch in made]
     data = bytearray(b"".join(records))
@@ -257,7 +257,7 @@ def test_a_damaged_record_ends_the_reading():
     assert list(decode_records(b"\xff" * 100)) == [] and list(decode_records(b"")) == []
 
 
-def test_bringing_back_twice_changes_nothing():
+def test_recovery_is_idempotent():
     made, final = patches(5)
     mask = np.zeros_like(final)
     found = apply_records(made, mask)
@@ -267,7 +267,7 @@ def test_bringing_back_twice_changes_nothing():
     assert not again.changed and again.patches == tuple(made) and np.array_equal(mask, final)
 
 
-def test_strokes_that_a_save_held_in_part_are_brought_back_whole():
+def test_partly_saved_strokes_are_recovered():
     made, final = patches(5)
     for number in range(5):
         mask = np.zeros_like(final)
@@ -276,7 +276,7 @@ def test_strokes_that_a_save_held_in_part_are_brought_back_whole():
         assert apply_records(made, mask).patches == tuple(made) and np.array_equal(mask, final)
 
 
-def test_a_missing_stroke_does_not_stop_the_others():
+def test_missing_stroke_does_not_block_others():
     made, final = patches(5)
     mask = np.zeros_like(final)
     found = apply_records([*made[:2], *made[3:]], mask)
@@ -290,7 +290,7 @@ def test_a_missing_stroke_does_not_stop_the_others():
         assert not mask.any()
 
 
-def test_what_another_program_wrote_stays_and_the_strokes_are_kept_beside():
+def test_conflicting_strokes_are_stored_separately():
     made, final = patches(5)
     foreign = np.full_like(final, 9)
     found = apply_records(made, foreign)
@@ -300,7 +300,7 @@ def test_what_another_program_wrote_stays_and_the_strokes_are_kept_beside():
             assert np.array_equal(found.conflict[rect.slices], final[rect.slices])
 
 
-def test_segments_go_when_a_save_holds_them_and_only_then(tmp_path):
+def test_segments_are_removed_only_after_save(tmp_path):
     made, _ = patches(4, key="奇怪/名字 😀.png")
     key = made[0].key
     journal = Journal(tmp_path)
@@ -318,7 +318,7 @@ def test_segments_go_when_a_save_holds_them_and_only_then(tmp_path):
     later.close()
 
 
-def test_foreign_files_in_the_journal_do_no_harm(session, root):
+def test_other_files_in_journal_are_ignored(session, root):
     (root / "journal" / "readme.txt").write_text("hello")
     (root / "journal" / ("0" * 32 + "-000001.bin")).write_bytes(b"nonsense")
     made, _ = patches(1, key="../../outside.png")
@@ -329,7 +329,7 @@ def test_foreign_files_in_the_journal_do_no_harm(session, root):
     assert session.flush() and not (root.parent / "outside.png.png").exists()
 
 
-def test_strokes_for_a_broken_mask_wait_in_the_journal(session, root, qtbot):
+def test_strokes_for_broken_mask_stay_in_journal(session, root, qtbot):
     with Project.open(root) as project:
         key = project.images()[0]
         journal = Journal(root / "journal")
@@ -382,11 +382,11 @@ def test_a_whole_session_knows_nothing_of_paddle(root):
     assert "QThread" not in done.stderr and "Traceback" not in done.stderr
 
 
-def test_two_sessions_in_turn_leave_no_thread(root, qtbot):
+def test_closed_sessions_leave_no_thread(root, qtbot):
     for _ in range(2):
         session = Session()
         session.open_project(root)
         session.close_project()
         for part in (session._saver, session._loader, session._listing, session._copier):
-            assert part._lane._pool.activeThreadCount() == 0
+            assert part._tasks._pool.activeThreadCount() == 0
     assert os.path.exists(root / "project.json")

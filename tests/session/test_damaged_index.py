@@ -47,7 +47,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_index_is_built_again_with_a_message(session, root, qtbot, damage):
+def test_damaged_index_is_rebuilt_with_message(session, root, qtbot, damage):
     assert session.open_project(root)
     settle(session, qtbot)
     whole = dict(session.rows)
@@ -67,7 +67,7 @@ def test_a_damaged_index_is_built_again_with_a_message(session, root, qtbot, dam
     assert session.rows == whole and len(met) == 1
 
 
-def test_rows_that_a_damaged_index_leaves_out_are_read_from_the_files(session, root, qtbot):
+def test_rows_missing_in_damaged_index_are_read_from_files(session, root, qtbot):
     assert session.open_project(root)
     settle(session, qtbot)
     whole = dict(session.rows)
@@ -81,7 +81,7 @@ def test_rows_that_a_damaged_index_leaves_out_are_read_from_the_files(session, r
     assert session.rows == whole
 
 
-def test_the_list_settles_after_an_unforeseen_error(opened, qtbot):
+def test_list_is_finished_after_unexpected_error(opened, qtbot):
     with qtbot.capture_exceptions() as met, qtbot.waitSignal(opened._listing.finished, timeout=20_000):
         opened.add_images([Path("/" + "x" * 5000)])  # no file system takes such a name
     assert [type(error) for _, error, _ in met] == [OSError]
@@ -92,7 +92,7 @@ def test_the_list_settles_after_an_unforeseen_error(opened, qtbot):
     assert not opened.rows[key].masked
 
 
-def test_the_thread_of_the_window_never_waits_for_the_index(opened, root, qtbot):
+def test_gui_thread_never_waits_for_index(opened, root, qtbot):
     other = sqlite3.connect(cache(root), isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     beats = [time.monotonic()]
@@ -114,7 +114,7 @@ def test_the_thread_of_the_window_never_waits_for_the_index(opened, root, qtbot)
     other.close()
 
 
-def test_closing_does_not_wait_for_another_process_that_writes_the_index(opened, root, qtbot):
+def test_closing_does_not_wait_for_index_lock(opened, root, qtbot):
     other = sqlite3.connect(cache(root), isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     opened.set_score(opened.keys[0], 0.75)
@@ -128,7 +128,7 @@ def test_closing_does_not_wait_for_another_process_that_writes_the_index(opened,
     assert len(opened.rows) == 8
 
 
-def test_an_image_that_could_not_be_opened_is_marked_until_it_can_be(opened, qtbot):
+def test_unreadable_image_is_marked_until_it_opens(opened, qtbot):
     lying, gone = opened.keys[2], opened.keys[4]
     path = opened.project.image_path(lying)
     whole = path.read_bytes()
@@ -146,7 +146,7 @@ def test_an_image_that_could_not_be_opened_is_marked_until_it_can_be(opened, qtb
     assert not opened.rows[lying].broken
 
 
-def test_an_incomplete_jpeg_is_marked_before_it_is_opened(session, root, qtbot):
+def test_incomplete_jpeg_is_marked_before_opening(session, root, qtbot):
     data = turned("JPEG", 6)
     (root / "pictures" / "cut.jpg").write_bytes(data[: len(data) // 2])
     assert session.open_project(root)
@@ -154,7 +154,7 @@ def test_an_incomplete_jpeg_is_marked_before_it_is_opened(session, root, qtbot):
     assert "incomplete" in session.rows["cut.jpg"].broken
 
 
-def test_a_pattern_that_takes_too_long_is_reported_when_the_project_is_opened(session, root, qtbot):
+def test_slow_grouping_pattern_is_reported_at_opening(session, root, qtbot):
     with Project.open(root) as project:
         first = project.images()[0]
         project.image_path(first).rename(project.image_path(first).with_name("a" * 60 + "b.png"))

@@ -20,7 +20,7 @@ from workbench.session.label import Label
 from workbench.session.session import Session
 
 
-def test_a_project_lists_its_pictures_and_what_is_known_of_each(session, root, qtbot):
+def test_project_lists_images_with_their_rows(session, root, qtbot):
     batches, progress = [], []
     session.rows_changed.connect(batches.append)
     session.index_progress.connect(lambda done, total: progress.append((done, total)))
@@ -40,14 +40,14 @@ def test_a_project_lists_its_pictures_and_what_is_known_of_each(session, root, q
     assert session.rows[session.keys[0]] == first
 
 
-def test_a_picture_opens_with_its_label(opened):
+def test_image_opens_with_its_label(opened):
     key = opened.key
     assert np.array_equal(opened.image, read(opened.project.image_path(key)))
     assert np.array_equal(opened.mask, saved_mask(opened, key))
     assert opened.note.status == "done" and opened.mask_problem is None
 
 
-def test_going_on_stops_at_the_ends(opened, qtbot):
+def test_navigation_stops_at_ends_of_list(opened, qtbot):
     assert not opened.go(-1)
     assert opened.go(3)
     assert opened.go(1)  # before the first has arrived: steps add up
@@ -57,25 +57,25 @@ def test_going_on_stops_at_the_ends(opened, qtbot):
     assert not opened.go(1)
 
 
-def test_only_the_last_wanted_picture_is_shown(opened, qtbot):
+def test_only_last_requested_image_is_shown(opened, qtbot):
     shown = []
     opened.image_opened.connect(shown.append)
     for key in opened.keys[2:]:  # the one before is at hand already
         opened.open_image(key)
     qtbot.waitUntil(lambda: opened.key == opened.keys[-1])
-    opened._loader._lane.finish()
+    opened._loader._tasks.wait()
     assert shown == [opened.keys[-1]]
 
 
-def test_neighbours_are_read_ahead(opened, qtbot):
-    qtbot.waitUntil(lambda: opened.keys[1] in opened._loader._shelf)
+def test_neighbors_are_prefetched(opened, qtbot):
+    qtbot.waitUntil(lambda: opened.keys[1] in opened._loader._cache)
     shown = []
     opened.image_opened.connect(shown.append)
     opened.go(1)
     assert shown == [opened.keys[1]]  # at once
 
 
-def test_a_label_written_by_another_program_is_read_again(opened, qtbot):
+def test_label_written_by_another_program_is_reloaded(opened, qtbot):
     first, second = opened.keys[:2]
     show(opened, qtbot, second)
     mask = np.zeros((80, 96), np.uint8)
@@ -85,7 +85,7 @@ def test_a_label_written_by_another_program_is_read_again(opened, qtbot):
     assert np.array_equal(opened.mask, mask)
 
 
-def test_a_broken_picture_stops_only_itself(opened, qtbot):
+def test_broken_image_affects_only_itself(opened, qtbot):
     key = opened.keys[2]
     path = opened.project.image_path(key)
     path.write_bytes(path.read_bytes()[:60])
@@ -113,7 +113,7 @@ def broken_masks():
     }
 
 
-def test_a_broken_label_is_shown_as_such_and_never_overwritten(opened, qtbot):
+def test_broken_label_is_reported_and_never_overwritten(opened, qtbot):
     for i, (kind, spoil) in enumerate(broken_masks().items()):
         key = opened.keys[i + 1]
         spoil(opened.project, key)
@@ -133,7 +133,7 @@ def test_a_broken_label_is_shown_as_such_and_never_overwritten(opened, qtbot):
         assert [path.read_bytes() for path in paths] == before
 
 
-def test_the_second_window_reads_only_and_says_why(opened, root, qtbot):
+def test_second_window_is_read_only_with_reason(opened, root, qtbot):
     other = Session()
     met = []
     other.problem_met.connect(met.append)
@@ -153,14 +153,14 @@ def test_the_second_window_reads_only_and_says_why(opened, root, qtbot):
     other.close_project()
 
 
-def test_a_folder_without_a_project_leaves_the_open_one_alone(opened, tmp_path, qtbot):
+def test_failed_opening_keeps_open_project(opened, tmp_path, qtbot):
     with qtbot.waitSignal(opened.problem_met) as met:
         assert not opened.open_project(tmp_path / "nothing here")
     assert isinstance(met.args[0], problems.NotAProject)
     assert opened.project is not None and opened.writable
 
 
-def test_a_new_project_takes_pictures_from_files_and_folders(session, tmp_path, qtbot):
+def test_new_project_imports_images_from_files_and_folders(session, tmp_path, qtbot):
     rng = np.random.default_rng(1)
     outside = tmp_path / "线 1"
     for name in ("a 😀.png", "sub/b[1].png", ".hidden/c.png"):
@@ -183,20 +183,18 @@ def test_a_new_project_takes_pictures_from_files_and_folders(session, tmp_path, 
     assert isinstance(refused.args[0], problems.ProjectExists)
 
 
-def test_what_this_session_changed_is_newer_than_what_the_index_read(opened, qtbot):
+def test_session_changes_override_index_rows(opened, qtbot):
     first, second = (opened.rows[key] for key in opened.keys[:2])
     opened.notes.set_status("started")
     listing = opened._listing
-    late = [replace(first, counts=()), replace(second, verdict="NG")]  # read before the change, heard after it
-    with qtbot.waitSignal(listing._heard):
-        listing._heard.emit(listing._round, "rows", late)
-        listing._heard.emit(listing._round - 1, "rows", [replace(second, verdict="of another project")])
+    late = [replace(first, counts=()), replace(second, verdict="NG")]  # read before the change, reported after it
+    listing._submit(lambda reporter: reporter.report("rows", late))
     qtbot.waitUntil(lambda: opened.rows[second.key].verdict is not None)
     assert opened.rows[first.key] == replace(first, status="started")
     assert opened.rows[second.key].verdict == "NG"
 
 
-def test_a_removed_picture_leaves_the_list(opened, qtbot):
+def test_removed_image_leaves_list(opened, qtbot):
     gone = opened.keys[3]
     opened.project.image_path(gone).unlink()
     opened.refresh_images()
@@ -204,7 +202,7 @@ def test_a_removed_picture_leaves_the_list(opened, qtbot):
     assert gone not in opened.keys and gone not in opened.rows and len(opened.keys) == 7
 
 
-def test_memory_for_pictures_is_bounded_by_bytes():
+def test_image_cache_is_limited_by_bytes():
     shelf = LruCache(limit=10_000)
     for name in "abc":
         shelf.put(name, LoadedImage(np.zeros((60, 60), np.uint8), Label(name), ""))
@@ -216,7 +214,7 @@ def test_memory_for_pictures_is_bounded_by_bytes():
     assert "huge" in shelf and "b" not in shelf
 
 
-def test_classes_can_be_added_renamed_and_recoloured(opened, qtbot):
+def test_classes_can_be_added_renamed_and_recolored(opened, qtbot):
     with qtbot.waitSignal(opened.classes_changed):
         added = opened.classes.add("pore", "#123456")
     opened.classes.rename(added.id, "pinhole")
@@ -237,7 +235,7 @@ def test_classes_can_be_added_renamed_and_recoloured(opened, qtbot):
     assert chosen.args == [added.id] and opened.class_id == added.id
 
 
-def test_a_class_that_cannot_be_stored_is_not_there(opened, monkeypatch, qtbot):
+def test_class_that_cannot_be_saved_is_not_added(opened, monkeypatch, qtbot):
     def refuse(self):
         raise problems.CannotWrite(path="project.json", why="No space left on device")
 
@@ -248,7 +246,7 @@ def test_a_class_that_cannot_be_stored_is_not_there(opened, monkeypatch, qtbot):
     assert [info.name for info in opened.project.classes] == ["scratch", "dent"]
 
 
-def test_many_pictures_arrive_in_few_batches(session, tmp_path, qtbot):
+def test_rows_arrive_in_few_batches(session, tmp_path, qtbot):
     root = tmp_path / "many"
     with Project.create(root, classes=["scratch"]) as project:
         first = project.image_path(fill_project(project, 1)[0])

@@ -70,7 +70,7 @@ class Room:
 
     def rest(self) -> None:
         self.qtbot.wait(5)
-        self.proposals.finish()
+        self.proposals.wait()
 
     @property
     def at(self) -> list[tuple[int, int]]:
@@ -100,7 +100,7 @@ def rooms(root, qtbot):
 EVERY = [(10, 10), (10, 60), (10, 110), (60, 10), (60, 60)]
 
 
-def test_accepting_is_one_step_of_the_editor_with_its_origin(rooms, root):
+def test_accepting_is_one_undo_step_with_origin(rooms, root):
     room = rooms()
     room.look()
     assert room.at == EVERY and not room.session.mask.any() and not room.session.can_undo()
@@ -141,7 +141,7 @@ def root_of(room: Room):
     return room.root / "runs" / "20260101-000000-unet"
 
 
-def test_rejecting_leaves_the_mask_alone_and_can_be_undone(rooms):
+def test_rejecting_keeps_mask_and_can_be_undone(rooms):
     room = rooms()
     room.look()
     assert room.proposals.reject([room.one(10, 10), room.one(60, 60)])
@@ -158,7 +158,7 @@ def test_rejecting_leaves_the_mask_alone_and_can_be_undone(rooms):
     assert not room.session.project.mask_path(KEY).exists()  # a picture that nobody painted on has no mask
 
 
-def test_decisions_outlive_the_window(rooms):
+def test_decisions_are_persistent(rooms):
     first = rooms()
     first.look()
     first.proposals.reject([first.one(10, 10)])
@@ -180,17 +180,17 @@ def test_decisions_outlive_the_window(rooms):
     assert again.at == [(10, 110), (60, 10)]
 
 
-def test_a_rejection_is_written_at_once(rooms, root):
+def test_rejection_is_written_at_once(rooms, root):
     """As after a kill: what is on the disk when the writing thread has done what it was told."""
     room = rooms()
     room.look()
     room.proposals.reject([room.one(10, 10)])
-    room.session._saver._lane.finish()
+    room.session._saver._tasks.wait()
     note = annotation.Note.model_validate_json((root / "notes" / f"{KEY}.json").read_bytes())
     assert [(one.what, one.y, one.x) for one in note.decided] == [("rejected", 10, 10)]
 
 
-def test_changed_before_it_is_accepted(rooms):
+def test_suggestion_can_be_changed_before_acceptance(rooms):
     room = rooms()
     room.look()
     one = room.one(10, 10)
@@ -207,7 +207,7 @@ def test_changed_before_it_is_accepted(rooms):
     assert room.session.note.history[-1].detail.endswith("changed before")
 
 
-def test_what_is_painted_meanwhile_is_not_proposed(rooms):
+def test_painted_regions_are_not_suggested(rooms):
     room = rooms()
     room.look()
     room.session.editor.paint_region(np.ones((9, 12), bool), (10, 10), 1)
@@ -218,7 +218,7 @@ def test_what_is_painted_meanwhile_is_not_proposed(rooms):
     assert room.at == EVERY
 
 
-def test_a_protected_class_is_not_covered(rooms):
+def test_locked_class_is_not_painted_over_by_suggestion(rooms):
     room = rooms()
     room.look()
     room.session.editor.paint_region(np.ones((100, 150), bool), (0, 0), 2)
@@ -231,7 +231,7 @@ def test_a_protected_class_is_not_covered(rooms):
     assert (room.session.mask == 2).all() and room.session.note.decided == []
 
 
-def test_a_project_that_is_only_read_keeps_what_it_is(rooms, qtbot):
+def test_read_only_project_is_unchanged(rooms, qtbot):
     with_lock = rooms()
     reader = Room(with_lock.root, qtbot)
     try:
@@ -245,7 +245,7 @@ def test_a_project_that_is_only_read_keeps_what_it_is(rooms, qtbot):
         reader.end()
 
 
-def test_stored_ones_are_offered_at_opening_and_cleared_when_decided(rooms, root):
+def test_stored_suggestions_are_shown_and_removed_when_decided(rooms, root):
     first = rooms()
     first.look()
     shown, project = first.proposals.shown, first.session.project
@@ -269,7 +269,7 @@ def test_stored_ones_are_offered_at_opening_and_cleared_when_decided(rooms, root
     assert load_stored(room.session.project, KEY)[1] == () and room.at == []
 
 
-def test_a_broken_file_of_proposals_is_told_and_left(rooms, root):
+def test_broken_suggestion_file_is_reported_and_kept(rooms, root):
     path = suggestions_path(Project.open(root, write=False), KEY)
     path.parent.mkdir(parents=True)
     path.write_text("{")
@@ -281,7 +281,7 @@ def test_a_broken_file_of_proposals_is_told_and_left(rooms, root):
     assert path.read_text() == "{"
 
 
-def test_another_picture_shows_its_own(rooms):
+def test_each_image_shows_its_own_suggestions(rooms):
     room = rooms()
     room.look()
     room.look("calm.png")
@@ -317,7 +317,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
-def test_a_window_that_is_killed_has_decided_what_it_has(rooms, root):
+def test_decisions_survive_kill(rooms, root):
     first = rooms()
     first.look()
     shown, project = first.proposals.shown, first.session.project
@@ -335,7 +335,7 @@ def test_a_window_that_is_killed_has_decided_what_it_has(rooms, root):
     assert np.array_equal(room.session.mask, expected) and room.proposals.rejected == 1
 
 
-def test_more_than_can_be_decided_on_come_as_the_others_go(rooms, root):
+def test_further_suggestions_follow_decisions(rooms, root):
     with Project.open(root) as project:
         picture = np.full((120, 640), 128, np.uint8)
         picture[2:118:6, 2:638:6] = 10  # 20 x 106 single pixels are too small for the run
@@ -353,7 +353,7 @@ def test_more_than_can_be_decided_on_come_as_the_others_go(rooms, root):
     assert np.count_nonzero(room.session.mask == 1) == 20 * 106 * 4
 
 
-def test_looking_at_all_pictures_can_be_stopped_and_gone_on_with(rooms, root, qtbot):
+def test_suggest_all_can_be_stopped_and_resumed(rooms, root, qtbot):
     with Project.open(root) as project:
         for number in range(40):
             write_png(project.image_path(f"many/{number:02}.png"), np.full((90, 90), 128, np.uint8))
@@ -362,12 +362,12 @@ def test_looking_at_all_pictures_can_be_stopped_and_gone_on_with(rooms, root, qt
     everywhere = SuggestAll(room.session)
     model = root / "runs" / "20260101-000000-unet"
     (model / "recipe.json").write_text("{}")
-    everywhere.looked.connect(lambda number, *_: number == 3 and everywhere.cancel())
+    everywhere.predicted.connect(lambda number, *_: number == 3 and everywhere.cancel())
     with qtbot.waitSignal(everywhere.ended, timeout=20_000) as stopped:
         everywhere.start(model)
         everywhere.start(model)  # one round at a time
     assert not stopped.args[0].whole and 2 <= stopped.args[0].images < 42
-    everywhere.looked.disconnect()
+    everywhere.predicted.disconnect()
     with qtbot.waitSignal(everywhere.ended, timeout=20_000) as ended:
         everywhere.start(model)
     found = ended.args[0]
@@ -378,7 +378,7 @@ def test_looking_at_all_pictures_can_be_stopped_and_gone_on_with(rooms, root, qt
     assert not list((root / "masks").rglob("*")) and rooms().session.writable
 
 
-def test_a_model_that_says_nothing_of_places_is_told(rooms, root, qtbot):
+def test_classification_model_is_refused_for_suggestions(rooms, root, qtbot):
     run = Run(root / "runs" / "20260303-000000-resnet")
     write_onnx(run.best / "network.onnx", np.ones((2, 1)), np.zeros(2), pooled=True)
     judging = grey_settings(task="classification", classes=(), thresholds=(), min_area=(), verdicts=("OK", "NG"))

@@ -37,7 +37,7 @@ def large(session, tmp_path, qtbot) -> Session:
     root = tmp_path / "large"
     with Project.create(root, classes=["scratch", "dent"]) as project:
         write_png(project.image_path("large.png"), np.full((1800, 2400), 140, np.uint8))
-    session._saver._settle_ms = 600_000
+    session._saver._delay_ms = 600_000
     session.open_project(root)
     show(session, qtbot, "large.png")
     return session
@@ -187,10 +187,10 @@ def test_save_during_stroke_is_repeated_after_it(large):
     large.editor.begin("paint")
     large.editor.paint_segment((500, 500), (600, 500), 4, 1)
     saver._save_all()
-    saver._lane.finish()
+    saver._tasks.wait()
     assert large.save_state == "dirty" and not large.project.mask_path("large.png").exists()
     large.editor.commit()
-    saver._lane.finish()
+    saver._tasks.wait()
     assert large.save_state == "saved"
     check_file(large)
 
@@ -230,7 +230,7 @@ def test_restore_is_saved_and_can_be_undone(opened, qtbot):
 
 
 def test_a_restored_explicit_background_survives_a_crash(opened, root, qtbot):
-    opened._saver._settle_ms = 600_000
+    opened._saver._delay_ms = 600_000
     key, start = opened.key, opened.mask.copy()
     dot(opened, 20, 20, 2)
     opened.editor.set_explicit_background(True)
@@ -259,7 +259,7 @@ def foreign(session: Session, key: str, id: int = 1) -> bytes:
     return data
 
 
-def test_what_another_program_wrote_meanwhile_is_kept_and_told(opened):
+def test_mask_of_another_program_is_backed_up_and_reported(opened):
     dot(opened, 20, 20, 2)
     assert opened.flush()
     met = []
@@ -276,7 +276,7 @@ def test_what_another_program_wrote_meanwhile_is_kept_and_told(opened):
     assert opened.flush() and len(met) == 1
 
 
-def test_a_note_that_another_program_wrote_is_kept(opened):
+def test_note_of_another_program_is_backed_up(opened):
     dot(opened, 20, 20, 2)
     assert opened.flush()
     met = []
@@ -289,7 +289,7 @@ def test_a_note_that_another_program_wrote_is_kept(opened):
     assert Path(problem.fields["kept"]).read_text(encoding="utf-8") == '{"verdict": "by hand"}'
 
 
-def test_a_file_that_was_only_touched_is_no_matter(opened):
+def test_touched_file_is_no_conflict(opened):
     dot(opened, 20, 20, 2)
     assert opened.flush()
     met = []
@@ -315,8 +315,8 @@ def test_mask_written_by_another_program_clears_undo(opened, qtbot):
     assert opened.mask[20, 20] == 0
 
 
-def test_strokes_of_a_crash_do_not_overwrite_what_was_changed_since(opened, root):
-    opened._saver._settle_ms = 600_000
+def test_recovered_strokes_do_not_overwrite_later_changes(opened, root):
+    opened._saver._delay_ms = 600_000
     key = opened.key
     dot(opened, 20, 20, 2)
     dot(opened, 70, 70, 2)
@@ -340,7 +340,7 @@ def test_strokes_of_a_crash_do_not_overwrite_what_was_changed_since(opened, root
     assert not list((crashed / "journal").glob("*.bin"))
 
 
-def test_a_journal_of_a_later_version_is_left_alone_and_told(session, root):
+def test_journal_of_newer_version_is_kept_and_reported(session, root):
     payload = b"\x10\0\0\0" + b'{"format": 99  }'
     data = len(payload).to_bytes(4, "little") + zlib.crc32(payload).to_bytes(4, "little") + payload
     path = root / "journal" / ("a" * 32 + "-000001.bin")
@@ -353,8 +353,8 @@ def test_a_journal_of_a_later_version_is_left_alone_and_told(session, root):
     assert [type(problem) for problem in met] == [problems.StrokesUnreadable] and str(path) in str(met[0])
 
 
-def test_several_pictures_are_brought_back_at_once(opened, root, qtbot):
-    opened._saver._settle_ms = 600_000
+def test_several_images_are_recovered(opened, root, qtbot):
+    opened._saver._delay_ms = 600_000
     painted = {}
     for key in opened.keys:
         show(opened, qtbot, key)
@@ -372,8 +372,8 @@ def test_several_pictures_are_brought_back_at_once(opened, root, qtbot):
     assert not list((crashed / "masks").rglob("*.tmp")) and not journal_files(opened)
 
 
-def test_what_a_kill_left_half_written_is_swept(opened, root):
-    opened._saver._settle_ms = 600_000
+def test_temporary_files_of_killed_process_are_removed(opened, root):
+    opened._saver._delay_ms = 600_000
     dot(opened, 20, 20, 2)
     folder = opened.project.mask_path(opened.key).parent
     crashed = shutil.copytree(root, root.with_name("crashed"))
@@ -423,7 +423,7 @@ def noise(session: Session, seed: int) -> None:
     session.editor.paint_region(region, (0, 0), 1 + seed % 2)
 
 
-def test_a_full_disk_costs_nothing(on_small_disk, small_disk, qtbot):
+def test_full_disk_loses_no_labels(on_small_disk, small_disk, qtbot):
     session = on_small_disk
     met, states = [], []
     session.problem_met.connect(met.append)
@@ -449,9 +449,9 @@ def test_a_full_disk_costs_nothing(on_small_disk, small_disk, qtbot):
     assert not journal_files(session) and states[-1] == "saved"
 
 
-def test_strokes_that_a_full_disk_kept_out_of_the_journal_follow(on_small_disk, small_disk):
+def test_strokes_are_journaled_after_disk_was_full(on_small_disk, small_disk):
     session = on_small_disk
-    session._saver._settle_ms = session._saver._retry_ms = 600_000
+    session._saver._delay_ms = session._saver._retry_ms = 600_000
     key = session.key
     ballast = disk.fill_up(small_disk)
     noise(session, 0)
@@ -465,7 +465,7 @@ def test_strokes_that_a_full_disk_kept_out_of_the_journal_follow(on_small_disk, 
     assert np.array_equal(saved_mask(session, key), painted) and len(session.undo_stack.state.done) == 3
 
 
-def test_folders_that_turn_read_only_cost_nothing(on_small_disk, small_disk, qtbot):
+def test_folders_that_become_read_only_lose_no_labels(on_small_disk, small_disk, qtbot):
     session = on_small_disk
     met = []
     session.problem_met.connect(met.append)
@@ -483,7 +483,7 @@ def test_folders_that_turn_read_only_cost_nothing(on_small_disk, small_disk, qtb
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_folder_costs_nothing(opened, qtbot):
+def test_read_only_folder_loses_no_labels(opened, qtbot):
     folder = opened.project.mask_path(opened.key).parent
     folder.chmod(0o555)
     try:
@@ -495,7 +495,7 @@ def test_a_read_only_folder_costs_nothing(opened, qtbot):
     assert saved_mask(opened, opened.key)[20, 20] == 2
 
 
-def test_a_record_that_was_cut_off_is_written_again(tmp_path):
+def test_truncated_record_is_written_again(tmp_path):
     resource = pytest.importorskip("resource")
     from tests.session.test_autosave import patches
 
@@ -518,7 +518,7 @@ def test_a_record_that_was_cut_off_is_written_again(tmp_path):
     assert [patch for patch, _ in found] == made[:4]
 
 
-def test_a_label_loaded_and_saved_again_is_the_same_file_but_for_the_edit(labelled):
+def test_saved_label_differs_only_by_the_edit(labelled):
     key = labelled.images()[0]
     label = load_label(labelled, key, (96, 80))
     with label.changing([Rect(0, 0, 64, 64)]) as mask:

@@ -56,22 +56,22 @@ def guide(run, opened):
 
 
 @pytest.fixture
-def errors(guide, opened):
+def errors(guide: LabelQueue, opened):
     return LabelIssueReview(opened, guide)
 
 
-def lead(guide, qtbot, mode) -> None:
+def lead(guide: LabelQueue, qtbot, mode) -> None:
     guide.activate(mode)
-    qtbot.waitUntil(lambda: not guide.running and guide.found is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: not guide.running and guide.result is not None, timeout=20_000)
 
 
-def test_open_pictures_are_listed_with_reasons_and_leave_when_they_are_done(guide, opened, qtbot):
+def test_open_pictures_are_listed_with_reasons_and_leave_when_they_are_done(guide: LabelQueue, opened, qtbot):
     told = []
     guide.progressed.connect(lambda done, total: told.append((done, total)))
     lead(guide, qtbot, "next")
     waiting = opened.keys[6:]
     assert set(guide.keys) == set(waiting) and all(guide.reasons(key) for key in waiting)
-    assert guide.found.model and told[-1][0] == told[-1][1]
+    assert guide.result.model and told[-1][0] == told[-1][1]
     first, second = guide.keys
     show(opened, qtbot, first)
     opened.notes.set_status("done")
@@ -88,15 +88,15 @@ def test_it_can_be_cancelled_and_lists_what_it_has(guide, opened, qtbot):
     guide.activate("next")
     guide.cancel()
     qtbot.waitUntil(lambda: not guide.running, timeout=20_000)
-    assert guide.found is not None and guide.found.looked <= guide.found.asked == 2
-    guide.look()
+    assert guide.result is not None and guide.result.looked <= guide.result.asked == 2
+    guide.refresh()
     qtbot.waitUntil(lambda: not guide.running and len(guide.keys) == 2, timeout=20_000)
 
 
-def test_the_other_list_can_be_asked_for_while_it_looks(guide, opened, qtbot):
+def test_the_other_list_can_be_asked_for_while_it_looks(guide: LabelQueue, opened, qtbot):
     guide.activate("next")
     guide.activate("errors")
-    qtbot.waitUntil(lambda: guide.doubts is not None and not guide.running, timeout=20_000)
+    qtbot.waitUntil(lambda: guide.issue_list is not None and not guide.running, timeout=20_000)
     assert guide.mode == "errors" and set(guide.keys) == set(opened.keys[1:3]) | {opened.key} - {opened.keys[0]}
 
 
@@ -109,22 +109,22 @@ def test_the_list_waits_for_the_list_of_runs(guide, opened, run, qtbot):
     assert guide.found.model == run.name
 
 
-def test_a_training_that_ends_has_it_look_again(guide, opened, run, qtbot):
+def test_a_training_that_ends_has_it_look_again(guide: LabelQueue, opened, run, qtbot):
     lead(guide, qtbot, "next")
-    found = guide.found
+    found = guide.result
     write_onnx(run.best / "network.onnx", WEIGHTS / 2, BIAS)
     guide.training.ended.emit(Finished(why="done"))
-    qtbot.waitUntil(lambda: not guide.running and guide.found not in (None, found), timeout=20_000)
+    qtbot.waitUntil(lambda: not guide.running and guide.result not in (None, found), timeout=20_000)
 
 
-def test_without_a_model_only_the_order_of_kinds_is_offered(guide, opened, run, qtbot):
+def test_without_a_model_only_the_order_of_kinds_is_offered(guide: LabelQueue, opened, run, qtbot):
     (run.best / "network.onnx").unlink()
     lead(guide, qtbot, "next")
     assert guide.possible("next") and not guide.possible("errors")
-    assert guide.found.model == "" and len(guide.keys) == 2
+    assert guide.result.model == "" and len(guide.keys) == 2
 
 
-def test_a_run_that_cannot_be_read_is_told(guide, opened, run, qtbot):
+def test_a_run_that_cannot_be_read_is_told(guide: LabelQueue, opened, run, qtbot):
     run.dataset_path.write_text("{")
     with qtbot.waitSignal(guide.failed, timeout=20_000) as failed:
         guide.activate("errors")
@@ -167,7 +167,7 @@ def test_kept_label_is_remembered_and_can_be_undone(guide, errors, opened, qtbot
     assert errors.issue is None and np.array_equal(opened.mask, before)
     opened.flush()
     assert annotation.load_note(opened.project, key).confirmed[0].kind == "extra"
-    guide.look()
+    guide.refresh()
     qtbot.waitUntil(lambda: not guide.running, timeout=20_000)
     assert errors.issue is None
     show(opened, qtbot, opened.keys[0])
@@ -176,7 +176,7 @@ def test_kept_label_is_remembered_and_can_be_undone(guide, errors, opened, qtbot
     errors.undo(key)
     opened.flush()
     assert annotation.load_note(opened.project, key).confirmed == []
-    guide.look()
+    guide.refresh()
     qtbot.waitUntil(lambda: not guide.running and errors.issue is not None, timeout=20_000)
 
 
@@ -189,7 +189,7 @@ def test_locked_class_is_not_overwritten(guide, errors, opened, qtbot):
     assert refused.args == ["locked"] and opened.mask[:6, :6].all()
 
 
-def test_a_read_only_project_is_looked_at_and_left_alone(guide, errors, opened, root, qtbot):
+def test_a_read_only_project_is_looked_at_and_left_alone(guide: LabelQueue, errors, opened, root, qtbot):
     opened.open_project(root, write=False)
     qtbot.waitUntil(lambda: len(opened.rows) == 8, timeout=20_000)
     lead(guide, qtbot, "errors")
@@ -198,10 +198,10 @@ def test_a_read_only_project_is_looked_at_and_left_alone(guide, errors, opened, 
     assert not errors.accept_model() and not errors.keep_label()
 
 
-def test_closing_the_project_ends_it(guide, opened):
+def test_closing_the_project_ends_it(guide: LabelQueue, opened):
     guide.activate("next")
     opened.close_project()
-    assert not guide.running and guide.mode == "" and guide.keys == [] and guide.found is None
+    assert not guide.running and guide.mode == "" and guide.keys == [] and guide.result is None
 
 
 def test_verdict_of_model_can_be_undone(session, tmp_path, qtbot):

@@ -85,7 +85,7 @@ def reopened(root) -> tuple[Session, list]:
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
 @pytest.mark.parametrize("name", ORDERS)
-def test_a_note_changed_just_before_a_kill_is_recovered(name, root, qapp):
+def test_note_changed_before_kill_is_recovered(name, root, qapp):
     orders, expected = ORDERS[name]
     killed(root, orders)
     session, met = reopened(root)
@@ -101,7 +101,7 @@ def test_a_note_changed_just_before_a_kill_is_recovered(name, root, qapp):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
-def test_verdicts_for_many_images_just_before_a_kill_are_recovered(root, qapp):
+def test_verdicts_set_before_kill_are_recovered(root, qapp):
     killed(root, "session.judging.set_verdicts(session.keys, 'NG')")
     session, met = reopened(root)
     keys = session.project.images()
@@ -132,7 +132,7 @@ def write_note(root, key: str, **fields) -> bytes:
     return path.read_bytes()
 
 
-def test_another_fields_new_value_stays(root, left, qapp):
+def test_change_of_another_field_is_kept(root, left, qapp):
     key = left(verdict="NG")
     write_note(root, key, pin="val", decided=[DECIDED.model_dump(mode="json")])
     session, met = reopened(root)
@@ -141,7 +141,7 @@ def test_another_fields_new_value_stays(root, left, qapp):
     session.close_project()
 
 
-def test_what_another_program_wrote_stays_and_the_changed_note_is_kept(root, left, qapp):
+def test_conflicting_note_is_stored_separately(root, left, qapp):
     key = left(verdict="NG", pin="test")
     write_note(root, key, verdict="OK")
     session, met = reopened(root)
@@ -232,16 +232,16 @@ def test_merging_twice_changes_nothing():
     changes = [NoteChange("a", difference(one.content(), two.content())) for one, two in zip(states, states[1:])]
     for at, state in enumerate(states):
         merged = merge(state, changes)
-        assert merged.beside is None and merged.note.verdict == "v4", at
+        assert merged.conflicting is None and merged.note.verdict == "v4", at
         assert sorted(map(repr, merged.note.decided)) == sorted(map(repr, states[-1].decided))
     assert not merge(states[-1], changes).changed
 
 
-def test_a_verdict_given_while_the_note_is_saved_stays_in_the_journal(opened, qtbot):
+def test_verdict_set_during_save_stays_in_journal(opened, qtbot):
     opened.notes.set_verdict("NG")
     opened.notes.set_status("started")  # the save of the verdict is under way
-    opened._saver._lane._pool.waitForDone()
-    opened._saver._lane._deliver()
+    opened._saver._tasks._pool.waitForDone()
+    opened._saver._tasks._deliver()
     changes = Journal(opened.project.root / "journal")
     changes.leftovers()
     found = [change.fields for change in changes.note_changes.get(opened.key, [])]
@@ -249,18 +249,18 @@ def test_a_verdict_given_while_the_note_is_saved_stays_in_the_journal(opened, qt
     assert opened.flush() and not list((opened.project.root / "journal").glob("*.note"))
 
 
-def test_what_is_saved_is_not_changed_by_what_comes_after(opened, qtbot, monkeypatch):
+def test_saved_note_is_a_copy(opened, qtbot, monkeypatch):
     """Entries of the lists of a note are changed in place while a thread writes the note."""
     decisions = SuggestionDecisions(opened)
-    opened._saver._lane.finish()
+    opened._saver._tasks.wait()
     seen = []
-    monkeypatch.setattr(opened._saver._lane, "submit", lambda work, then: seen.append(work))
+    monkeypatch.setattr(opened._saver._tasks, "submit", lambda work, *_, **__: seen.append(work))
     opened.note.confirmed.append(ConfirmedLabel(kind="extra", x=1))
     decisions.decide(REJECT, "one", added=[DECIDED])
     opened.note.confirmed.append(ConfirmedLabel(kind="extra", x=2))
     opened.note.history[-1].detail = "changed in place"
     monkeypatch.undo()
-    seen[0]()
+    seen[0](None)
     note = annotation.load_note(opened.project, opened.key)
     assert [one.x for one in note.confirmed] == [1] and note.history[-1].detail == "one"
     opened._saver._busy.clear()
@@ -286,7 +286,7 @@ def test_a_label_with_a_note_of_a_newer_format_cannot_be_changed(opened, root, q
     assert (root / "masks" / f"{key}.png").read_bytes() == mask
 
 
-def test_fields_that_are_not_known_are_kept(opened, root, qtbot):
+def test_unknown_fields_are_kept(opened, root, qtbot):
     key = opened.keys[1]
     act = {"when": "2026-01-01T00:00:00", "who": "a", "what": "paint", "detail": "", "tool": {"radius": 3}}
     write_note(root, key, future={"a": [1, 2.5, None]}, history=[act])

@@ -52,7 +52,7 @@ def picture(dtype, colour: bool = False) -> np.ndarray:
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
 @pytest.mark.parametrize("colour", [False, True])
-def test_regions_of_a_tiff_equal_the_whole(tmp_path, small_limits, layout, dtype, colour):
+def test_tiff_regions_equal_whole_image(tmp_path, small_limits, layout, dtype, colour):
     if layout == "predictor" and dtype == np.float32:
         pytest.skip("integer predictor")
     whole, path = picture(dtype, colour), tmp_path / "图 [1].tif"
@@ -79,7 +79,7 @@ def test_regions_of_a_tiff_equal_the_whole(tmp_path, small_limits, layout, dtype
     found.close()
 
 
-def test_only_what_is_looked_at_is_decoded(tmp_path, small_limits):
+def test_only_visible_parts_are_decoded(tmp_path, small_limits):
     path = tmp_path / "a.tif"
     light = np.tile(np.linspace(0, 250, 1501), (1003, 1)).astype(np.uint8)
     tifffile.imwrite(path, light, tile=(64, 64), compression="zlib")
@@ -96,7 +96,7 @@ def test_only_what_is_looked_at_is_decoded(tmp_path, small_limits):
     found.close()
 
 
-def test_a_damaged_tile_is_blank_and_nothing_else(tmp_path, small_limits):
+def test_only_damaged_tile_is_blank(tmp_path, small_limits):
     path, whole = tmp_path / "a.tif", picture(np.uint8)
     tifffile.imwrite(path, whole, tile=(128, 128), compression="zlib")
     with tifffile.TiffFile(path) as file:
@@ -112,7 +112,7 @@ def test_a_damaged_tile_is_blank_and_nothing_else(tmp_path, small_limits):
     found.close()
 
 
-def test_what_cannot_be_read_by_region_is_read_whole(tmp_path, small_limits):
+def test_unsupported_tiff_is_read_whole(tmp_path, small_limits):
     turned, inverted = tmp_path / "turned.tif", tmp_path / "inverted.tif"
     tifffile.imwrite(turned, picture(np.uint8), extratags=[(274, "H", 1, 6, True)])
     tifffile.imwrite(inverted, picture(np.uint8), photometric="miniswhite")
@@ -128,7 +128,7 @@ def test_what_cannot_be_read_by_region_is_read_whole(tmp_path, small_limits):
         image_files.read_displayed(torn)
 
 
-def test_a_large_tiff_is_labelled_like_any_other(project, small_limits, qtbot):
+def test_large_tiff_can_be_labeled(project, small_limits, qtbot):
     path = project.image_path("large.tif")
     tifffile.imwrite(path, picture(np.uint16), tile=(128, 128), compression="zlib")
     project.close()
@@ -147,7 +147,7 @@ def test_a_large_tiff_is_labelled_like_any_other(project, small_limits, qtbot):
 
 @pytest.mark.parametrize("mode", ["L", "RGB"])
 @pytest.mark.parametrize("orientation", [1, 6])
-def test_a_large_jpeg_is_previewed_as_it_will_be(project, small_limits, qtbot, mode, orientation):
+def test_preview_of_large_jpeg_equals_image(project, small_limits, qtbot, mode, orientation):
     whole = Image.fromarray(picture(np.uint8, mode == "RGB"))
     exif = Image.Exif()
     exif[274] = orientation
@@ -185,7 +185,7 @@ def test_memory_stays_bounded_over_many_changes(project, qtbot):
         key = session.keys[i % 20]
         session.open_image(key)
         qtbot.waitUntil(lambda key=key: session.key == key, timeout=10_000)
-        assert session._loader._shelf.nbytes <= session._loader.budget
+        assert session._loader._cache.nbytes <= session._loader.budget
     qtbot.wait(50)
     gc.collect()
     alive = {id(ref()) for ref in seen if ref() is not None}
@@ -193,7 +193,7 @@ def test_memory_stays_bounded_over_many_changes(project, qtbot):
     session.close_project()
 
 
-def test_a_file_of_several_pages_says_how_many(project, qtbot):
+def test_page_count_is_reported(project, qtbot):
     pages = RNG.integers(0, 255, (3, 40, 50)).astype(np.uint8)
     tifffile.imwrite(project.image_path("stack.tif"), pages, photometric="minisblack")
     write_png(project.image_path("plain.png"), pages[1])

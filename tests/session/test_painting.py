@@ -271,7 +271,7 @@ def test_labels_of_other_size_are_not_copied(opened, qtbot):
     annotation.save_mask(opened.project, opened.keys[6], np.ones((4, 4), np.uint8))
     with qtbot.waitSignal(opened.problem_met) as met:
         opened.copy_previous_labels()
-    assert "4 x 4" in str(met.args[0])
+    assert "4 × 4" in str(met.args[0])
     assert np.array_equal(opened.mask, before) and not opened.can_undo()
 
 

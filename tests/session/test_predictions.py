@@ -34,7 +34,7 @@ def predictions(opened):
     predictions.close()
 
 
-def test_a_prediction_is_what_the_one_road_gives(predictions, opened, run, qtbot):
+def test_prediction_equals_predictor(predictions, opened, run, qtbot):
     predictions.load(run)
     for key in (opened.key, opened.keys[3]):  # the open picture, and one from the disk
         with qtbot.waitSignal(predictions.predicted, timeout=20_000) as predicted:
@@ -44,7 +44,7 @@ def test_a_prediction_is_what_the_one_road_gives(predictions, opened, run, qtbot
         assert np.array_equal(predicted.args[1].scores, expected.scores)
 
 
-def test_a_prediction_is_kept_until_the_model_changes(predictions, opened, run, qtbot):
+def test_prediction_is_cached_until_model_changes(predictions, opened, run, qtbot):
     predictions.load(run)
     results = []
     predictions.predicted.connect(lambda key, result: results.append(result))
@@ -61,9 +61,7 @@ def test_a_prediction_is_kept_until_the_model_changes(predictions, opened, run, 
     assert not np.array_equal(results[2].mask, results[0].mask)
 
 
-def test_the_window_keeps_no_memory_for_the_next_picture_and_runs_the_model_as_it_says_otherwise(
-    predictions, opened, run, qtbot
-):
+def test_engine_runs_without_memory_arena(predictions, opened, run, qtbot):
     tuning = EngineOptions(threads=1, optimise="extended", spin=False)
     save_settings(replace(grey_settings(), engines={"onnx": tuning}), run.best / "model.json")
     before = (run.best / "model.json").read_bytes()
@@ -78,18 +76,18 @@ def test_the_window_keeps_no_memory_for_the_next_picture_and_runs_the_model_as_i
     assert Predictor.open(run.best).engine._session.get_session_options().enable_cpu_mem_arena  # an export's runner
 
 
-def test_only_the_last_wish_is_predicted(predictions, opened, run, qtbot):
+def test_only_last_requested_image_is_predicted(predictions, opened, run, qtbot):
     predictions.load(run)
     told = []
     predictions.predicted.connect(lambda key, result: told.append(key))
     for key in opened.keys:
         predictions.predict(key)
     qtbot.waitUntil(lambda: opened.keys[-1] in told, timeout=20_000)
-    predictions._lane.finish()
+    predictions._tasks.wait()
     assert told[-1] == opened.keys[-1] and len(told) <= 2
 
 
-def test_a_model_or_picture_that_cannot_be_read_is_told(predictions, opened, run, qtbot):
+def test_unreadable_model_or_image_is_reported(predictions, opened, run, qtbot):
     predictions.predict(opened.key)  # nothing loaded: nothing to say
     predictions.load(run)
     opened.project.image_path(opened.keys[5]).write_bytes(b"?")
@@ -107,7 +105,7 @@ def test_a_model_or_picture_that_cannot_be_read_is_told(predictions, opened, run
     assert isinstance(failed.args[0], RunUnusable)
 
 
-def test_closing_the_project_forgets_the_model(predictions, opened, run, qtbot):
+def test_closing_the_project_unloads_the_model(predictions, opened, run, qtbot):
     predictions.load(run)
     predictions.predict(opened.key)
     opened.close_project()
@@ -119,7 +117,7 @@ def test_closing_the_project_forgets_the_model(predictions, opened, run, qtbot):
     assert predictions.result(opened.key) is None
 
 
-def test_pictures_to_come_are_predicted_ahead_and_give_way(predictions, opened, run, qtbot):
+def test_next_images_are_predicted_ahead(predictions, opened, run, qtbot):
     predictions.load(run)
     told = []
     predictions.predicted.connect(lambda key, result: told.append(key))
@@ -134,7 +132,7 @@ def test_pictures_to_come_are_predicted_ahead_and_give_way(predictions, opened, 
     opened.project.image_path(opened.keys[0]).write_bytes(b"?")  # nothing is said of one that nobody opens
 
 
-def test_the_scores_of_every_class_are_kept_for_other_thresholds(predictions, opened, run, qtbot):
+def test_thresholds_apply_to_cached_probabilities(predictions, opened, run, qtbot):
     predictions.load(run)
     with qtbot.waitSignal(predictions.predicted, timeout=20_000):
         predictions.predict(opened.key)
@@ -148,20 +146,20 @@ def test_the_scores_of_every_class_are_kept_for_other_thresholds(predictions, op
     thresholds.choose("r", [grey_settings().classes[1].id], 0.9)
     for _ in range(50):  # a slider that is dragged
         thresholds.apply("r", seen)
-    qtbot.waitUntil(lambda: len(shown) >= 2)
+    qtbot.waitUntil(lambda: bool(shown) and not thresholds._tasks.busy)
     assert np.array_equal(shown[-1], expected.mask) and len(shown) < 10
     thresholds.reset("r")
     assert thresholds.of("r", seen) == seen.settings.thresholds and not thresholds.differ("r")
     thresholds.close()
 
 
-def test_an_error_of_a_picture_that_is_no_longer_wanted_is_not_reported(predictions, opened, run, qtbot):
+def test_error_of_superseded_request_is_not_reported(predictions, opened, run, qtbot):
     predictions.load(run)
     opened.project.image_path(opened.keys[5]).write_bytes(b"?")
     failures = []
     predictions.failed.connect(failures.append)
     predictions.predict(opened.keys[5])
-    predictions._lane._pool.waitForDone()  # its answer is there, and not delivered yet
+    predictions._tasks._pool.waitForDone()  # its answer is there, and not delivered yet
     with qtbot.waitSignal(predictions.predicted, timeout=20_000) as predicted:
         predictions.predict(opened.key)
     assert predicted.args[0] == opened.key and failures == []

@@ -9,7 +9,7 @@ import pytest
 from workbench.session.preferences import Preferences, settings_path
 
 
-def test_preferences_come_back():
+def test_preferences_are_stored():
     assert Preferences.load() == Preferences()
     settings = Preferences(theme="dark", brush_radius=12.5, minutes=30, model="resnet", language="zh_CN")
     settings.opened("/项目/a", "lot 1/划痕.png")
@@ -23,14 +23,14 @@ def test_preferences_come_back():
 
 
 @pytest.mark.parametrize("content", ["", "{", "[1]", "null", "\x00", "[" * 100_000])
-def test_a_broken_file_gives_the_defaults(tmp_path, content):
+def test_broken_file_yields_defaults(tmp_path, content):
     path = tmp_path / "settings.json"
     path.write_text(content)
     assert Preferences.load(path) == Preferences()
     assert Preferences(theme="light").save(path) and Preferences.load(path).theme == "light"
 
 
-def test_a_broken_value_is_replaced_and_the_others_stay(tmp_path):
+def test_invalid_value_is_replaced(tmp_path):
     path = tmp_path / "settings.json"
     odd = {
         "theme": "pink",
@@ -50,12 +50,12 @@ def test_a_broken_value_is_replaced_and_the_others_stay(tmp_path):
     assert settings == expected
 
 
-def test_a_place_that_cannot_be_written_is_no_accident(tmp_path):
+def test_unwritable_location_is_tolerated(tmp_path):
     (tmp_path / "file").write_text("")
     assert not Preferences().save(tmp_path / "file" / "settings.json")
 
 
-def test_lists_stay_short():
+def test_lists_are_limited():
     settings = Preferences()
     for i in range(500):
         settings.opened(f"/p{i}", "a.png")

@@ -28,6 +28,6 @@ print((process.memory_info().rss - before) >> 20)
 @pytest.mark.skipif(
     sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "mallopt"), reason="an allocator without this habit"
 )
-def test_large_blocks_go_back_whatever_small_ones_came_after_them():
+def test_large_blocks_are_returned_to_the_system():
     done = subprocess.run([sys.executable, "-c", CHURN], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 12  # megabytes; 5 of them are held on purpose

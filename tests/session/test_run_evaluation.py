@@ -39,13 +39,13 @@ def room(session, run, qtbot):
     training.close()
 
 
-def look(room, run, qtbot, split=None):
+def look(room: RunEvaluation, run, qtbot, split=None):
     with qtbot.waitSignals([room.evaluated, room.swept], timeout=20_000):
         room.open(run, split)
     return room.reviewed.figures
 
 
-def test_the_figures_are_those_of_the_one_road(room, run, session, qtbot):
+def test_metrics_equal_command_line_evaluation(room: RunEvaluation, run, session, qtbot):
     figures = look(room, run, qtbot)
     assert room.split == "test" and room.splits == {"val": COUNTS["val"], "test": COUNTS["test"]}
     predictor, meter = Predictor.open(run.best), SegmentationMeter({1: "scratch", 2: "pit"})
@@ -62,7 +62,7 @@ def test_the_figures_are_those_of_the_one_road(room, run, session, qtbot):
     assert not figures.found.digit and not figures.alerts and not room.leaks
 
 
-def test_what_the_network_said_is_kept_and_labels_are_counted_anew(room, run, session, qtbot, monkeypatch):
+def test_predictions_are_cached_and_labels_are_read_again(room: RunEvaluation, run, session, qtbot, monkeypatch):
     before = look(room, run, qtbot)
     monkeypatch.setattr(Predictor, "predict", None)  # the network is gone
     annotation.save_mask(session.project, MISSED, np.zeros((80, 96), np.uint8))
@@ -74,7 +74,7 @@ def test_what_the_network_said_is_kept_and_labels_are_counted_anew(room, run, se
     assert room.looked.changed == 1
 
 
-def test_other_pictures_and_other_weights_are_looked_at_anew(room, run, session, qtbot):
+def test_changed_images_and_weights_are_predicted_again(room: RunEvaluation, run, session, qtbot):
     look(room, run, qtbot)
     shelf = next((run.project_root / ".cache" / "review" / run.name).iterdir())
     assert len(list(shelf.glob("*.scores"))) == COUNTS["test"]
@@ -87,7 +87,7 @@ def test_other_pictures_and_other_weights_are_looked_at_anew(room, run, session,
     assert not shelf.exists()
 
 
-def test_another_point_is_judged_without_the_network_and_the_last_one_wins(room, run, qtbot, monkeypatch):
+def test_last_operating_point_is_evaluated_without_the_network(room: RunEvaluation, run, qtbot, monkeypatch):
     look(room, run, qtbot)
     monkeypatch.setattr(Predictor, "predict", None)
     told = []
@@ -100,7 +100,7 @@ def test_another_point_is_judged_without_the_network_and_the_last_one_wins(room,
     assert told[-1].point == last
 
 
-def test_the_cheapest_point_drops_the_false_alarm(room, run, qtbot):
+def test_cheapest_point_removes_false_alarm(room: RunEvaluation, run, qtbot):
     look(room, run, qtbot, "val")
     room.choose_split("test")
     with qtbot.waitSignal(room.swept, timeout=20_000):
@@ -111,7 +111,7 @@ def test_the_cheapest_point_drops_the_false_alarm(room, run, qtbot):
     assert figures.false.count == 0 and figures.found.total - figures.found.hits <= 1
 
 
-def test_a_point_in_use_is_carried_by_predictions_and_taken_back(room, run, session, qtbot):
+def test_stored_point_is_used_by_predictions_and_can_be_restored(room: RunEvaluation, run, session, qtbot):
     look(room, run, qtbot, "val")
     trained, chosen = room.point, OperatingPoint((0.5, 0.5), (9, 400))
     assert not room.can_store() and not room.can_restore()
@@ -138,7 +138,7 @@ def test_a_point_in_use_is_carried_by_predictions_and_taken_back(room, run, sess
     predictions.close()
 
 
-def test_a_leak_refuses_the_scores_until_it_was_seen(room, run, session, qtbot):
+def test_data_leak_withholds_metrics_until_acknowledged(room: RunEvaluation, run, session, qtbot):
     project = session.project
     held, learned = project.image_path(MISSED), project.image_path("train/p00.png")
     held.write_bytes(learned.read_bytes())
@@ -159,7 +159,7 @@ def test_a_leak_refuses_the_scores_until_it_was_seen(room, run, session, qtbot):
     assert room.stage == "ready" and room.leaks
 
 
-def test_what_cannot_be_read_is_left_out_with_the_reason(room, run, session, qtbot):
+def test_unreadable_images_are_skipped_with_reason(room: RunEvaluation, run, session, qtbot):
     session.project.image_path(FALSE).write_bytes(b"\x89PNG\r\n\x1a\n nothing")
     session.project.mask_path("test/p02.png").unlink()
     figures = look(room, run, qtbot)
@@ -167,7 +167,7 @@ def test_what_cannot_be_read_is_left_out_with_the_reason(room, run, session, qtb
     assert isinstance(room.looked.skipped[FALSE], ImageBroken)
 
 
-def test_a_run_that_holds_nothing_out_says_so(room, run, qtbot):
+def test_run_without_validation_images_is_reported(room: RunEvaluation, run, qtbot):
     raw = json.loads(run.dataset_path.read_text("utf-8"))
     raw["items"] = [item for item in raw["items"] if item["split"] == "train"]
     run.dataset_path.write_text(json.dumps(raw), "utf-8")
@@ -179,7 +179,7 @@ def test_a_run_that_holds_nothing_out_says_so(room, run, qtbot):
     assert isinstance(told.args[0], RunUnusable)
 
 
-def test_a_look_can_be_ended_and_goes_on_later(room, run, session, qtbot):
+def test_evaluation_can_be_canceled_and_resumed(room: RunEvaluation, run, session, qtbot):
     with qtbot.waitSignal(room.progressed, timeout=20_000):
         room.open(run)
     room.cancel()
@@ -189,7 +189,7 @@ def test_a_look_can_be_ended_and_goes_on_later(room, run, session, qtbot):
     assert room.stage == "none"
 
 
-def test_crops_show_the_region_with_both_outlines(room, run, qtbot):
+def test_crops_show_the_region_with_both_outlines(room: RunEvaluation, run, qtbot):
     look(room, run, qtbot)
     evidence = next(each for each in room.looked.evidence if each.key == FALSE)
     frame = CropFrame(Rect(60, 5, 14, 10), 200, 150, (0, 0, 255), (255, 128, 0))

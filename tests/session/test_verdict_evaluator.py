@@ -31,12 +31,12 @@ def judge(session, run, qtbot):
 
 
 def look(judge, run, qtbot):
-    with qtbot.waitSignal(judge.reviewed, timeout=10_000) as told:
+    with qtbot.waitSignal(judge.evaluated, timeout=10_000) as told:
         judge.start(run)
     return told.args[0]
 
 
-def test_held_out_pictures_are_judged_as_the_model_judges_them(judge, run, session, qtbot):
+def test_evaluation_equals_predictor(judge, run, session, qtbot):
     with qtbot.waitSignal(judge.progressed, timeout=10_000):
         judge.start(run)
     review = look(judge, run, qtbot)
@@ -50,7 +50,7 @@ def test_held_out_pictures_are_judged_as_the_model_judges_them(judge, run, sessi
     assert len(review.mistakes()) >= 2
 
 
-def test_what_was_judged_is_kept_until_the_model_is_another(judge, run, session, qtbot):
+def test_predictions_are_cached_until_model_changes(judge, run, session, qtbot):
     first = look(judge, run, qtbot)
     cache = run.project_root / ".cache" / "verdicts" / f"{run.name}.json"
     raw = json.loads(cache.read_text("utf-8"))
@@ -67,23 +67,23 @@ def test_what_was_judged_is_kept_until_the_model_is_another(judge, run, session,
         assert look(judge, run, qtbot).images == first.images
 
 
-def test_a_corrected_verdict_changes_the_review_at_once(judge, run, session, qtbot):
+def test_corrected_verdict_updates_evaluation(judge, run, session, qtbot):
     before = look(judge, run, qtbot)
     wrong = before.mistakes()[0]
     session.open_image(wrong.key)
     qtbot.waitUntil(lambda: session.key == wrong.key and session.note is not None, timeout=10_000)
-    with qtbot.waitSignal(judge.reviewed, timeout=10_000) as told:
+    with qtbot.waitSignal(judge.evaluated, timeout=10_000) as told:
         session.notes.set_verdict("OK")
     assert len(told.args[0].mistakes()) == len(before.mistakes()) - 1
 
 
-def test_pictures_that_are_gone_are_counted_and_stop_nothing(judge, run, qtbot):
+def test_missing_images_are_counted(judge, run, qtbot):
     next((run.project_root / "pictures").rglob("p000.png")).write_bytes(b"nothing")
     review = look(judge, run, qtbot)
     assert review.unreadable == 1 and len(review.images) == 29
 
 
-def test_the_band_is_stored_with_the_run(judge, run, qtbot, monkeypatch):
+def test_reject_probability_is_stored_with_run(judge, run, qtbot, monkeypatch):
     review = look(judge, run, qtbot)
     with qtbot.waitSignal(judge.stored, timeout=5000):
         judge.store(0.9, ("val",))
@@ -98,16 +98,16 @@ def test_the_band_is_stored_with_the_run(judge, run, qtbot, monkeypatch):
 
 
 @pytest.mark.parametrize("harm", ["network.onnx", "model.json"])
-def test_runs_that_cannot_judge_say_why(judge, run, qtbot, harm):
+def test_unsuitable_runs_are_reported(judge, run, qtbot, harm):
     (run.best / harm).write_bytes(b"nothing")
     with qtbot.waitSignal(judge.failed, timeout=10_000) as failed:
         judge.start(run)
     assert isinstance(failed.args[0], RunUnusable) and run.name in str(failed.args[0])
 
 
-def test_only_the_last_run_that_was_asked_for_is_told(judge, run, qtbot):
+def test_only_last_requested_run_is_evaluated(judge, run, qtbot):
     told = []
-    judge.reviewed.connect(lambda review: told.append(judge.run))
+    judge.evaluated.connect(lambda review: told.append(judge.run))
     judge.start(Run(Path(str(run.root))))
     judge.start(run)
     qtbot.waitUntil(lambda: bool(told), timeout=10_000)

@@ -9,23 +9,26 @@ is written to `journal/kept`.
 from __future__ import annotations
 
 import contextlib
-import threading
+import json
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from workbench.core.names import free_path
 from workbench.core.problems import CannotWrite, LabelsChangedElsewhere, Problem, SavedLater
+from workbench.core.project.annotation import encode_mask
 from workbench.core.project.history import Patch
 from workbench.core.project.leftovers import remove_leftovers
 from workbench.core.project.project import Project
+from workbench.core.project.storage import inside, write_bytes, write_json
 from workbench.session.label import Label, MaskChanged, Saved, save_label
 from workbench.session.label_recovery import LabelRecovery
 from workbench.session.note_changes import NoteChange
 from workbench.session.rescue_journal import RescuedJournal
-from workbench.session.task_queue import TaskQueue
-from workbench.session.unsaved_copy import copy_labels
+from workbench.session.tasks import Task, TaskRunner, ignore_failure
 
 
 class Autosave(QObject):
@@ -40,16 +43,16 @@ class Autosave(QObject):
         self.state = "saved"
         self._project: Project | None = None
         self._journal: RescuedJournal | None = None
-        self._closing = threading.Event()
+        self._cleanup: Task | None = None
         self._unsaved: dict[str, Label] = {}
         self._busy: set[str] = set()
         self._failed: set[str] = set()
         self.failure: Problem | None = None  # the latest reason for a failed save
         self._cause: type[Problem] | None = None  # its type, as reported last
-        self._stirred: set[str] = set()
-        self._lane = TaskQueue(parent=self)
+        self._interrupted: set[str] = set()  # their save met an unfinished stroke
+        self._tasks = TaskRunner(parent=self)
         self._retry_ms = round(retry * 1000)
-        self._settle_ms = round(settle * 1000)
+        self._delay_ms = round(settle * 1000)
         self._timer = QTimer(self, singleShot=True, timeout=self._save_all)
 
     # --- open and close ---------------------------------------------------------------------------
@@ -62,8 +65,9 @@ class Autosave(QObject):
         if self._journal is not None:
             changed = partial(self.changed, now=True)
             patches = LabelRecovery(project, self._journal, changed, self.problem_met.emit).run()
-        self._closing = closing = threading.Event()
-        self._lane.submit(lambda: remove_leftovers(project, closing.is_set), lambda *_: None)
+        self._cleanup = self._tasks.submit(
+            lambda task: remove_leftovers(project, task.cancelled), on_failed=ignore_failure
+        )
         return patches
 
     def close(self, *, discard: bool = False) -> bool:
@@ -71,10 +75,11 @@ class Autosave(QObject):
 
         discard: do not save unsaved changes, and remove them from the journal too.
         """
-        self._closing.set()
+        if self._cleanup is not None:
+            self._cleanup.cancel()
         clean = discard or self.flush()
         self._timer.stop()
-        self._lane.cancel_pending()
+        self._tasks.stop()
         if self._journal is not None:
             for key in self._unsaved if discard else ():
                 self._journal.clear(key)
@@ -83,21 +88,23 @@ class Autosave(QObject):
         self._unsaved.clear()
         self._busy.clear()
         self._failed.clear()
-        self._stirred.clear()
+        self._interrupted.clear()
         self._emit_state()
         return clean
 
-    # --- orders -----------------------------------------------------------------------------------
+    # --- commands -----------------------------------------------------------------------------------
 
     @property
     def unsaved_keys(self) -> list[str]:
         """Images whose mask or note is not on the disk yet."""
         return list(self._unsaved)
 
-    def copy_unsaved(self, folder: Path, then: Callable[[Path | None, Exception | None], None]) -> None:
-        """Write the unsaved labels to another folder, in the saving thread; `then` receives the folder used."""
+    def copy_unsaved(
+        self, folder: Path, on_done: Callable[[Path], object], on_failed: Callable[[Problem], object]
+    ) -> None:
+        """Write the unsaved labels to another folder, in the saving thread; `on_done` receives the folder used."""
         project, labels = self._project, list(self._unsaved.values())
-        self._lane.submit(lambda: copy_labels(labels, project, folder), then)
+        self._tasks.submit(lambda _: _copy_labels(labels, project, folder), on_done, on_failed)
 
     def unsaved(self, key: str) -> Label | None:
         """Return the label of an image if it has unsaved changes."""
@@ -126,9 +133,9 @@ class Autosave(QObject):
             try:
                 self._journal.append(patch, (width, height))
             except CannotWrite as problem:
-                self._refused(label.key, problem)
+                self._report_failure(label.key, problem)
         # A save that failed because of this stroke is repeated now.
-        self.changed(label, now=label.key in self._stirred)
+        self.changed(label, now=label.key in self._interrupted)
 
     def changed(self, label: Label, *, now: bool = False) -> None:
         """Schedule a save of a mask or note; a change of the note is in the journal when this returns."""
@@ -137,15 +144,15 @@ class Autosave(QObject):
             try:
                 self._journal.append_note(change)
             except CannotWrite as problem:
-                self._refused(label.key, problem)
+                self._report_failure(label.key, problem)
         self._unsaved[label.key] = label
         if now:
             self._save(label)
-        elif not self._timer.isActive() or self._timer.interval() > self._settle_ms:
-            self._timer.start(self._settle_ms)
+        elif not self._timer.isActive() or self._timer.interval() > self._delay_ms:
+            self._timer.start(self._delay_ms)
         self._emit_state()
 
-    def notes_change(self, changes: Sequence[NoteChange]) -> int:
+    def record_note_changes(self, changes: Sequence[NoteChange]) -> int:
         """Record changes of notes before they are written. Return the record for `notes_written`."""
         if self._journal is None:
             return 0
@@ -154,19 +161,19 @@ class Autosave(QObject):
         except CannotWrite:
             return 0  # writing the notes fails too, and reports it
 
-    def notes_written(self, record: int) -> None:
+    def discard_note_changes(self, record: int) -> None:
         """Drop the record returned by `notes_change`."""
         if self._journal is not None:
             self._journal.discard_notes(record)
 
     def flush(self) -> bool:
         """Save everything and wait for it. Return True if nothing is unsaved afterwards."""
-        self._lane.finish()
+        self._tasks.wait()
         for _ in range(2):
             if not self._unsaved:
                 break
             self._save_all()
-            self._lane.finish()
+            self._tasks.wait()
         return not self._unsaved
 
     # --- saving -----------------------------------------------------------------------------------
@@ -188,25 +195,36 @@ class Autosave(QObject):
         note = None
         if note_edits != label.saved_note_edits:
             note = label.note.model_copy(deep=True)  # deep, as entries of its lists are changed in place
-        self._stirred.discard(key)
+        self._interrupted.discard(key)
 
-        def then(saved: Saved | None, error: Exception | None) -> None:
-            self._saved(label, segment, saved, error)
+        path = project.mask_path(key)
 
-        self._lane.submit(lambda: save_label(project, label, note, note_edits), then)
+        def work(_: Task) -> Saved | None:
+            try:
+                return save_label(project, label, note, note_edits)
+            except MaskChanged:
+                return None
+            except OSError as error:
+                raise CannotWrite.of(path, error) from error
 
-    def _saved(self, label: Label, segment: int, saved: Saved | None, error: Exception | None) -> None:
-        self._busy.discard(label.key)
-        if saved is None:
-            if isinstance(error, MaskChanged):
-                self._stirred.add(label.key)
+        def save_later(problem: Problem | None = None) -> None:
+            self._busy.discard(key)
+            if problem is None:
+                self._interrupted.add(key)
             else:
-                path = str(self._project.mask_path(label.key)) if self._project is not None else label.key
-                why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-                self._refused(label.key, error if isinstance(error, Problem) else CannotWrite(path=path, why=why))
-            self._timer.start(self._retry_ms if self._failed else self._settle_ms)
+                self._report_failure(key, problem)
+            self._timer.start(self._retry_ms if self._failed else self._delay_ms)
             self._emit_state()
-            return
+
+        self._tasks.submit(
+            work,
+            lambda saved: save_later() if saved is None else self._saved(label, segment, saved),
+            save_later,
+            as_problem=lambda error: CannotWrite(path=str(path), why=str(error) or type(error).__name__),
+        )
+
+    def _saved(self, label: Label, segment: int, saved: Saved) -> None:
+        self._busy.discard(label.key)
         label.saved_edits, label.saved_note_edits, label.stamp = saved.edits, saved.note_edits, saved.stamp
         label.content = saved.content
         label.on_disk = label.on_disk or saved.counts is not None
@@ -217,24 +235,24 @@ class Autosave(QObject):
                 self._journal.discard(label.key, segment)
             else:
                 self._journal.clear(label.key)
-        for path, kept in saved.replaced:
-            self.problem_met.emit(LabelsChangedElsewhere(path=str(path), kept=str(kept)))
+        for path, copy in saved.replaced:
+            self.problem_met.emit(LabelsChangedElsewhere(path=str(path), kept=str(copy)))
         if not label.unsaved:
             self._unsaved.pop(label.key, None)
         elif not self._timer.isActive():
-            self._timer.start(self._settle_ms)
+            self._timer.start(self._delay_ms)
         self.saved.emit(label.key, saved)
         self._emit_state()
 
-    def _refused(self, key: str, problem: Problem) -> None:
+    def _report_failure(self, key: str, problem: Problem) -> None:
         if self._journal is not None:
-            self._journal.keep_outside()
+            self._journal.write_rescue()
         if type(problem) is CannotWrite:
             problem = SavedLater(**problem.fields)
         self.failure = problem
-        told, self._cause = bool(self._failed) and self._cause is type(problem), type(problem)
+        repeated, self._cause = bool(self._failed) and self._cause is type(problem), type(problem)
         self._failed.add(key)
-        if not told:  # a repeated failure is not reported again
+        if not repeated:  # reported before
             self.problem_met.emit(problem)
 
     def _emit_state(self) -> None:
@@ -242,3 +260,43 @@ class Autosave(QObject):
         if state != self.state:
             self.state = state
             self.state_changed.emit(state)
+
+
+def _copy_labels(labels: Sequence[Label], project: Project, folder: Path) -> Path:
+    """Write masks/<key>.png and notes/<key>.json of `labels` into `folder` and return the folder used.
+
+    A folder that already holds files is not touched: the copy then goes into a new folder inside it. A mask is written
+    if its pixels are unsaved, a note always. Raises CannotWrite.
+    """
+    target = _empty_folder(folder, project)
+    for label in labels:
+        if label.mask_unsaved and label.mask is not None:
+            write_bytes(inside(target / "masks", label.key + ".png"), _encoded(label, project))
+        write_json(inside(target / "notes", label.key + ".json"), json.loads(label.note.model_dump_json()))
+    return target
+
+
+def _encoded(label: Label, project: Project) -> bytes:
+    """Return the file of a mask. Raises CannotWrite if a stroke changes it meanwhile."""
+    before = label.write_sequence
+    try:
+        data = encode_mask(label.mask, list(project.classes))
+    except MemoryError as error:
+        raise CannotWrite(path=label.key, why="there is not enough memory for it") from error
+    if before % 2 or label.write_sequence != before:
+        raise CannotWrite(path=label.key, why="it is being edited")
+    return data
+
+
+def _empty_folder(folder: Path, project: Project) -> Path:
+    """Return `folder` if it is empty or new, else a new folder in it, named after the project."""
+    try:
+        if not folder.exists() or not any(folder.iterdir()):
+            folder.mkdir(parents=True, exist_ok=True)
+            return folder
+        stem = f"{project.root.name}-unsaved-{time.strftime('%Y%m%d-%H%M%S')}"
+        target = free_path(folder, stem)
+        target.mkdir()
+    except OSError as error:
+        raise CannotWrite.of(folder, error) from error
+    return target

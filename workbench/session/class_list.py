@@ -75,7 +75,7 @@ class ClassList(QObject):
     def add_verdict(self, name: str) -> None:
         self._change(class_list.add_verdict, name)
 
-    def need_verdict(self, name: str | None) -> None:
+    def ensure_verdict(self, name: str | None) -> None:
         """Add a verdict that is about to be assigned, unless the project has it already."""
         if name is not None and self._project is not None and name not in self._project.file.verdicts:
             self.add_verdict(name)
@@ -91,12 +91,12 @@ class ClassList(QObject):
             return None
         try:
             self._project.refresh()
-            made = change(self._project, *values)
+            result = change(self._project, *values)
         except Problem as problem:
             self.problem_met.emit(problem)
             return None
         self.changed.emit()
-        return made
+        return result
 
 
 def add_class(project: Project, name: str, color: str | None = None) -> ClassInfo:
@@ -104,7 +104,7 @@ def add_class(project: Project, name: str, color: str | None = None) -> ClassInf
     project.need_write("the class")
     if color is not None:
         _checked(ClassInfo(id=1, name="x", color="#000000"), color=color)
-    with _undone_on_failure(project):
+    with _restored_on_failure(project):
         return project.add_class(name, color=color)
 
 
@@ -112,7 +112,7 @@ def rename_class(project: Project, id: int, name: str) -> None:
     """Rename a class; its id and masks stay. Raises BadClass, CannotWrite, ProjectReadOnly."""
     name = name.strip()
     if any(info.name == name and info.id != id for info in project.classes):
-        raise BadClass(name=name, why="a class of this name is there already")
+        raise BadClass(name=name, why="a class with this name already exists")
     _change(project, id, name=name)
 
 
@@ -127,21 +127,21 @@ def reorder_classes(project: Project, ids: list[int]) -> None:
     known = {info.id: info for info in project.classes}
     if sorted(ids) != sorted(known):
         raise BadClass(name=", ".join(map(str, ids)), why="these are not the classes of the project")
-    with _undone_on_failure(project):
+    with _restored_on_failure(project):
         project.file.classes[:] = [known[id] for id in ids]
         project.save()
 
 
 def _change(project: Project, id: int, **values: Any) -> None:
     project.need_write("the class")
-    for at, info in enumerate(project.classes):
+    for index, info in enumerate(project.classes):
         if info.id == id:
             changed = _checked(info, **values)
-            with _undone_on_failure(project):
-                project.classes[at] = changed
+            with _restored_on_failure(project):
+                project.classes[index] = changed
                 project.save()
             return
-    raise BadClass(name=str(id), why="there is no class of this id")
+    raise BadClass(name=str(id), why="there is no class with this ID")
 
 
 def _checked(info: ClassInfo, **values: Any) -> ClassInfo:
@@ -154,7 +154,7 @@ def _checked(info: ClassInfo, **values: Any) -> ClassInfo:
 
 
 @contextmanager
-def _undone_on_failure(project: Project) -> Iterator[None]:
+def _restored_on_failure(project: Project) -> Iterator[None]:
     before = list(project.classes)
     try:
         yield

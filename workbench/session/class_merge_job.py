@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,7 +16,7 @@ from workbench.session.class_list import ClassList
 from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
 from workbench.session.label import Label
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import Task, TaskRunner
 from workbench.session.undo import Barrier
 
 _SAMPLED = 500  # number of masks measured to estimate the disk space
@@ -72,8 +71,8 @@ class ClassMergeJob(QObject):
         self.plan: ClassMergePlan | None = None  # running, interrupted, or done with a backup
         self.running = False
         self._locked: list[tuple[Label, Problem | None]] = []  # labels opened meanwhile, with their own problems
-        self._stop = threading.Event()
-        self._tasks = TaskQueue(parent=self)
+        self._task: Task | None = None
+        self._tasks = TaskRunner(parent=self)
 
     def open(self, project: Project) -> None:
         """Load the plan of an interrupted change of classes, if there is one."""
@@ -151,12 +150,12 @@ class ClassMergeJob(QObject):
 
     def cancel(self) -> None:
         """Stop and undo the part done so far."""
-        self._stop.set()
+        if self._task is not None:
+            self._task.finish_early()
 
     def close(self) -> None:
         """Stop without undoing; the change can be finished after the project is opened again."""
-        self._stop.set()
-        self._tasks.cancel_pending()
+        self._tasks.stop()
         self._unlock()
         self._project, self.plan, self.running = None, None, False
 
@@ -169,21 +168,29 @@ class ClassMergeJob(QObject):
         return self._saver.flush()
 
     def _run(self) -> None:
-        project, plan, stop = self._project, self.plan, threading.Event()
-        self._stop, self.running = stop, True
+        project, plan, self.running = self._project, self.plan, True
         self.lock_open_image()
         work = class_merge.undo if plan.state == "undoing" else class_merge.apply_plan
-        progress = _ThinnedProgress(self.progressed.emit)
         self.changed.emit()
-        self._tasks.submit(lambda: work(project, plan, progress, stop.is_set), self._finished)
+        self._task = self._tasks.submit(
+            lambda task: work(project, plan, _ThinnedProgress(task.report), task.cancelled),
+            self._finished,
+            self._failed,
+            on_progress=self.progressed.emit,
+        )
 
-    def _finished(self, result: ClassMergeResult | None, error: Exception | None) -> None:
+    def _failed(self, problem: Problem) -> None:
+        """Release the open image; the change can be finished later."""
+        self.running = False
+        self._unlock()
+        self.problem_met.emit(problem)
+        self.changed.emit()
+
+    def _finished(self, result: ClassMergeResult) -> None:
         plan, project = self.plan, self._project
         self.running = False
         self._unlock()
         try:
-            if error is not None:
-                raise error
             if plan.state == "undoing":
                 class_merge.delete_backup(project)
                 self.plan = None

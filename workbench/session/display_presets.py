@@ -1,4 +1,4 @@
-"""Named displays, good sample and scale of the open project."""
+"""Display presets, reference image and scale of the open project."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.session.session import Session
 
 
 class DisplayPresets(QObject):
-    """Displays, good sample and scale. A file that cannot be read is reported once and never overwritten."""
+    """Display presets, reference image and scale. A file that cannot be read is reported once and never overwritten."""
 
     changed = Signal()
     scale_changed = Signal()
@@ -21,7 +21,7 @@ class DisplayPresets(QObject):
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self._kept = DisplayFile()
+        self._content = DisplayFile()
         self._broken: Problem | None = None
         session.project_opened.connect(self._load)
         session.project_closed.connect(self._load)
@@ -29,7 +29,7 @@ class DisplayPresets(QObject):
 
     @property
     def presets(self) -> dict[str, Display]:
-        return dict(self._kept.presets)
+        return dict(self._content.presets)
 
     @property
     def writable(self) -> bool:
@@ -37,8 +37,8 @@ class DisplayPresets(QObject):
 
     @property
     def good_sample(self) -> str | None:
-        """Key of the image that others are compared with."""
-        return self._kept.good_sample
+        """Key of the reference image, which others are compared with."""
+        return self._content.good_sample
 
     @property
     def um_per_pixel(self) -> float | None:
@@ -47,14 +47,14 @@ class DisplayPresets(QObject):
     def save_preset(self, name: str, display: Display) -> bool:
         """Save a display under a name, replacing one of the same name."""
         name = name.strip()[:60]
-        return bool(name) and self._change(lambda kept: kept.presets.update({name: display}))
+        return bool(name) and self._change(lambda content: content.presets.update({name: display}))
 
     def delete_preset(self, name: str) -> bool:
-        return self._change(lambda kept: kept.presets.pop(name, None))
+        return self._change(lambda content: content.presets.pop(name, None))
 
-    def choose_good_sample(self, key: str | None) -> bool:
-        def choose(kept: DisplayFile) -> None:
-            kept.good_sample = key
+    def set_good_sample(self, key: str | None) -> bool:
+        def choose(content: DisplayFile) -> None:
+            content.good_sample = key
 
         return self._change(choose)
 
@@ -77,24 +77,24 @@ class DisplayPresets(QObject):
         project = self._session.project
         if project is None:
             return False
-        wanted = self._kept.model_copy(deep=True)
-        change(wanted)
+        content = self._content.model_copy(deep=True)
+        change(content)
         try:
             if self._broken is not None:
                 raise self._broken
-            save_displays(project, wanted)
+            save_displays(project, content)
         except Problem as problem:
             self._session.problem_met.emit(problem)
             return False
-        self._kept = wanted
+        self._content = content
         self.changed.emit()
         return True
 
     def _load(self) -> None:
-        self._kept, self._broken = DisplayFile(), None
+        self._content, self._broken = DisplayFile(), None
         if self._session.project is not None:
             try:
-                self._kept = load_displays(self._session.project)
+                self._content = load_displays(self._session.project)
             except Problem as problem:
                 self._broken = problem
                 self._session.problem_met.emit(problem)

@@ -15,7 +15,7 @@ from workbench.core.project.history import Patch, StepRecording
 from workbench.core.project.project import BACKGROUND, DONT_CARE, NOT_LABELED, Project
 from workbench.inference.io.opencv import cv2
 from workbench.session.label import Label
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import TaskRunner
 from workbench.session.undo import MaskEdit, UndoStack
 
 # Edits with an entry of their own in the note's history; all others are entered as "paint".
@@ -47,7 +47,7 @@ class Editor(QObject):
         self._recording: StepRecording | None = None
         self._make_command: MakeCommand = MaskEdit
         self._refused = False
-        self._tasks = TaskQueue(1, self)
+        self._tasks = TaskRunner(1, self)
         self._replacing = False  # the mask is being changed in a thread; no other change is allowed
         self._last_segment: tuple[Point, float, Paint] | None = None  # its end point, radius and paint
 
@@ -199,25 +199,27 @@ class Editor(QObject):
         recording.explicit = on
         old, new = (BACKGROUND, NOT_LABELED) if on else (NOT_LABELED, BACKGROUND)
         if label.mask.size <= THREAD_PIXELS:
-            self._replaced(_replace(recording, old, new), None)
+            self._replaced(_replace(recording, old, new))
         else:
             self._replacing = True
-            self._tasks.submit(lambda: _replace(recording, old, new), self._replaced)
+            self._tasks.submit(lambda _: _replace(recording, old, new), self._replaced, self._replace_failed)
 
-    def _replaced(self, patch: Patch | None, error: Exception | None) -> None:
+    def _replace_failed(self, problem: Problem) -> None:
+        self._replacing = False
+        self.cancel()
+        self.problem_met.emit(problem)
+
+    def _replaced(self, patch: Patch | None) -> None:
         self._replacing = False
         label, recording = self.label, self._recording
         assert label is not None and label.mask is not None and recording is not None
-        if error is not None:
-            self.cancel()
-            raise error
         self._turn_explicit(label, recording)
         self.mask_changed.emit(Rect(0, 0, label.mask.shape[1], label.mask.shape[0]))
         self._end(recording, patch)
 
     def _finish_replacing(self) -> None:
         if self._replacing:
-            self._tasks.finish()
+            self._tasks.wait()
 
     def _draw(
         self,

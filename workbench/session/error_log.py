@@ -49,6 +49,16 @@ def log_folder() -> Path:
     return Path(user_log_dir("defect-workbench", appauthor=False))
 
 
+def log_error(error: BaseException) -> None:
+    """Write an unexpected error to the log file only, as it is shown as a problem. Callable from any thread."""
+    _log(ErrorReport.of(error))
+
+
+def report_error(error: BaseException) -> None:
+    """Report a caught error as an uncaught one: to the hooks, the log file and the user."""
+    sys.excepthook(type(error), error, error.__traceback__)
+
+
 class ErrorLog(QObject):
     """Handler, between `install` and `close`, of uncaught exceptions in slots and threads and of Qt's messages.
 
@@ -99,7 +109,7 @@ class ErrorLog(QObject):
         if last is None and len(self._reported) >= 100:
             self._reported.clear()
         self._reported[report.details] = now
-        LOGGER.error("Unexpected error: %s\n%s", report.summary, report.details.rstrip())
+        _log(report)
         self.occurred.emit(report)
 
     # --- hooks -------------------------------------------------------------------------------------
@@ -125,6 +135,10 @@ class ErrorLog(QObject):
         if kind in (QtMsgType.QtCriticalMsg, QtMsgType.QtFatalMsg):
             where = f"{context.file}:{context.line} {context.function}" if context.file else ""
             self.report(ErrorReport(f"Qt: {text}", "\n".join(filter(None, (text, where)))))
+
+
+def _log(report: ErrorReport) -> None:
+    LOGGER.error("Unexpected error: %s\n%s", report.summary, report.details.rstrip())
 
 
 def _file_handler(path: Path) -> logging.Handler:

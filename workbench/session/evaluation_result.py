@@ -17,7 +17,7 @@ THREADS = min(4, cores())  # OpenCV and NumPy release the interpreter lock most 
 
 @dataclass(frozen=True)
 class EvaluatedImages:
-    """Evaluation at an operating point. judgements: one per image, in the order of the evidence."""
+    """Evaluation at an operating point. judgements: one per image, in the order of the predictions."""
 
     point: OperatingPoint
     judgements: list[ImageEvaluation]
@@ -26,33 +26,35 @@ class EvaluatedImages:
     @property
     def place(self) -> tuple[float, float]:
         """Recall of defects and precision of regions; NaN if there is nothing to count."""
-        regions = sum(each.facts.regions for each in self.judgements)
+        regions = sum(result.facts.regions for result in self.judgements)
         precision = 1 - self.figures.false.count / regions if regions else float("nan")
         recall = self.figures.found.value
         return float("nan") if recall is None else recall, precision
 
 
 def evaluate_images(
-    evidence: list[StoredPrediction], settings: ModelSettings, point: OperatingPoint, stale: Callable[[], bool]
+    evidence: list[StoredPrediction], settings: ModelSettings, point: OperatingPoint, cancelled: Callable[[], bool]
 ) -> EvaluatedImages | None:
-    """Evaluate at `point`. Return None as soon as `stale` returns True, for a newer request."""
-    at = point.on(settings)
+    """Evaluate at `point`. Return None as soon as `cancelled` returns True."""
+    settings_at_point = point.on(settings)
     with ThreadPoolExecutor(THREADS) as pool:
-        judged = list(pool.map(lambda each: None if stale() else evaluate_prediction(each, at), evidence))
-    judgements = [each for each in judged if each is not None]
+        results = list(
+            pool.map(lambda item: None if cancelled() else evaluate_prediction(item, settings_at_point), evidence)
+        )
+    judgements = [result for result in results if result is not None]
     if len(judgements) < len(evidence):
         return None
     ids = [entry.id for entry in settings.classes]
-    alarms = {id: [sum(alarm.class_id == id for alarm in each.alarms) for each in judgements] for id in ids}
-    pixels = sum(each.width * each.height for each in evidence)
+    alarms = {id: [sum(alarm.class_id == id for alarm in result.alarms) for result in judgements] for id in ids}
+    pixels = sum(item.width * item.height for item in evidence)
     return EvaluatedImages(
         point,
         judgements,
         summarize(
-            [each.facts for each in judgements],
-            [each.group for each in evidence],
+            [result.facts for result in judgements],
+            [item.group for item in evidence],
             ids,
             alarms=alarms,
-            marked=sum(each.marked for each in judgements) / max(1, pixels),
+            marked=sum(result.marked for result in judgements) / max(1, pixels),
         ),
     )

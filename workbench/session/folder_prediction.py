@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QThread, Signal
+from PySide6.QtCore import Signal
 
-from workbench.core.problems import CannotWrite, ModelUnusable, NothingToPredict, Problem, ResultsTaken
+from workbench.core.problems import CannotWrite, ModelUnusable, NothingToPredict, ResultsTaken
 from workbench.inference.batch.interrupts import GracefulInterrupt
-from workbench.session.background_job import BackgroundJob, JobThread
+from workbench.session.tasks import Job, Task
 
 if TYPE_CHECKING:
     from workbench.inference.predictor import Prediction
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class FolderRequest:
     """Request for a prediction over a folder.
 
-    model: folder of a run or an export. pictures: folder, file or pattern. go_on: keep the existing results in `out`.
+    model: folder of a run or an export. images: folder, file or pattern. go_on: keep the existing results in `out`.
     watch: like `go_on`, and process new images until canceled.
     """
 
@@ -56,7 +56,7 @@ class ImagePredicted:
 class FolderSummary:
     """Summary of a prediction.
 
-    pictures, skipped: counts in the results folder, earlier runs included. whole: all images were processed.
+    images, skipped: counts in the results folder, earlier runs included. whole: all images were processed.
     """
 
     out: Path
@@ -65,34 +65,22 @@ class FolderSummary:
     whole: bool
 
 
-class _PredictionThread(JobThread):
-    began = Signal(int)  # number of images
-    looked = Signal(object)
+def _predict(request: FolderRequest, stop: GracefulInterrupt, task: Task) -> FolderSummary:
+    """Predict the images, in the worker thread. Reports the number of images, then an ImagePredicted per image."""
+    # Imported here to keep the start of the window fast.
+    from workbench.core.runs.model_lookup import model_folder, open_model
+    from workbench.inference.batch.folder_watch import watch
+    from workbench.inference.batch.input_paths import collect_images
+    from workbench.inference.batch.results_folder import ResultsFolder, predict_all
+    from workbench.inference.batch.results_log import ResultsLogError, model_fingerprint
 
-    def __init__(self, request: FolderRequest, parent: QObject) -> None:
-        super().__init__(parent)
-        self._request = request
-        self._stop = GracefulInterrupt()
-
-    def request_stop(self) -> None:
-        for _ in range(2):  # the second request also interrupts the image being processed
-            self._stop.request()
-
-    def work(self) -> FolderSummary:
-        # Imported here to keep the start of the window fast.
-        from workbench.core.runs.model_lookup import model_folder, open_model
-        from workbench.inference.batch.folder_watch import watch
-        from workbench.inference.batch.input_paths import collect_images
-        from workbench.inference.batch.results_folder import ResultsFolder, predict_all
-        from workbench.inference.batch.results_log import model_fingerprint
-
-        request = self._request
-        folder = model_folder(request.model)
-        sources, skipped = collect_images([request.images], leave_out=request.out)
-        if not sources and not request.watch:
-            raise NothingToPredict(path=str(request.images), why=skipped[0].why)
-        predictor = open_model(folder)
-        self.began.emit(0 if request.watch else len(sources))
+    folder = model_folder(request.model)
+    sources, skipped = collect_images([request.images], leave_out=request.out)
+    if not sources and not request.watch:
+        raise NothingToPredict(path=str(request.images), why=skipped[0].why)
+    predictor = open_model(folder)
+    task.report(0 if request.watch else len(sources))
+    try:
         with ResultsFolder(
             request.out,
             predictor,
@@ -104,30 +92,23 @@ class _PredictionThread(JobThread):
         ) as results:
 
             def on_image(number: int, total: int, path: str, result: Prediction | None, why: str) -> None:
-                self.looked.emit(_looked(number, total, Path(path), result, why, results.overlay_of(path)))
+                task.report(_image_predicted(number, total, Path(path), result, why, results.overlay_of(path)))
 
             if request.watch:
                 number = itertools.count(1)
                 whole = False
-                watch(results, [request.images], self._stop, on_image=lambda *told: on_image(next(number), 0, *told))
+                watch(results, [request.images], stop, on_image=lambda *image: on_image(next(number), 0, *image))
             else:
-                whole = predict_all(
-                    results, sources, on_image=on_image, stop=self._stop.asked, cancelled=self._stop.at_once
-                )
+                whole = predict_all(results, sources, on_image=on_image, stop=stop.asked, cancelled=stop.at_once)
             done, passed = results.counts()
-        return FolderSummary(request.out, done, passed, whole)
-
-    def as_problem(self, error: Exception) -> Problem:
-        from workbench.inference.batch.results_log import ResultsLogError
-
-        if isinstance(error, ResultsLogError):
-            return ResultsTaken(why=str(error))
-        if isinstance(error, OSError):
-            return CannotWrite.of(error.filename or self._request.out, error)
-        return ModelUnusable(path=str(self._request.model), why=str(error) or type(error).__name__)
+    except ResultsLogError as error:
+        raise ResultsTaken(why=str(error)) from error
+    except OSError as error:
+        raise CannotWrite.of(error.filename or request.out, error) from error
+    return FolderSummary(request.out, done, passed, whole)
 
 
-def _looked(
+def _image_predicted(
     number: int, total: int, path: Path, result: Prediction | None, why: str, overlay: Path | None
 ) -> ImagePredicted:
     if result is None:
@@ -138,21 +119,30 @@ def _looked(
     return ImagePredicted(number, total, path, shown, regions, result.verdict, largest, result.milliseconds)
 
 
-class FolderPrediction(BackgroundJob):
+class FolderPrediction(Job):
     """Prediction of one folder at a time. An image interrupted by a cancellation gets no result."""
 
     began = Signal(int)  # number of images, 0 in watch mode
-    looked = Signal(object)  # Looked
-    ended = Signal(object)  # Ended
+    predicted = Signal(object)  # ImagePredicted
+    ended = Signal(object)  # FolderSummary
 
     def start(self, request: FolderRequest) -> None:
-        """Start a prediction; emits `began`, `looked` for each image, then `ended` or `failed`."""
+        """Start a prediction; emits `began`, `predicted` for each image, then `ended` or `failed`."""
         if self.running:
             return
-        thread = _PredictionThread(request, self)
-        thread.began.connect(self.began)
-        thread.looked.connect(self.looked)
-        self.begin(thread, QThread.Priority.LowPriority)
+        stop = GracefulInterrupt()
 
-    def on_finished(self, thread: JobThread, ending: FolderSummary | Problem) -> None:
-        (self.failed if isinstance(ending, Problem) else self.ended).emit(ending)
+        def interrupt() -> None:
+            for _ in range(2):  # the second request also interrupts the image being processed
+                stop.request()
+
+        self.begin(
+            lambda task: _predict(request, stop, task),
+            self.ended.emit,
+            on_progress=self._report,
+            as_problem=lambda error: ModelUnusable(path=str(request.model), why=str(error) or type(error).__name__),
+            interrupt=interrupt,
+        )
+
+    def _report(self, progress: int | ImagePredicted) -> None:
+        (self.began if isinstance(progress, int) else self.predicted).emit(progress)

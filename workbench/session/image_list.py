@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from workbench.core.problems import Problem
 from workbench.core.project.image_index import ImageRow
 from workbench.core.project.project import Project
 from workbench.session import index_worker
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import TaskRunner, ignore_failure
 
-REST = 1.5  # seconds between a save and reading the image's files again
+REREAD_DELAY = 1.5  # seconds between a save and reading the image's files again
 _PATIENCE, _PATIENCE_AT_CLOSE = 10.0, 0.05  # seconds to wait for another process that writes the index
 
 
@@ -29,8 +29,6 @@ class ImageList(QObject):
     problem_met = Signal(object)
     finished = Signal()  # all requests are done and reported
 
-    _heard = Signal(int, str, object)
-
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.keys: list[str] = []
@@ -38,39 +36,36 @@ class ImageList(QObject):
         self._places: dict[str, int] = {}
         self._not_opened: set[str] = set()  # marked broken because opening failed
         self._own: set[str] = set()  # changed by this session since the index started reading
-        self._news: dict[str, ImageRow] = {}
-        self._stale: dict[str, None] = {}  # saved, to be read again once `REST` has passed
+        self._changed: dict[str, ImageRow] = {}  # since the last `rows_changed`
+        self._stale: dict[str, None] = {}  # saved, to be read again after REREAD_DELAY
         self._scores: dict[str, float] = {}  # not in the index yet
         self._project: Project | None = None
         self.done = 0  # number of images marked done
-        self._rest = QTimer(self, singleShot=True, interval=round(REST * 1000), timeout=self._read_rows)
+        self._reread = QTimer(self, singleShot=True, interval=round(REREAD_DELAY * 1000), timeout=self._read_rows)
         self._timer = QTimer(
-            self, singleShot=True, interval=round(index_worker.TELL_EVERY * 1000), timeout=self._emit_changed_rows
+            self, singleShot=True, interval=round(index_worker.REPORT_INTERVAL * 1000), timeout=self._emit_changed_rows
         )
-        self._lane = TaskQueue(parent=self)
-        self._under_way = 0
-        self._round = 0  # counts openings; results for an earlier project are dropped
-        self._stop = threading.Event()
-        self._heard.connect(self._on_worker_event, Qt.ConnectionType.QueuedConnection)
+        self._tasks = TaskRunner(parent=self)
+        self._pending = 0  # number of requests that are not done
 
-    # --- orders -----------------------------------------------------------------------------------
+    # --- commands -------------------------------------------------------------------------------
 
     def refresh(self, project: Project) -> None:
         """List the images, report the rows known so far, then those that changed."""
         first, self._project = self._project is not project, project
-        if not self._under_way:
+        if not self._pending:
             self._own.clear()  # rows are read from now on, hence newer than earlier changes
-        self._submit(lambda teller: index_worker.refresh(project, teller, first=first))
+        self._submit(lambda reporter: index_worker.refresh(project, reporter, first=first))
 
     def add(self, project: Project, paths: Sequence[Path], left_out: Sequence[tuple[str, str]] = ()) -> None:
         """Copy files and folders into the project's `pictures/`, then refresh. left_out: see `Added`."""
-        self._submit(lambda teller: index_worker.add(project, list(paths), teller, left_out))
+        self._submit(lambda reporter: index_worker.add(project, list(paths), reporter, left_out))
         self.refresh(project)
 
     def put(self, row: ImageRow) -> None:
         """Set a row changed by this session."""
         self._own.add(row.key)
-        self._take(row)
+        self._update(row)
 
     def mark_broken(self, key: str, problem: Problem) -> None:
         """Mark an image that could not be opened, until it can be or its files change."""
@@ -88,25 +83,22 @@ class ImageList(QObject):
     def invalidate(self, key: str) -> None:
         """Schedule reading an image's files again after a save."""
         self._stale[key] = None
-        self._rest.start()
+        self._reread.start()
 
     def set_score(self, key: str, score: float) -> None:
         """Set the highest defect probability that a model found in an image, 0..1."""
-        self._take(replace(self.row(key), score=score))
+        self._update(replace(self.row(key), score=score))
         self._scores[key] = score
-        self._rest.start()
+        self._reread.start()
 
     def close(self) -> None:
-        self._round += 1
-        self._stop.set()
-        self._lane.cancel_pending()
-        self._keep_scores(closing=True)
-        self._stop = threading.Event()
-        self._under_way = 0
+        self._tasks.stop()
+        self._write_scores(closing=True)
+        self._pending = 0
         self._timer.stop()
-        self._rest.stop()
+        self._reread.stop()
         self._project = None
-        self.keys, self.rows, self._places, self._news, self._stale = [], {}, {}, {}, {}
+        self.keys, self.rows, self._places, self._changed, self._stale = [], {}, {}, {}, {}
         self.done = 0
         self._own.clear()
         self._not_opened.clear()
@@ -116,60 +108,57 @@ class ImageList(QObject):
     def row(self, key: str) -> ImageRow:
         return self.rows.get(key) or ImageRow(key)
 
-    def at(self, key: str | None, step: int) -> str | None:
+    def neighbor(self, key: str | None, step: int) -> str | None:
         """Return the key `step` places from `key`, clamped to the list; None if that is `key` itself."""
         if not self.keys:
             return None
-        here = self._places.get(key or "", -1)
-        there = min(max(here + step, 0), len(self.keys) - 1)
-        return self.keys[there] if there != here else None
+        place = self._places.get(key or "", -1)
+        target = min(max(place + step, 0), len(self.keys) - 1)
+        return self.keys[target] if target != place else None
 
-    def near(self, key: str, direction: int) -> list[str]:
+    def neighbors(self, key: str, direction: int) -> list[str]:
         """Return the readable neighbors of `key`, the one in `direction` first."""
-        found = [self.at(key, direction), self.at(key, -direction)] if key in self._places else []
-        return [k for k in found if k is not None and not self.row(k).broken]
+        neighbors = [self.neighbor(key, direction), self.neighbor(key, -direction)] if key in self._places else []
+        return [k for k in neighbors if k is not None and not self.row(k).broken]
 
     # --- results ----------------------------------------------------------------------------------
 
     def _submit(self, work: Callable[[index_worker.IndexReporter], None]) -> None:
-        round = self._round
-        self._under_way += 1
-        teller = index_worker.IndexReporter(lambda kind, news: self._heard.emit(round, kind, news), self._stop)
-        self._lane.submit(lambda: work(teller), lambda _, error: self._ended(error))
+        self._pending += 1
+        self._tasks.submit(
+            lambda task: work(index_worker.IndexReporter(task.report, task.cancelled)),
+            lambda _: self._end_request(),
+            self._fail_request,
+            on_progress=self._on_report,
+        )
 
-    def _ended(self, error: Exception | None) -> None:
-        # Queued after the last results, which arrive as queued signals; also after an unexpected error.
-        self._heard.emit(self._round, "settled", None)
-        if isinstance(error, Problem):
-            self.problem_met.emit(error)
-        elif error is not None:
-            raise error
+    def _end_request(self) -> None:
+        self._pending -= 1
+        if not self._pending:
+            self._emit_changed_rows()
+            self.finished.emit()
 
-    @Slot(int, str, object)
-    def _on_worker_event(self, round: int, kind: str, news: object) -> None:
-        if round != self._round:
-            return
+    def _fail_request(self, problem: Problem) -> None:
+        self._end_request()
+        self.problem_met.emit(problem)
+
+    def _on_report(self, kind: str, content: Any) -> None:
         if kind == "listed":
-            self._relist(news)
+            self._relist(content)
         elif kind == "rows":
-            for row in news:
+            for row in content:
                 if row.key not in self._own:
-                    self._take(row)
-        elif kind == "looked":
-            for row in news:
+                    self._update(row)
+        elif kind == "read":
+            for row in content:
                 if row.key in self._places:
-                    self._take(replace(self.row(row.key), counts=row.counts, regions=row.regions, masked=row.masked))
+                    self._update(replace(self.row(row.key), counts=row.counts, regions=row.regions, masked=row.masked))
         elif kind == "progress":
-            self.progressed.emit(*news)
+            self.progressed.emit(*content)
         elif kind == "added":
-            self.added.emit(news)
+            self.added.emit(content)
         elif kind == "problem":
-            self.problem_met.emit(news)
-        else:
-            self._under_way -= 1
-            if not self._under_way:
-                self._emit_changed_rows()
-                self.finished.emit()
+            self.problem_met.emit(content)
 
     def _relist(self, keys: list[str]) -> None:
         self.keys = keys
@@ -178,26 +167,26 @@ class ImageList(QObject):
         self.done = sum(row.status == "done" for row in self.rows.values())
         self.listed.emit(keys)
 
-    def _take(self, row: ImageRow) -> None:
+    def _update(self, row: ImageRow) -> None:
         before = self.rows.get(row.key)
         self.done += (row.status == "done") - (before is not None and before.status == "done")
-        self.rows[row.key] = self._news[row.key] = row
+        self.rows[row.key] = self._changed[row.key] = row
         if not self._timer.isActive():
             self._timer.start()
 
     def _emit_changed_rows(self) -> None:
-        news, self._news = list(self._news.values()), {}
-        if news:
-            self.rows_changed.emit(news)
+        rows, self._changed = list(self._changed.values()), {}
+        if rows:
+            self.rows_changed.emit(rows)
 
     def _read_rows(self) -> None:
         keys, self._stale = list(self._stale), {}
         project = self._project
         if project is not None and keys:
-            self._submit(lambda teller: index_worker.read_rows(project, keys, teller))
-        self._keep_scores()
+            self._submit(lambda reporter: index_worker.read_rows(project, keys, reporter))
+        self._write_scores()
 
-    def _keep_scores(self, *, closing: bool = False) -> None:
+    def _write_scores(self, *, closing: bool = False) -> None:
         """Write new scores in the worker thread. closing: wait for it, but only briefly for another process."""
         scores, self._scores = self._scores, {}
         project = self._project
@@ -205,6 +194,8 @@ class ImageList(QObject):
             return
         patience = _PATIENCE_AT_CLOSE if closing else _PATIENCE
         # Errors are ignored: the index is a cache, and the model can compute the probabilities again.
-        self._lane.submit(lambda: index_worker.keep_scores(project, scores, patience=patience), lambda _, error: None)
+        self._tasks.submit(
+            lambda _: index_worker.write_scores(project, scores, patience=patience), on_failed=ignore_failure
+        )
         if closing:
-            self._lane.finish()
+            self._tasks.wait()

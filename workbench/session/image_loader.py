@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Signal
 
 from workbench.core.images import image_files
 from workbench.core.problems import ImageBroken, MaskWrongSize, Problem
 from workbench.core.project.project import Project
 from workbench.core.project.storage import file_stamp
 from workbench.session.label import Label, label_stamp, load_label
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import Task, TaskRunner
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,16 @@ class LruCache:
         return self._items.get(key)
 
     def put(self, key: str, loaded: LoadedImage) -> None:
-        self.drop(key)
+        self.remove(key)
         self._items[key] = loaded
         self.nbytes += loaded.nbytes
         while self.nbytes > self.limit and len(self._items) > 1:
-            self.drop(next(iter(self._items)))
+            self.remove(next(iter(self._items)))
 
-    def drop(self, key: str) -> None:
-        gone = self._items.pop(key, None)
-        if gone is not None:
-            self.nbytes -= gone.nbytes
+    def remove(self, key: str) -> None:
+        loaded = self._items.pop(key, None)
+        if loaded is not None:
+            self.nbytes -= loaded.nbytes
 
     def clear(self) -> None:
         self._items.clear()
@@ -65,121 +65,127 @@ class LruCache:
 
 
 class ImageLoader(QObject):
-    """Loader of images and labels. Answers `want(key)` by `loaded` or `failed`, for the last request only."""
+    """Loader of images and labels. `loaded` or `failed` follows `request`, for the last request only."""
 
-    loaded = Signal(str, object)  # key, Loaded
+    loaded = Signal(str, object)  # key, LoadedImage
     failed = Signal(str, object)  # key, Problem
     previewed = Signal(str, object, object)  # key, reduced image, full (width, height); `loaded` follows
-    _reduced = Signal(str, object)
 
     def __init__(
         self, unsaved: Callable[[str], Label | None], parent: QObject | None = None, *, limit: int = 512 << 20
     ) -> None:
         super().__init__(parent)
-        self.wanted: str | None = None
+        self.requested: str | None = None
         self._unsaved = unsaved
-        self._shelf = LruCache(limit)
-        self._lane = TaskQueue(2, self)  # two threads: the requested image need not wait for a neighbor being loaded
+        self._cache = LruCache(limit)
+        self._tasks = TaskRunner(2, self)  # two threads: the requested image need not wait for a neighbor being loaded
         self._project: Project | None = None
         self._loading: set[str] = set()
-        self._of_use: frozenset[str] = frozenset()
-        self._reduced.connect(self._preview, Qt.ConnectionType.QueuedConnection)  # emitted in the worker thread
+        self._requested: frozenset[str] = frozenset()  # images whose loading is not skipped
 
     def open(self, project: Project) -> None:
         self._project = project
 
     def close(self) -> None:
-        self._of_use = frozenset()
-        self._lane.cancel_pending()
+        self._requested = frozenset()
+        self._tasks.stop()
         self._loading.clear()
-        self._shelf.clear()
-        self._project = self.wanted = None
+        self._cache.clear()
+        self._project = self.requested = None
 
     def request(self, key: str) -> None:
         """Load an image and its label; `loaded` may be emitted before this returns."""
-        self.wanted = key
-        self._of_use = frozenset((key,))
-        found = self._at_hand(key)
-        if found is not None:
-            self.loaded.emit(key, found)
+        self.requested = key
+        self._requested = frozenset((key,))
+        loaded = self._cached(key)
+        if loaded is not None:
+            self.loaded.emit(key, loaded)
         else:
             self._load(key, urgent=True)
 
     def prefetch(self, keys: Sequence[str]) -> None:
         """Load these images ahead of time, unless another one is requested meanwhile."""
-        self._of_use = frozenset((*keys, *([] if self.wanted is None else [self.wanted])))
+        self._requested = frozenset((*keys, *([] if self.requested is None else [self.requested])))
         for key in keys:
-            if key not in self._shelf:
+            if key not in self._cache:
                 self._load(key, urgent=False)
 
     @property
     def budget(self) -> int:
         """Limit of the image cache in bytes."""
-        return self._shelf.limit
+        return self._cache.limit
 
-    def _at_hand(self, key: str) -> LoadedImage | None:
-        found = self._shelf.get(key)
-        if found is None or self._project is None:
+    def _cached(self, key: str) -> LoadedImage | None:
+        """Return the cached image with its present label; None if its files have changed."""
+        loaded = self._cache.get(key)
+        if loaded is None or self._project is None:
             return None
-        if found.stamp != image_stamp(self._project, key):
-            self._shelf.drop(key)
+        if loaded.stamp != image_stamp(self._project, key):
+            self._cache.remove(key)
             return None
         label = self._unsaved(key)
         if label is not None:
-            found = replace(_with_label(found.image, label, found.stamp), pages=found.pages)
-        elif found.label.stamp != label_stamp(self._project, key):
+            loaded = replace(_with_label(loaded.image, label, loaded.stamp), pages=loaded.pages)
+        elif loaded.label.stamp != label_stamp(self._project, key):
             return None
-        self._shelf.put(key, found)
-        return found
+        self._cache.put(key, loaded)
+        return loaded
 
     def _load(self, key: str, *, urgent: bool) -> None:
         project = self._project
         if project is None or key in self._loading:
             return
         self._loading.add(key)
-        at_hand = self._shelf.get(key)
+        cached = self._cache.get(key)
 
-        def work() -> LoadedImage | None:
-            if key not in self._of_use:
+        def work(task: Task) -> LoadedImage | None:
+            if key not in self._requested:
                 return None
-            if at_hand is None and key == self.wanted:
-                small = _reduced(project, key)
-                if small is not None:
-                    self._reduced.emit(key, small)
-            return read(project, key, at_hand)
+            if cached is None and key == self.requested:
+                preview = _read_preview(project, key)
+                if preview is not None:
+                    task.report(*preview)
+            return read(project, key, cached)
 
-        self._lane.submit(work, lambda found, error: self._arrived(key, found, error), urgent=urgent)
+        self._tasks.submit(
+            work,
+            lambda loaded: self._on_loaded(key, loaded),
+            lambda problem: self._on_failed(key, problem),
+            on_progress=lambda reduced, size: self._on_preview(key, reduced, size),
+            as_problem=lambda error: ImageBroken(
+                path=str(project.image_path(key)), why=str(error) or type(error).__name__
+            ),
+            urgent=urgent,
+        )
 
-    def _preview(self, key: str, small: tuple[np.ndarray, tuple[int, int]]) -> None:
-        if key == self.wanted and key in self._loading:
-            self.previewed.emit(key, *small)
+    def _on_preview(self, key: str, reduced: np.ndarray, size: tuple[int, int]) -> None:
+        if key == self.requested:
+            self.previewed.emit(key, reduced, size)
 
-    def _arrived(self, key: str, found: LoadedImage | None, error: Exception | None) -> None:
+    def _on_failed(self, key: str, problem: Problem) -> None:
         self._loading.discard(key)
-        project = self._project
-        if project is None:
+        if key == self.requested:
+            self.failed.emit(key, problem)
+
+    def _on_loaded(self, key: str, loaded: LoadedImage | None) -> None:
+        self._loading.discard(key)
+        if loaded is not None:
+            self._cache.put(key, loaded)
+        if key != self.requested:
             return
-        if error is not None:
-            if key == self.wanted:
-                self.failed.emit(key, _as_problem(project, key, error))
-            return
-        if found is not None:
-            self._shelf.put(key, found)
-        if key != self.wanted:
-            return
-        # Load again if the job was skipped and requested again since, or read the files before a save of this session.
-        fresh = self._at_hand(key)
+        # Load again if the task was skipped and requested again since, or read the files before a save of this session.
+        fresh = self._cached(key)
         if fresh is not None:
             self.loaded.emit(key, fresh)
         else:
             self._load(key, urgent=True)
 
 
-def read(project: Project, key: str, at_hand: LoadedImage | None = None) -> LoadedImage:
-    """Read an image and its label; the pixels of `at_hand` are reused if the image file is unchanged."""
+def read(project: Project, key: str, cached: LoadedImage | None = None) -> LoadedImage:
+    """Read an image and its label; the pixels of `cached` are reused if the image file is unchanged."""
     stamp = image_stamp(project, key)
-    if at_hand is not None and at_hand.stamp == stamp:
-        image, pages = at_hand.image, at_hand.pages
+    if cached is not None and cached.stamp == stamp:
+        image, pages = cached.image, cached.pages
     else:
         path = project.image_path(key)
         image, pages = image_files.read_displayed(path), image_files.page_count(path)
@@ -187,7 +193,8 @@ def read(project: Project, key: str, at_hand: LoadedImage | None = None) -> Load
     return LoadedImage(image, load_label(project, key, (width, height)), stamp, pages)
 
 
-def _reduced(project: Project, key: str) -> tuple[np.ndarray, tuple[int, int]] | None:
+def _read_preview(project: Project, key: str) -> tuple[np.ndarray, tuple[int, int]] | None:
+    """Return the reduced image embedded in the file and the size of the full one; None if there is none."""
     try:
         return image_files.preview(project.image_path(key))
     except Problem:
@@ -208,9 +215,3 @@ def _with_label(image: np.ndarray, label: Label, stamp: str) -> LoadedImage:
         problem = MaskWrongSize(path=label.key, mask_width=w, mask_height=h, width=width, height=height)
         label = Label(label.key, label.note, problem=problem)
     return LoadedImage(image, label, stamp)
-
-
-def _as_problem(project: Project, key: str, error: Exception) -> Problem:
-    if isinstance(error, Problem):
-        return error
-    return ImageBroken(path=str(project.image_path(key)), why=str(error) or type(error).__name__)

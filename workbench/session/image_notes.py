@@ -26,7 +26,7 @@ class ImageNotes(QObject):
         name = (name or "").strip() or None
         if not self._may() or self._editor.label.note.verdict == name:
             return
-        self._classes.need_verdict(name)
+        self._classes.ensure_verdict(name)
         self._editor.label.note.verdict = name
         self.add("verdict")
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from workbench.core.images import image_files
 from workbench.core.problems import ImageBroken, Problem
 from workbench.session.session import Session
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import Task, TaskRunner
 
 
 class ImagePages(QObject):
@@ -21,10 +21,10 @@ class ImagePages(QObject):
         super().__init__(parent)
         self.number = 0  # page displayed, from 0
         self._session = session
-        self._wanted = 0
-        self._lane = TaskQueue(parent=self)
+        self._requested = 0
+        self._tasks = TaskRunner(parent=self)
         for signal in (session.image_opened, session.image_failed, session.project_closed):
-            signal.connect(self._another)
+            signal.connect(self._reset)
 
     @property
     def count(self) -> int:
@@ -38,29 +38,29 @@ class ImagePages(QObject):
         project, key = self._session.project, self._session.key
         if not self.possible() or project is None or key is None:
             return
-        number = self._wanted = (self._wanted + step) % self.count
+        number = self._requested = (self._requested + step) % self.count
+        self._tasks.cancel()
         if number == 0:
             self._show(0, None)
             return
         path = project.image_path(key)
 
-        def work() -> np.ndarray | None:
-            return image_files.read_displayed_page(path, number) if number == self._wanted else None
+        def work(_: Task) -> np.ndarray:
+            return image_files.read_displayed_page(path, number)
 
-        def then(found: np.ndarray | None, error: Exception | None) -> None:
-            if key != self._session.key or number != self._wanted:
-                return
-            if error is not None:
-                self._wanted = self.number
-                problem = error if isinstance(error, Problem) else ImageBroken(path=str(path), why=str(error))
-                self._session.problem_met.emit(problem)
-            elif found is not None:
-                self._show(number, found)
+        def on_failed(problem: Problem) -> None:
+            self._requested = self.number
+            self._session.problem_met.emit(problem)
 
-        self._lane.submit(work, then, urgent=True)
+        self._tasks.submit(
+            work,
+            lambda image: self._show(number, image),
+            on_failed,
+            as_problem=lambda error: ImageBroken(path=str(path), why=str(error)),
+        )
 
     def close(self) -> None:
-        self._lane.cancel_pending()
+        self._tasks.stop()
 
     def _show(self, number: int, image: np.ndarray | None) -> None:
         if number != self.number:
@@ -68,6 +68,7 @@ class ImagePages(QObject):
             self.turned.emit(image)
             self.changed.emit()
 
-    def _another(self, *_: object) -> None:
-        self.number = self._wanted = 0
+    def _reset(self, *_: object) -> None:
+        self._tasks.cancel()
+        self.number = self._requested = 0
         self.changed.emit()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,29 +15,30 @@ from workbench.core.project.image_index import ImageIndex, ImageRow, with_index
 from workbench.core.project.project import Project
 from workbench.core.project.sources import natural_key
 
-TELL_EVERY = 0.2  # seconds
+REPORT_INTERVAL = 0.2  # seconds
 # A worker that never sleeps holds the interpreter lock for 5 ms at a time, and the window needs it often.
-WORK, REST = 0.004, 0.001  # seconds
-FIRST_REST = 0.15  # until the first rows are painted
+_WORK, _PAUSE = 0.004, 0.001  # seconds
+_FIRST_PAUSE = 0.15  # seconds until the first rows are painted
 
 
 class IndexReporter:
-    """Progress reporter of the worker thread. Rows and progress are reported at most five times a second."""
+    """Progress reporter of the worker thread. Rows and progress are reported at most five times a second.
 
-    def __init__(self, tell: Callable[[str, object], None], stop: threading.Event) -> None:
-        self.tell = tell
-        self._stop = stop
+    report: called with a kind and its content: "listed" list[str], "rows" and "read" list[Row], "progress"
+    (done, total), "added" Added, "problem" Problem.
+    """
+
+    def __init__(self, report: Callable[[str, object], None], cancelled: Callable[[], bool]) -> None:
+        self.report = report
+        self.cancelled = cancelled
         self._rows: list[ImageRow] = []
         self._progress: tuple[int, int] | None = None
-        self._told = self._rested = time.monotonic()
+        self._reported = self._paused = time.monotonic()
 
-    def rest(self, seconds: float = REST) -> None:
+    def pause(self, seconds: float = _PAUSE) -> None:
         """Sleep to release the interpreter lock for the window."""
         time.sleep(seconds)
-        self._rested = time.monotonic()
-
-    def stopped(self) -> bool:
-        return self._stop.is_set()
+        self._paused = time.monotonic()
 
     def row(self, row: ImageRow) -> None:
         self._rows.append(row)
@@ -46,68 +46,68 @@ class IndexReporter:
     def progress(self, done: int, total: int) -> None:
         self._progress = (done, total)
         now = time.monotonic()
-        if done == total or now - self._told >= TELL_EVERY:
+        if done == total or now - self._reported >= REPORT_INTERVAL:
             self.flush()
-        if now - self._rested >= WORK:
-            self.rest()
+        if now - self._paused >= _WORK:
+            self.pause()
 
     def flush(self) -> None:
         if self._rows:
-            self.tell("rows", self._rows)
+            self.report("rows", self._rows)
             self._rows = []
         if self._progress is not None:
-            self.tell("progress", self._progress)
+            self.report("progress", self._progress)
             self._progress = None
-        self._told = time.monotonic()
+        self._reported = time.monotonic()
 
 
-def refresh(project: Project, teller: IndexReporter, *, first: bool) -> None:
+def refresh(project: Project, reporter: IndexReporter, *, first: bool) -> None:
     """Report the keys and each changed row. first: the project was just opened; report the known rows at once."""
 
     def work(index: ImageIndex) -> None:
         known = index.keys() if first else []
-        told: set[str] | None = set() if first else None
+        reported: set[str] | None = set() if first else None
         if known:
-            teller.tell("listed", known)
-            teller.rest(FIRST_REST)
+            reporter.report("listed", known)
+            reporter.pause(_FIRST_PAUSE)
             for batch in index.batches(1000):
-                if teller.stopped():
+                if reporter.cancelled():
                     return
-                told.update(row.key for row in batch)
-                teller.tell("rows", batch)
-                teller.rest()
+                reported.update(row.key for row in batch)
+                reporter.report("rows", batch)
+                reporter.pause()
         keys = project.images()
         if keys != known or not first:
-            teller.tell("listed", keys)
-            teller.rest(FIRST_REST)
-        for row in index.refresh(keys, progress=teller.progress, cancelled=teller.stopped, told=told):
-            teller.row(row)
-        if first and not teller.stopped():
-            _check_pattern(project, keys, teller)
+            reporter.report("listed", keys)
+            reporter.pause(_FIRST_PAUSE)
+        for row in index.refresh(keys, progress=reporter.progress, cancelled=reporter.cancelled, told=reported):
+            reporter.row(row)
+        if first and not reporter.cancelled():
+            _check_pattern(project, keys, reporter)
 
     try:
-        with_index(project, work, lambda problem: teller.tell("problem", problem))
+        with_index(project, work, lambda problem: reporter.report("problem", problem))
     finally:
-        teller.flush()
+        reporter.flush()
 
 
-def _check_pattern(project: Project, keys: list[str], teller: IndexReporter) -> None:
+def _check_pattern(project: Project, keys: list[str], reporter: IndexReporter) -> None:
     try:
         check_pattern(project, keys)
     except BadGrouping as problem:
-        teller.tell("problem", problem)
+        reporter.report("problem", problem)
 
 
-def read_rows(project: Project, keys: list[str], teller: IndexReporter) -> None:
+def read_rows(project: Project, keys: list[str], reporter: IndexReporter) -> None:
     """Read the files of some images again, for data that a save does not provide, such as the number of regions."""
 
     def work(index: ImageIndex) -> None:
-        teller.tell("looked", [index.read_changed(key) for key in keys if not teller.stopped()])
+        reporter.report("read", [index.read_changed(key) for key in keys if not reporter.cancelled()])
 
     with_index(project, work)
 
 
-def keep_scores(project: Project, scores: dict[str, float], *, patience: float = 10.0) -> None:
+def write_scores(project: Project, scores: dict[str, float], *, patience: float = 10.0) -> None:
     """Write defect probabilities into the index. patience: seconds to wait for another process before dropping them."""
     with_index(project, lambda index: index.set_scores(scores), patience=patience)
 
@@ -135,33 +135,33 @@ def left_out_reason(path: Path) -> str:
     return "" if path.suffix.lower() in IMAGE_SUFFIXES else "kind"
 
 
-def add(project: Project, paths: list[Path], teller: IndexReporter, left_out: Sequence[tuple[str, str]] = ()) -> None:
+def add(project: Project, paths: list[Path], reporter: IndexReporter, left_out: Sequence[tuple[str, str]] = ()) -> None:
     """Copy the image files of `paths` and their subfolders; report failures and the number of copies."""
-    wanted: list[tuple[Path, str]] = []
+    files: list[tuple[Path, str]] = []
     refused, copied, there = list(left_out), 0, 0
     for path in paths:
         reason = left_out_reason(path) if path.exists() else ""
-        found = list(_images_in(path)) if path.exists() and not reason else []
-        wanted += found
+        images = list(_images_in(path)) if path.exists() and not reason else []
+        files += images
         if not path.exists():
-            teller.tell("problem", FolderMissing(path=str(path)))
-        elif not found:
+            reporter.report("problem", FolderMissing(path=str(path)))
+        elif not images:
             refused.append((path.name, reason or "empty"))
     own = (project.root / "pictures").resolve()
-    for i, (path, key) in enumerate(wanted):
-        if teller.stopped():
+    for i, (path, key) in enumerate(files):
+        if reporter.cancelled():
             return
         if path.resolve().is_relative_to(own):
             there += 1
         else:
             try:
-                taken = own.joinpath(key).exists()
-                same = project.copy_image(path, key) == key and taken
+                exists = own.joinpath(key).exists()
+                same = project.copy_image(path, key) == key and exists
                 copied, there = copied + (not same), there + same
             except Problem as problem:
-                teller.tell("problem", problem)
-        teller.progress(i + 1, len(wanted))
-    teller.tell("added", Added(copied, there, tuple(refused)))
+                reporter.report("problem", problem)
+        reporter.progress(i + 1, len(files))
+    reporter.report("added", Added(copied, there, tuple(refused)))
 
 
 def _images_in(path: Path) -> Iterator[tuple[Path, str]]:
@@ -170,6 +170,6 @@ def _images_in(path: Path) -> Iterator[tuple[Path, str]]:
         if path.suffix.lower() in IMAGE_SUFFIXES:
             yield path, path.name
         return
-    found = [(relative, entry) for relative, entry in walk(path) if Path(relative).suffix.lower() in IMAGE_SUFFIXES]
-    for relative, entry in sorted(found, key=lambda each: natural_key(each[0])):
+    images = [(relative, entry) for relative, entry in walk(path) if Path(relative).suffix.lower() in IMAGE_SUFFIXES]
+    for relative, entry in sorted(images, key=lambda image: natural_key(image[0])):
         yield Path(entry.path), PurePath(path.name or "pictures", relative).as_posix()

@@ -30,7 +30,7 @@ _FRAME = struct.Struct("<II")  # length and crc32 of the payload
 _HEAD = struct.Struct("<I")  # length of the JSON head within the payload
 _NAME = re.compile(r"([0-9a-f]{32})-(\d{1,9})(\.bin|\.note)")
 STROKES, NOTES = ".bin", ".note"
-MANY = ""  # key of segments that hold changes of many images
+SHARED = ""  # key of segments that hold changes of many images
 
 Size = tuple[int, int]
 Place = tuple[str, str]  # key of an image ("" for many) and kind of record, the suffix of its segments
@@ -77,12 +77,12 @@ def decode_note_records(data: bytes) -> list[NoteChange]:
 
 
 def _payloads(data: bytes) -> Iterator[bytes]:
-    at = 0
-    while at + _FRAME.size <= len(data):
-        length, check = _FRAME.unpack_from(data, at)
-        at += _FRAME.size
-        payload = data[at : at + length]
-        at += length
+    offset = 0
+    while offset + _FRAME.size <= len(data):
+        length, check = _FRAME.unpack_from(data, offset)
+        offset += _FRAME.size
+        payload = data[offset : offset + length]
+        offset += length
         if len(payload) != length or zlib.crc32(payload) != check:
             return
         yield payload
@@ -90,15 +90,15 @@ def _payloads(data: bytes) -> Iterator[bytes]:
 
 def _patch(payload: bytes) -> tuple[Patch, Size]:
     (length,) = _HEAD.unpack_from(payload)
-    at = _HEAD.size + length
-    head = parse_json(payload[_HEAD.size : at], surrogates=True)
+    offset = _HEAD.size + length
+    head = parse_json(payload[_HEAD.size : offset], surrogates=True)
     if head["format"] != 2:
         raise ValueError("a record of another version")
     width, height = map(int, head["size"])
     blobs = []
     for n in map(int, head["lengths"]):
-        blobs.append(payload[at : at + n])
-        at += n
+        blobs.append(payload[offset : offset + n])
+        offset += n
     areas, before, after = blobs
     explicit = None if head["explicit"] is None else bool(head["explicit"])
     patch = Patch(str(head["key"]), str(head["what"]), areas, before, after, explicit, float(head["when"]))
@@ -118,10 +118,10 @@ class Journal:
         self._open: dict[Place, tuple[int, io.FileIO]] = {}  # by key and suffix
         self._sealed: dict[str, list[tuple[int, str]]] = {}
         self._next: dict[str, int] = {}
-        self._waiting: dict[Place, list[bytes]] = {}
+        self._queued: dict[Place, list[bytes]] = {}
         self.unreadable: list[Path] = []  # set by `leftovers`
         self.note_changes: dict[str, list[NoteChange]] = {}  # set by `leftovers`, per image, in order
-        self.together: set[str] = set()  # set by `leftovers`: images with changes from `append_notes`
+        self.shared_keys: set[str] = set()  # set by `leftovers`: images with changes from `append_notes`
 
     def append(self, patch: Patch, size: Size) -> None:
         """Record one patch of a mask of `size` (width, height). Raises CannotWrite; `catch_up` tries again."""
@@ -134,35 +134,35 @@ class Journal:
     def append_notes(self, changes: Sequence[NoteChange]) -> int:
         """Record changes of many images at once, until `discard_notes`. Return the number of the segment.
 
-        Raises CannotWrite; the changes are then dropped.
+        Raises CannotWrite; the changes are then discarded.
         """
         try:
-            self.put((MANY, NOTES), b"".join(encode_note_record(change) for change in changes))
+            self.put((SHARED, NOTES), b"".join(encode_note_record(change) for change in changes))
         finally:
-            self._waiting.pop((MANY, NOTES), None)
-            segment = self.seal(MANY)
+            self._queued.pop((SHARED, NOTES), None)
+            segment = self.seal(SHARED)
         return segment
 
     def discard_notes(self, segment: int | None = None) -> None:
         """Remove the records of `append_notes`, up to a segment or all: they are in the notes or recorded again."""
-        self.discard(MANY, self.seal(MANY) if segment is None else segment)
+        self.discard(SHARED, self.seal(SHARED) if segment is None else segment)
 
     def put(self, place: Place, record: bytes) -> None:
         """Write one encoded record. place: key of the image and kind of record. Raises CannotWrite; see `catch_up`."""
-        self._waiting.setdefault(place, []).append(record)
+        self._queued.setdefault(place, []).append(record)
         self._write(place)
 
     def catch_up(self) -> None:
         """Write queued records. Raises CannotWrite."""
-        for place in list(self._waiting):
+        for place in list(self._queued):
             self._write(place)
 
-    def clear_waiting(self, place: Place) -> None:
-        """Drop queued records."""
-        self._waiting.pop(place, None)
+    def clear_queued(self, place: Place) -> None:
+        """Discard queued records."""
+        self._queued.pop(place, None)
 
     def _write(self, place: Place) -> None:
-        waiting = self._waiting[place]
+        waiting = self._queued[place]
         try:
             if place not in self._open:
                 self._open[place] = self._new_segment(*place)
@@ -179,7 +179,7 @@ class Journal:
         except OSError as error:
             self.seal(place[0])
             raise CannotWrite.of(self.folder, error) from error
-        del self._waiting[place]
+        del self._queued[place]
 
     def seal(self, key: str) -> int:
         """Close the image's open segments. Return the highest segment number so far."""
@@ -192,14 +192,15 @@ class Journal:
 
     def discard(self, key: str, upto: int) -> None:
         """Remove the segments up to number `upto`, which a save contains."""
-        kept = [at for at in self._sealed.pop(key, []) if at[0] > upto or not _remove(self._path(key, *at))]
-        if kept:
-            self._sealed[key] = kept
+        segments = self._sealed.pop(key, [])
+        remaining = [item for item in segments if item[0] > upto or not _remove(self._path(key, *item))]
+        if remaining:
+            self._sealed[key] = remaining
 
     def clear(self, key: str) -> None:
         """Remove all records of an image, which a save contains."""
         for suffix in (STROKES, NOTES):
-            self._waiting.pop((key, suffix), None)
+            self._queued.pop((key, suffix), None)
         self.discard(key, self.seal(key))
 
     def close(self) -> None:
@@ -215,16 +216,16 @@ class Journal:
 
         Sets `note_changes` to the changes of notes and `unreadable` to the files that cannot be read.
         """
-        found: dict[str, list[tuple[Patch, Size]]] = {}
+        strokes: dict[str, list[tuple[Patch, Size]]] = {}
         for path in self._files():
-            matched = _NAME.fullmatch(path.name)
+            match = _NAME.fullmatch(path.name)
             try:
-                data = path.read_bytes() if matched else None
+                data = path.read_bytes() if match else None
             except OSError:
                 continue
             if data is None:
                 continue
-            suffix, changes, records = matched[3], [], []
+            suffix, changes, records = match[3], [], []
             if suffix == STROKES:
                 records = list(decode_records(data))
             else:
@@ -237,30 +238,29 @@ class Journal:
                     self.unreadable.append(path)  # damaged, or of another version: left as it is
                 continue
             key = records[0][0].key if records else changes[0].key
-            if changes and matched[1] == _hash(MANY):
-                key = MANY
-            if matched[1] != _hash(key):
+            if changes and match[1] == _hash(SHARED):
+                key = SHARED
+            if match[1] != _hash(key):
                 continue
             if records:
-                found.setdefault(key, []).extend(record for record in records if record[0].key == key)
+                strokes.setdefault(key, []).extend(record for record in records if record[0].key == key)
             for change in changes:
-                if key in (change.key, MANY):
+                if key in (change.key, SHARED):
                     self.note_changes.setdefault(change.key, []).append(change)
-                if key == MANY:
-                    self.together.add(change.key)
-            number = int(matched[2])
+                if key == SHARED:
+                    self.shared_keys.add(change.key)
+            number = int(match[2])
             self._sealed.setdefault(key, []).append((number, suffix))
             self._next[key] = max(number + 1, self._next.get(key, 1))
-        for key in self.together:  # their segments do not share one numbering
+        for key in self.shared_keys:  # their segments do not share one numbering
             self.note_changes[key].sort(key=lambda change: change.when)
-        return found
+        return strokes
 
     def _files(self) -> list[Path]:
         try:
-            found = [path for suffix in (STROKES, NOTES) for path in self.folder.glob("*" + suffix)]
+            return sorted(path for suffix in (STROKES, NOTES) for path in self.folder.glob("*" + suffix))
         except OSError:
             return []
-        return sorted(found)
 
     def _new_segment(self, key: str, suffix: str) -> tuple[int, io.FileIO]:
         check_links(self.folder.parent, self.folder / "segment")
@@ -289,9 +289,9 @@ def _close(file: io.FileIO) -> None:
 
 
 def _write_all(file: io.FileIO, data: bytes) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[file.write(left) :]
+    remaining = memoryview(data)
+    while remaining:
+        remaining = remaining[file.write(remaining) :]
 
 
 def _remove(path: Path) -> bool:

@@ -7,13 +7,13 @@ import time
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.problems import LabelsNotCopied, Problem
+from workbench.core.problems import LabelsNotCopied
 from workbench.core.project import annotation
 from workbench.core.project.project import BACKGROUND, NOT_LABELED, Project
 from workbench.inference.io.opencv import cv2
 from workbench.session.editor import Editor
 from workbench.session.label import Label
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import Task, TaskRunner
 
 _TRIES = 40  # attempts, 50 ms apart
 
@@ -28,10 +28,10 @@ class LabelCopier(QObject):
     def __init__(self, editor: Editor, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._editor = editor
-        self._lane = TaskQueue(parent=self)
+        self._tasks = TaskRunner(parent=self)
 
     def close(self) -> None:
-        self._lane.cancel_pending()
+        self._tasks.stop()
 
     def copy(self, project: Project, source: str, unsaved: Label | None) -> None:
         """Copy labels from the image `source`. unsaved: its label if memory is newer than the disk."""
@@ -39,30 +39,27 @@ class LabelCopier(QObject):
         if target is None:
             return
 
-        def work() -> tuple[tuple[int, ...], list[Piece]]:
+        def work(_: Task) -> tuple[tuple[int, ...], list[Piece]]:
             if unsaved is not None and unsaved.mask is not None:
-                return unsaved.mask.shape, _pieces_at_rest(unsaved)
+                return unsaved.mask.shape, _consistent_pieces(unsaved)
             mask = annotation.load_mask(project, source)
             if mask is None:
-                raise LabelsNotCopied(source=source, why="it has none")
+                raise LabelsNotCopied(source=source, why="it has no labels")
             return mask.shape, pieces_of(mask)
 
-        def then(found: tuple[tuple[int, ...], list[Piece]] | None, error: Exception | None) -> None:
-            if found is not None:
-                self._paint(source, target, *found)
-            elif isinstance(error, Problem):
-                self.problem_met.emit(error)
-            else:
-                self.problem_met.emit(LabelsNotCopied(source=source, why=str(error)))
-
-        self._lane.submit(work, then)
+        self._tasks.submit(
+            work,
+            lambda content: self._paint(source, target, *content),
+            self.problem_met.emit,
+            as_problem=lambda error: LabelsNotCopied(source=source, why=str(error)),
+        )
 
     def _paint(self, source: str, target: Label, shape: tuple[int, ...], pieces: list[Piece]) -> None:
         if self._editor.label is not target:
             return  # another image was opened meanwhile
         if target.mask is not None and target.mask.shape != shape:
             (h, w), (height, width) = shape, target.mask.shape
-            why = f"it is {w} x {h} pixels, and this picture is {width} x {height}"
+            why = f"its size is {w} × {h} pixels, but the size of the current image is {width} × {height}"
             self.problem_met.emit(LabelsNotCopied(source=source, why=why))
         elif self._editor.begin("copy labels"):
             for id, region, corner in pieces:
@@ -70,7 +67,7 @@ class LabelCopier(QObject):
             self._editor.commit()
 
 
-def _pieces_at_rest(label: Label) -> list[Piece]:
+def _consistent_pieces(label: Label) -> list[Piece]:
     """Return `pieces_of` a label that the GUI thread may be changing; retry until no stroke was made meanwhile.
 
     Raises LabelsNotCopied after too many attempts.
@@ -78,11 +75,11 @@ def _pieces_at_rest(label: Label) -> list[Piece]:
     for _ in range(_TRIES):
         before = label.write_sequence
         if before % 2 == 0:
-            found = pieces_of(label.mask)
+            pieces = pieces_of(label.mask)
             if label.write_sequence == before:
-                return found
+                return pieces
         time.sleep(0.05)
-    raise LabelsNotCopied(source=label.key, why="it is being painted on")
+    raise LabelsNotCopied(source=label.key, why="it is being edited")
 
 
 def pieces_of(mask: np.ndarray) -> list[Piece]:

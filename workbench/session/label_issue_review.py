@@ -121,12 +121,12 @@ class LabelIssueReview(QObject):
 
     def _record_origin(self, issue: LabelIssue) -> None:
         """Enter the model and its prediction in the note's history."""
-        session, doubts = self._session, self._queue.doubts
+        session, issue_list = self._session, self._queue.issue_list
         note, project = session.note, session.project
         if note is None or project is None or not note.history:
             return
         names = {info.id: info.name for info in project.classes}
-        model = doubts.model if doubts is not None else ""
+        model = issue_list.model if issue_list is not None else ""
         detail = f"run {model}: {issue.kind} {names.get(issue.class_id, issue.class_id)} {issue.certainty:.2f}"
         note.history[-1] = note.history[-1].model_copy(update={"detail": detail})
         session.notes.touched()

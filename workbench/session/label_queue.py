@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-from PySide6.QtCore import QObject, QThread, Signal
+from PySide6.QtCore import QObject, Signal
 
 from workbench.core.label_next.image_scan import AT_ONCE
 from workbench.core.label_next.label_advice import (
@@ -20,8 +20,8 @@ from workbench.core.problems import ModelUnusable, Problem
 from workbench.core.project.image_index import ImageRow
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
-from workbench.session.background_job import BackgroundJob, JobThread
 from workbench.session.session import Session
+from workbench.session.tasks import Job, Task
 from workbench.session.training.run_list import RunList
 from workbench.session.training.training_control import TrainingControl
 
@@ -29,36 +29,19 @@ Mode = Literal["", "next", "errors"]
 COUNT = 200  # images in the label queue
 
 
-class _RankingThread(JobThread):
-    """Thread that computes a list; if interrupted, the result so far is returned."""
-
-    progressed = Signal(int, int)
-
-    def __init__(
-        self, project: Project, rows: dict[str, ImageRow], run: Run | None, mode: Mode, most: int, parent: QObject
-    ) -> None:
-        super().__init__(parent)
-        self._project, self._rows, self._run, self._mode, self._most = project, rows, run, mode, most
-
-    def as_problem(self, error: Exception) -> Problem:
-        return ModelUnusable(path=str(self._run.best) if self._run else "", why=str(error) or type(error).__name__)
-
-    def work(self) -> LabelNextList | LabelIssueList:
-        asked: dict[str, Any] = {
-            "most": self._most,
-            "progress": self.progressed.emit,
-            "cancelled": self.isInterruptionRequested,
-        }
-        if self._mode == "next":
-            return rank_images(self._project, self._rows, self._run, count=COUNT, **asked)
-        return (
-            find_label_issues(self._project, self._rows, self._run, **asked)
-            if self._run is not None
-            else LabelIssueList()
-        )
+def _compute_list(
+    project: Project, rows: dict[str, ImageRow], run: Run | None, mode: Mode, limit: int, task: Task
+) -> LabelNextList | LabelIssueList:
+    """Compute a list, in the worker thread; if canceled, return the result so far."""
+    progress, cancelled = task.report, task.cancelled
+    if mode == "next":
+        return rank_images(project, rows, run, count=COUNT, most=limit, progress=progress, cancelled=cancelled)
+    if run is None:
+        return LabelIssueList()
+    return find_label_issues(project, rows, run, most=limit, progress=progress, cancelled=cancelled)
 
 
-class LabelQueue(BackgroundJob):
+class LabelQueue(Job):
     """Label queue and list of suspected label errors. `mode` selects the list in use, "" for none."""
 
     changed = Signal()  # the mode, or the listed images
@@ -69,14 +52,14 @@ class LabelQueue(BackgroundJob):
     ) -> None:
         super().__init__(parent)
         self.mode: Mode = ""
-        self.suggestions: LabelNextList | None = None
-        self.doubts: LabelIssueList | None = None
+        self.ranking: LabelNextList | None = None
+        self.issue_list: LabelIssueList | None = None
         self._session, self._runs = session, runs
         self._stale = False
-        self._postponed: bool | None = None  # `more` of a `look` that waits for the list of runs
+        self._postponed: bool | None = None  # `more` of a `refresh` that waits for the list of runs
         self._reasons: dict[str, tuple[RankReason, ...]] = {}
-        self._left: dict[str, tuple[LabelIssue, ...]] = {}  # open suspected errors, by image
-        self._listed: list[str] = []
+        self._open_issues: dict[str, tuple[LabelIssue, ...]] = {}  # open suspected errors, by image
+        self._keys: list[str] = []
         session.project_closed.connect(self._closed)
         session.image_opened.connect(self._filter)
         session.history_changed.connect(self._filter)
@@ -87,32 +70,32 @@ class LabelQueue(BackgroundJob):
     # --- state ------------------------------------------------------------------------------------
 
     @property
-    def found(self) -> LabelNextList | LabelIssueList | None:
+    def result(self) -> LabelNextList | LabelIssueList | None:
         """Result from which the present list was made."""
-        return {"next": self.suggestions, "errors": self.doubts}.get(self.mode)
+        return {"next": self.ranking, "errors": self.issue_list}.get(self.mode)
 
     @property
     def keys(self) -> list[str]:
         """Images of the present list, in order."""
-        return self._listed
+        return self._keys
 
     def reasons(self, key: str) -> tuple[RankReason, ...]:
         """Return the reasons why an image is in the present list."""
         if self.mode == "errors":
             row, project = self._session.rows.get(key, ImageRow(key)), self._session.project
             names = {info.id: info.name for info in project.classes} if project is not None else {}
-            found = (issue_reason(issue, names, good=not row.counts) for issue in self.issues(key))
-            return tuple({str(why): why for why in found}.values())
+            reasons = (issue_reason(issue, names, good=not row.counts) for issue in self.issues(key))
+            return tuple({str(reason): reason for reason in reasons}.values())
         return self._reasons.get(key, ()) if self.mode == "next" else ()
 
     def issues(self, key: str | None) -> tuple[LabelIssue, ...]:
         """Return the open suspected errors in the label of an image, worst first."""
-        return self._left.get(key, ()) if key is not None else ()
+        return self._open_issues.get(key, ()) if key is not None else ()
 
     def possible(self, mode: Mode) -> bool:
         return bool(self._session.keys) and (mode != "errors" or self._runs.newest_usable is not None)
 
-    # --- orders -----------------------------------------------------------------------------------
+    # --- commands -----------------------------------------------------------------------------------
 
     def activate(self, mode: Mode) -> None:
         """Select a list, or none with ""; a missing list is computed."""
@@ -121,10 +104,10 @@ class LabelQueue(BackgroundJob):
         self.cancel()
         self.mode = mode
         self._list()
-        if mode and self.found is None:
-            self.look()
+        if mode and self.result is None:
+            self.refresh()
 
-    def look(self, *, more: bool = False) -> None:
+    def refresh(self, *, more: bool = False) -> None:
         """Compute the present list again; `changed` or `failed` follows. more: from more images than before."""
         project = self._session.project
         if project is None or not self.mode or self.running:
@@ -134,74 +117,81 @@ class LabelQueue(BackgroundJob):
             return
         self._session.flush()
         rows = {key: self._session.rows.get(key) or ImageRow(key) for key in self._session.keys}
-        most = 5 * AT_ONCE if more else AT_ONCE
-        thread = _RankingThread(project, rows, self._runs.newest_usable, self.mode, most, self)
-        thread.progressed.connect(self.progressed)
-        self.begin(thread, QThread.Priority.LowPriority)
+        run, mode, limit = self._runs.newest_usable, self.mode, 5 * AT_ONCE if more else AT_ONCE
+        self.begin(
+            lambda task: _compute_list(project, rows, run, mode, limit, task),
+            self._on_computed,
+            self._on_computed,
+            on_progress=self.progressed.emit,
+            as_problem=lambda error: ModelUnusable(
+                path=str(run.best) if run else "", why=str(error) or type(error).__name__
+            ),
+        )
 
     # --- updates ----------------------------------------------------------------------------------
 
     def _runs_listed(self) -> None:
         more, self._postponed = self._postponed, None
         if more is not None:
-            self.look(more=more)
+            self.refresh(more=more)
         self.state_changed.emit()
 
-    def on_finished(self, thread: JobThread, found: LabelNextList | LabelIssueList | Problem) -> None:
+    def _on_computed(self, result: LabelNextList | LabelIssueList | Problem) -> None:
         stale, self._stale = self._stale, False
         if stale:
             pass  # another model has been trained meanwhile
-        elif isinstance(found, LabelNextList):
-            self.suggestions = found
-            self._reasons = {entry.key: entry.whys for entry in found.entries}
-        elif isinstance(found, LabelIssueList):
-            self.doubts = found
-            self._left = dict(found.issues)
+        elif isinstance(result, LabelNextList):
+            self.ranking = result
+            self._reasons = {entry.key: entry.whys for entry in result.entries}
+        elif isinstance(result, LabelIssueList):
+            self.issue_list = result
+            self._open_issues = dict(result.issues)
         else:
-            self.failed.emit(found)
-        if self.mode and self.found is None and (stale or not isinstance(found, Problem)):
-            self.look()  # the other list was selected meanwhile
+            self.failed.emit(result)
+        if self.mode and self.result is None and (stale or not isinstance(result, Problem)):
+            self.refresh()  # the other list was selected meanwhile
         self._filter()
         self._list()
 
     def _model_changed(self, _: object) -> None:
         """Discard the lists after a training, as they depend on the model."""
-        self.suggestions = self.doubts = None
+        self.ranking = self.issue_list = None
         if self.running:
             self._stale = True
             self.cancel()
         elif self.mode:
-            self.look()
+            self.refresh()
 
     def _closed(self) -> None:
         self.close()
         self._stale = False
-        self.mode, self.suggestions, self.doubts, self._postponed = "", None, None, None
-        self._reasons, self._left, self._listed = {}, {}, []
+        self.mode, self.ranking, self.issue_list, self._postponed = "", None, None, None
+        self._reasons, self._open_issues, self._keys = {}, {}, []
         self.state_changed.emit()
         self.changed.emit()
 
     def _filter(self, *_: object) -> None:
         """Remove resolved label errors of the open image, and done images, from the list."""
         session, key = self._session, self._session.key
-        if self.mode == "errors" and self.doubts is not None and key in self.doubts.issues and session.note is not None:
+        issues = self.issue_list.issues if self.mode == "errors" and self.issue_list is not None else {}
+        if key in issues and session.note is not None:
             note, mask = session.note, session.mask
-            self._left[key] = tuple(
+            self._open_issues[key] = tuple(
                 issue
-                for issue in self.doubts.issues[key]
+                for issue in issues[key]
                 if not is_confirmed(issue, note.confirmed) and holds(issue, mask, note.verdict)
             )
         if self.mode:
             self._list()
 
     def _list(self) -> None:
-        before, session = self._listed, self._session
-        self._listed = []
-        if session.project is not None and self.mode == "next" and self.suggestions is not None:
-            self._listed = [entry.key for entry in self.suggestions.entries if self._waits(entry.key)]
-        elif session.project is not None and self.mode == "errors" and self.doubts is not None:
-            self._listed = [key for key in self.doubts.issues if self._left.get(key) or key == session.key]
-        if self._listed != before or not self._listed:
+        before, session = self._keys, self._session
+        self._keys = []
+        if session.project is not None and self.mode == "next" and self.ranking is not None:
+            self._keys = [entry.key for entry in self.ranking.entries if self._waits(entry.key)]
+        elif session.project is not None and self.mode == "errors" and self.issue_list is not None:
+            self._keys = [key for key in self.issue_list.issues if self._open_issues.get(key) or key == session.key]
+        if self._keys != before or not self._keys:
             self.changed.emit()
 
     def _waits(self, key: str) -> bool:

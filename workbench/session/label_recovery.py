@@ -48,7 +48,7 @@ class LabelRecovery:
         for key in dict.fromkeys([*leftovers, *journal.note_changes]):
             patches += self._recover_label(key, leftovers.get(key, []), journal.note_changes.get(key, []))
         with contextlib.suppress(CannotWrite):
-            for key in journal.together:  # the remaining changes move to the journal of their image
+            for key in journal.shared_keys:  # the remaining changes move to the journal of their image
                 for change in journal.note_changes[key]:
                     journal.append_note(change)
             journal.discard_notes()
@@ -69,7 +69,7 @@ class LabelRecovery:
             self._report(label.problem)
             return ()
         merged = merge(label.note, changes)
-        if merged.beside is not None and not self._back_up_note(key, merged.beside):
+        if merged.conflicting is not None and not self._back_up_note(key, merged.conflicting):
             return ()
         label.note = merged.note
         label.note_edits += merged.changed
@@ -92,7 +92,7 @@ class LabelRecovery:
             self._changed(label)
         else:
             journal.clear(key)
-        journal.together.discard(key)
+        journal.shared_keys.discard(key)
         return patches
 
     def _recover_note(self, key: str, changes: Sequence[NoteChange]) -> None:
@@ -100,7 +100,7 @@ class LabelRecovery:
         project, journal = self._project, self._journal
         try:
             merged = merge(annotation.load_note(project, key), changes)
-            if merged.beside is not None and not self._back_up_note(key, merged.beside):
+            if merged.conflicting is not None and not self._back_up_note(key, merged.conflicting):
                 return
             if merged.changed:
                 annotation.save_note(project, key, merged.note)
@@ -108,7 +108,7 @@ class LabelRecovery:
             self._report(problem)  # the changes stay in the journal
             return
         journal.clear(key)
-        journal.together.discard(key)
+        journal.shared_keys.discard(key)
 
     def _back_up_note(self, key: str, note: Note) -> bool:
         """Save the note with all changes to a separate file, as another program changed the same fields; report it."""

@@ -97,10 +97,10 @@ def _list_difference(old: list, new: list) -> dict[str, Any]:
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
         start += 1
-    was, now = _identities(old), _identities(new)
+    before, after = _identities(old), _identities(new)
     return {
-        "removed": [entry for entry in old[start:] if _identity(entry) not in now],
-        "added": [entry for entry in new[start:] if _identity(entry) not in was],
+        "removed": [entry for entry in old[start:] if _identity(entry) not in after],
+        "added": [entry for entry in new[start:] if _identity(entry) not in before],
     }
 
 
@@ -108,12 +108,12 @@ def _list_difference(old: list, new: list) -> dict[str, Any]:
 class Merged:
     """A note after recorded changes were merged into it.
 
-    beside: the note with all recorded values, if some were not taken because another program changed the same field.
+    conflicting: the note with all recorded values, if another program changed some of the same fields.
     """
 
     note: Note
     changed: bool
-    beside: Note | None = None
+    conflicting: Note | None = None
 
 
 @dataclass
@@ -134,10 +134,10 @@ def merge(note: Note, changes: Sequence[NoteChange]) -> Merged:
                 values.last = recorded["to"]
             elif isinstance(content.get(name), list):
                 content[name] = _merged_list(content[name], recorded["removed"], recorded["added"])
-    beside = dict(content)
+    conflicting = dict(content)
     misfits = False
     for name, values in plain.items():
-        beside[name] = values.last
+        conflicting[name] = values.last
         if content.get(name) in values.known:
             content[name] = values.last
         else:
@@ -146,13 +146,13 @@ def merge(note: Note, changes: Sequence[NoteChange]) -> Merged:
     merged = Note.model_validate(content)
     for act in dict.fromkeys(change.act for change in changes if change.act) if changed else ():
         merged.add(act)
-    return Merged(merged, changed, Note.model_validate(beside) if misfits else None)
+    return Merged(merged, changed, Note.model_validate(conflicting) if misfits else None)
 
 
 def _merged_list(entries: list, removed: list, added: list) -> list:
-    gone, there = _identities(removed), _identities(entries)
-    kept = [entry for entry in entries if _identity(entry) not in gone]
-    return kept + [entry for entry in added if _identity(entry) not in there]
+    removed_ids, present = _identities(removed), _identities(entries)
+    remaining = [entry for entry in entries if _identity(entry) not in removed_ids]
+    return remaining + [entry for entry in added if _identity(entry) not in present]
 
 
 def _identities(entries: Iterable[Any]) -> set[str]:

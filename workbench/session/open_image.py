@@ -53,7 +53,7 @@ class OpenImage(QObject):
         self._request(key)
 
     def go(self, step: int) -> bool:
-        key = self._listing.at(self._loader.wanted, step)
+        key = self._listing.neighbor(self._loader.requested, step)
         if key is not None:
             self._direction = 1 if step > 0 else -1
             self.open(key)
@@ -92,7 +92,7 @@ class OpenImage(QObject):
     def _prefetch(self) -> None:
         # Very large images would evict each other from the cache.
         if self.key is not None and self.image is not None and 3 * self.image.nbytes <= self._loader.budget:
-            self._loader.prefetch(self._listing.near(self.key, self._direction))
+            self._loader.prefetch(self._listing.neighbors(self.key, self._direction))
 
     # --- undo and redo ----------------------------------------------------------------------------
 
@@ -115,5 +115,5 @@ class OpenImage(QObject):
             self._undo_stack.redo()
         else:
             self._undo_stack.undo()
-            if command.key is not None and (self.key, self._loader.wanted) != (command.key, command.key):
+            if command.key is not None and (self.key, self._loader.requested) != (command.key, command.key):
                 self._request(command.key)

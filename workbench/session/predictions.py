@@ -25,7 +25,7 @@ from workbench.core.runs.run import Run
 from workbench.core.suggestions.suggestions import MOST
 from workbench.session.process_memory import release_free_memory
 from workbench.session.session import Session
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import Task, TaskRunner
 
 if TYPE_CHECKING:
     from workbench.inference.model_settings import ModelSettings
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 LIMIT = 256 << 20  # bytes of cached results
 AHEAD_PIXELS = 6_000_000  # maximum size in pixels of an image that is predicted ahead
 RELEASE = 2000  # ms after the last prediction until its memory is returned to the system
-_GENTLE = 5  # niceness of the thread: lower priority than the window
+_NICENESS = 5  # niceness of the thread: lower priority than the window
 
 
 class Predictions(QObject):
     """Predictions of one model at a time, by ONNX Runtime. Only the last requested image is predicted."""
 
-    predicted = Signal(str, object)  # key, inference.Result
+    predicted = Signal(str, object)  # key, Prediction
     failed = Signal(object)  # Problem
     model_changed = Signal()
 
@@ -51,12 +51,12 @@ class Predictions(QObject):
         self._folder: Path | None = None
         self._stamp = ""
         self._predictor: Predictor | None = None  # used by the worker thread only
-        self._kept: OrderedDict[tuple[str, str], Prediction] = OrderedDict()
-        self._wanted: str | None = None
+        self._cache: OrderedDict[tuple[str, str], Prediction] = OrderedDict()  # by stamp of the model and key
+        self._requested: str | None = None
         self._expected: list[str] = []
-        self._looking_ahead = False
+        self._prefetching: Task | None = None
         self._settings: ModelSettings | None = None  # of the model that made the last prediction
-        self._lane = TaskQueue(parent=self)
+        self._tasks = TaskRunner(parent=self)
         self._release = QTimer(self, singleShot=True, interval=RELEASE, timeout=self._release_model)
         session.project_closed.connect(self.close)
         app = QCoreApplication.instance()
@@ -77,10 +77,10 @@ class Predictions(QObject):
         stamp = _stamp(folder)
         if (folder, stamp) == (self._folder, self._stamp):
             return
-        self._lane.cancel_pending()
+        self._tasks.stop()
         self.source, self._folder, self._stamp, self._predictor = source, folder, stamp, None
-        self._kept.clear()  # results of former models could add up to hundreds of megabytes
-        self._forget_choices()
+        self._cache.clear()  # results of former models could add up to hundreds of megabytes
+        self._clear_requests()
         self.model_changed.emit()
 
     def predict(self, key: str) -> None:
@@ -88,72 +88,89 @@ class Predictions(QObject):
         folder, stamp, project = self._folder, self._stamp, self._session.project
         if folder is None or project is None:
             return
-        self._wanted = key
-        kept = self.result(key)
-        if kept is not None:
-            QTimer.singleShot(0, self, lambda: self._emit_result(key, kept))
+        if key != self._requested and self._prefetching is not None:
+            self._prefetching.finish_early()
+        self._requested = key
+        cached = self.result(key)
+        if cached is not None:
+            self._tasks.cancel("predict", finish_running=True)
+            QTimer.singleShot(0, self, lambda: self._emit_result(key, cached))
             return
-        at_hand = self._session.image if key == self._session.key else None
+        open_image = self._session.image if key == self._session.key else None
         path = project.image_path(key)
 
-        def work() -> Prediction | None:
-            if self._wanted != key:
-                return None
-            return self._predict_one(folder, at_hand if at_hand is not None else image_files.read(path))
+        def work(_: Task) -> Prediction:
+            return self._predict_one(folder, open_image if open_image is not None else image_files.read(path))
 
-        def then(result: Prediction | None, error: Exception | None) -> None:
-            if error is not None and self._wanted == key:
-                self.failed.emit(_as_problem(error, folder))
-            elif result is not None:
-                self._keep((stamp, key), result)
-                self._emit_result(key, result)
+        def on_done(result: Prediction) -> None:
+            self._store((stamp, key), result)
+            self._emit_result(key, result)
             self._release.start()
-            self._look_ahead()
+            self._prefetch_next()
 
-        self._lane.submit(work, then, urgent=True)
+        def on_failed(problem: Problem) -> None:
+            if self._requested == key:
+                self.failed.emit(problem)
+            self._release.start()
+            self._prefetch_next()
+
+        self._tasks.submit(
+            work,
+            on_done,
+            on_failed,
+            as_problem=lambda error: _as_problem(error, folder),
+            key="predict",
+            finish_running=True,
+            urgent=True,
+        )
 
     def prefetch(self, keys: Sequence[str]) -> None:
         """Set the images that will be opened next, in order; they are predicted while the thread is idle."""
         self._expected = list(keys)
-        self._look_ahead()
+        self._prefetch_next()
 
-    def _look_ahead(self) -> None:
+    def _prefetch_next(self) -> None:
         project, folder, stamp = self._session.project, self._folder, self._stamp
-        if self._looking_ahead or project is None or folder is None:
+        if self._prefetching is not None or project is None or folder is None:
             return
-        key = next((key for key in self._expected if self._may_look_ahead(key)), None)
+        key = next((key for key in self._expected if self._may_prefetch(key)), None)
         if key is None:
             return
         self._expected.remove(key)
-        self._looking_ahead = True
-        wanted, path = self._wanted, project.image_path(key)
+        path = project.image_path(key)
 
-        def hurry() -> bool:
-            """Return True if another image was requested."""
-            return self._wanted != wanted
+        def work(task: Task) -> Prediction | None:
+            from workbench.inference.predictor import PredictionCancelled
 
-        def work() -> Prediction | None:
-            return None if hurry() else self._predict_one(folder, image_files.read(path), hurry)
+            try:
+                return None if task.cancelled() else self._predict_one(folder, image_files.read(path), task.cancelled)
+            except PredictionCancelled:
+                return None  # another image was requested
 
-        def then(result: Prediction | None, error: Exception | None) -> None:
-            self._looking_ahead = False
+        def on_done(result: Prediction | None) -> None:
+            self._prefetching = None
             self._release.start()
             if result is not None and stamp == self._stamp:
-                self._keep((stamp, key), result)
+                self._store((stamp, key), result)
                 self._emit_result(key, result)
-            self._look_ahead()  # an unreadable image is reported when it is opened
+            self._prefetch_next()
 
-        self._lane.submit(work, then)
+        self._prefetching = self._tasks.submit(
+            work,
+            on_done,
+            lambda _: on_done(None),  # an unreadable image is reported when it is opened
+            as_problem=lambda error: _as_problem(error, folder),
+        )
 
-    def _may_look_ahead(self, key: str) -> bool:
+    def _may_prefetch(self, key: str) -> bool:
         row = self._session.rows.get(key)
         pixels = row.width * row.height if row is not None else 0
-        return 0 < pixels <= AHEAD_PIXELS and (self._stamp, key) not in self._kept
+        return 0 < pixels <= AHEAD_PIXELS and (self._stamp, key) not in self._cache
 
     def _predict_one(self, folder: Path, image: np.ndarray, cancelled: Callable[[], bool] | None = None) -> Prediction:
         """Predict an image, in the worker thread."""
         if self._predictor is None:
-            _be_gentle()  # inherited by the network's own threads, which start now
+            _lower_priority()  # inherited by the network's own threads, which start now
             self._predictor = _open(folder)
             self._settings = self._predictor.settings
         classes = len(self._predictor.settings.classes)
@@ -163,7 +180,7 @@ class Predictions(QObject):
         )
 
     def cached(self, key: str) -> PredictionMaps | None:
-        """Return the prediction of the loaded model for an image as a `Seen`; None if there is none in the cache."""
+        """Return the prediction maps of the loaded model for an image; None if there are none in the cache."""
         result = self.result(key)
         if result is None or result.mask is None or result.scores is None:
             return None
@@ -171,44 +188,42 @@ class Predictions(QObject):
 
     def result(self, key: str) -> Prediction | None:
         """Return the cached prediction of the loaded model for an image."""
-        kept = self._kept.get((self._stamp, key))
-        if kept is not None:
-            self._kept.move_to_end((self._stamp, key))
-        return kept
+        result = self._cache.get((self._stamp, key))
+        if result is not None:
+            self._cache.move_to_end((self._stamp, key))
+        return result
 
     def close(self) -> None:
-        self._wanted = None
-        self._lane.cancel_pending()
-        self._forget_choices()
+        self._tasks.stop()
+        self._clear_requests()
         self.source = self._folder = self._predictor = None
         self._stamp = ""
-        self._kept.clear()
+        self._cache.clear()
         self._release.start()
 
     def _release_model(self) -> None:
-        self._lane.submit(release_free_memory, lambda *_: None)
+        self._tasks.submit(lambda _: release_free_memory())
 
-    def _forget_choices(self) -> None:
-        self._wanted = None
+    def _clear_requests(self) -> None:
+        self._requested = self._prefetching = None
         self._expected = []
-        self._looking_ahead = False
 
     def _emit_result(self, key: str, result: Prediction) -> None:
         if self._folder is not None:
-            certain = [region.score for region in result.regions] or list((result.probabilities or {}).values())
-            self._session.set_score(key, max(certain, default=0.0))
+            probabilities = [region.score for region in result.regions] or list((result.probabilities or {}).values())
+            self._session.set_score(key, max(probabilities, default=0.0))
             self.predicted.emit(key, result)
 
-    def _keep(self, at: tuple[str, str], result: Prediction) -> None:
-        self._kept[at] = result
-        while len(self._kept) > 1 and sum(map(_nbytes, self._kept.values())) > LIMIT:
-            self._kept.popitem(last=False)
+    def _store(self, name: tuple[str, str], result: Prediction) -> None:
+        self._cache[name] = result
+        while len(self._cache) > 1 and sum(map(_nbytes, self._cache.values())) > LIMIT:
+            self._cache.popitem(last=False)
 
 
-def _be_gentle() -> None:
+def _lower_priority() -> None:
     if sys.platform == "linux":  # only Linux has a niceness per thread
         with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _GENTLE)
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
 
 def _open(folder: Path) -> Predictor:
@@ -235,8 +250,6 @@ def _stamp(folder: Path) -> str:
 
 
 def _as_problem(error: Exception, folder: Path) -> Problem:
-    if isinstance(error, Problem):
-        return error
     return RunUnusable(name=folder.parent.name if folder.name == "best" else folder.name, why=str(error))
 
 

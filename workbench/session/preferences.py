@@ -22,7 +22,7 @@ CHOICES = {
 }
 RANGES = {"brush_radius": (0.5, 500.0), "minutes": (MIN_MINUTES, MAX_MINUTES), "overlay_opacity": (0.0, 1.0)}
 RECENT = 12
-PLACES = 200  # projects for which the last image is remembered
+PROJECTS = 200  # projects of which the last image is stored
 
 
 @dataclass
@@ -61,13 +61,13 @@ class Preferences:
         return True
 
     def opened(self, project: Path | str, image: str | None = None) -> None:
-        """Remember an opened project, and the image opened in it."""
+        """Record an opened project, and the image opened in it."""
         name = str(project)
         self.recent_projects = [name, *(p for p in self.recent_projects if p != name)][:RECENT]
         if image is not None:
             self.last_pictures.pop(name, None)
             self.last_pictures[name] = image
-            while len(self.last_pictures) > PLACES:
+            while len(self.last_pictures) > PROJECTS:
                 del self.last_pictures[next(iter(self.last_pictures))]
 
 

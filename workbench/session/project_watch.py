@@ -22,7 +22,7 @@ class ProjectWatch(QObject):
         self.problem: CannotWrite | None = None
         self._saver = saver
         self._project: Project | None = None
-        self._timer = QTimer(self, interval=round(retry * 1000), timeout=self.look)
+        self._timer = QTimer(self, interval=round(retry * 1000), timeout=self.check)
 
     def open(self, project: Project) -> None:
         self._project = project
@@ -32,19 +32,19 @@ class ProjectWatch(QObject):
         self._project = None
         self._set(None)
 
-    def met(self, problem: object) -> None:
+    def on_problem(self, problem: object) -> None:
         """Handle a failed write: watch the folder from now on if it is missing or locked."""
         if isinstance(problem, (ProjectGone, ProjectTaken)) and self._project is not None:
             self._set(problem)
 
-    def look(self) -> bool:
+    def check(self) -> bool:
         """Check whether the project can be written again, and save then. Return True if it can."""
         if self._project is None or self.problem is None:
             return True
         try:
             self._project.need_write("")
         except Problem as problem:
-            self.met(problem)
+            self.on_problem(problem)
             return False
         self._set(None)
         self._saver.retry()

@@ -11,48 +11,47 @@ from workbench.core.project.project import Project
 from workbench.core.project.storage import file_stamp
 from workbench.session.display_presets import DisplayPresets
 from workbench.session.session import Session
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import Task, TaskRunner
 
 
 class ReferenceComparison(QObject):
-    """Difference between the open image and the good sample.
+    """Difference between the open image and the reference image.
 
     `compared` carries uint8 (H, W), the difference per pixel, or None.
     """
 
     compared = Signal(object)
     switched = Signal(bool)
-    changed = Signal()  # the good sample was replaced or removed
+    changed = Signal()  # the reference image was replaced or removed
 
-    def __init__(self, session: Session, shelf: DisplayPresets, parent: QObject | None = None) -> None:
+    def __init__(self, session: Session, presets: DisplayPresets, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._session, self._shelf = session, shelf
+        self._session, self._presets = session, presets
         self.on = False
-        self._lane = TaskQueue(1, self)
+        self._tasks = TaskRunner(1, self)
         self._sample: tuple[str, str, np.ndarray] | None = None  # key, stamp of its file, pixels
-        self._asked = 0
         session.image_opened.connect(self._compute)
         session.image_failed.connect(self._compute)
-        session.project_closed.connect(self._forget)
-        shelf.changed.connect(self._shelf_changed)
+        session.project_closed.connect(self._clear)
+        presets.changed.connect(self._presets_changed)
         self._former: str | None = None
-        self._told: str | None = None
+        self._reported: str | None = None  # sample whose problem was reported
 
     def close(self) -> None:
-        self._lane.cancel_pending()
+        self._tasks.stop()
 
     @property
     def sample(self) -> str | None:
-        """Key of the good sample."""
-        return self._shelf.good_sample
+        """Key of the reference image."""
+        return self._presets.good_sample
 
     def possible(self) -> bool:
         return self._session.image is not None and self.sample is not None
 
     def choose(self) -> None:
-        """Make the open image the good sample."""
+        """Make the open image the reference image."""
         if self._session.image is not None:
-            self._shelf.choose_good_sample(self._session.key)
+            self._presets.set_good_sample(self._session.key)
 
     def switch(self, on: bool) -> None:
         if on != self.on:
@@ -60,7 +59,7 @@ class ReferenceComparison(QObject):
             self.switched.emit(on)
             self._compute()
 
-    def _shelf_changed(self) -> None:
+    def _presets_changed(self) -> None:
         if self.sample != self._former:
             self._former = self.sample
             if self.sample is None:
@@ -68,25 +67,24 @@ class ReferenceComparison(QObject):
             self._compute()
             self.changed.emit()
 
-    def _forget(self) -> None:
+    def _clear(self) -> None:
         self._sample = None
         self.switch(False)
 
     def _compute(self, *_: object) -> None:
-        self._asked += 1
-        asked, project = self._asked, self._session.project
-        key, image, sample = self._session.key, self._session.image, self._shelf.good_sample
+        self._tasks.cancel()
+        project, key, image = self._session.project, self._session.key, self._session.image
+        sample = self._presets.good_sample
         self.compared.emit(None)
         if not self.on or project is None or image is None or sample is None or sample == key:
             return
         if not isinstance(image, np.ndarray):
             return  # too large to be read as a whole
 
-        def work() -> np.ndarray | None:
-            # A newer request may have arrived while this one was queued.
-            return self._compare(project, image, sample) if asked == self._asked else None
+        def work(_: Task) -> np.ndarray:
+            return self._compare(project, image, sample)
 
-        self._lane.submit(work, lambda found, error: self._arrived(asked, found, error))
+        self._tasks.submit(work, self.compared.emit, self._on_failed)
 
     def _compare(self, project: Project, image: np.ndarray, key: str) -> np.ndarray:
         path = project.image_path(key)
@@ -99,13 +97,7 @@ class ReferenceComparison(QObject):
             raise SampleWrongSize(path=str(path), sample_width=w, sample_height=h, width=width, height=height)
         return reference_difference.difference_map(image, sample)
 
-    def _arrived(self, asked: int, found: np.ndarray | None, error: Exception | None) -> None:
-        if asked != self._asked:
-            return
-        if isinstance(error, Problem):
-            if self._told != self.sample:  # once per sample: images of a project may differ in size
-                self._told = self.sample
-                self._session.problem_met.emit(error)
-        elif error is not None:
-            raise error
-        self.compared.emit(found)
+    def _on_failed(self, problem: Problem) -> None:
+        if self._reported != self.sample:  # once per sample: images of a project may differ in size
+            self._reported = self.sample
+            self._session.problem_met.emit(problem)

@@ -21,7 +21,7 @@ from workbench.core.problems import CannotWrite
 from workbench.core.project.history import Patch
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
-from workbench.session.journal import MANY, NOTES, STROKES, Journal, Place, Size, encode_note_record, encode_record
+from workbench.session.journal import NOTES, SHARED, STROKES, Journal, Place, Size, encode_note_record, encode_record
 
 _ORIGIN, _LOCK = "origin.json", "lock"
 
@@ -31,7 +31,7 @@ def rescue_folder() -> Path:
     return Path(user_data_dir("defect-workbench", appauthor=False)) / "rescue"
 
 
-class Rescue:
+class RescueJournal:
     """One rescue journal, locked by the process that writes or reads it."""
 
     def __init__(self, folder: Path, lock: filelock.BaseFileLock) -> None:
@@ -40,7 +40,7 @@ class Rescue:
         self.keys: set[str] = set()
 
     @classmethod
-    def create(cls, project: Project) -> Rescue:
+    def create(cls, project: Project) -> RescueJournal:
         """Create an empty rescue journal. Raises CannotWrite."""
         folder = rescue_folder() / f"{project.file.id}-{secrets.token_hex(4)}"
         origin = {"format": 1, "id": project.file.id, "path": str(project.root), "content": _digest(project)}
@@ -51,9 +51,9 @@ class Rescue:
             raise CannotWrite(path=str(folder), why=str(error)) from error
 
     @classmethod
-    def of(cls, project: Project) -> list[Rescue]:
+    def of(cls, project: Project) -> list[RescueJournal]:
         """Return the rescue journals that ended sessions left for a project."""
-        found = []
+        journals = []
         try:
             folders = sorted(rescue_folder().iterdir())
         except OSError:
@@ -61,8 +61,8 @@ class Rescue:
         for folder in folders:
             if _belongs(folder, project):
                 with contextlib.suppress(OSError, filelock.Timeout):  # raised for a session that still runs
-                    found.append(cls(folder, _locked(folder)))
-        return found
+                    journals.append(cls(folder, _locked(folder)))
+        return journals
 
     def put(self, place: Place, record: bytes) -> None:
         """Write one record. Raises CannotWrite."""
@@ -70,13 +70,13 @@ class Rescue:
         try:
             self.journal.put(place, record)
         except CannotWrite:
-            self.journal.clear_waiting(place)
+            self.journal.clear_queued(place)
             raise
 
     def leftovers(self) -> dict[str, list[tuple[Patch, Size]]]:
-        found = self.journal.leftovers()
-        self.keys.update(found, self.journal.note_changes)
-        return found
+        strokes = self.journal.leftovers()
+        self.keys.update(strokes, self.journal.note_changes)
+        return strokes
 
     def clear(self, key: str) -> bool:
         """Remove an image's records, which a save contains. Return True if none are left and the folder is deleted."""
@@ -102,9 +102,9 @@ class RescuedJournal(Journal):
         self._project = project
         self._records: dict[str, list[tuple[Place, bytes]]] = {}  # of unsaved images
         self._recorded: set[int] = set()
-        self._outside: set[int] = set()
-        self._rescue: Rescue | None = None
-        self._found = Rescue.of(project)
+        self._rescued: set[int] = set()
+        self._rescue: RescueJournal | None = None
+        self._earlier = RescueJournal.of(project)
 
     @property
     def count(self) -> int:
@@ -115,55 +115,57 @@ class RescuedJournal(Journal):
     def rescued(self, keys: Iterable[str]) -> bool:
         """Return True if all unsaved changes, those of `keys` included, are in a rescue journal."""
         records = [record for records in self._records.values() for _, record in records]
-        return self._records.keys() >= set(keys) and all(id(record) in self._outside for record in records)
+        return self._records.keys() >= set(keys) and all(id(record) in self._rescued for record in records)
 
-    def keep_outside(self) -> None:
+    def write_rescue(self) -> None:
         """Write unsaved changes to the rescue journal; after a failure the next call tries again."""
         for key, _ in list(self._open):
             self.seal(key)
         with contextlib.suppress(CannotWrite):
             for records in self._records.values():
                 for place, record in records:
-                    if id(record) not in self._outside:
-                        self._rescue = self._rescue or Rescue.create(self._project)
+                    if id(record) not in self._rescued:
+                        self._rescue = self._rescue or RescueJournal.create(self._project)
                         self._rescue.put(place, record)
-                        self._outside.add(id(record))
+                        self._rescued.add(id(record))
 
     def leftovers(self) -> dict[str, list[tuple[Patch, Size]]]:
-        found = super().leftovers()
-        for rescue in self._found:
+        strokes = super().leftovers()
+        for rescue in self._earlier:
             for key, records in rescue.leftovers().items():
                 known = {encode_record(*record) for record in records}
-                found[key] = [r for r in found.get(key, []) if encode_record(*r) not in known] + records
+                own = [record for record in strokes.get(key, []) if encode_record(*record) not in known]
+                strokes[key] = own + records
             for key, changes in rescue.journal.note_changes.items():
                 known = {encode_note_record(change) for change in changes}
                 earlier = [c for c in self.note_changes.get(key, []) if encode_note_record(c) not in known]
                 self.note_changes[key] = sorted(earlier + changes, key=lambda change: change.when)
             self.unreadable += rescue.journal.unreadable
-        self._found = [rescue for rescue in self._found if not rescue.clear("")]
-        for key in {*found, *self.note_changes}:
-            strokes = [((key, STROKES), encode_record(*record)) for record in found.get(key, [])]
-            changes = [((key, NOTES), encode_note_record(change)) for change in self.note_changes.get(key, [])]
-            self._records[key] = strokes + changes
-        return found
+        self._earlier = [rescue for rescue in self._earlier if not rescue.clear("")]
+        for key in {*strokes, *self.note_changes}:
+            stroke_records = [((key, STROKES), encode_record(*record)) for record in strokes.get(key, [])]
+            note_records = [((key, NOTES), encode_note_record(change)) for change in self.note_changes.get(key, [])]
+            self._records[key] = stroke_records + note_records
+        return strokes
 
     def clear(self, key: str) -> None:
         super().clear(key)
         for _, record in self._records.pop(key, []):
             self._recorded.discard(id(record))
-            self._outside.discard(id(record))
-        self._found = [rescue for rescue in self._found if not rescue.clear(key)]
+            self._rescued.discard(id(record))
+        self._earlier = [rescue for rescue in self._earlier if not rescue.clear(key)]
         if self._rescue is not None and self._rescue.clear(key):
             self._rescue = None
 
     def close(self) -> None:
         super().close()
-        for rescue in (*self._found, *([self._rescue] if self._rescue else [])):
+        for rescue in (*self._earlier, *([self._rescue] if self._rescue else [])):
             rescue.close()
-        self._found, self._rescue = [], None
+        self._earlier, self._rescue = [], None
 
     def _write(self, place: Place) -> None:
-        for record in self._waiting[place] if place[0] != MANY else ():  # changes of many images are not kept in memory
+        # Changes of many images are not stored in memory.
+        for record in self._queued[place] if place[0] != SHARED else ():
             if id(record) not in self._recorded:
                 self._recorded.add(id(record))
                 self._records.setdefault(place[0], []).append((place, record))
@@ -171,10 +173,10 @@ class RescuedJournal(Journal):
             self._project.need_write("the journal")
             super()._write(place)
         except CannotWrite:
-            self.keep_outside()
+            self.write_rescue()
             raise
         if self._rescue is not None:
-            self.keep_outside()
+            self.write_rescue()
 
 
 def _locked(folder: Path) -> filelock.BaseFileLock:

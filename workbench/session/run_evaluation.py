@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,14 +17,14 @@ from workbench.core.evaluation.inference_pass import InferencePass, PassResult
 from workbench.core.evaluation.operating_point import OperatingPoint, StoredOperatingPoint
 from workbench.core.evaluation.operating_point_sweep import OperatingPointSweep
 from workbench.core.evaluation.stored_predictions import StoredPrediction
-from workbench.core.problems import Problem, RunUnusable
+from workbench.core.problems import ImageBroken, Problem, RunUnusable
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import ModelSettings
 from workbench.session.evaluation_result import THREADS, EvaluatedImages, evaluate_images
 from workbench.session.process_memory import release_free_memory
 from workbench.session.session import Session
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import Task, TaskRunner
 from workbench.session.training.training_control import TrainingControl
 
 if TYPE_CHECKING:
@@ -41,23 +40,17 @@ class RunEvaluation(QObject):
 
     changed = Signal()  # stage, or the operating point in use
     progressed = Signal(int, int)
-    evaluated = Signal(object)  # Reviewed
+    evaluated = Signal(object)  # EvaluatedImages
     swept = Signal()
     failed = Signal(object)  # Problem
     stored = Signal(object)  # Run: the operating point in use was changed
-    _seen = Signal(int, int, int)
 
     def __init__(self, session: Session, training: TrainingControl, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._session, self._training = session, training
-        self._looking, self._judging, self._cropping = TaskQueue(1, self), TaskQueue(1, self), TaskQueue(1, self)
-        self._stop = threading.Event()
-        self._turn = 0  # counts evaluations
-        self._asked = 0  # counts requested operating points
-        self._crops = 0  # counts generations of requested crops
+        self._passes, self._points, self._crops = TaskRunner(1, self), TaskRunner(1, self), TaskRunner(1, self)
         self._agreed: set[tuple[str, str]] = set()  # (run, split) whose leak was acknowledged
         self._cropper: Cropper | None = None
-        self._seen.connect(self._emit_progress)
         self._clear()
         session.label_saved.connect(self._label_saved)
         training.state_changed.connect(self.changed)
@@ -76,7 +69,7 @@ class RunEvaluation(QObject):
         self.point: OperatingPoint | None = None
         self.looked = PassResult()
         self.leaks: list[DataLeak] = []
-        self._look_over: InferencePass | None = None
+        self._pass: InferencePass | None = None
         self.stale = False  # labels were changed since the evaluation
         self.reviewed: EvaluatedImages | None = None
         self.sweep: OperatingPointSweep | None = None
@@ -117,16 +110,14 @@ class RunEvaluation(QObject):
     def close(self) -> None:
         """Close the run, and wait for the work in progress."""
         self._leave()
-        for lane in (self._looking, self._judging, self._cropping):
-            lane.cancel_pending()
+        for tasks in (self._passes, self._points, self._crops):
+            tasks.stop()
         self.changed.emit()
 
     def _leave(self) -> None:
         """Cancel the work in progress; its results are ignored."""
-        self._stop.set()
-        self._turn += 1
-        self._asked += 1
-        self._crops += 1
+        for tasks in (self._passes, self._points, self._crops):
+            tasks.cancel()
         self._clear()
 
     def choose_split(self, split: str) -> None:
@@ -153,41 +144,34 @@ class RunEvaluation(QObject):
             self._evaluate()
 
     def _label_saved(self, key: str) -> None:
-        self.stale = self.stale or any(each.key == key for each in self.looked.evidence)
+        self.stale = self.stale or any(prediction.key == key for prediction in self.looked.evidence)
 
     def _run_pass(self, project: Project, run: Run, data: Dataset) -> None:
-        stop = self._stop = threading.Event()
-        turn, split = self._turn, self.split
         assert self.settings is not None
-        settings = self.settings
+        split = self.split
+        self._pass = inference_pass = InferencePass(project, run, self.settings)
 
-        self._look_over = look = InferencePass(project, run, settings)
-
-        def work() -> tuple[PassResult | None, list[DataLeak]]:
-            looked = look.over(
-                data.of(split), progress=lambda done, total: self._seen.emit(turn, done, total), cancelled=stop.is_set
-            )
+        def work(task: Task) -> tuple[PassResult, list[DataLeak]]:
+            result = inference_pass.over(data.of(split), progress=task.report, cancelled=task.cancelled)
             release_free_memory()
-            return looked, find_data_leaks(project, data, split) if looked is not None else []
+            return (PassResult(), []) if result is None else (result, find_data_leaks(project, data, split))
 
         self._enter("looking")
-        self._looking.submit(work, lambda found, error: self._pass_finished(turn, found, error))
+        self._passes.submit(
+            work,
+            self._pass_finished,
+            self._pass_failed,
+            on_progress=self.progressed.emit,
+            as_problem=lambda error: RunUnusable(name=run.name, why=str(error)),
+        )
 
-    def _emit_progress(self, turn: int, done: int, total: int) -> None:
-        if turn == self._turn:
-            self.progressed.emit(done, total)
+    def _pass_failed(self, problem: Problem) -> None:
+        self._enter("broken")
+        self.failed.emit(problem)
 
-    def _pass_finished(
-        self, turn: int, found: tuple[PassResult | None, list[DataLeak]] | None, error: Exception | None
-    ) -> None:
-        if turn != self._turn or self.run is None:
-            return
-        if error is not None or found is None or found[0] is None:
-            problem = error if isinstance(error, Problem) else RunUnusable(name=self.run.name, why=str(error))
-            self._enter("broken")
-            self.failed.emit(problem)
-            return
-        self.looked, self.leaks = found
+    def _pass_finished(self, result: tuple[PassResult, list[DataLeak]]) -> None:
+        assert self.run is not None
+        self.looked, self.leaks = result
         if not self.looked.evidence:
             self._enter("broken")
             return
@@ -204,7 +188,7 @@ class RunEvaluation(QObject):
     # --- operating point --------------------------------------------------------------------------
 
     def set_point(self, point: OperatingPoint) -> None:
-        """Set the operating point; `judged` follows, for the last of several quick requests."""
+        """Set the operating point; `evaluated` follows, for the last of several quick requests."""
         if point != self.point and self.stage == "ready":
             self.point = point
             self._evaluate()
@@ -219,42 +203,34 @@ class RunEvaluation(QObject):
             self.set_point(self.sweep.cheapest(start, escape, number=number))
 
     def _evaluate(self) -> None:
-        self._asked += 1
-        asked, point, settings, evidence = self._asked, self.point, self.settings, self.looked.evidence
+        point, settings, evidence = self.point, self.settings, self.looked.evidence
         assert point is not None and settings is not None
 
-        def work() -> EvaluatedImages | None:
-            return evaluate_images(evidence, settings, point, lambda: asked != self._asked)
+        def work(task: Task) -> EvaluatedImages | None:
+            return evaluate_images(evidence, settings, point, task.cancelled)
 
-        def then(found: EvaluatedImages | None, error: Exception | None) -> None:
-            if error is not None:
-                raise error
-            if found is not None and asked == self._asked:
-                self.reviewed = found
-                self.evaluated.emit(found)
+        def on_done(result: EvaluatedImages) -> None:
+            self.reviewed = result
+            self.evaluated.emit(result)
 
-        self._judging.submit(work, then)
+        self._points.submit(work, on_done, key="evaluate")
 
     def _sweep(self) -> None:
-        turn, evidence = self._turn, self.looked.evidence
-        look = self._look_over
-        assert self.settings is not None and look is not None
-        ids, stop = [entry.id for entry in self.settings.classes], self._stop
+        evidence, inference_pass = self.looked.evidence, self._pass
+        assert self.settings is not None and inference_pass is not None
+        ids = [entry.id for entry in self.settings.classes]
 
-        def work() -> OperatingPointSweep | None:
+        def work(task: Task) -> OperatingPointSweep | None:
             with ThreadPoolExecutor(THREADS) as pool:
-                found = list(pool.map(lambda each: None if stop.is_set() else look.tallies(each), evidence))
-            tallies = [each for each in found if each is not None]
+                results = pool.map(lambda item: None if task.cancelled() else inference_pass.tallies(item), evidence)
+                tallies = [result for result in results if result is not None]
             return OperatingPointSweep(evidence, tallies, ids) if len(tallies) == len(evidence) else None
 
-        def then(found: OperatingPointSweep | None, error: Exception | None) -> None:
-            if error is not None:
-                raise error
-            if turn == self._turn and found is not None:
-                self.sweep = found
-                self.swept.emit()
+        def on_done(sweep: OperatingPointSweep) -> None:
+            self.sweep = sweep
+            self.swept.emit()
 
-        self._looking.submit(work, then)
+        self._passes.submit(work, on_done)
 
     @property
     def um_per_pixel(self) -> float | None:
@@ -315,21 +291,18 @@ class RunEvaluation(QObject):
 
     # --- crops ------------------------------------------------------------------------------------
 
-    def crop(self, evidence: StoredPrediction, frame: CropFrame, then: Callable[[np.ndarray | None], None]) -> None:
-        """Cut out a part of an image in a worker thread; `then` receives None if the image cannot be read."""
+    def crop(self, evidence: StoredPrediction, frame: CropFrame, on_done: Callable[[np.ndarray | None], None]) -> None:
+        """Cut out a part of an image in a worker thread; `on_done` receives None if the image cannot be read."""
         if self._cropper is None or self.settings is None or self.point is None:
             return
-        cropper, settings, turn = self._cropper, self.point.on(self.settings), self._crops
+        cropper, settings = self._cropper, self.point.on(self.settings)
+        self._crops.submit(
+            lambda _: cropper.crop(evidence, settings, frame),
+            on_done,
+            lambda _: on_done(None),
+            as_problem=lambda error: ImageBroken(path=evidence.key, why=str(error)),
+        )
 
-        def work() -> np.ndarray | None:
-            return cropper.crop(evidence, settings, frame) if turn == self._crops else None
-
-        def answer(found: np.ndarray | None, _: Exception | None) -> None:
-            if turn == self._crops:
-                then(found)
-
-        self._cropping.submit(work, answer)
-
-    def forget_crops(self) -> None:
-        """Drop the crops that are not made yet."""
-        self._crops += 1
+    def cancel_crops(self) -> None:
+        """Cancel the crops that are not made yet."""
+        self._crops.cancel()

@@ -5,35 +5,32 @@ The thresholds of the run, its model and its exports stay unchanged.
 
 from __future__ import annotations
 
-import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.evaluation.prediction_maps import PredictionMaps
 from workbench.session.session import Session
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import TaskRunner
 
 
 class RunThresholds(QObject):
     """Display thresholds of each run of the open project, kept until it is closed."""
 
     changed = Signal()
-    applied = Signal(object, object)  # Seen, and its mask with the present thresholds
+    applied = Signal(object, object)  # PredictionMaps, and their mask with the present thresholds
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._chosen: dict[str, dict[int, float]] = {}  # run to class id to threshold
-        self._wanted: tuple[str, PredictionMaps] | None = None
-        self._busy = False
-        self._lane = TaskQueue(parent=self)
+        self._tasks = TaskRunner(parent=self)
         session.project_closed.connect(self.close)
 
-    def of(self, run: str, seen: PredictionMaps) -> tuple[float, ...]:
+    def of(self, run: str, maps: PredictionMaps) -> tuple[float, ...]:
         """Return one threshold per class: the user's, or else the run's."""
-        assert seen.settings is not None
+        assert maps.settings is not None
         chosen = self._chosen.get(run, {})
         return tuple(
             chosen.get(entry.id, own)
-            for entry, own in zip(seen.settings.classes, seen.settings.thresholds, strict=True)
+            for entry, own in zip(maps.settings.classes, maps.settings.thresholds, strict=True)
         )
 
     def differ(self, run: str) -> bool:
@@ -50,30 +47,16 @@ class RunThresholds(QObject):
         if self._chosen.pop(run, None):
             self.changed.emit()
 
-    def apply(self, run: str, seen: PredictionMaps) -> None:
+    def apply(self, run: str, maps: PredictionMaps) -> None:
         """Compute the mask; `applied` follows. While one is being computed, only the last request is kept."""
-        self._wanted = (run, seen)
-        if not self._busy:
-            self._begin()
+        thresholds = self.of(run, maps)
+        self._tasks.submit(
+            lambda _: maps.with_thresholds(thresholds),
+            lambda mask: self.applied.emit(maps, mask),
+            key="apply",
+            finish_running=True,
+        )
 
     def close(self) -> None:
-        self._wanted = None
-        self._lane.cancel_pending()
-        self._busy = False
+        self._tasks.stop()
         self._chosen.clear()
-
-    def _begin(self) -> None:
-        wanted, self._wanted = self._wanted, None
-        self._busy = wanted is not None
-        if wanted is None:
-            return
-        run, seen = wanted
-        thresholds = self.of(run, seen)
-
-        def then(mask: np.ndarray | None, error: Exception | None) -> None:
-            self._busy = False
-            if mask is not None:
-                self.applied.emit(seen, mask)
-            self._begin()
-
-        self._lane.submit(lambda: seen.with_thresholds(thresholds), then)

@@ -188,7 +188,7 @@ class Session(SessionState):
 
     def copy_previous_labels(self) -> None:
         """Copy the labels of the previous image to this one, as one step."""
-        source = self._listing.at(self.key, -1)
+        source = self._listing.neighbor(self.key, -1)
         if source is not None and self.key in self.keys and self.project is not None:
             self._copier.copy(self.project, source, self._saver.unsaved(source))
 

@@ -83,7 +83,7 @@ class SessionState(QObject):
         self.editor.note_changed.connect(self._note_changed)
         self.editor.committed.connect(self._saver.record_patch)
         self._saver.state_changed.connect(self.save_state_changed)
-        self.problem_met.connect(self.folder.met)
+        self.problem_met.connect(self.folder.on_problem)
         self.editor.committed.connect(self.folder.refresh)
         self.save_state_changed.connect(self.folder.refresh)
         self._saver.saved.connect(self._label_saved)
@@ -128,7 +128,7 @@ class SessionState(QObject):
     @property
     def opening(self) -> str | None:
         """Key of the image that was requested last, also while it is still read."""
-        return self._loader.wanted
+        return self._loader.requested
 
     @property
     def image(self) -> np.ndarray | None:

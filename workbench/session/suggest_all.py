@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QThread, Signal
+from PySide6.QtCore import QObject, Signal
 
-from workbench.core.problems import ModelUnusable, Problem
+from workbench.core.problems import ModelUnusable
 from workbench.core.project.project import Project
 from workbench.core.suggestions.batch_suggestions import ImageSuggested
-from workbench.session.background_job import BackgroundJob, JobThread
 from workbench.session.session import Session
+from workbench.session.tasks import Job, Task
 
 
 @dataclass(frozen=True)
 class SuggestAllSummary:
-    """Summary. pictures: predicted. proposals: found in them. skipped: unreadable. whole: all images were processed."""
+    """Summary. images: predicted. suggestions: for them. skipped: unreadable. whole: all images were processed."""
 
     images: int
     suggestions: int
@@ -25,51 +25,43 @@ class SuggestAllSummary:
     whole: bool
 
 
-class _SuggestThread(JobThread):
-    looked = Signal(int, str, int, str)  # number, key, suggestions, reason for skipping
+def _suggest(project: Project, model: Path, keys: Sequence[str], task: Task) -> SuggestAllSummary:
+    """Predict the images, in the worker thread. Reports (number, key, suggestions, reason for skipping) per image."""
+    # Imported here to keep the start of the window fast.
+    from workbench.core.runs.model_lookup import model_folder, open_model
+    from workbench.core.suggestions.batch_suggestions import suggest_all
 
-    def __init__(self, project: Project, model: Path, keys: Sequence[str], parent: QObject) -> None:
-        super().__init__(parent)
-        self._project, self._model, self._keys = project, model, list(keys)
-        self._images = self._suggestions = self._skipped = 0
+    images = suggestions = skipped = 0
 
-    def as_problem(self, error: Exception) -> Problem:
-        return ModelUnusable(path=str(self._model), why=str(error) or type(error).__name__)
-
-    def work(self) -> SuggestAllSummary:
-        # Imported here to keep the start of the window fast.
-        from workbench.core.runs.model_lookup import model_folder, open_model
-        from workbench.core.suggestions.batch_suggestions import suggest_all
-
-        folder = model_folder(self._model)
-        predictor = open_model(folder)
-        whole = suggest_all(
-            self._project,
-            predictor,
-            folder,
-            self._keys,
-            on_image=self._tell,
-            go_on=True,
-            stop=self.isInterruptionRequested,
-            cancelled=self.isInterruptionRequested,
-        )
-        return SuggestAllSummary(self._images, self._suggestions, self._skipped, whole)
-
-    def _tell(self, number: int, looked: ImageSuggested) -> None:
-        if looked.why:
-            self._skipped += 1
+    def on_image(number: int, image: ImageSuggested) -> None:
+        nonlocal images, suggestions, skipped
+        if image.why:
+            skipped += 1
         else:
-            self._images += 1
-            self._suggestions += len(looked.suggestions)
-        self.looked.emit(number, looked.key, len(looked.suggestions), looked.why)
+            images, suggestions = images + 1, suggestions + len(image.suggestions)
+        task.report(number, image.key, len(image.suggestions), image.why)
+
+    folder = model_folder(model)
+    predictor = open_model(folder)
+    whole = suggest_all(
+        project,
+        predictor,
+        folder,
+        keys,
+        on_image=on_image,
+        go_on=True,
+        stop=task.cancelled,
+        cancelled=task.cancelled,
+    )
+    return SuggestAllSummary(images, suggestions, skipped, whole)
 
 
-class SuggestAll(BackgroundJob):
-    """Prediction of all images, one round at a time. Images already predicted by the same model are skipped."""
+class SuggestAll(Job):
+    """Prediction of all images, one pass at a time. Images already predicted by the same model are skipped."""
 
     began = Signal(int)  # number of images
-    looked = Signal(int, str, int, str)  # number, key, suggestions, reason for skipping
-    ended = Signal(object)  # Ended
+    predicted = Signal(int, str, int, str)  # number, key, suggestions, reason for skipping
+    ended = Signal(object)  # SuggestAllSummary
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -77,21 +69,22 @@ class SuggestAll(BackgroundJob):
         session.project_closed.connect(self.close)
 
     def start(self, model: Path) -> None:
-        """Save unsaved labels and start; emits `began`, `looked` per image, then `ended` or `failed`."""
+        """Save unsaved labels and start; emits `began`, `predicted` per image, then `ended` or `failed`."""
         project, keys = self._session.project, self._session.keys
         if self.running or project is None or not project.writable or not keys:
             return
         self._session.flush()
-        thread = _SuggestThread(project, model, keys, self)
-        thread.looked.connect(self.looked)
         self.began.emit(len(keys))
-        self.begin(thread, QThread.Priority.LowPriority)
+        keys = list(keys)
+        self.begin(
+            lambda task: _suggest(project, model, keys, task),
+            self.ended.emit,
+            on_progress=self.predicted.emit,
+            as_problem=lambda error: ModelUnusable(path=str(model), why=str(error) or type(error).__name__),
+        )
 
     def close(self) -> None:
         """Cancel without a result; suggestions found so far are kept."""
         if self.running:
             super().close()
             self.state_changed.emit()
-
-    def on_finished(self, thread: JobThread, ending: SuggestAllSummary | Problem) -> None:
-        (self.failed if isinstance(ending, Problem) else self.ended).emit(ending)

@@ -19,7 +19,7 @@ from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
 from workbench.session.image_notes import ImageNotes
 from workbench.session.note_changes import NoteChange
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import TaskRunner
 from workbench.session.undo import UndoCommand, UndoStack
 
 Values = dict[str, str | None]
@@ -74,7 +74,7 @@ class VerdictSteps(QObject):
         self._editor, self._saver, self._listing, self._classes, self._notes = editor, saver, listing, classes, notes
         self._undo_stack: UndoStack = editor.undo_stack
         self._project: Project | None = None
-        self._tasks = TaskQueue(parent=self)
+        self._tasks = TaskRunner(parent=self)
         self._writing: dict[int, set[str]] = {}  # by batch: images whose notes are being written
         self._batch = 0
 
@@ -97,7 +97,7 @@ class VerdictSteps(QObject):
         if not self._project.writable:
             self.problem_met.emit(self._project.read_only("the verdict"))
             return
-        self._classes.need_verdict(name)
+        self._classes.ensure_verdict(name)
         self._push(VerdictChange(self, "verdict", before, dict.fromkeys(before, name)))
 
     def set_status(self, status: Status) -> None:
@@ -140,13 +140,18 @@ class VerdictSteps(QObject):
             )
             for key, value in values.items()
         ]
-        record = self._saver.notes_change(changes)
+        record = self._saver.record_note_changes(changes)
         for key, value in values.items():
             self._put_row(key, field, value)
         self._batch += 1
         self._writing[self._batch] = set(values)
         written = partial(self._notes_written, field, self._batch, record)
-        self._tasks.submit(lambda: _write(project, field, values), written)
+
+        def on_failed(problem: Problem) -> None:
+            written({})
+            self.problem_met.emit(problem)
+
+        self._tasks.submit(lambda _: _write(project, field, values), written, on_failed)
 
     def _put_row(self, key: str, field: Field, value: str | None) -> None:
         self._listing.put(replace(self._listing.row(key), **{field: value}))
@@ -158,15 +163,11 @@ class VerdictSteps(QObject):
 
     def finish(self) -> None:
         """Wait until all pending notes are written."""
-        self._tasks.finish()
+        self._tasks.wait()
 
-    def _notes_written(
-        self, field: Field, batch: int, record: int, refused: RefusedValues | None, error: Exception | None
-    ) -> None:
+    def _notes_written(self, field: Field, batch: int, record: int, refused: RefusedValues) -> None:
         self._writing.pop(batch, None)
-        self._saver.notes_written(record)
-        if error is not None:
-            raise error
+        self._saver.discard_note_changes(record)
         for key, (value, _) in refused.items():
             self._put_row(key, field, value)
         for _, problem in list(refused.values())[:1]:

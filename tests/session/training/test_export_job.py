@@ -8,9 +8,11 @@ import pytest
 from PySide6.QtCore import QLocale
 
 from workbench.core.problems import ParityFailed, RunUnusable, WorkerFailed
+from workbench.core.runs.child_process import ChildProcess
 from workbench.core.runs.events import Failed, Finished, Progress, encode
 from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.run import Run
+from workbench.session.training import export_job
 from workbench.session.training.export_job import ExportJob, export_command
 
 
@@ -113,13 +115,21 @@ def test_cancel_ends_the_child(run, qtbot):
     assert not exporter.running
 
 
-def test_close_ends_the_child(run, qtbot):
+def test_close_ends_the_child(run, qtbot, monkeypatch):
+    children = []
+
+    class RecordedChild(ChildProcess):
+        def __init__(self, *arguments, **options) -> None:
+            super().__init__(*arguments, **options)
+            children.append(self)
+
+    monkeypatch.setattr(export_job, "ChildProcess", RecordedChild)
     exporter = ExportJob(command=lambda *_: ENDLESS)
     with qtbot.waitSignal(exporter.progressed):
         exporter.start(run)
-    thread = exporter._thread
+    child = children[0]
     exporter.close()
-    assert thread.isFinished() and thread.child.returncode is not None
+    assert not exporter.running and exporter._tasks._pool.activeThreadCount() == 0 and child.returncode is not None
 
 
 def test_run_without_a_model_is_refused(run, qtbot):

@@ -76,7 +76,7 @@ def test_active_run_is_recorded_with_machine_samples(story, training, machine, q
         machine.sampled.emit(SAMPLE)
         qtbot.wait(30)
     assert story.track.machine.count == 3 and list(story.track.machine["cpu"]) == [40.0] * 3
-    story._lane.finish()
+    story._tasks.wait()
     kept = list(read_samples(machine_path(training.run)))
     assert [sample for _, sample in kept] == [SAMPLE] * 3
     assert [at for at, _ in kept] == pytest.approx(list(story.track.machine.times), abs=0.01)
@@ -101,7 +101,7 @@ def test_samples_of_long_runs_are_thinned(story, training, machine, qtbot):
     story._clock = time.monotonic() - 40_000  # then they stand 20 seconds apart
     for _ in range(5):
         machine.sampled.emit(SAMPLE)
-    story._lane.finish()
+    story._tasks.wait()
     assert len(list(read_samples(machine_path(training.run)))) == 1 and story.track.machine.count == 5
 
 

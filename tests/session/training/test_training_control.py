@@ -123,7 +123,7 @@ def test_newest_preview_is_available_after_a_replay(training, opened, qtbot):
     training.preview_arrived.connect(arrived.append)
     training.follow(run)
     qtbot.waitUntil(lambda: bool(training.endings))
-    training._previews._lane.finish()
+    training._previews._tasks.wait()
     qtbot.waitUntil(lambda: training.previews.get("a.png").step == 8)
     seen = training.previews.get("a.png")
     assert (seen.mask == 2).all() and (seen.scores == 108).all() and not seen.adjustable

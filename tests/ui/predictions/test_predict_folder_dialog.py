@@ -80,7 +80,7 @@ def test_stopped_prediction_continues(dialog, grey_export, images, tmp_path, qtb
     rng = np.random.default_rng(8)
     for number in range(10, 30):
         write_png(images / f"{number}.png", spotted(rng, 90, 90))
-    pressed, original = threading.Event(), folder_prediction._looked
+    pressed, original = threading.Event(), folder_prediction._image_predicted
 
     def wait_for_click(number: int, *rest: object) -> folder_prediction.ImagePredicted:
         if number > 5:  # the button is clicked before the end

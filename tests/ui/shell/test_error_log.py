@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QPushButton
 
 from workbench.core.project import class_merge
 from workbench.session.error_log import LOG_FILE, ErrorLog, ErrorReport, log_folder
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import TaskRunner
 from workbench.session.training import saved_overrides
 from workbench.ui.shell.error_details import ErrorDetails
 
@@ -74,19 +74,16 @@ def test_an_error_of_a_python_thread_is_shown_and_logged(application, qtbot):
     assert "KeyError" in message(application).text and "in a thread" in logged()
 
 
-def test_an_error_of_background_work_is_shown_and_the_other_answers_arrive(application, qtbot):
-    lane, answers = TaskQueue(), []
+def test_error_of_task_is_shown_and_other_results_are_delivered(application, qtbot):
+    tasks, results = TaskRunner(), []
 
-    def fail(found, error) -> None:
-        raise error
-
-    def divide() -> None:
+    def divide(_) -> None:
         _ = 1 / 0
 
-    lane.submit(divide, fail)
-    lane.submit(lambda: 5, lambda found, error: answers.append(found))
-    lane.finish()
-    assert answers == [5]
+    tasks.submit(divide)
+    tasks.submit(lambda _: 5, results.append)
+    tasks.wait()
+    assert results == [5]
     qtbot.waitUntil(lambda: message(application) is not None, timeout=5000)
     assert "ZeroDivisionError" in message(application).text and "in divide" in logged()
 

@@ -66,7 +66,7 @@ def test_banner_is_shown_in_a_rebuilt_window(opened, driver, root, tmp_path, qtb
         qtbot.waitUntil(lambda: opened.window is not old, timeout=5000)  # noqa: B023
     assert str(root) in " ".join(opened.window.messages.texts)
     (tmp_path / "moved").rename(root)
-    qtbot.waitUntil(lambda: not opened.window.messages.texts or opened.services.session.folder.look(), timeout=20_000)
+    qtbot.waitUntil(lambda: not opened.window.messages.texts or opened.services.session.folder.check(), timeout=20_000)
     assert str(root) not in " ".join(opened.window.messages.texts) and opened.services.session.flush()
 
 

@@ -64,7 +64,7 @@ class SuggestionUser(CanvasDriver):
 
     def wait(self, count: int) -> None:
         self.qtbot.waitUntil(lambda: len(self.image_suggestions.shown) == count, timeout=10_000)
-        self.image_suggestions.finish()
+        self.image_suggestions.wait()
         assert len(self.image_suggestions.shown) == count
 
     def over(self, y: float, x: float) -> None:
@@ -131,7 +131,7 @@ def test_space_with_drag_pans_and_accepts_nothing(user):
     QTest.mouseRelease(user.canvas, LEFT, PLAIN, pixel + QPoint(33, 21))
     QTest.keyRelease(user.canvas, Qt.Key.Key_Space)
     assert (user.canvas.view.x - before.x, user.canvas.view.y - before.y) == (33, 21)
-    user.image_suggestions.finish()
+    user.image_suggestions.wait()
     assert not user.session.mask.any() and len(user.image_suggestions.shown) == 5
 
 
@@ -141,7 +141,7 @@ def test_long_press_of_space_accepts_nothing(user):
     user.qtbot.waitUntil(lambda: user.canvas.cursor().shape() == Qt.CursorShape.OpenHandCursor, timeout=20 * TAP)
     assert user.canvas.suggestions.current is None  # the highlight shows that the key will not accept
     QTest.keyRelease(user.canvas, Qt.Key.Key_Space)
-    user.image_suggestions.finish()
+    user.image_suggestions.wait()
     assert not user.session.mask.any() and len(user.image_suggestions.shown) == 5
     assert user.canvas.suggestions.current is not None
 
@@ -456,5 +456,5 @@ def test_preview_of_next_image_has_no_suggestions(user):
     image = user.canvas.grab().toImage()
     at = user.pixel(70, 12)
     assert image.pixelColor(at).red() == image.pixelColor(at).green()  # gray: no suggestion is drawn
-    user.image_suggestions.finish()
+    user.image_suggestions.wait()
     assert not user.session.mask.any() and len(user.image_suggestions.shown) == 5

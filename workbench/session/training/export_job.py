@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QLocale, QObject, Signal
@@ -17,7 +18,7 @@ from workbench.core.runs.events import Event, Failed, Finished, Progress
 from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.core.runs.run import Run
-from workbench.session.background_job import BackgroundJob, JobThread
+from workbench.session.tasks import Job, Task
 
 Command = Callable[[Run, Path, Sequence[str]], Sequence[str]]
 _EARLY = 0.1  # fraction done below which no remaining time is estimated
@@ -29,33 +30,19 @@ def language_of_window() -> str:
     return matching_language(QLocale().name())
 
 
-class _ExportThread(JobThread):
-    reported = Signal(object)
-
-    def __init__(self, child: ChildProcess, parent: QObject) -> None:
-        super().__init__(parent)
-        self.child = child
-
-    def work(self) -> Finished | Failed | None:
-        ending: Finished | Failed | None = None
-        for event in self.child.events():
-            self.reported.emit(event)
-            if isinstance(event, (Finished, Failed)):
-                ending = event
-        if self.child.detached:
-            return None
-        return ending or self.child.exit_event("export")
-
-    def as_problem(self, error: Exception) -> Problem:
-        return process_exit.to_problem(
-            process_exit.failed_event("export", str(error), self.child.log), "export", self.child.log
-        )
-
-    def request_stop(self) -> None:
-        self.child.stop(None)
+def _follow(child: ChildProcess, task: Task) -> Finished | Failed | None:
+    """Report the events of the child, in the worker thread. Return the last one; None if the child is detached."""
+    ending: Finished | Failed | None = None
+    for event in child.events():
+        task.report(event)
+        if isinstance(event, (Finished, Failed)):
+            ending = event
+    if child.detached:
+        return None
+    return ending or child.exit_event("export")
 
 
-class ExportJob(BackgroundJob):
+class ExportJob(Job):
     """Export of one run at a time. command: (run, out, arguments of the options) -> the child's whole command."""
 
     progressed = Signal(object)  # Progress
@@ -99,9 +86,16 @@ class ExportJob(BackgroundJob):
             self.failed.emit(problem)
             return
         self._cancelling = False
-        thread = _ExportThread(child, self)
-        thread.reported.connect(self._on_event)
-        self.begin(thread)
+        self.begin(
+            lambda task: _follow(child, task),
+            partial(self._on_ended, child.log),
+            partial(self._on_ended, child.log),
+            on_progress=self._on_event,
+            as_problem=lambda error: process_exit.to_problem(
+                process_exit.failed_event("export", str(error), child.log), "export", child.log
+            ),
+            interrupt=lambda: child.stop(None),
+        )
 
     def cancel(self) -> None:
         """End the child; unfinished results are not reported."""
@@ -109,15 +103,12 @@ class ExportJob(BackgroundJob):
         super().cancel()
 
     def _on_event(self, event: Event) -> None:
-        if not self.running:  # closed meanwhile
-            return
         if isinstance(event, Progress):
             self._progress = event
             self.progressed.emit(event)
         self.reported.emit(event)
 
-    def on_finished(self, thread: JobThread, ending: Finished | Failed | Problem) -> None:
-        assert isinstance(thread, _ExportThread)
+    def _on_ended(self, log: Path, ending: Finished | Failed | Problem | None) -> None:
         if isinstance(ending, Finished) and ending.why == "done":
             self.finished.emit(ending.result)
         elif self._cancelling:
@@ -125,9 +116,9 @@ class ExportJob(BackgroundJob):
         elif isinstance(ending, Problem):
             self.failed.emit(ending)
         elif isinstance(ending, Failed):
-            self.failed.emit(process_exit.to_problem(ending, "export", thread.child.log))
+            self.failed.emit(process_exit.to_problem(ending, "export", log))
         else:
-            self.failed.emit(WorkerFailed(what="export", why="it was stopped", log=str(thread.child.log)))
+            self.failed.emit(WorkerFailed(what="export", why="it was stopped", log=str(log)))
 
 
 def export_command(run: Run, out: Path, options: Sequence[str]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal
@@ -16,7 +15,7 @@ from workbench.core.project.storage import inside
 from workbench.core.runs.events import Preview
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import ClassSettings, ModelSettings, SettingsError
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import TaskRunner
 
 LIMIT = 256 << 20  # bytes cached while the run is active
 MOST_PIXELS = 64_000_000  # maximum image size in pixels for a preview in full size
@@ -34,9 +33,8 @@ class PreviewReader(QObject):
         self._events: dict[str, dict[int, Preview]] = {}
         self._shown: OrderedDict[tuple[str, int], PredictionMaps] = OrderedDict()
         self._reading: set[str] = set()
-        self._wanted: tuple[str, int] | None = None
         self._limit = LIMIT
-        self._lane = TaskQueue(parent=self)
+        self._tasks = TaskRunner(parent=self)
 
     def open(self, run: Run) -> None:
         self.close()
@@ -49,12 +47,11 @@ class PreviewReader(QObject):
         self._shown.clear()
 
     def close(self) -> None:
-        self._lane.cancel_pending()
+        self._tasks.stop()
         self._run = None
         self._events.clear()
         self._shown.clear()
         self._reading.clear()
-        self._wanted = None
 
     def add(self, event: Preview) -> None:
         """Register a written preview; `arrived` follows once it is read. A replay reads only the last per image."""
@@ -85,31 +82,28 @@ class PreviewReader(QObject):
         if event is None or run is None or not event.mask:
             return None
         if (key, event.step) not in self._shown:
-            try:
-                self._keep((key, event.step), read_preview(run, event))
-            except (Problem, OSError, ValueError):
+            maps = _read_existing(run, event)
+            if maps is None:
                 return None
+            self._keep((key, event.step), maps)
         return self._shown.get((key, event.step))
 
     def recall(self, key: str, step: int) -> None:
         """Read the preview of an earlier step; `recalled` follows, for the last request only."""
         event, run = self._event(key, step), self._run
-        self._wanted = (key, step)
+        self._tasks.cancel("recall")
         if event is None or run is None:
             return
         if (key, step) in self._shown:
             self.recalled.emit(key, step)
             return
 
-        def work() -> PredictionMaps | None:
-            return read_preview(run, event) if self._wanted == (key, step) else None
-
-        def then(prediction: PredictionMaps | None, _: Exception | None) -> None:
+        def on_done(prediction: PredictionMaps | None) -> None:
             if prediction is not None:
                 self._keep((key, step), prediction)
                 self.recalled.emit(key, step)
 
-        self._lane.submit(work, then, urgent=True)
+        self._tasks.submit(lambda _: _read_existing(run, event), on_done, key="recall", urgent=True)
 
     def _event(self, key: str, step: int | None) -> Preview | None:
         events = self._events.get(key)
@@ -121,7 +115,7 @@ class PreviewReader(QObject):
             return
         self._reading.add(key)
 
-        def then(prediction: PredictionMaps | None, _: Exception | None) -> None:
+        def on_done(prediction: PredictionMaps | None) -> None:
             self._reading.discard(key)
             if prediction is not None:  # a missing file was replaced by a newer one
                 if self._limit:
@@ -130,13 +124,21 @@ class PreviewReader(QObject):
             if self._event(key, None) is not event:
                 self._read(key)
 
-        self._lane.submit(partial(read_preview, run, event), then)
+        self._tasks.submit(lambda _: _read_existing(run, event), on_done, lambda _: on_done(None))
 
     def _keep(self, place: tuple[str, int], prediction: PredictionMaps) -> None:
         self._shown[place] = prediction
         self._shown.move_to_end(place)
         while len(self._shown) > 1 and self.nbytes > self._limit:
             self._shown.popitem(last=False)
+
+
+def _read_existing(run: Run, event: Preview) -> PredictionMaps | None:
+    """Return `read_preview`, None if the files are missing or broken."""
+    try:
+        return read_preview(run, event)
+    except (Problem, OSError, ValueError):
+        return None
 
 
 def read_preview(run: Run, event: Preview) -> PredictionMaps:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.problems import Problem
+from workbench.core.problems import Problem, UnexpectedError
 from workbench.core.runs.run import Run, list_exports, list_runs
 from workbench.core.runs.run_comparison import RunComparison, compare_runs
 from workbench.core.runs.run_history import PastRun, RunLine, read_past, run_line
 from workbench.core.runs.run_series import Columns, RunSeries
 from workbench.session.error_log import LOGGER
 from workbench.session.session import Session
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import Task, TaskRunner
 from workbench.session.training.training_control import TrainingControl
 
 MOST = 3  # compared runs besides the shown one; more curves cannot be told apart
@@ -47,10 +47,8 @@ class RunList(QObject):
         self.compared: list[ComparedRun] = []
         self._session, self._training = session, training
         self._known: dict[str, tuple[int, RunLine]] = {}  # name -> size of its events, line
-        self._lane = TaskQueue(2, self)  # the list does not wait for a comparison
-        self._request = 0
-        self._reading = 0  # number of the newest `refresh` without a result; 0: none
-        self._refreshed = 0
+        self._tasks = TaskRunner(2, self)  # the list does not wait for a comparison
+        self._refresh: Task | None = None
         session.project_opened.connect(self.refresh)
         session.images_listed.connect(self.refresh)
         session.project_closed.connect(self._forget)
@@ -64,7 +62,7 @@ class RunList(QObject):
     @property
     def refreshing(self) -> bool:
         """True from a `refresh` until `listed` is emitted."""
-        return self._reading > 0
+        return self._refresh is not None and not self._refresh.done
 
     def usable(self, model: str = "") -> list[RunLine]:
         """Return the runs that can be used for prediction, newest first. model: only runs of this kind of model."""
@@ -85,10 +83,8 @@ class RunList(QObject):
         if project is None:
             return
         root, known = project.root, dict(self._known)
-        self._refreshed += 1
-        number = self._reading = self._refreshed
 
-        def work() -> tuple[dict[str, tuple[int, RunLine]], list[Path]]:
+        def work(_: Task) -> tuple[dict[str, tuple[int, RunLine]], list[Path]]:
             lines = {}
             for run in list_runs(root):
                 size = run.events_path.stat().st_size if run.events_path.exists() else 0
@@ -99,19 +95,17 @@ class RunList(QObject):
                     lines[run.name] = size, run_line(run)
             return lines, list_exports(root)
 
-        self._lane.submit(work, lambda result, error: self._show(number, result, error))
-
-    def _show(
-        self, number: int, result: tuple[dict[str, tuple[int, RunLine]], list[Path]] | None, error: Exception | None
-    ) -> None:
-        if number != self._reading:
-            return
-        self._reading = 0
-        if result is not None:
-            self._known, self.exports = result
-            self.lines = [line for _, line in reversed(self._known.values())]
-        elif error is not None:
+        def as_problem(error: Exception) -> Problem:
             LOGGER.error("The runs could not be listed", exc_info=error)
+            return UnexpectedError(what=f"{type(error).__name__}: {error}")
+
+        self._refresh = self._tasks.submit(
+            work, self._show, lambda _: self.listed.emit(), as_problem=as_problem, key="list"
+        )
+
+    def _show(self, result: tuple[dict[str, tuple[int, RunLine]], list[Path]]) -> None:
+        self._known, self.exports = result
+        self.lines = [line for _, line in reversed(self._known.values())]
         self.listed.emit()
 
     # --- comparison -------------------------------------------------------------------------------
@@ -119,33 +113,32 @@ class RunList(QObject):
     def compare(self, runs: list[Run]) -> None:
         """Compare these runs with the shown one."""
         shown = self._training.run
-        self._request += 1
+        self._tasks.cancel("compare")
         if shown is None or not runs:
-            self.compared = []
-            self.compared_changed.emit()
+            self._set_compared([])
             return
-        request, chosen = self._request, [run for run in runs if run.name != shown.name][:MOST]
+        chosen = [run for run in runs if run.name != shown.name][:MOST]
 
-        def work() -> list[ComparedRun]:
+        def work(task: Task) -> list[ComparedRun]:
             compared = []
             for run in chosen:
-                if request != self._request:
+                if task.cancelled():
                     break
                 comparison = compare_runs(shown, run)
-                past = read_past(run, stopped=lambda: request != self._request) if comparison.curves else PastRun()
+                past = read_past(run, stopped=task.cancelled) if comparison.curves else PastRun()
                 if not comparison.scores:
                     past.track.scores, past.track.best = Columns(("score",)), None
                 compared.append(ComparedRun(run, past.track, comparison))
             return compared
 
-        self._lane.submit(work, lambda compared, error: self._show_compared(request, compared, error))
+        def on_failed(problem: Problem) -> None:
+            self.failed.emit(problem)
+            self._set_compared([])
 
-    def _show_compared(self, request: int, compared: list[ComparedRun] | None, error: Exception | None) -> None:
-        if request != self._request:
-            return
-        if isinstance(error, Problem):
-            self.failed.emit(error)
-        self.compared = compared or []
+        self._tasks.submit(work, self._set_compared, on_failed, key="compare")
+
+    def _set_compared(self, compared: list[ComparedRun]) -> None:
+        self.compared = compared
         self.compared_changed.emit()
 
     def _shown_changed(self, run: Run) -> None:
@@ -156,13 +149,10 @@ class RunList(QObject):
             self.refresh()
 
     def _forget(self) -> None:
-        self._request += 1
-        self._reading = 0
+        self._tasks.cancel()
         self.lines, self.exports, self.compared, self._known = [], [], [], {}
         self.listed.emit()
         self.compared_changed.emit()
 
     def close(self) -> None:
-        self._request += 1
-        self._reading = 0
-        self._lane.cancel_pending()
+        self._tasks.stop()

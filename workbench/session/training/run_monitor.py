@@ -15,7 +15,7 @@ from workbench.core.runs.run_series import RunSeries
 from workbench.core.runs.system_stats import SystemSample, encode_sample
 from workbench.session.process_memory import release_free_memory
 from workbench.session.session import Session
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import TaskRunner
 from workbench.session.training.telemetry import TelemetryThread
 from workbench.session.training.training_control import TrainingControl
 
@@ -34,7 +34,7 @@ class RunMonitor(QObject):
         self.result: Evaluated | None = None  # the evaluation of the best model so far
         self.machine: SystemSample | None = None  # the newest sample, also without a run
         self._session, self._training = session, training
-        self._lane = TaskQueue(parent=self)
+        self._tasks = TaskRunner(parent=self)
         self._clock: float | None = None  # time.monotonic() at second 0 of the run, while it is live
         self._newest_event = 0.0  # time.monotonic() of the newest event
         self._stored = 0.0  # time of the newest stored sample, in seconds of the run
@@ -86,7 +86,7 @@ class RunMonitor(QObject):
         self._clock = None
         self.vitals.add_event(ending)
         self.changed.emit()
-        QTimer.singleShot(RELEASE, self, lambda: self._lane.submit(release_free_memory, lambda *_: None))
+        QTimer.singleShot(RELEASE, self, lambda: self._tasks.submit(lambda _: release_free_memory()))
 
     def _sampled(self, sample: SystemSample) -> None:
         """Add a machine sample on the time axis of the active run; none is added while the run is paused."""
@@ -103,11 +103,11 @@ class RunMonitor(QObject):
         run = self._training.run
         if run is not None and self._session.writable and now - self._stored >= now / THINNING:
             self._stored = now
-            self._lane.submit(lambda: _store(run, encode_sample(now, sample)), lambda *_: None)
+            self._tasks.submit(lambda _: _store(run, encode_sample(now, sample)))
         self.changed.emit()
 
     def close(self) -> None:
-        self._lane.finish()
+        self._tasks.wait()
 
 
 def _store(run: Run, line: str) -> None:

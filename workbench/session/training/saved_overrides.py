@@ -6,13 +6,13 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.problems import Problem, ProjectBroken, UnexpectedError
+from workbench.core.problems import Problem, ProjectBroken
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.run import plan_run
 from workbench.core.runs.settings_overrides import Choices, SettingsOverrides, load_overrides, save_overrides
 from workbench.core.runs.training_settings import TrainingSettings, request
 from workbench.session.session import Session
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import Task, TaskRunner
 
 
 class SavedOverrides(QObject):
@@ -27,8 +27,7 @@ class SavedOverrides(QObject):
         self._session = session
         self._overrides = SettingsOverrides()
         self._broken: Problem | None = None
-        self._lane = TaskQueue(1, self)
-        self._number = 0
+        self._tasks = TaskRunner(1, self)
         # Of the last plan: model, initial run, and dataset.
         self._known: tuple[str, str | None, Dataset] | None = None
         session.project_opened.connect(self._load)
@@ -59,37 +58,25 @@ class SavedOverrides(QObject):
         if anew:
             self._session.flush()
             self._known = None
-        self._number += 1
-        number, start_from = self._number, choices.get("start_from")
+        start_from = choices.get("start_from")
 
-        def work() -> tuple[Dataset, TrainingSettings] | None:
-            if number != self._number:
-                return None
+        def work(_: Task) -> tuple[Dataset, TrainingSettings]:
             known = self._known
             same = known is not None and known[:2] == (model, start_from)
             return plan_run(project, request(model, **choices), known[2] if same else None)
 
-        def then(result: tuple[Dataset, TrainingSettings] | None, error: Exception | None) -> None:
-            if number != self._number:
-                return
-            if isinstance(error, Problem):
-                self.unplanned.emit(error)
-            elif error is not None:
-                self.unplanned.emit(UnexpectedError(what=f"{type(error).__name__}: {error}"))
-                raise error
-            elif result is not None:
-                dataset, settings = result
-                self._known = model, start_from, dataset
-                self.planned.emit(settings)
+        def on_done(plan: tuple[Dataset, TrainingSettings]) -> None:
+            dataset, settings = plan
+            self._known = model, start_from, dataset
+            self.planned.emit(settings)
 
-        self._lane.submit(work, then)
+        self._tasks.submit(work, on_done, self.unplanned.emit, key="plan")
 
     def close(self) -> None:
-        self._number += 1
-        self._lane.cancel_pending()
+        self._tasks.stop()
 
     def _load(self) -> None:
-        self._number += 1
+        self._tasks.cancel()
         self._overrides, self._broken, self._known = SettingsOverrides(), None, None
         project = self._session.project
         if project is not None:

@@ -8,15 +8,14 @@ from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal, Slot
 
-from workbench.core.problems import Problem
+from workbench.core.problems import Problem, WorkerFailed
 from workbench.core.runs import process_exit
 from workbench.core.runs.events import BestKept, Event, Failed, Finished, Preview, Started, Step
 from workbench.core.runs.run import Run, create_run, list_runs
 from workbench.core.runs.run_history import PastRun
 from workbench.core.runs.training_settings import request
-from workbench.session.error_log import LOGGER
 from workbench.session.session import Session
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import Task, TaskRunner, ignore_failure
 from workbench.session.training.preview_reader import PreviewReader
 from workbench.session.training.run_attach import find_live_process
 from workbench.session.training.trainer_thread import TrainerThread
@@ -77,7 +76,7 @@ class TrainingControl(QObject):
         self._command = command
         self._thread: TrainerThread | None = None
         self._receiver: _EventReceiver | None = None
-        self._lane = TaskQueue(parent=self)
+        self._tasks = TaskRunner(parent=self)
         self._previews = PreviewReader(self)
         self._previews.arrived.connect(self.preview_arrived)
         self._planned: float | None = None
@@ -160,10 +159,16 @@ class TrainingControl(QObject):
         self.state_changed.emit()
         self._session.flush()
 
-        def work() -> Run:
+        def work(_: Task) -> Run:
             return create_run(project, request(model, **choices))
 
-        self._lane.submit(work, self._prepared)
+        log = str(project.root / "runs")
+        self._tasks.submit(
+            work,
+            self._prepared,
+            self._not_prepared,
+            as_problem=lambda error: WorkerFailed(what="training", why=repr(error), log=log),
+        )
 
     def resume(self, run: Run) -> None:
         """Resume a run where it stopped."""
@@ -228,7 +233,7 @@ class TrainingControl(QObject):
 
     def close(self) -> None:
         """Release everything. The pipe of an own trainer is closed, upon which it saves and ends by itself."""
-        self._lane.cancel_pending()
+        self._tasks.stop()
         self._release_thread()
         self._previews.close()
         self.run = None
@@ -238,18 +243,13 @@ class TrainingControl(QObject):
 
     # --- trainer ----------------------------------------------------------------------------------
 
-    def _prepared(self, run: Run | None, error: Exception | None) -> None:
+    def _not_prepared(self, problem: Problem) -> None:
         self.preparing = False
-        if run is None:
-            problem = isinstance(error, Problem)
-            if not problem:
-                LOGGER.error("A run could not be planned", exc_info=error)
-            log = self._session.project.root / "runs"
-            ending = (
-                process_exit.from_problem(error) if problem else process_exit.failed_event("training", repr(error), log)
-            )
-            self._end(ending)
-        elif self.stopping:
+        self._end(process_exit.from_problem(problem))
+
+    def _prepared(self, run: Run) -> None:
+        self.preparing = False
+        if self.stopping:
             shutil.rmtree(run.root, ignore_errors=True)  # just created, nothing was trained
             self._end(Finished(why="stopped"))
         else:
@@ -319,16 +319,16 @@ class TrainingControl(QObject):
     def _attach_to_live_run(self) -> None:
         root = self._session.project.root
 
-        def work() -> Run | None:
+        def work(_: Task) -> Run | None:
             return next(
                 (run for run in list_runs(root)[: -NEWEST - 1 : -1] if find_live_process(run) is not None), None
             )
 
-        def then(run: Run | None, _: Exception | None) -> None:
+        def on_done(run: Run | None) -> None:
             if run is not None and not self.busy:
                 self.follow(run)
 
-        self._lane.submit(work, then)
+        self._tasks.submit(work, on_done, ignore_failure)
 
     def _label_saved(self, key: str) -> None:
         if self._thread is not None:

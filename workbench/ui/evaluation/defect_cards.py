@@ -122,7 +122,7 @@ class CardGalleryView(QListView):
 
     def show_cards(self, cards: list[DefectCard]) -> None:
         """Show other cards. Crops of the previous operating point stay until the new ones are rendered."""
-        self._evaluation.forget_crops()
+        self._evaluation.cancel_crops()
         self._requested.clear()
         shown = {(card.prediction.key, card.box) for card in cards}
         self._pixmaps = {region: pixmap for region, pixmap in self._pixmaps.items() if region in shown}

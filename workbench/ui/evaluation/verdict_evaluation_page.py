@@ -140,7 +140,7 @@ class VerdictEvaluationPage(QWidget):
 
     def _connect(self) -> None:
         evaluator = self._evaluator
-        evaluator.reviewed.connect(self._evaluated)
+        evaluator.evaluated.connect(self._evaluated)
         evaluator.progressed.connect(self._progressed)
         evaluator.failed.connect(self._failed)
         evaluator.stored.connect(self._stored)

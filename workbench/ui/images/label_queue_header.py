@@ -35,8 +35,8 @@ class LabelQueueHeader(QWidget):
         self.errors.clicked.connect(lambda: self._activate("errors"))
         self.leave.clicked.connect(lambda: queue.activate(""))
         self.stop.clicked.connect(queue.cancel)
-        self.more.clicked.connect(lambda: queue.look(more=True))
-        self.again.clicked.connect(lambda: queue.look())
+        self.more.clicked.connect(lambda: queue.refresh(more=True))
+        self.again.clicked.connect(lambda: queue.refresh())
         queue.changed.connect(self.refresh)
         queue.state_changed.connect(self.refresh)
         queue.progressed.connect(self._progress)
@@ -68,7 +68,7 @@ class LabelQueueHeader(QWidget):
         column.addLayout(links)
 
     def refresh(self) -> None:
-        queue, result = self._queue, self._queue.found
+        queue, result = self._queue, self._queue.result
         self.setVisible(bool(queue.mode))
         self.next.setChecked(queue.mode == "next")
         self.errors.setChecked(queue.mode == "errors")

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QImage, QPixmap
 
 from workbench.core.image_list.thumbnail_cache import ThumbnailCache, label_thumbnail
-from workbench.core.problems import Problem
+from workbench.core.problems import ImageBroken, Problem
 from workbench.core.project.annotation import read_mask
 from workbench.core.project.image_index import ImageRow, Numbers
 from workbench.core.project.project import Project
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import Task, TaskRunner
 
 EDGE = 192  # pixels of the longer side
 CACHED = 600  # thumbnails
@@ -27,7 +29,7 @@ class ThumbnailProvider(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._tasks = TaskQueue(1, self)
+        self._tasks = TaskRunner(1, self)
         self._project: Project | None = None
         self._cache: ThumbnailCache | None = None
         self._pixmaps: OrderedDict[str, QPixmap | None] = OrderedDict()
@@ -72,7 +74,7 @@ class ThumbnailProvider(QObject):
     def end(self) -> None:
         self._requests.clear()
         self._label_requests.clear()
-        self._tasks.finish()
+        self._tasks.wait()
 
     def _next(self) -> None:
         if self._running or self._project is None:
@@ -85,7 +87,7 @@ class ThumbnailProvider(QObject):
         assert cache is not None
         self._running = True
 
-        def on_finished(image: QImage | None, error: Exception | None) -> None:
+        def on_finished(image: QImage | None) -> None:
             self._running = False
             if project is self._project:
                 self._pixmaps[key] = QPixmap.fromImage(image) if image is not None else None
@@ -94,7 +96,7 @@ class ThumbnailProvider(QObject):
                 self.arrived.emit(key)
             self._next()
 
-        self._tasks.submit(lambda: _image(cache.get(key)), on_finished)
+        self._submit(lambda _: _image(cache.get(key)), on_finished, project.image_path(key))
 
     def _next_label(self) -> None:
         if not self._label_requests:
@@ -103,7 +105,7 @@ class ThumbnailProvider(QObject):
         project = self._project
         self._running = True
 
-        def on_finished(image: QImage | None, error: Exception | None) -> None:
+        def on_finished(image: QImage | None) -> None:
             self._running = False
             if project is self._project:
                 self._labels[key] = (counts, image)
@@ -112,7 +114,17 @@ class ThumbnailProvider(QObject):
                 self.arrived.emit(key)
             self._next()
 
-        self._tasks.submit(lambda: _label_image(project, key), on_finished)
+        self._submit(lambda _: _label_image(project, key), on_finished, project.mask_path(key))
+
+    def _submit(
+        self, work: Callable[[Task], QImage | None], arrive: Callable[[QImage | None], None], path: Path
+    ) -> None:
+        self._tasks.submit(
+            work,
+            arrive,
+            lambda _: arrive(None),
+            as_problem=lambda error: ImageBroken(path=str(path), why=str(error)),
+        )
 
 
 def _label_image(project: Project, key: str) -> QImage | None:

@@ -66,7 +66,7 @@ class LabelNextController(QObject):
     def _open_first(self) -> None:
         """Open the first image of a requested queue once it is computed, if the open image is unchanged and saved."""
         session, keys = self._session, self.guide.keys
-        if self._requested_from is None or self.guide.found is None:
+        if self._requested_from is None or self.guide.result is None:
             return
         key, self._requested_from = self._requested_from, None
         if keys and session.key == key and session.save_state == "saved":

@@ -143,7 +143,7 @@ class PredictFolderDialog(QDialog):
         column.addWidget(self._make_results(), 1)
         column.addLayout(self._make_buttons())
         self.work.began.connect(self._show_total)
-        self.work.looked.connect(self._add)
+        self.work.predicted.connect(self._add)
         self.work.ended.connect(self._show_end)
         self.work.failed.connect(self._show_failure)
         self.work.state_changed.connect(self._refresh)

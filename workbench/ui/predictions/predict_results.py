@@ -9,7 +9,7 @@ from PySide6.QtGui import QImage, QImageReader, QPixmap
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from workbench.session.folder_prediction import ImagePredicted
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import TaskRunner
 from workbench.ui.text.message_translation import translate_message
 
 _MAX_ROWS = 100_000  # rows; a watched folder may run for weeks
@@ -90,23 +90,17 @@ class ResultPreview(QLabel):
         self.setMinimumSize(220, 160)
         self.setContentsMargins(14, 0, 0, 0)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
-        self._tasks = TaskQueue(1, self)
-        self._path: Path | None = None
+        self._tasks = TaskRunner(1, self)
         self._image = QImage()
 
     def show_file(self, path: Path) -> None:
-        self._path = path
-
-        def work() -> QImage | None:
-            return _read(path) if path == self._path else None
-
-        self._tasks.submit(work, lambda image, error: self._show_image(path, image))
+        self._tasks.submit(lambda _: _read(path), self._show_image, key="read")
 
     def end(self) -> None:
-        self._tasks.cancel_pending()
+        self._tasks.stop()
 
-    def _show_image(self, path: Path, image: QImage | None) -> None:
-        if path == self._path and image is not None and not image.isNull():
+    def _show_image(self, image: QImage) -> None:
+        if not image.isNull():
             self._image = image
             self._fit()
 

@@ -191,7 +191,9 @@ class LeaveGuard(QObject):
 
     def _copy_to(self, folder: str) -> None:
         copied: list[tuple[Path | None, Exception | None]] = []
-        self._services.session.saver.copy_unsaved(Path(folder), lambda path, error: copied.append((path, error)))
+        self._services.session.saver.copy_unsaved(
+            Path(folder), lambda path: copied.append((path, None)), lambda problem: copied.append((None, problem))
+        )
         self._wait(self.tr("Saving a copy of the labels…"), lambda: bool(copied), lambda: self._copied(*copied[0]))
 
     def _copied(self, path: Path | None, error: Exception | None) -> None:

@@ -18,7 +18,7 @@ from workbench.core.problems import Problem
 from workbench.core.project.project import read_project_file
 from workbench.session.preferences import Preferences
 from workbench.session.session import Session
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import Task, TaskRunner
 from workbench.session.training.run_list import RunList
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
 from workbench.ui.project.leave_guard import LeaveGuard
@@ -44,7 +44,7 @@ class ProjectCommands(QObject):
         super().__init__(window)
         self._leave_guard, self._runs = leave_guard, runs
         self._window, self._session, self._settings, self._messages = window, session, settings, messages
-        self._tasks = TaskQueue(1, self)
+        self._tasks = TaskRunner(1, self)
         self.recent_menu = QMenu(self.tr("Open &recent"), window)
         self.recent_menu.aboutToShow.connect(self._fill_recent)
         session.project_opened.connect(self._project_opened)
@@ -105,20 +105,21 @@ class ProjectCommands(QObject):
             "info", self.tr("Creating the sample project in {path}…").format(path=root), topic="sample"
         )
 
-        def work() -> Path:
+        def work(_: Task) -> Path:
             from workbench.core.sample.sample_project import make_sample
 
             make_sample(root).close()
             return root
 
-        self._tasks.submit(work, self._sample_created)
+        self._tasks.submit(work, self._sample_created, self._sample_failed)
 
-    def _sample_created(self, root: Path | None, error: Exception | None) -> None:
+    def _sample_created(self, root: Path) -> None:
         self._messages.withdraw("sample")
-        if error is not None:
-            self._messages.problem(error)
-        elif root is not None:
-            self.open(root)
+        self.open(root)
+
+    def _sample_failed(self, problem: Problem) -> None:
+        self._messages.withdraw("sample")
+        self._messages.problem(problem)
 
     def show_folder(self) -> None:
         if self._session.project is not None:
@@ -215,7 +216,7 @@ class ProjectCommands(QObject):
     def end(self) -> None:
         for dialog in self._window.findChildren(PredictFolderDialog):
             dialog.close()
-        self._tasks.finish()
+        self._tasks.wait()
 
 
 class AboutDialog(QDialog):

@@ -37,7 +37,7 @@ class MissingFolder(QObject):
 
     def try_again(self) -> None:
         """Check whether the folder is available again."""
-        if self._session.folder.look():
+        if self._session.folder.check():
             self._save()
 
     def _save(self) -> None:

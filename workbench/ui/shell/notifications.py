@@ -122,6 +122,8 @@ class Notifications(QObject):
         text, advice = formatting.problem_text(problem)
         if isinstance(problem, (problems.ProjectGone, problems.ProjectTaken)):
             return  # shown by MissingFolder as long as the problem lasts
+        if isinstance(problem, problems.UnexpectedError):
+            return  # shown by `_unexpected`, with the details
         if isinstance(problem, (problems.SavedLater, problems.UnsavedLabels)):
             self._messages.show_message("problem", text, advice, topic="save")
         elif isinstance(problem, problems.FolderReadOnly):

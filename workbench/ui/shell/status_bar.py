@@ -15,7 +15,7 @@ from workbench.core.runs.network_stats import smallest_detectable_area
 from workbench.core.runs.run import Run
 from workbench.inference.io.tiff_regions import TiffImage
 from workbench.session.session import Session
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import Task, TaskRunner
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.text import formatting
 
@@ -36,7 +36,7 @@ class StatusBar(QStatusBar):
         self._update_timer = QTimer(self, singleShot=True, interval=_UPDATE_INTERVAL, timeout=self._show_pixel)
         self._pending = False
         self._rest_timer = QTimer(self, singleShot=True, interval=_REST_TIME, timeout=self._measure)
-        self._tasks = TaskQueue(parent=self)  # measuring a region with many small holes is slow
+        self._tasks = TaskRunner(parent=self)  # measuring a region with many small holes is slow
         self._session, self._canvas = session, canvas
         self.setSizeGripEnabled(False)
         self.save_state, self.progress_label, self.progress = (
@@ -144,17 +144,15 @@ class StatusBar(QStatusBar):
         if not inside or mask[y, x] in (BACKGROUND, DONT_CARE, NOT_LABELED):
             return
 
-        def work() -> tuple[int, bool] | None:
-            if self._pixel != pixel:
-                return None  # the pointer has moved on
+        def work(_: Task) -> tuple[int, bool]:
             region = region_at(mask, (x + 0.5, y + 0.5), limit=_MAX_AREA)
             return int(np.count_nonzero(region.inside)), region.cut
 
-        def on_finished(result: tuple[int, bool] | None, _: Exception | None) -> None:
-            if result is not None and self._pixel == pixel and self._session.mask is mask:
-                self._show_area(*result)
+        def on_done(measured: tuple[int, bool]) -> None:
+            if self._pixel == pixel and self._session.mask is mask:
+                self._show_area(*measured)
 
-        self._tasks.submit(work, on_finished)
+        self._tasks.submit(work, on_done, key="measure")
 
     def _show_area(self, area: int, cut: bool) -> None:
         project = self._session.project
@@ -170,7 +168,7 @@ class StatusBar(QStatusBar):
 
     def end(self) -> None:
         """Drop queued measurements and wait for the running one."""
-        self._tasks.cancel_pending()
+        self._tasks.stop()
 
     def _minimum_area(self) -> int:
         run = self._run()

@@ -47,7 +47,7 @@ class SuggestionsController(QObject):
         self.interaction.changed.connect(suggestions.change)
         self.interaction.switched.connect(self.changed)
         session.classes_changed.connect(self.changed)
-        job.looked.connect(self._image_done)
+        job.predicted.connect(self._image_done)
         job.state_changed.connect(self.changed)
         job.ended.connect(self._job_ended)
         job.failed.connect(messages.problem)

@@ -203,7 +203,7 @@ class SuggestAllCard(QFrame):
         for widget in (self.text, self.bar, self.cancel):
             column.addWidget(widget)
         self._job.began.connect(self._start)
-        self._job.looked.connect(self._image_done)
+        self._job.predicted.connect(self._image_done)
         self._job.state_changed.connect(lambda: self.setVisible(self._job.running))
         self.setVisible(False)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QIODevice, QObject, Qt, QTimer, Signal
@@ -12,7 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QFrame, QGridLayout, QScrollArea, QWi
 from workbench.core.project.storage import write_bytes
 from workbench.core.runs.run_series import RunSeries
 from workbench.core.runs.series_table import table
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import TaskRunner
 from workbench.session.training.run_list import RunList
 from workbench.session.training.run_monitor import RunMonitor
 from workbench.ui.training.curve_plot import CurvePlot
@@ -210,12 +211,12 @@ class CurveExport(QObject):
     """Export of curves. `view` is the widget to be rendered."""
 
     saved = Signal(object)  # Path
-    failed = Signal(object)  # Exception
+    failed = Signal(object)  # Problem
 
     def __init__(self, view: QWidget, monitor: RunMonitor, run_list: RunList) -> None:
         super().__init__(view)
         self._view, self._monitor, self._run_list = view, monitor, run_list
-        self._tasks = TaskQueue(parent=self)
+        self._tasks = TaskRunner(parent=self)
 
     def save_image(self) -> None:
         self._ask_path(self.tr("Save curves as image"), "png", self.write_image)
@@ -246,7 +247,7 @@ class CurveExport(QObject):
         buffer.open(QIODevice.OpenModeFlag.WriteOnly)
         pixmap.save(buffer, "PNG")
         data = bytes(buffer.data().data())
-        self._tasks.submit(lambda: write_bytes(path, data), lambda _, error: self._written(path, error))
+        self._submit(lambda: write_bytes(path, data), path)
 
     def write_table(self, path: Path) -> None:
         """Write all values of the run and of the compared runs."""
@@ -254,10 +255,7 @@ class CurveExport(QObject):
         if run is None:
             return
         runs = [(run.name, self._monitor.track), *((other.run.name, other.track) for other in self._run_list.compared)]
-        self._tasks.submit(lambda: write_bytes(path, table(runs)), lambda _, error: self._written(path, error))
+        self._submit(lambda: write_bytes(path, table(runs)), path)
 
-    def _written(self, path: Path, error: Exception | None) -> None:
-        if error is None:
-            self.saved.emit(path)
-        else:
-            self.failed.emit(error)
+    def _submit(self, write: Callable[[], None], path: Path) -> None:
+        self._tasks.submit(lambda _: write(), lambda _: self.saved.emit(path), self.failed.emit)

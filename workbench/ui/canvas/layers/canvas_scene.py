@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -13,7 +12,7 @@ from PySide6.QtGui import QColor, QImage
 from workbench.core.geometry.drawing import Rect
 from workbench.core.images.display import Display, automatic, full_range
 from workbench.inference.io.tiff_regions import TiffImage
-from workbench.session.task_queue import TaskQueue
+from workbench.session.tasks import Task, TaskRunner
 from workbench.ui.canvas.layers.canvas_layers import HeatLayer, ImageLayer, MaskLayer, MaskStyle, Request
 from workbench.ui.canvas.layers.image_pyramid import MaskPyramid, halvings, levels_by_region
 from workbench.ui.canvas.layers.prediction_layer import Maps, PredictionLayer, PredictionStyle
@@ -52,19 +51,20 @@ class CanvasScene(QObject):
         self.colors: dict[int, str] = {}  # "#rrggbb" by class id
         self.hidden_ids: frozenset[int] = frozenset()  # classes that are not shown
         self.previewing = False  # a reduced image is shown; its labels are not loaded yet
-        self._jobs = TaskQueue(1, self)
-        self._reads = TaskQueue(1, self)  # reads the visible parts, independent of the overview
+        self._jobs = TaskRunner(1, self)
+        self._reads = TaskRunner(1, self)  # reads the visible parts, independent of the overview
         self._reading: tuple[ImageLayer, set[Request]] | None = None
 
     def close(self) -> None:
         """Wait for the threads."""
-        self._jobs.finish()
-        self._reads.finish()
+        self._jobs.wait()
+        self._reads.wait()
 
     # --- image -----------------------------------------------------------------------------------
 
     def show_image(self, image: np.ndarray | None, *, keep_display: bool = False) -> None:
         """Show another image, (H, W) or (H, W, 3). An image of the same size keeps zoom and position."""
+        self._jobs.cancel()
         self._clear_overlays()
         self.previewing = False
         if image is None:
@@ -77,12 +77,12 @@ class CanvasScene(QObject):
         if isinstance(image, TiffImage):
             self.image = ImageLayer(levels_by_region(image))
             if image.overview_step > 1:
-                self._jobs.submit(partial(self._refined, image), self._set_levels)
+                self._jobs.submit(lambda task: _refined(image, task), self._set_levels)
         elif height * width <= _SYNCHRONOUS:
             self.image = ImageLayer(halvings(image))
         else:
             self.image = ImageLayer([image])
-            self._jobs.submit(lambda: halvings(image), self._set_levels)
+            self._jobs.submit(lambda _: halvings(image), self._set_levels)
         if dtype_changed or not keep_display:
             self.set_display(automatic(image))
         self._view.set_image_size(width, height)
@@ -90,6 +90,7 @@ class CanvasScene(QObject):
 
     def show_preview(self, small: np.ndarray, size: tuple[int, int]) -> None:
         """Show a reduced image of `size` (width, height) until the full one is loaded; painting is blocked."""
+        self._jobs.cancel()
         self._clear_overlays()
         self.previewing = True
         step = round(math.log2(max(1.0, max(size) / max(small.shape[:2]))))
@@ -105,12 +106,7 @@ class CanvasScene(QObject):
         self._notify_content()
         self.image_changed.emit()
 
-    def _refined(self, image: TiffImage) -> list[np.ndarray | None] | None:
-        """Compute the exact overview, in a thread, unless another image is shown meanwhile."""
-        done = image.refine(lambda: self.image is None or self.image.picture is not image)
-        return levels_by_region(image) if done else None
-
-    def _set_levels(self, levels: list[np.ndarray] | None, error: Exception | None) -> None:
+    def _set_levels(self, levels: list[np.ndarray | None] | None) -> None:
         if levels is not None and self.image is not None and self.image.picture is levels[0]:
             self.image.levels = levels
             self._notify_content()
@@ -145,12 +141,12 @@ class CanvasScene(QObject):
         if layer.pyramid.ready:
             return
 
-        def finish(_: object, error: Exception | None) -> None:
-            layer.pyramid.ready = error is None
+        def on_done(_: object) -> None:
+            layer.pyramid.ready = True
             if layer is self.labels:
                 self._notify_content()
 
-        self._reads.submit(layer.pyramid.build, finish)
+        self._reads.submit(lambda _: layer.pyramid.build(), on_done)
 
     def mask_changed(self, rect: Rect) -> None:
         """Redraw the labels inside `rect`, image pixels."""
@@ -180,15 +176,19 @@ class CanvasScene(QObject):
         self._notify_content()
 
     def _prepare(self, layer: PredictionLayer) -> None:
-        def finish(_: object, error: Exception | None) -> None:
-            if error is None and not layer.ready and layer in (self._next_predictions, self.predictions):
-                self._prepare(layer)  # the style has changed meanwhile
-            elif layer is self._next_predictions:
+        def show(_: object) -> None:
+            if layer is self._next_predictions:
                 self._replace_predictions()
             elif layer is self.predictions:
                 self._notify_content()
 
-        self._reads.submit(layer.prepare, finish)
+        def on_done(_: object) -> None:
+            if not layer.ready and layer in (self._next_predictions, self.predictions):
+                self._prepare(layer)  # the style has changed meanwhile
+            else:
+                show(_)
+
+        self._reads.submit(lambda _: layer.prepare(), on_done, show)
 
     def show_difference(self, heat: np.ndarray | None) -> None:
         """Show the difference of each pixel from the reference image, uint8 (H, W)."""
@@ -277,17 +277,22 @@ class CanvasScene(QObject):
         requests, layer.missing = layer.missing, set()
         self._reading = layer, requests
 
-        def work() -> None:
+        def work(_: Task) -> None:
             for request in requests:
                 if self.image is layer:
                     layer.read(request)
 
-        self._reads.submit(work, self._finish_reading)
+        self._reads.submit(work, self._finish_reading, self._finish_reading)
 
-    def _finish_reading(self, _: object, error: Exception | None) -> None:
+    def _finish_reading(self, _: object) -> None:
         if self._reading is None:
             return
         (layer, requests), self._reading = self._reading, None
         if layer is self.image:
             layer.mark_read(requests)
             self.invalidated.emit(None)
+
+
+def _refined(image: TiffImage, task: Task) -> list[np.ndarray | None] | None:
+    """Compute the exact overview, in a worker thread. Return None if canceled."""
+    return levels_by_region(image) if image.refine(task.cancelled) else None

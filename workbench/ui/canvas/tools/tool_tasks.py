@@ -1,4 +1,4 @@
-"""Computations of tools outside the GUI thread: an ordered queue of jobs, and previews of which the newest counts."""
+"""Computations of tools outside the GUI thread: ordered tasks, and previews of which the newest counts."""
 
 from __future__ import annotations
 
@@ -7,92 +7,70 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from workbench.session.task_queue import TaskQueue
+from workbench.core.problems import Problem
+from workbench.session.tasks import TaskRunner, ignore_failure
 
 Compute = Callable[[], Any]
 Deliver = Callable[[Any], None]
 
 
 class ToolTasks(QObject):
-    """Job queue of the tools: `run` delivers every result, `preview` only the newest, both in the GUI thread."""
+    """Tasks of the tools: `run` delivers every result, `preview` only the newest, both in the GUI thread."""
 
-    changed = Signal(bool)  # True when jobs start, False when all are done
-    failed = Signal(object)  # Exception
+    changed = Signal(bool)  # True when tasks start, False when all are done
+    failed = Signal(object)  # Problem
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._queue = TaskQueue(1, self)  # one thread: the jobs of one gesture are computed in order
-        self._generation = 0  # of the jobs; raised by `cancel`
-        self._open = 0
-        self._preview_generation = 0
-        self._next: tuple[Compute, Deliver] | None = None
-        self._previewing = False
+        self._tasks = TaskRunner(1, self)  # one thread: the tasks of one gesture are computed in order
+        self._running = 0  # number of tasks besides previews
 
     @property
     def busy(self) -> bool:
-        return self._open > 0
+        return self._running > 0
 
     def run(self, compute: Compute, deliver: Deliver) -> None:
         """Compute in a thread, then call `deliver` with the result."""
-        generation = self._generation
-        self._open += 1
-        self.changed.emit(True)
 
-        def finish(result: Any, error: Exception | None) -> None:
-            if generation != self._generation:
-                return
-            self._open -= 1
-            if not self._open:
+        def end() -> None:
+            self._running -= 1
+            if not self._running:
                 self.changed.emit(False)
-            if error is not None:
-                self.failed.emit(error)
-            else:
-                deliver(result)
 
-        # A job dropped before its start costs nothing.
-        self._queue.submit(lambda: compute() if generation == self._generation else None, finish, urgent=True)
+        def on_done(result: Any) -> None:
+            end()
+            deliver(result)
+
+        def on_failed(problem: Problem) -> None:
+            end()
+            self.failed.emit(problem)
+
+        self._running += 1
+        self.changed.emit(True)
+        self._tasks.submit(lambda _: compute(), on_done, on_failed, urgent=True)
 
     def cancel(self) -> None:
-        """Discard all jobs and previews."""
-        self._generation += 1
-        self.cancel_preview()
-        if self._open:
-            self._open = 0
+        """Cancel all tasks and previews."""
+        self._tasks.cancel()
+        if self._running:
+            self._running = 0
             self.changed.emit(False)
 
     def preview(self, compute: Compute, deliver: Deliver) -> None:
         """Compute a preview during a pointer move; skipped if a newer one is requested before its start."""
-        self._next = (compute, deliver)
-        if not self._previewing:
-            self._start_preview()
+        # A Problem is ignored: the click that follows reports it.
+        self._tasks.submit(lambda _: compute(), deliver, ignore_failure, key="preview", finish_running=True)
 
     def cancel_preview(self) -> None:
-        """Discard pending previews."""
-        self._preview_generation += 1
-        self._next = None
-
-    def _start_preview(self) -> None:
-        request, self._next = self._next, None
-        self._previewing = request is not None
-        if request is None:
-            return
-        compute, deliver = request
-        generation = self._preview_generation
-
-        def finish(result: Any, error: Exception | None) -> None:
-            # Errors of previews are ignored; the following click reports them.
-            if generation == self._preview_generation and error is None:
-                deliver(result)
-            self._start_preview()
-
-        self._queue.submit(compute, finish)
+        """Cancel the previews."""
+        self._tasks.cancel("preview")
 
     def finish(self) -> None:
-        """Wait for all jobs and deliver their results now."""
+        """Wait for all tasks and deliver their results now."""
         self.cancel_preview()
-        if self._open:
-            self._queue.finish()
+        if self._running:
+            self._tasks.wait()
 
     def close(self) -> None:
         self.cancel()
-        self._queue.cancel_pending()
+        self._tasks.stop()
