@@ -71,7 +71,7 @@ class ReliabilityPlot(ThemedPlot):
         text = self.tr("Mean probability {probability}: {right} of {n} images correct ({share})")
         return text.format(
             probability=formatting.percent(entry.sure),
-            right=entry.right,
+            right=entry.correct,
             n=entry.images,
             share=formatting.percent(entry.share),
         )
