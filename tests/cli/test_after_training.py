@@ -117,7 +117,7 @@ def test_evaluate_uses_validation_images_and_notes_small_numbers(trained, capsys
         "Training images are included" in note for note in everything["notes"]
     )
     assert cli.main(["evaluate", str(root), "--split", "test"]) == 1
-    assert "no pictures in test" in capsys.readouterr().err
+    assert "no images in test" in capsys.readouterr().err
     assert cli.main(["evaluate", str(root)]) == 0
     text = capsys.readouterr().out
     assert "val" in text and all(name in text for name in ("scratch", "pit", "stain", "dent"))

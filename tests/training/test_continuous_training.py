@@ -75,7 +75,7 @@ def test_a_run_that_is_kept_open_takes_in_what_is_labelled_until_it_is_let_go(la
         one.order(encode_order("labels_changed", key))
     assert joined(one, "lot9/x900.png").how == "new"
     assert joined(one, train).how == "corrected"
-    assert (left := joined(one, held_out)).how == "left out" and "held out" in left.why
+    assert (left := joined(one, held_out)).how == "left out" and "Validation image" in left.why
     step = one.next(Step)
     assert step.round == 1 and step.progress == 1.0 and step.step > kept.step
     again = one.next(BestKept)

@@ -60,7 +60,7 @@ def test_parity_is_measured_on_every_kind_of_image(exported):
 def test_readme_describes_the_export(exported, trained):
     text = (exported[0] / "README.md").read_text("utf-8")
     score = trained.ending().result["metrics"]["any_defect"]["dice"]
-    for words in (trained.name, "scratch", "python predict.py", f"{score:.3f}", "`val`", "python: 3."):
+    for words in (trained.name, "scratch", "python predict.py", f"{score:.3f}", "validation", "python: 3."):
         assert words in text
 
 

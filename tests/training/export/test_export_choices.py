@@ -99,7 +99,7 @@ def test_speed_is_measured_and_engine_options_are_stored(exported):
     assert times == sorted(times) and content["order"] == list(settings.order)
     assert content["dygraph"]["p50_ms"] > 0
     readme = (out / "README.md").read_text("utf-8")
-    assert all(f"| {name} | " in readme for name in settings.files) and "plain Paddle" in readme
+    assert all(f"| {name} | " in readme for name in settings.files) and "in Paddle takes" in readme
     assert not list(out.rglob("__pycache__"))
 
 
