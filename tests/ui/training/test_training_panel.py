@@ -92,7 +92,7 @@ def test_running_training_shows_status_text(opened, qtbot):
     qtbot.waitUntil(lambda: "Training on 3 images, validated on 1." in panel.view.status.full_text, timeout=2000)
     for event in steps(30, data_wait=0.62):
         training.reported.emit(event)
-    qtbot.waitUntil(lambda: "62 %" in panel.view.status.full_text, timeout=2000)
+    qtbot.waitUntil(lambda: "62%" in panel.view.status.full_text, timeout=2000)
     assert "GPU:0 (Card), fp16" in panel.view.status.full_text
     legend = panel.view.legend._items
     assert legend["images_per_second"].text(1) == "120" and legend["data_wait"].text(1) == "62%"
