@@ -240,7 +240,7 @@ def test_status_bar_shows_value_position_and_region_size(driver):
     driver.session.editor.paint_segment((60, 30), (70, 30), 4, 2)
     status = driver.window.status
     QTest.mouseMove(driver.canvas, driver.pixel(65.5, 30.5))
-    wanted = ("grey 140", "(1,300, 600) µm", "pit")
+    wanted = ("gray 140", "(1,300, 600) µm", "pit")
     driver.qtbot.waitUntil(lambda: all(part in status.pixel.text() for part in wanted), timeout=5000)
     area = int((driver.session.mask == 2).sum())
     driver.qtbot.waitUntil(

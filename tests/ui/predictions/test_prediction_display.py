@@ -74,7 +74,7 @@ def test_thresholds_change_display_only(shown, run, qtbot):
     display.class_choice.setCurrentIndex(0)
     display.threshold.setValue(3)
     qtbot.waitUntil(lambda: np.array_equal(mask_of(shown), expected(0.03, 0.03)), timeout=5000)
-    assert not np.array_equal(mask_of(shown), before) and display.value.text() == "3 %"
+    assert not np.array_equal(mask_of(shown), before) and display.value.text() == "3%"
     QTest.mouseClick(display.value, Qt.MouseButton.LeftButton)
     assert np.array_equal(mask_of(shown), before) and not shown.window.overlay.own_thresholds
     assert "defect" in shown.window.header.prediction.text()

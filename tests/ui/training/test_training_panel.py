@@ -92,10 +92,10 @@ def test_running_training_shows_status_text(opened, qtbot):
     qtbot.waitUntil(lambda: "Training on 3 images, validated on 1." in panel.view.status.full_text, timeout=2000)
     for event in steps(30, data_wait=0.62):
         training.reported.emit(event)
-    qtbot.waitUntil(lambda: "62 %" in panel.view.status.full_text, timeout=2000)
+    qtbot.waitUntil(lambda: "62%" in panel.view.status.full_text, timeout=2000)
     assert "GPU:0 (Card), fp16" in panel.view.status.full_text
     legend = panel.view.legend._items
-    assert legend["images_per_second"].text(1) == "120" and legend["data_wait"].text(1) == "62%"
+    assert legend["images_per_second"].text(1) == "120" and legend["data_wait"].text(1) == "62 %"
     training.reported.emit(Evaluated(step=30, time=3, metrics=METRICS, score=0.81, best=True))
     assert "11 of 12" in panel.view.result.text()
     training.reported.emit(Trouble(what=Message("training.diverged", n=7), done=Message("training.rolled_back", n=3)))
