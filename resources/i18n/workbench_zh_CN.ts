@@ -27,8 +27,8 @@
         <translation>图片</translation>
     </message>
     <message>
-        <source>Current image with labels. Press F1 for keyboard shortcuts.</source>
-        <translation>当前图片及其标注。按 F1 查看快捷键。</translation>
+        <source>Current image with labels. Press {key} for keyboard shortcuts.</source>
+        <translation>当前图片及其标注。按 {key} 查看快捷键。</translation>
     </message>
     <message>
         <source>Image cannot be read</source>
@@ -64,20 +64,12 @@
 <context>
     <name>ClassMergeCard</name>
     <message>
-        <source>Progress of the change of classes</source>
-        <translation>类别更改的进度</translation>
-    </message>
-    <message>
         <source>Cancel</source>
         <translation>取消</translation>
     </message>
     <message>
         <source>Finish</source>
         <translation>完成</translation>
-    </message>
-    <message>
-        <source>Take back</source>
-        <translation>撤回</translation>
     </message>
     <message>
         <source>Close</source>
@@ -88,8 +80,16 @@
         <translation>已中断：{what}</translation>
     </message>
     <message>
-        <source>{names} – taking back</source>
-        <translation>{names}：正在撤回</translation>
+        <source>Progress of the class change</source>
+        <translation>类别更改的进度</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>撤销</translation>
+    </message>
+    <message>
+        <source>{names} – undoing</source>
+        <translation>{names}：正在撤销</translation>
     </message>
     <message>
         <source>{names} – deleting</source>
@@ -104,12 +104,12 @@
         <translation>{what}：已处理 {done} / {total} 个掩膜，剩余 {time}</translation>
     </message>
     <message>
-        <source>{names} deleted from {n} masks. The masks before take up to {size}.</source>
-        <translation>已从 {n} 个掩膜中删除{names}。更改前的掩膜最多占 {size}。</translation>
+        <source>{names} deleted from {n} masks. The backup takes up to {size}.</source>
+        <translation>已从 {n} 个掩膜中删除{names}。备份最多占用 {size}。</translation>
     </message>
     <message>
-        <source>{names} merged into “{target}” in {n} masks. The masks before take up to {size}.</source>
-        <translation>已在 {n} 个掩膜中将{names}合并到“{target}”。更改前的掩膜最多占 {size}。</translation>
+        <source>{names} merged into “{target}” in {n} masks. The backup takes up to {size}.</source>
+        <translation>已在 {n} 个掩膜中将{names}合并到“{target}”。备份最多占用 {size}。</translation>
     </message>
 </context>
 <context>
@@ -123,8 +123,8 @@
         <translation>删除类别“{name}”</translation>
     </message>
     <message>
-        <source>The class it becomes</source>
-        <translation>合并后的类别</translation>
+        <source>Target class</source>
+        <translation>目标类别</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -139,16 +139,16 @@
         <translation>删除</translation>
     </message>
     <message>
-        <source>{pixels} painted pixels, {regions} regions in {pictures} pictures, become background.</source>
-        <translation>{pictures} 张图片中的 {regions} 个区域、{pixels} 个标注像素将变为背景。</translation>
+        <source>{regions} regions ({pixels} pixels) in {images} images become background.</source>
+        <translation>{images} 张图片中的 {regions} 个区域（{pixels} 像素）将变为背景。</translation>
     </message>
     <message>
-        <source>{pixels} painted pixels, {regions} regions in {pictures} pictures, become “{target}”.</source>
-        <translation>{pictures} 张图片中的 {regions} 个区域、{pixels} 个标注像素将变为“{target}”。</translation>
+        <source>{regions} regions ({pixels} pixels) in {images} images become “{target}”.</source>
+        <translation>{images} 张图片中的 {regions} 个区域（{pixels} 像素）将变为“{target}”。</translation>
     </message>
     <message>
-        <source>No picture holds it, so no mask changes.</source>
-        <translation>没有图片用到它，因此不会改动任何掩膜。</translation>
+        <source>The class is not used in any image. No masks change.</source>
+        <translation>没有图片使用此类别，不会改动掩膜。</translation>
     </message>
     <message>
         <source>You can undo this once. A backup of the current masks (about {size}) is kept until the next class change.</source>
@@ -197,14 +197,6 @@
         <translation>类别</translation>
     </message>
     <message>
-        <source>A class is a kind of defect. Add the first one, then paint.</source>
-        <translation>一个类别就是一种缺陷。先添加第一个类别，然后开始涂画。</translation>
-    </message>
-    <message>
-        <source>Add a class</source>
-        <translation>添加类别</translation>
-    </message>
-    <message>
         <source>defect {n}</source>
         <translation>缺陷 {n}</translation>
     </message>
@@ -217,19 +209,27 @@
         <translation>涂在无法判断的区域；不参与训练，也不计入指标。</translation>
     </message>
     <message>
-        <source>Double-click or F2: rename. Click the colour: change it.</source>
-        <translation>双击或按 F2 改名；点击颜色可更换颜色。</translation>
-    </message>
-    <message>
-        <source>{pictures} pictures · {regions} regions · {pixels} pixels</source>
-        <translation>{pictures} 张图片 · {regions} 个区域 · {pixels} 个像素</translation>
-    </message>
-    <message>
         <source>Rename</source>
         <translation>改名</translation>
     </message>
     <message>
-        <source>Change colour…</source>
+        <source>Classes are types of defects. Add a class, then paint.</source>
+        <translation>类别即缺陷类型。请先添加类别，然后涂画。</translation>
+    </message>
+    <message>
+        <source>Add class</source>
+        <translation>添加类别</translation>
+    </message>
+    <message>
+        <source>Double-click or press {key} to rename. Click the color to change it.</source>
+        <translation>双击或按 {key} 改名。点击颜色可更换颜色。</translation>
+    </message>
+    <message>
+        <source>{images} images · {regions} regions · {pixels} pixels</source>
+        <translation>{images} 张图片 · {regions} 个区域 · {pixels} 像素</translation>
+    </message>
+    <message>
+        <source>Change color…</source>
         <translation>更换颜色…</translation>
     </message>
     <message>
@@ -261,22 +261,22 @@
         <translation>隐藏</translation>
     </message>
     <message>
-        <source>Allow painting over it</source>
-        <translation>允许被覆盖</translation>
+        <source>Unlock class</source>
+        <translation>解锁类别</translation>
+    </message>
+    <message>
+        <source>More colors…</source>
+        <translation>更多颜色…</translation>
     </message>
     <message>
         <source>Lock class</source>
         <translation>锁定类别</translation>
     </message>
-    <message>
-        <source>Another colour…</source>
-        <translation>其他颜色…</translation>
-    </message>
 </context>
 <context>
     <name>CollapsibleSection</name>
     <message>
-        <source>Fold or unfold this part</source>
+        <source>Fold or unfold this section</source>
         <translation>折叠或展开此部分</translation>
     </message>
 </context>
@@ -325,10 +325,6 @@
         <translation>持续训练</translation>
     </message>
     <message>
-        <source>After the time limit, training continues with new labels until you stop it. You can export the best model at any time (Ctrl+Shift+K).</source>
-        <translation>到时后用新标注继续训练，直到停止；期间可随时导出最佳模型（Ctrl+Shift+K）。</translation>
-    </message>
-    <message>
         <source>1 label added</source>
         <translation>已加入 1 个标注</translation>
     </message>
@@ -343,6 +339,10 @@
     <message>
         <source>{n} labels added</source>
         <translation>已加入 {n} 个标注</translation>
+    </message>
+    <message>
+        <source>After the time limit, training continues with new labels until you stop it. You can export the best model at any time.</source>
+        <translation>到时后用新标注继续训练，直到停止；期间可随时导出最佳模型。</translation>
     </message>
     <message>
         <source>New image: used for training from this point</source>
@@ -453,104 +453,32 @@
 <context>
     <name>DisplayPanel</name>
     <message>
-        <source>Black at</source>
-        <translation>黑点</translation>
-    </message>
-    <message>
-        <source>White at</source>
-        <translation>白点</translation>
-    </message>
-    <message>
         <source>Gamma</source>
         <translation>伽马</translation>
-    </message>
-    <message>
-        <source>Grey values up to this one are shown black</source>
-        <translation>不高于此灰度值的像素显示为黑色</translation>
     </message>
     <message>
         <source>Preset</source>
         <translation>预设</translation>
     </message>
     <message>
-        <source>Display presets of this project</source>
-        <translation>本项目的显示预设</translation>
-    </message>
-    <message>
-        <source>Keep…</source>
-        <translation>保存…</translation>
-    </message>
-    <message>
-        <source>Keep this display in the project under a name</source>
-        <translation>以一个名称把当前显示方式保存在项目中</translation>
-    </message>
-    <message>
-        <source>Drop</source>
-        <translation>删除</translation>
-    </message>
-    <message>
-        <source>Drop the chosen preset</source>
-        <translation>删除所选预设</translation>
-    </message>
-    <message>
-        <source>Drag the ends of what is shown; on the picture: Shift + right drag</source>
-        <translation>拖动显示范围的两端；在图片上：Shift + 右键拖动</translation>
-    </message>
-    <message>
         <source>Invert</source>
         <translation>反相</translation>
-    </message>
-    <message>
-        <source>Show black as white and white as black</source>
-        <translation>黑显示为白，白显示为黑</translation>
     </message>
     <message>
         <source>Flat field</source>
         <translation>平场校正</translation>
     </message>
     <message>
-        <source>Even out slow changes of light over the picture</source>
-        <translation>消除图片上缓慢的明暗变化</translation>
-    </message>
-    <message>
         <source>Stretch</source>
         <translation>拉伸</translation>
-    </message>
-    <message>
-        <source>From the darkest to the brightest values that occur</source>
-        <translation>从实际出现的最暗值到最亮值</translation>
-    </message>
-    <message>
-        <source>Grey values from this one on are shown white</source>
-        <translation>不低于此灰度值的像素显示为白色</translation>
-    </message>
-    <message>
-        <source>Above 1 lights up the dark parts</source>
-        <translation>大于 1 时提亮暗部</translation>
     </message>
     <message>
         <source>Local contrast</source>
         <translation>局部对比度</translation>
     </message>
     <message>
-        <source>Brings out faint structure wherever it is (CLAHE)</source>
-        <translation>在各处突出微弱的结构（CLAHE）</translation>
-    </message>
-    <message>
         <source>Channel</source>
         <translation>通道</translation>
-    </message>
-    <message>
-        <source>Colours</source>
-        <translation>颜色</translation>
-    </message>
-    <message>
-        <source>All colours</source>
-        <translation>全部颜色</translation>
-    </message>
-    <message>
-        <source>Grey</source>
-        <translation>灰度</translation>
     </message>
     <message>
         <source>Red</source>
@@ -565,8 +493,80 @@
         <translation>蓝</translation>
     </message>
     <message>
-        <source>As they are</source>
-        <translation>原样</translation>
+        <source>Display presets of the project</source>
+        <translation>项目的显示预设</translation>
+    </message>
+    <message>
+        <source>Save…</source>
+        <translation>保存…</translation>
+    </message>
+    <message>
+        <source>Save the display settings as a preset of the project</source>
+        <translation>将当前显示设置保存为项目预设</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>删除</translation>
+    </message>
+    <message>
+        <source>Delete the selected preset</source>
+        <translation>删除所选预设</translation>
+    </message>
+    <message>
+        <source>Drag the handles to set black and white. On the image: Shift + right drag</source>
+        <translation>拖动两端设置黑点和白点。在图片上：Shift + 右键拖动</translation>
+    </message>
+    <message>
+        <source>Invert gray values</source>
+        <translation>反转灰度值</translation>
+    </message>
+    <message>
+        <source>Correct uneven illumination</source>
+        <translation>校正光照不均</translation>
+    </message>
+    <message>
+        <source>Stretch to the minimum and maximum gray value</source>
+        <translation>拉伸到最小和最大灰度值</translation>
+    </message>
+    <message>
+        <source>Show the original gray values; 16-bit images with their typical range</source>
+        <translation>显示原始灰度；16 位图片按典型灰度范围显示</translation>
+    </message>
+    <message>
+        <source>Black point</source>
+        <translation>黑点</translation>
+    </message>
+    <message>
+        <source>Gray values up to this value are shown black</source>
+        <translation>不高于此值的灰度显示为黑色</translation>
+    </message>
+    <message>
+        <source>White point</source>
+        <translation>白点</translation>
+    </message>
+    <message>
+        <source>Gray values from this value upwards are shown white</source>
+        <translation>不低于此值的灰度显示为白色</translation>
+    </message>
+    <message>
+        <source>Values above 1 brighten dark areas</source>
+        <translation>大于 1 时提亮暗部</translation>
+    </message>
+    <message>
+        <source>Enhance faint structures locally (CLAHE)</source>
+        <translation>局部增强微弱结构（CLAHE）</translation>
+    </message>
+    <message>
+        <source>Color map</source>
+        <translation>色图</translation>
+    </message>
+    <message>
+        <source>All channels</source>
+        <translation>所有通道</translation>
+    </message>
+    <message>
+        <source>Gray</source>
+        <translation>灰度</translation>
     </message>
     <message>
         <source>Rainbow</source>
@@ -585,24 +585,24 @@
         <translation>热力</translation>
     </message>
     <message>
-        <source>Keep this display</source>
-        <translation>保存此显示方式</translation>
+        <source>None</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>Save display preset</source>
+        <translation>保存显示预设</translation>
+    </message>
+    <message>
+        <source>Off</source>
+        <translation>关闭</translation>
     </message>
     <message>
         <source>Name</source>
         <translation>名称</translation>
     </message>
     <message>
-        <source>off</source>
-        <translation>关</translation>
-    </message>
-    <message>
         <source>Reset display</source>
         <translation>恢复显示</translation>
-    </message>
-    <message>
-        <source>Show the picture as it is; sixteen bits by their usual range</source>
-        <translation>按原样显示图片；16 位图片按常用灰度范围显示</translation>
     </message>
 </context>
 <context>
@@ -620,49 +620,49 @@
         <translation>历史(&amp;H)</translation>
     </message>
     <message>
-        <source>The steps made on this picture; each can be gone back to</source>
-        <translation>在此图片上做过的步骤，可回到任一步</translation>
+        <source>Editing steps of the current image. Click a step to return to it.</source>
+        <translation>当前图片的编辑步骤。点击某一步即可恢复到该步。</translation>
     </message>
     <message>
-        <source>Copy the &amp;labels of the previous picture</source>
+        <source>Copy &amp;labels from previous image</source>
         <translation>复制上一张图片的标注(&amp;L)</translation>
     </message>
     <message>
-        <source>&amp;Search pictures</source>
+        <source>&amp;Search images</source>
         <translation>搜索图片(&amp;S)</translation>
+    </message>
+    <message>
+        <source>Changes are saved automatically within a second. This command saves immediately.</source>
+        <translation>更改会在一秒内自动保存。此命令立即保存。</translation>
     </message>
     <message>
         <source>&amp;Save now</source>
         <translation>立即保存(&amp;S)</translation>
     </message>
-    <message>
-        <source>Everything is saved by itself within a second; this saves at once</source>
-        <translation>所有内容会在一秒内自动保存；此命令立即保存</translation>
-    </message>
 </context>
 <context>
     <name>EmptyProjectPage</name>
     <message>
-        <source>Drop pictures or folders here</source>
-        <translation>将图片或文件夹拖到这里</translation>
+        <source>Drop images or folders here</source>
+        <translation>将图片或文件夹拖到此处</translation>
     </message>
     <message>
-        <source>They are copied into the project; the originals stay as they are.</source>
-        <translation>它们会被复制到项目中；原文件保持不变。</translation>
+        <source>Images are copied into the project. The original files are not changed.</source>
+        <translation>图片会复制到项目中，原文件不变。</translation>
     </message>
     <message>
-        <source>Add pictures…</source>
+        <source>Add images…</source>
         <translation>添加图片…</translation>
     </message>
     <message>
-        <source>Add a folder…</source>
+        <source>Add folder…</source>
         <translation>添加文件夹…</translation>
     </message>
 </context>
 <context>
     <name>EmptyQueuePage</name>
     <message>
-        <source>Show all pictures</source>
+        <source>Show all images</source>
         <translation>显示所有图片</translation>
     </message>
     <message>
@@ -704,8 +704,8 @@
 <context>
     <name>EvaluationCommands</name>
     <message>
-        <source>&amp;Review</source>
-        <translation>审查(&amp;R)</translation>
+        <source>E&amp;valuation</source>
+        <translation>评估(&amp;V)</translation>
     </message>
     <message>
         <source>Missed defects and false alarms on validation and test images; choose the detection threshold here</source>
@@ -806,8 +806,8 @@
         <translation>返回图片</translation>
     </message>
     <message>
-        <source>Back to the image (Esc)</source>
-        <translation>返回图片（Esc）</translation>
+        <source>Back to the image</source>
+        <translation>返回图片</translation>
     </message>
     <message>
         <source>Validation  {n}</source>
@@ -1022,24 +1022,28 @@
         <translation>打开项目(&amp;O)…</translation>
     </message>
     <message>
-        <source>Make the &amp;sample project</source>
-        <translation>生成示例项目(&amp;S)</translation>
+        <source>Create sa&amp;mple project</source>
+        <translation>创建示例项目(&amp;M)</translation>
     </message>
     <message>
-        <source>Add &amp;pictures…</source>
-        <translation>添加图片(&amp;P)…</translation>
+        <source>Add &amp;images…</source>
+        <translation>添加图片(&amp;I)…</translation>
     </message>
     <message>
-        <source>Add a &amp;folder of pictures…</source>
-        <translation>添加图片文件夹(&amp;F)…</translation>
+        <source>Add &amp;folder…</source>
+        <translation>添加文件夹(&amp;F)…</translation>
     </message>
     <message>
-        <source>&amp;Look for new pictures</source>
-        <translation>查找新图片(&amp;L)</translation>
+        <source>Refresh image &amp;list</source>
+        <translation>刷新图片列表(&amp;L)</translation>
     </message>
     <message>
-        <source>Show the project&apos;s folde&amp;r</source>
-        <translation>显示项目文件夹(&amp;R)</translation>
+        <source>Search the image folders for new and deleted images</source>
+        <translation>检查图片文件夹中新增和删除的图片</translation>
+    </message>
+    <message>
+        <source>Show project fol&amp;der</source>
+        <translation>打开项目文件夹(&amp;D)</translation>
     </message>
     <message>
         <source>&amp;Close project</source>
@@ -1088,7 +1092,7 @@
 <context>
     <name>HelpCommands</name>
     <message>
-        <source>&amp;Keys</source>
+        <source>&amp;Keyboard shortcuts</source>
         <translation>快捷键(&amp;K)</translation>
     </message>
     <message>
@@ -1107,51 +1111,51 @@
         <translation>历史</translation>
     </message>
     <message>
-        <source>Every stroke on this picture will be listed here, and can be gone back to.</source>
-        <translation>在此图片上的每一笔都会列在这里，可随时回到任一步。</translation>
+        <source>Editing steps of the current image. Click a step to return to it.</source>
+        <translation>当前图片的编辑步骤。点击某一步即可恢复到该步。</translation>
     </message>
 </context>
 <context>
     <name>ImageCommands</name>
     <message>
-        <source>&amp;Next picture</source>
-        <translation>下一张图片(&amp;N)</translation>
-    </message>
-    <message>
-        <source>&amp;Previous picture</source>
-        <translation>上一张图片(&amp;P)</translation>
-    </message>
-    <message>
-        <source>Next &amp;unlabelled picture</source>
-        <translation>下一张未标注图片(&amp;U)</translation>
-    </message>
-    <message>
-        <source>Previous un&amp;labelled picture</source>
-        <translation>上一张未标注图片(&amp;L)</translation>
-    </message>
-    <message>
-        <source>Next picture that is no&amp;t done</source>
-        <translation>下一张未完成的图片(&amp;T)</translation>
-    </message>
-    <message>
-        <source>Next picture that cannot be &amp;read</source>
-        <translation>下一张无法读取的图片(&amp;R)</translation>
-    </message>
-    <message>
-        <source>Contact s&amp;heet</source>
-        <translation>缩略图总览(&amp;H)</translation>
-    </message>
-    <message>
-        <source>All listed pictures at a glance; judge many at once</source>
-        <translation>一览所有列出的图片，可同时判定多张</translation>
-    </message>
-    <message>
         <source>Mark as &amp;done and next</source>
         <translation>标为完成并转到下一张(&amp;D)</translation>
     </message>
     <message>
-        <source>Mark this picture done and go on</source>
-        <translation>把这张图片标为完成，并转到下一张</translation>
+        <source>&amp;Next image</source>
+        <translation>下一张图片(&amp;N)</translation>
+    </message>
+    <message>
+        <source>&amp;Previous image</source>
+        <translation>上一张图片(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Next &amp;unlabeled image</source>
+        <translation>下一张未标注图片(&amp;U)</translation>
+    </message>
+    <message>
+        <source>Previous unla&amp;beled image</source>
+        <translation>上一张未标注图片(&amp;B)</translation>
+    </message>
+    <message>
+        <source>Next image no&amp;t done</source>
+        <translation>下一张未完成的图片(&amp;T)</translation>
+    </message>
+    <message>
+        <source>Next un&amp;readable image</source>
+        <translation>下一张无法读取的图片(&amp;R)</translation>
+    </message>
+    <message>
+        <source>T&amp;humbnail view</source>
+        <translation>缩略图视图(&amp;H)</translation>
+    </message>
+    <message>
+        <source>Show all listed images as thumbnails and set verdicts for several images at once</source>
+        <translation>以缩略图显示列表中的所有图片，可批量设置判定</translation>
+    </message>
+    <message>
+        <source>Mark the current image as done and open the next image</source>
+        <translation>将当前图片标为完成，并打开下一张</translation>
     </message>
     <message>
         <source>Mark as not d&amp;one</source>
@@ -1182,50 +1186,125 @@
         <translation>判定 {n}</translation>
     </message>
     <message>
-        <source>Verdict {n}, then on</source>
+        <source>Verdict {n} and next</source>
         <translation>判定 {n} 并转到下一张</translation>
     </message>
 </context>
 <context>
     <name>ImageDelegate</name>
     <message>
-        <source>cannot be read</source>
+        <source>Unreadable</source>
         <translation>无法读取</translation>
     </message>
 </context>
 <context>
     <name>ImageFilters</name>
     <message>
-        <source>Which pictures are listed</source>
-        <translation>列出哪些图片</translation>
+        <source>Image filter</source>
+        <translation>图片筛选</translation>
     </message>
     <message>
-        <source>What the pictures are sorted by</source>
-        <translation>图片的排序方式</translation>
+        <source>Filter the image list</source>
+        <translation>筛选图片列表</translation>
     </message>
     <message>
-        <source>Greatest first</source>
-        <translation>从大到小</translation>
+        <source>Sort order</source>
+        <translation>排序方式</translation>
     </message>
     <message>
-        <source>What to label next</source>
-        <translation>接着标注什么</translation>
+        <source>Sort order of the image list</source>
+        <translation>图片列表的排序方式</translation>
     </message>
     <message>
-        <source>What to label next: pictures from which the model would learn most</source>
-        <translation>接着标注什么：模型能从中学到最多的图片</translation>
+        <source>Descending</source>
+        <translation>降序</translation>
     </message>
     <message>
-        <source>All pictures</source>
-        <translation>全部图片</translation>
+        <source>Sort in descending order</source>
+        <translation>按降序排列</translation>
     </message>
     <message>
-        <source>Not done yet</source>
+        <source>Label next</source>
+        <translation>推荐标注</translation>
+    </message>
+    <message>
+        <source>Images that would improve the model most, with the reason for each</source>
+        <translation>对提升模型最有帮助的图片及推荐理由</translation>
+    </message>
+</context>
+<context>
+    <name>ImageListModel</name>
+    <message>
+        <source>Name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>By name</source>
+        <translation>按名称</translation>
+    </message>
+    <message>
+        <source>Status</source>
+        <translation>状态</translation>
+    </message>
+    <message>
+        <source>By status</source>
+        <translation>按状态</translation>
+    </message>
+    <message>
+        <source>Verdict</source>
+        <translation>判定</translation>
+    </message>
+    <message>
+        <source>By verdict</source>
+        <translation>按判定</translation>
+    </message>
+    <message>
+        <source>Classes</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>By number of classes</source>
+        <translation>按类别数</translation>
+    </message>
+    <message>
+        <source>Regions</source>
+        <translation>区域</translation>
+    </message>
+    <message>
+        <source>By number of regions</source>
+        <translation>按区域数</translation>
+    </message>
+    <message>
+        <source>Labeled area (px)</source>
+        <translation>标注面积 (px)</translation>
+    </message>
+    <message>
+        <source>By labeled area</source>
+        <translation>按标注面积</translation>
+    </message>
+    <message>
+        <source>Defect probability</source>
+        <translation>缺陷概率</translation>
+    </message>
+    <message>
+        <source>By defect probability</source>
+        <translation>按缺陷概率</translation>
+    </message>
+    <message>
+        <source>By date</source>
+        <translation>按日期</translation>
+    </message>
+    <message>
+        <source>All images</source>
+        <translation>所有图片</translation>
+    </message>
+    <message>
+        <source>Not done</source>
         <translation>未完成</translation>
     </message>
     <message>
-        <source>Started</source>
-        <translation>已开始</translation>
+        <source>In progress</source>
+        <translation>进行中</translation>
     </message>
     <message>
         <source>Done</source>
@@ -1240,91 +1319,16 @@
         <translation>已完成，无缺陷</translation>
     </message>
     <message>
-        <source>Cannot be read</source>
+        <source>Unreadable</source>
         <translation>无法读取</translation>
     </message>
     <message>
-        <source>By name</source>
-        <translation>按名称</translation>
-    </message>
-    <message>
-        <source>By status</source>
-        <translation>按状态</translation>
-    </message>
-    <message>
-        <source>By verdict</source>
-        <translation>按判定</translation>
-    </message>
-    <message>
-        <source>By number of classes</source>
-        <translation>按类别数</translation>
-    </message>
-    <message>
-        <source>By number of regions</source>
-        <translation>按区域数</translation>
-    </message>
-    <message>
-        <source>By painted area</source>
-        <translation>按标注面积</translation>
-    </message>
-    <message>
-        <source>By model score</source>
-        <translation>按模型得分</translation>
-    </message>
-    <message>
-        <source>By date</source>
-        <translation>按日期</translation>
-    </message>
-</context>
-<context>
-    <name>ImageListModel</name>
-    <message>
-        <source>Name</source>
-        <translation>名称</translation>
-    </message>
-    <message>
-        <source>Status</source>
-        <translation>状态</translation>
-    </message>
-    <message>
-        <source>Verdict</source>
-        <translation>判定</translation>
-    </message>
-    <message>
-        <source>Classes</source>
-        <translation>类别</translation>
-    </message>
-    <message>
-        <source>Regions</source>
-        <translation>区域</translation>
-    </message>
-    <message>
-        <source>Painted pixels</source>
-        <translation>标注像素</translation>
-    </message>
-    <message>
-        <source>Model score</source>
-        <translation>模型得分</translation>
+        <source>New</source>
+        <translation>新图片</translation>
     </message>
     <message>
         <source>Date</source>
         <translation>日期</translation>
-    </message>
-    <message>
-        <source>cannot be read</source>
-        <translation>无法读取</translation>
-    </message>
-    <message>
-        <source>new</source>
-        <translation>新</translation>
-    </message>
-    <message>
-        <source>started</source>
-        <translation>进行中</translation>
-    </message>
-    <message>
-        <source>done</source>
-        <translation>完成</translation>
     </message>
 </context>
 <context>
@@ -1337,71 +1341,71 @@
 <context>
     <name>ImagesPanel</name>
     <message>
-        <source>Pictures</source>
+        <source>Images</source>
         <translation>图片</translation>
     </message>
     <message>
-        <source>{n} pictures</source>
+        <source>{n} images</source>
         <translation>{n} 张图片</translation>
     </message>
     <message>
-        <source>1 picture</source>
+        <source>1 image</source>
         <translation>1 张图片</translation>
     </message>
     <message>
-        <source>{shown} of {total} pictures</source>
+        <source>{shown} of {total} images</source>
         <translation>{shown} / {total} 张图片</translation>
     </message>
     <message>
-        <source>{pictures} · {done} done</source>
-        <translation>{pictures} · 已完成 {done}</translation>
+        <source>{images} · {done} done</source>
+        <translation>{images} · 已完成 {done}</translation>
     </message>
 </context>
 <context>
     <name>InspectionCommands</name>
     <message>
-        <source>Next re&amp;gion</source>
-        <translation>下一个区域(&amp;G)</translation>
-    </message>
-    <message>
-        <source>To the next labelled or predicted region, always at the same scale</source>
-        <translation>到下一个标注或预测的区域，始终以相同比例</translation>
-    </message>
-    <message>
-        <source>Previous regi&amp;on</source>
-        <translation>上一个区域(&amp;O)</translation>
-    </message>
-    <message>
         <source>&amp;Measure</source>
         <translation>测量(&amp;M)</translation>
-    </message>
-    <message>
-        <source>Measure: drag a line, read its length</source>
-        <translation>测量：拖出一条线，读出长度</translation>
-    </message>
-    <message>
-        <source>Set the scale…</source>
-        <translation>设置比例…</translation>
-    </message>
-    <message>
-        <source>How many micrometres a pixel shows</source>
-        <translation>一个像素代表多少微米</translation>
     </message>
     <message>
         <source>O&amp;verview</source>
         <translation>总览(&amp;V)</translation>
     </message>
     <message>
-        <source>The whole picture in a corner while only a part is in sight</source>
-        <translation>只看到局部时，在角落显示整张图片</translation>
+        <source>Ne&amp;xt region</source>
+        <translation>下一个区域(&amp;X)</translation>
     </message>
     <message>
-        <source>Show the &amp;difference to the good sample</source>
-        <translation>显示与良品样本的差异(&amp;D)</translation>
+        <source>Show the next labeled or predicted region at the same zoom</source>
+        <translation>以相同缩放比例显示下一个标注或预测区域</translation>
     </message>
     <message>
-        <source>Use as the good sa&amp;mple</source>
-        <translation>用作良品样本(&amp;M)</translation>
+        <source>Previous &amp;region</source>
+        <translation>上一个区域(&amp;R)</translation>
+    </message>
+    <message>
+        <source>Measure: drag a line to read its length</source>
+        <translation>测量：拖出一条线，读取长度</translation>
+    </message>
+    <message>
+        <source>Set pixel s&amp;cale…</source>
+        <translation>设置像素尺寸(&amp;C)…</translation>
+    </message>
+    <message>
+        <source>Set the size of a pixel in µm</source>
+        <translation>设置每个像素的实际尺寸（µm）</translation>
+    </message>
+    <message>
+        <source>Show the whole image in a corner while only a part is visible</source>
+        <translation>仅显示局部时，在角落显示整张图片</translation>
+    </message>
+    <message>
+        <source>Show &amp;difference from reference image</source>
+        <translation>显示与良品参考图的差异(&amp;D)</translation>
+    </message>
+    <message>
+        <source>Use as refere&amp;nce image</source>
+        <translation>设为良品参考图(&amp;N)</translation>
     </message>
     <message>
         <source>Use the current image as the defect-free reference image</source>
@@ -1416,8 +1420,8 @@
         <translation>拉伸亮度(&amp;B)</translation>
     </message>
     <message>
-        <source>From the darkest to the brightest values that occur</source>
-        <translation>从实际出现的最暗值到最亮值</translation>
+        <source>Stretch to the minimum and maximum gray value</source>
+        <translation>拉伸到最小和最大灰度值</translation>
     </message>
     <message>
         <source>&amp;Reset display</source>
@@ -1431,8 +1435,8 @@
         <translation>用预测结果替换标注</translation>
     </message>
     <message>
-        <source>Keep my label (K)</source>
-        <translation>保留我的标注（K）</translation>
+        <source>Keep my label</source>
+        <translation>保留我的标注</translation>
     </message>
     <message>
         <source>Keep the label and do not flag this region again</source>
@@ -1443,20 +1447,20 @@
         <translation>转到此图片的下一处可疑标注</translation>
     </message>
     <message>
-        <source>{n} of {count} (J)</source>
-        <translation>第 {n}/{count} 处 (J)</translation>
+        <source>{n} of {count}</source>
+        <translation>{n} / {count}</translation>
     </message>
     <message>
-        <source>Add region (Y)</source>
-        <translation>添加区域（Y）</translation>
+        <source>Add region</source>
+        <translation>添加区域</translation>
     </message>
     <message>
-        <source>Remove region (Y)</source>
-        <translation>删除区域（Y）</translation>
+        <source>Remove region</source>
+        <translation>移除区域</translation>
     </message>
     <message>
-        <source>Change to {name} (Y)</source>
-        <translation>改为{name}（Y）</translation>
+        <source>Change to {name}</source>
+        <translation>改为 {name}</translation>
     </message>
 </context>
 <context>
@@ -1474,24 +1478,24 @@
         <translation>可能的标注错误(&amp;E)</translation>
     </message>
     <message>
-        <source>Labels that a confident model contradicts, worst first</source>
-        <translation>与有把握的模型相矛盾的标注，最可疑的在前</translation>
+        <source>Labels that a confident model contradicts, most severe first</source>
+        <translation>与高置信度预测不一致的标注，最可疑的在前</translation>
+    </message>
+    <message>
+        <source>Replace the flagged label with the prediction</source>
+        <translation>用预测结果替换可疑标注</translation>
+    </message>
+    <message>
+        <source>&amp;Keep my label</source>
+        <translation>保留我的标注(&amp;K)</translation>
+    </message>
+    <message>
+        <source>Keep the flagged label. It will not be flagged again.</source>
+        <translation>保留可疑标注，不再提示。</translation>
     </message>
     <message>
         <source>Use &amp;model result</source>
         <translation>采用模型结果(&amp;M)</translation>
-    </message>
-    <message>
-        <source>Correct the doubted label as the model says</source>
-        <translation>按模型的说法改正存疑的标注</translation>
-    </message>
-    <message>
-        <source>Keep my la&amp;bel</source>
-        <translation>保留我的标注(&amp;G)</translation>
-    </message>
-    <message>
-        <source>Keep the doubted label, and do not ask again</source>
-        <translation>保留存疑的标注，不再询问</translation>
     </message>
     <message>
         <source>Ne&amp;xt flagged region</source>
@@ -1516,8 +1520,8 @@
         <translation>接着标注</translation>
     </message>
     <message>
-        <source>What to label next: pictures from which the model would learn most</source>
-        <translation>接着标注什么：模型能从中学到最多的图片</translation>
+        <source>Images that would improve the model most, with the reason for each</source>
+        <translation>对提升模型最有帮助的图片及推荐理由</translation>
     </message>
     <message>
         <source>Label errors</source>
@@ -1528,8 +1532,24 @@
         <translation>与有把握的模型相矛盾的标注</translation>
     </message>
     <message>
-        <source>Back to all pictures</source>
-        <translation>回到所有图片</translation>
+        <source>Back to all images</source>
+        <translation>返回所有图片</translation>
+    </message>
+    <message>
+        <source>Analyze again</source>
+        <translation>重新分析</translation>
+    </message>
+    <message>
+        <source>Analyzing images…</source>
+        <translation>正在分析图片…</translation>
+    </message>
+    <message>
+        <source>No images have been analyzed yet.</source>
+        <translation>尚未分析图片。</translation>
+    </message>
+    <message>
+        <source>Analyzing images: {done} of {total}</source>
+        <translation>正在分析图片：{done} / {total}</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -1539,32 +1559,12 @@
         <source>Analyze more images</source>
         <translation>分析更多图片</translation>
     </message>
-    <message>
-        <source>Look again</source>
-        <translation>重新查看</translation>
-    </message>
-    <message>
-        <source>Looking at pictures…</source>
-        <translation>正在查看图片…</translation>
-    </message>
-    <message>
-        <source>Nothing has been looked at yet.</source>
-        <translation>还没有查看任何图片。</translation>
-    </message>
-    <message>
-        <source>Looking at pictures: {done} of {total}</source>
-        <translation>正在查看图片：{done}/{total}</translation>
-    </message>
 </context>
 <context>
     <name>LayersPanel</name>
     <message>
         <source>Labels</source>
         <translation>标注</translation>
-    </message>
-    <message>
-        <source>Show or hide the labels (H)</source>
-        <translation>显示或隐藏标注 (H)</translation>
     </message>
     <message>
         <source>Opacity of labels</source>
@@ -1575,8 +1575,16 @@
         <translation>预测的不透明度</translation>
     </message>
     <message>
-        <source>Show differences from the reference image (Ctrl+D)</source>
-        <translation>显示与良品参考图的差异（Ctrl+D）</translation>
+        <source>Show or hide the labels</source>
+        <translation>显示或隐藏标注</translation>
+    </message>
+    <message>
+        <source>Show or hide the predictions</source>
+        <translation>显示或隐藏预测</translation>
+    </message>
+    <message>
+        <source>Show differences from the reference image</source>
+        <translation>显示与良品参考图的差异</translation>
     </message>
     <message>
         <source>Opacity of the difference</source>
@@ -1599,10 +1607,6 @@
         <translation>预测</translation>
     </message>
     <message>
-        <source>Show or hide the predictions (Shift+H)</source>
-        <translation>显示或隐藏预测 (Shift+H)</translation>
-    </message>
-    <message>
         <source>Difference</source>
         <translation>差异</translation>
     </message>
@@ -1614,28 +1618,12 @@
 <context>
     <name>LeaveGuard</name>
     <message>
-        <source>The training could not be left running, so nothing was closed.</source>
-        <translation>无法让训练在后台继续运行，因此未关闭任何内容。</translation>
-    </message>
-    <message>
-        <source>The labels that could not be saved are in {path}.</source>
-        <translation>无法保存的标注已存放在 {path}。</translation>
-    </message>
-    <message>
-        <source>Copy its folders masks and notes into the project when it can be written again.</source>
-        <translation>项目恢复可写后，请将其中的 masks 和 notes 文件夹复制到项目中。</translation>
-    </message>
-    <message>
         <source>The labels of 1 image could not be saved.</source>
         <translation>1 张图片的标注无法保存。</translation>
     </message>
     <message>
         <source>The labels of {n} images could not be saved.</source>
         <translation>{n} 张图片的标注无法保存。</translation>
-    </message>
-    <message>
-        <source>Free some space or make the folder writable, then try again.</source>
-        <translation>请腾出磁盘空间或将文件夹设为可写，然后重试。</translation>
     </message>
     <message>
         <source>Discard</source>
@@ -1646,7 +1634,23 @@
         <translation>取消</translation>
     </message>
     <message>
-        <source>Save a copy elsewhere…</source>
+        <source>Training could not be moved to the background, so the project was not closed.</source>
+        <translation>无法将训练转入后台，因此未关闭项目。</translation>
+    </message>
+    <message>
+        <source>Labels that could not be saved were copied to {path}.</source>
+        <translation>无法保存的标注已复制到 {path}。</translation>
+    </message>
+    <message>
+        <source>When the project is writable again, copy the folders masks and notes into the project.</source>
+        <translation>项目恢复可写后，请将其中的 masks 和 notes 文件夹复制到项目中。</translation>
+    </message>
+    <message>
+        <source>Free disk space or make the folder writable, then try again.</source>
+        <translation>请清理磁盘空间或将文件夹设为可写，然后重试。</translation>
+    </message>
+    <message>
+        <source>Save a copy…</source>
         <translation>另存副本…</translation>
     </message>
     <message>
@@ -1674,32 +1678,48 @@
         <translation>正在训练（剩余 {time}）。</translation>
     </message>
     <message>
-        <source>Left running, it goes on in the background and is shown again when the project is opened.</source>
-        <translation>若让其继续运行，训练将在后台进行，再次打开项目时会重新显示。</translation>
+        <source>Keep running: training continues in the background and is shown again when you open the project.</source>
+        <translation>继续运行：训练在后台进行，再次打开项目时重新显示。</translation>
     </message>
     <message>
-        <source>Stopped, it keeps the best model so far and can be continued later.</source>
-        <translation>若停止，将保留目前最好的模型，之后可以继续训练。</translation>
+        <source>Stop: the best model so far is kept, and training can be continued later.</source>
+        <translation>停止：保留目前最佳模型，之后可继续训练。</translation>
     </message>
     <message>
-        <source>Stop and keep the model</source>
-        <translation>停止并保留模型</translation>
+        <source>Stop training</source>
+        <translation>停止训练</translation>
     </message>
     <message>
-        <source>Leave it running</source>
+        <source>Keep running</source>
         <translation>继续运行</translation>
+    </message>
+    <message>
+        <source>Preparing training…</source>
+        <translation>正在准备训练…</translation>
+    </message>
+    <message>
+        <source>Stopping training and saving the model…</source>
+        <translation>正在停止训练并保存模型…</translation>
+    </message>
+    <message>
+        <source>The window closes when the work is finished.</source>
+        <translation>任务完成后窗口将关闭。</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>停止</translation>
+    </message>
+    <message>
+        <source>Wait</source>
+        <translation>等待</translation>
+    </message>
+    <message>
+        <source>Background work</source>
+        <translation>后台任务</translation>
     </message>
     <message>
         <source>Training</source>
         <translation>训练</translation>
-    </message>
-    <message>
-        <source>Preparing the training…</source>
-        <translation>正在准备训练…</translation>
-    </message>
-    <message>
-        <source>Stopping the training and saving the model…</source>
-        <translation>正在停止训练并保存模型…</translation>
     </message>
     <message>
         <source>An export is running.</source>
@@ -1710,73 +1730,57 @@
         <translation>正在对文件夹中的图片进行预测。</translation>
     </message>
     <message>
-        <source>The window closes when it is done.</source>
-        <translation>完成后窗口将关闭。</translation>
-    </message>
-    <message>
         <source>Stopping…</source>
         <translation>正在停止…</translation>
-    </message>
-    <message>
-        <source>Stop it</source>
-        <translation>停止</translation>
-    </message>
-    <message>
-        <source>Wait for it</source>
-        <translation>等待完成</translation>
-    </message>
-    <message>
-        <source>Work in the background</source>
-        <translation>后台任务</translation>
     </message>
 </context>
 <context>
     <name>LiveTrainingCommands</name>
     <message>
-        <source>&amp;Pause or go on</source>
-        <translation>暂停或继续(&amp;P)</translation>
+        <source>&amp;Pause or resume training</source>
+        <translation>暂停或继续训练(&amp;P)</translation>
     </message>
     <message>
         <source>Pause training. The time limit is paused as well.</source>
         <translation>暂停训练，计时同时暂停。</translation>
     </message>
     <message>
-        <source>Show the &amp;whole run</source>
-        <translation>显示整个训练过程(&amp;W)</translation>
+        <source>Show &amp;whole run</source>
+        <translation>显示完整训练过程(&amp;W)</translation>
+    </message>
+    <message>
+        <source>Compare the curves with those of other runs</source>
+        <translation>与其他训练记录的曲线比较</translation>
+    </message>
+    <message>
+        <source>Save curves as &amp;image…</source>
+        <translation>将曲线保存为图片(&amp;I)…</translation>
+    </message>
+    <message>
+        <source>Save curves as &amp;table…</source>
+        <translation>将曲线保存为表格(&amp;T)…</translation>
     </message>
     <message>
         <source>&amp;Compare with other runs…</source>
         <translation>与其他训练比较(&amp;C)…</translation>
     </message>
-    <message>
-        <source>Put the curves of other runs beside this one</source>
-        <translation>将其他训练的曲线与之并排</translation>
-    </message>
-    <message>
-        <source>Save the curves as a &amp;picture…</source>
-        <translation>将曲线保存为图片(&amp;P)…</translation>
-    </message>
-    <message>
-        <source>Save the curves as a &amp;table…</source>
-        <translation>将曲线保存为表格(&amp;T)…</translation>
-    </message>
 </context>
 <context>
     <name>Message</name>
     <message>
-        <source>Close this message</source>
-        <translation>关闭此消息</translation>
+        <source>Close message</source>
+        <translation>关闭消息</translation>
     </message>
 </context>
 <context>
     <name>MissingFolder</name>
     <message>
-        <source>Find the project folder</source>
+        <source>Find project folder</source>
         <translation>查找项目文件夹</translation>
     </message>
     <message>
-        <source>The project folder is available again; everything is saved.</source>
-        <translation>项目文件夹已恢复可用，全部更改均已保存。</translation>
+        <source>The project folder is available again. All changes are saved.</source>
+        <translation>项目文件夹已恢复可用。所有更改均已保存。</translation>
     </message>
     <message>
         <source>The project folder {path} is not available.</source>
@@ -1791,16 +1795,16 @@
         <translation>重试</translation>
     </message>
     <message>
-        <source>You can go on labeling; changes are saved when the folder is available again.</source>
-        <translation>您可以继续标注；文件夹恢复可用后会自动保存更改。</translation>
+        <source>You can continue labeling. Changes are saved when the folder is available again.</source>
+        <translation>可以继续标注。文件夹恢复可用后会保存更改。</translation>
     </message>
     <message>
-        <source>Unsaved changes: {count}. They are kept in memory and in a rescue journal.</source>
-        <translation>未保存的更改：{count} 处。这些更改保留在内存和应急日志中。</translation>
+        <source>Unsaved changes: {count}. Changes are kept in memory and in a recovery journal.</source>
+        <translation>未保存的更改：{count} 处。更改保留在内存和恢复日志中。</translation>
     </message>
     <message>
-        <source>Unsaved changes: {count}. They are kept in memory.</source>
-        <translation>未保存的更改：{count} 处。这些更改保留在内存中。</translation>
+        <source>Unsaved changes: {count}. Changes are kept in memory.</source>
+        <translation>未保存的更改：{count} 处。更改保留在内存中。</translation>
     </message>
 </context>
 <context>
@@ -1814,8 +1818,8 @@
         <translation>我的项目</translation>
     </message>
     <message>
-        <source>Optional; pictures can also be dropped in later</source>
-        <translation>可不填；以后也可以把图片拖进来</translation>
+        <source>Optional. Images can be added later.</source>
+        <translation>可选。以后也可添加图片。</translation>
     </message>
     <message>
         <source>scratch, pit, stain</source>
@@ -1830,36 +1834,56 @@
         <translation>名称(&amp;N)</translation>
     </message>
     <message>
-        <source>Where the project&apos;s folder is made</source>
-        <translation>项目文件夹建在哪里</translation>
+        <source>Folder in which the project folder is created</source>
+        <translation>项目文件夹的创建位置</translation>
+    </message>
+    <message>
+        <source>Image folder. The images are not copied.</source>
+        <translation>图片文件夹。图片不会被复制。</translation>
+    </message>
+    <message>
+        <source>&amp;Images</source>
+        <translation>图片(&amp;I)</translation>
+    </message>
+    <message>
+        <source>Types of defects to paint, for UNet. More can be added at any time.</source>
+        <translation>要涂画的缺陷类型，用于 UNet。可随时添加。</translation>
+    </message>
+    <message>
+        <source>Results for a whole image, for ResNet. Optional.</source>
+        <translation>整张图片的判定结果，用于 ResNet。可选。</translation>
+    </message>
+    <message>
+        <source>Project folder: {path}</source>
+        <translation>项目文件夹：{path}</translation>
+    </message>
+    <message>
+        <source>The project name must not be empty or contain any of &lt; &gt; : &quot; / \ | ? *</source>
+        <translation>项目名称不能为空，也不能包含 &lt; &gt; : &quot; / \ | ? *</translation>
+    </message>
+    <message>
+        <source>Choose the folder in which the project folder is created.</source>
+        <translation>请选择项目文件夹的创建位置。</translation>
+    </message>
+    <message>
+        <source>A project with this name exists. Choose another name, or open that project.</source>
+        <translation>已存在同名项目。请更换名称，或打开该项目。</translation>
+    </message>
+    <message>
+        <source>The image folder does not exist.</source>
+        <translation>图片文件夹不存在。</translation>
     </message>
     <message>
         <source>&amp;Folder</source>
         <translation>位置(&amp;F)</translation>
     </message>
     <message>
-        <source>A folder of pictures, used where it lies</source>
-        <translation>图片文件夹，原地使用，不复制</translation>
-    </message>
-    <message>
-        <source>&amp;Pictures</source>
-        <translation>图片(&amp;P)</translation>
-    </message>
-    <message>
         <source>&amp;Classes</source>
         <translation>类别(&amp;C)</translation>
     </message>
     <message>
-        <source>Kinds of defects to paint, for UNet; more can be added at any time</source>
-        <translation>要涂画的缺陷种类，供 UNet 学习；可随时添加</translation>
-    </message>
-    <message>
         <source>&amp;Verdicts</source>
         <translation>判定(&amp;V)</translation>
-    </message>
-    <message>
-        <source>Judgements of a whole picture, for ResNet; may stay empty</source>
-        <translation>对整张图片的判定，供 ResNet 学习；可以不填</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -1870,26 +1894,6 @@
         <translation>创建项目</translation>
     </message>
     <message>
-        <source>The project will be made in {path}</source>
-        <translation>项目将建在 {path}</translation>
-    </message>
-    <message>
-        <source>The name becomes a folder: it must not be empty or hold any of &lt; &gt; : &quot; / \ | ? *</source>
-        <translation>名称会成为文件夹名：不能为空，也不能含有 &lt; &gt; : &quot; / \ | ? *</translation>
-    </message>
-    <message>
-        <source>Choose the folder in which the project is made.</source>
-        <translation>请选择用来存放项目的文件夹。</translation>
-    </message>
-    <message>
-        <source>There is a project of this name already. Choose another name, or open it.</source>
-        <translation>已有同名项目。请换一个名称，或者直接打开它。</translation>
-    </message>
-    <message>
-        <source>This folder of pictures does not exist.</source>
-        <translation>这个图片文件夹不存在。</translation>
-    </message>
-    <message>
         <source>Browse…</source>
         <translation>浏览…</translation>
     </message>
@@ -1897,111 +1901,35 @@
 <context>
     <name>NoMatchPage</name>
     <message>
-        <source>No picture matches</source>
+        <source>No matching images</source>
         <translation>没有符合条件的图片</translation>
     </message>
     <message>
-        <source>Show all pictures</source>
+        <source>Show all images</source>
         <translation>显示所有图片</translation>
     </message>
 </context>
 <context>
     <name>Notifications</name>
     <message>
-        <source>There is no class to paint with yet.</source>
-        <translation>还没有可以涂画的类别。</translation>
-    </message>
-    <message>
-        <source>Add one with the + beside Classes.</source>
-        <translation>点击“类别”旁的 + 添加一个。</translation>
-    </message>
-    <message>
-        <source>This project is open read-only, so nothing can be painted.</source>
-        <translation>项目以只读方式打开，不能涂画。</translation>
-    </message>
-    <message>
-        <source>Close the window that holds it, then open it again.</source>
-        <translation>请关闭占用它的窗口，然后重新打开。</translation>
-    </message>
-    <message>
-        <source>This area is too large for one gesture; nothing was painted.</source>
-        <translation>该区域过大，无法一次选取；没有涂任何内容。</translation>
-    </message>
-    <message>
-        <source>Lower the tolerance, or take a smaller part.</source>
-        <translation>请降低容差，或选取较小的部分。</translation>
-    </message>
-    <message>
         <source>No defect found in this box.</source>
         <translation>框内没有分割出缺陷。</translation>
-    </message>
-    <message>
-        <source>Leave some surface around the defect inside the box, or use the wand.</source>
-        <translation>请在框内缺陷周围留一些表面，或改用魔棒。</translation>
-    </message>
-    <message>
-        <source>There is nothing to take here.</source>
-        <translation>这里没有可选取的内容。</translation>
     </message>
     <message>
         <source>No continuous line found between the two points.</source>
         <translation>两点之间没有找到连续的线。</translation>
     </message>
     <message>
-        <source>These two clicks are too far apart.</source>
-        <translation>两次点击相距太远。</translation>
-    </message>
-    <message>
-        <source>Click once more in between.</source>
-        <translation>请在中间再点击一次。</translation>
-    </message>
-    <message>
-        <source>There is no region here.</source>
-        <translation>这里没有区域。</translation>
-    </message>
-    <message>
-        <source>Click on something that is painted.</source>
-        <translation>请点击已标注的内容。</translation>
-    </message>
-    <message>
         <source>Nothing was painted: “Keep other classes” protects this area.</source>
         <translation>未涂画：“保留其他类别”保护了此区域。</translation>
-    </message>
-    <message>
-        <source>Switch “Keep other classes” off first (X).</source>
-        <translation>请先关闭“保留其他类别”(X)。</translation>
-    </message>
-    <message>
-        <source>Nothing is proposed here.</source>
-        <translation>此处没有建议。</translation>
-    </message>
-    <message>
-        <source>Ctrl+R lets the model look at this picture.</source>
-        <translation>按 Ctrl+R 让模型查看此图片。</translation>
     </message>
     <message>
         <source>This class is locked.</source>
         <translation>该类别已锁定。</translation>
     </message>
     <message>
-        <source>Allow it in the class&apos;s menu first.</source>
-        <translation>请先在该类别的菜单中允许。</translation>
-    </message>
-    <message>
-        <source>The curves are saved in {path}.</source>
-        <translation>曲线已保存到 {path}。</translation>
-    </message>
-    <message>
-        <source>It is shown read-only here; nothing can be changed by accident.</source>
-        <translation>这里以只读方式显示，不会被误改。</translation>
-    </message>
-    <message>
         <source>Unexpected error: {what}</source>
         <translation>意外错误：{what}</translation>
-    </message>
-    <message>
-        <source>Save your work and restart the program if it no longer behaves as expected.</source>
-        <translation>如果程序表现异常，请保存工作并重新启动程序。</translation>
     </message>
     <message>
         <source>Details</source>
@@ -2032,12 +1960,92 @@
         <translation>已在 {name} 上重做：{step}</translation>
     </message>
     <message>
-        <source>The export is ready in {path}.</source>
-        <translation>导出已完成，位于 {path}。</translation>
+        <source>This project has no classes.</source>
+        <translation>此项目没有类别。</translation>
     </message>
     <message>
-        <source>{name} marked done</source>
-        <translation>{name} 已标记为完成</translation>
+        <source>Click + next to Classes to add a class.</source>
+        <translation>请点击“类别”旁的 + 添加类别。</translation>
+    </message>
+    <message>
+        <source>This project is read-only. Labels cannot be changed.</source>
+        <translation>此项目为只读，不能更改标注。</translation>
+    </message>
+    <message>
+        <source>Close the other window that uses the project, then open the project again.</source>
+        <translation>请关闭正在使用此项目的其他窗口，然后重新打开项目。</translation>
+    </message>
+    <message>
+        <source>Nothing was painted because the area is too large.</source>
+        <translation>区域过大，未涂画。</translation>
+    </message>
+    <message>
+        <source>Lower the tolerance or select a smaller area.</source>
+        <translation>请降低容差或选择较小的区域。</translation>
+    </message>
+    <message>
+        <source>Include some surface around the defect in the box, or use the magic wand.</source>
+        <translation>请在框内保留缺陷周围的部分表面，或使用魔棒。</translation>
+    </message>
+    <message>
+        <source>No area to fill at this position.</source>
+        <translation>此位置没有可填充的区域。</translation>
+    </message>
+    <message>
+        <source>The two points are too far apart.</source>
+        <translation>两点相距太远。</translation>
+    </message>
+    <message>
+        <source>Add a point between them.</source>
+        <translation>请在两点之间添加一点。</translation>
+    </message>
+    <message>
+        <source>No region at this position.</source>
+        <translation>此位置没有区域。</translation>
+    </message>
+    <message>
+        <source>Click a painted region.</source>
+        <translation>请点击已涂画的区域。</translation>
+    </message>
+    <message>
+        <source>Turn off “Keep other classes” to paint here</source>
+        <translation>关闭“保留其他类别”后可在此涂画</translation>
+    </message>
+    <message>
+        <source>No suggestion at this position.</source>
+        <translation>此位置没有预标注。</translation>
+    </message>
+    <message>
+        <source>Press {key} to predict this image.</source>
+        <translation>按 {key} 预测此图片。</translation>
+    </message>
+    <message>
+        <source>Unlock the class in its context menu to change it.</source>
+        <translation>请先在类别的右键菜单中解锁。</translation>
+    </message>
+    <message>
+        <source>Curves saved in {path}.</source>
+        <translation>曲线已保存到 {path}。</translation>
+    </message>
+    <message>
+        <source>The project is read-only in this window.</source>
+        <translation>项目在此窗口中为只读。</translation>
+    </message>
+    <message>
+        <source>Save your work. Restart Defect Workbench if problems continue.</source>
+        <translation>请保存工作。如果问题持续，请重新启动 Defect Workbench。</translation>
+    </message>
+    <message>
+        <source>Model exported to {path}.</source>
+        <translation>模型已导出到 {path}。</translation>
+    </message>
+    <message>
+        <source>Export canceled. No files were left behind.</source>
+        <translation>已取消导出，没有留下文件。</translation>
+    </message>
+    <message>
+        <source>{name} marked as done</source>
+        <translation>{name} 已标为完成</translation>
     </message>
     <message>
         <source>{name} marked as not done</source>
@@ -2080,16 +2088,16 @@
         <translation>{name} 中没有图片</translation>
     </message>
     <message>
-        <source>{name} is a project; drop it alone to open it</source>
-        <translation>{name} 是一个项目；请单独拖入以打开</translation>
+        <source>{name} is a project (drop it alone to open it)</source>
+        <translation>{name} 是项目（请单独拖入以打开）</translation>
+    </message>
+    <message>
+        <source>{n} more skipped</source>
+        <translation>另有 {n} 项已跳过</translation>
     </message>
     <message>
         <source>{name} is not on this computer</source>
         <translation>{name} 不在本机上</translation>
-    </message>
-    <message>
-        <source>{n} more left out</source>
-        <translation>另有 {n} 项未复制</translation>
     </message>
     <message>
         <source>; </source>
@@ -2098,10 +2106,6 @@
     <message>
         <source>Open folder</source>
         <translation>打开文件夹</translation>
-    </message>
-    <message>
-        <source>The export was cancelled; nothing half made is left.</source>
-        <translation>已取消导出，没有留下未完成的文件。</translation>
     </message>
 </context>
 <context>
@@ -2293,15 +2297,15 @@
 <context>
     <name>PageCommands</name>
     <message>
-        <source>Next page of the &amp;file</source>
+        <source>Next page of &amp;file</source>
         <translation>文件的下一页(&amp;F)</translation>
     </message>
     <message>
-        <source>Labels belong to the first page; the others can be looked at</source>
-        <translation>标注属于第一页；其他页可以查看</translation>
+        <source>Next page of a multi-page file. Labels belong to the first page.</source>
+        <translation>多页文件的下一页。标注属于第一页。</translation>
     </message>
     <message>
-        <source>Previous pa&amp;ge of the file</source>
+        <source>Previous pa&amp;ge of file</source>
         <translation>文件的上一页(&amp;G)</translation>
     </message>
 </context>
@@ -2472,40 +2476,48 @@
         <translation>不确定度图(&amp;D)</translation>
     </message>
     <message>
-        <source>&amp;Next way of drawing predictions</source>
-        <translation>切换预测的显示方式(&amp;N)</translation>
+        <source>&amp;Next prediction display</source>
+        <translation>切换预测显示方式(&amp;N)</translation>
     </message>
     <message>
-        <source>&amp;Earlier in the training</source>
-        <translation>训练中更早的一步(&amp;E)</translation>
+        <source>&amp;Earlier training step</source>
+        <translation>更早的训练步(&amp;E)</translation>
+    </message>
+    <message>
+        <source>&amp;Later training step</source>
+        <translation>更晚的训练步(&amp;L)</translation>
+    </message>
+    <message>
+        <source>Prediction for this image at a later training step</source>
+        <translation>较晚训练步对此图片的预测</translation>
+    </message>
+    <message>
+        <source>Reset &amp;thresholds</source>
+        <translation>重置阈值(&amp;T)</translation>
+    </message>
+    <message>
+        <source>Use the thresholds of the run again</source>
+        <translation>恢复使用训练记录的阈值</translation>
+    </message>
+    <message>
+        <source>&amp;Continuous training</source>
+        <translation>持续训练(&amp;C)</translation>
+    </message>
+    <message>
+        <source>After the time limit, training continues with new labels until you stop it</source>
+        <translation>到时后用新标注继续训练，直到停止</translation>
+    </message>
+    <message>
+        <source>Continue the shown run with all labels added since it ended</source>
+        <translation>用此后新增的全部标注继续训练所显示的训练记录</translation>
     </message>
     <message>
         <source>Prediction for this image at an earlier training step</source>
         <translation>训练早期对此图片的预测</translation>
     </message>
     <message>
-        <source>&amp;Later in the training</source>
-        <translation>训练中更晚的一步(&amp;L)</translation>
-    </message>
-    <message>
-        <source>The run&apos;s own &amp;thresholds</source>
-        <translation>这次训练自己的阈值(&amp;T)</translation>
-    </message>
-    <message>
-        <source>&amp;Keep learning</source>
-        <translation>持续学习(&amp;K)</translation>
-    </message>
-    <message>
-        <source>When its time is up the run goes on with what is labelled, until it is stopped</source>
-        <translation>时间用完后，训练用新的标注继续进行，直到停止</translation>
-    </message>
-    <message>
         <source>C&amp;ontinue training with new labels</source>
         <translation>用新标注继续训练(&amp;O)</translation>
-    </message>
-    <message>
-        <source>Open the shown run again: it goes on with all that was labelled since</source>
-        <translation>重新打开所显示的训练：用此后的全部标注继续学习</translation>
     </message>
 </context>
 <context>
@@ -2598,8 +2610,8 @@
         <translation>正在预测…</translation>
     </message>
     <message>
-        <source>Press Ctrl+R to predict</source>
-        <translation>按 Ctrl+R 预测</translation>
+        <source>Press {key} to predict</source>
+        <translation>按 {key} 进行预测</translation>
     </message>
     <message>
         <source>Prediction after step {step}</source>
@@ -2641,36 +2653,36 @@
         <translation>最近的项目(&amp;R)</translation>
     </message>
     <message>
-        <source>Open a project</source>
+        <source>Open project</source>
         <translation>打开项目</translation>
     </message>
     <message>
-        <source>Making the sample project in {path}…</source>
-        <translation>正在 {path} 中生成示例项目…</translation>
+        <source>Creating the sample project in {path}…</source>
+        <translation>正在 {path} 中创建示例项目…</translation>
     </message>
     <message>
-        <source>Everything is saved.</source>
-        <translation>全部已保存。</translation>
+        <source>All changes are saved.</source>
+        <translation>所有更改均已保存。</translation>
     </message>
     <message>
-        <source>Add pictures</source>
+        <source>Add images</source>
         <translation>添加图片</translation>
     </message>
     <message>
-        <source>Pictures ({kinds})</source>
-        <translation>图片 ({kinds})</translation>
+        <source>Images ({patterns})</source>
+        <translation>图片 ({patterns})</translation>
     </message>
     <message>
-        <source>Add a folder of pictures</source>
+        <source>Add folder of images</source>
         <translation>添加图片文件夹</translation>
+    </message>
+    <message>
+        <source>No recent projects</source>
+        <translation>没有最近的项目</translation>
     </message>
     <message>
         <source>Open or create a project first, then drop the images again.</source>
         <translation>请先打开或新建项目，然后重新拖入图片。</translation>
-    </message>
-    <message>
-        <source>No project yet</source>
-        <translation>还没有项目</translation>
     </message>
 </context>
 <context>
@@ -2698,10 +2710,6 @@
     <message>
         <source>Delete</source>
         <translation>删除</translation>
-    </message>
-    <message>
-        <source>Del</source>
-        <translation>Del</translation>
     </message>
 </context>
 <context>
@@ -2869,11 +2877,11 @@
 <context>
     <name>SearchField</name>
     <message>
-        <source>Search: name, class:, score:&lt;0.5 …</source>
-        <translation>搜索：名称、class:、score:&lt;0.5 …</translation>
+        <source>Name, class:, prob:&lt;0.5</source>
+        <translation>名称、class:、prob:&lt;0.5</translation>
     </message>
     <message>
-        <source>Search by name or by terms</source>
+        <source>Search by name or terms</source>
         <translation>按名称或条件搜索</translation>
     </message>
 </context>
@@ -2925,16 +2933,8 @@
 <context>
     <name>ShortcutsDialog</name>
     <message>
-        <source>Keys</source>
-        <translation>快捷键</translation>
-    </message>
-    <message>
         <source>Search</source>
         <translation>搜索</translation>
-    </message>
-    <message>
-        <source>Pointer</source>
-        <translation>鼠标</translation>
     </message>
     <message>
         <source>Ctrl + drag</source>
@@ -2945,36 +2945,64 @@
         <translation>用任意工具擦除</translation>
     </message>
     <message>
-        <source>Space</source>
-        <translation>空格</translation>
+        <source>Keyboard shortcuts</source>
+        <translation>快捷键</translation>
     </message>
     <message>
-        <source>Proposal under the pointer: make it a label</source>
-        <translation>指针下的建议：变为标注</translation>
+        <source>Canvas</source>
+        <translation>画布</translation>
     </message>
     <message>
-        <source>Delete</source>
-        <translation>Delete</translation>
+        <source>Polygon: remove a corner</source>
+        <translation>多边形：删除一个顶点</translation>
     </message>
     <message>
-        <source>Proposal under the pointer: reject it</source>
-        <translation>指针下的建议：拒绝</translation>
+        <source>Polygon: remove the corner under the pointer</source>
+        <translation>多边形：删除指针处的顶点</translation>
     </message>
     <message>
-        <source>+ −</source>
-        <translation>+ −</translation>
+        <source>Polygon, magnetic lasso: remove the last corner</source>
+        <translation>多边形、磁性套索：删除最后一个顶点</translation>
     </message>
     <message>
-        <source>Proposal under the pointer: grow, shrink</source>
-        <translation>指针下的建议：扩大、缩小</translation>
+        <source>{key}, double-click</source>
+        <translation>{key}、双击</translation>
     </message>
     <message>
-        <source>Ctrl+1 … 9</source>
-        <translation>Ctrl+1 … 9</translation>
+        <source>Polygon, magnetic lasso: close and paint</source>
+        <translation>多边形、磁性套索：闭合并涂画</translation>
     </message>
     <message>
-        <source>Proposal under the pointer: give it a class</source>
-        <translation>指针下的建议：指定类别</translation>
+        <source>Cancel the current stroke or selection</source>
+        <translation>取消当前笔画或选区</translation>
+    </message>
+    <message>
+        <source>Accept the suggestion under the pointer</source>
+        <translation>接受指针处的预标注</translation>
+    </message>
+    <message>
+        <source>Reject the suggestion under the pointer</source>
+        <translation>拒绝指针处的预标注</translation>
+    </message>
+    <message>
+        <source>Grow or shrink the suggestion under the pointer</source>
+        <translation>扩大或缩小指针处的预标注</translation>
+    </message>
+    <message>
+        <source>Set the class of the suggestion under the pointer</source>
+        <translation>设置指针处预标注的类别</translation>
+    </message>
+    <message>
+        <source>Delete the selected region</source>
+        <translation>删除选中的区域</translation>
+    </message>
+    <message>
+        <source>Arrow keys</source>
+        <translation>方向键</translation>
+    </message>
+    <message>
+        <source>Move the selected region</source>
+        <translation>移动选中的区域</translation>
     </message>
     <message>
         <source>Alt + click</source>
@@ -2993,8 +3021,36 @@
         <translation>画笔大小</translation>
     </message>
     <message>
-        <source>Ctrl+Shift + wheel</source>
-        <translation>Ctrl+Shift + 滚轮</translation>
+        <source>Ctrl + Shift + wheel</source>
+        <translation>Ctrl + Shift + 滚轮</translation>
+    </message>
+    <message>
+        <source>Middle drag, {key} + drag</source>
+        <translation>中键拖动、{key} + 拖动</translation>
+    </message>
+    <message>
+        <source>Move the image</source>
+        <translation>移动图片</translation>
+    </message>
+    <message>
+        <source>Contrast (horizontal), brightness (vertical)</source>
+        <translation>对比度（水平）、亮度（垂直）</translation>
+    </message>
+    <message>
+        <source>Hold {key}</source>
+        <translation>按住 {key}</translation>
+    </message>
+    <message>
+        <source>Hide all overlays</source>
+        <translation>隐藏所有叠加</translation>
+    </message>
+    <message>
+        <source>Right-click</source>
+        <translation>右键点击</translation>
+    </message>
+    <message>
+        <source>Menu of the region under the pointer</source>
+        <translation>指针处区域的菜单</translation>
     </message>
     <message>
         <source>Wheel</source>
@@ -3005,68 +3061,12 @@
         <translation>以指针为中心缩放</translation>
     </message>
     <message>
-        <source>Middle drag, Space + drag</source>
-        <translation>中键拖动，空格 + 拖动</translation>
-    </message>
-    <message>
-        <source>Move the picture</source>
-        <translation>移动图片</translation>
-    </message>
-    <message>
         <source>Shift + right drag</source>
         <translation>Shift + 右键拖动</translation>
     </message>
     <message>
-        <source>Contrast across, brightness up and down</source>
-        <translation>左右调对比度，上下调亮度</translation>
-    </message>
-    <message>
-        <source>Hold Tab</source>
-        <translation>按住 Tab</translation>
-    </message>
-    <message>
-        <source>Hide labels and predictions</source>
-        <translation>隐藏标注和预测</translation>
-    </message>
-    <message>
-        <source>Right click</source>
-        <translation>右键点击</translation>
-    </message>
-    <message>
-        <source>What can be done to the region there</source>
-        <translation>对该处区域可做的操作</translation>
-    </message>
-    <message>
         <source>Shift + click</source>
         <translation>Shift + 点击</translation>
-    </message>
-    <message>
-        <source>Polygon: take away a corner</source>
-        <translation>多边形：去掉一个顶点</translation>
-    </message>
-    <message>
-        <source>Backspace</source>
-        <translation>退格键</translation>
-    </message>
-    <message>
-        <source>Polygon, smart edge: take back the last corner</source>
-        <translation>多边形、智能边缘：撤回最后一点</translation>
-    </message>
-    <message>
-        <source>Polygon, smart edge: close and paint</source>
-        <translation>多边形、智能边缘：闭合并填充</translation>
-    </message>
-    <message>
-        <source>Enter, double click</source>
-        <translation>回车，双击</translation>
-    </message>
-    <message>
-        <source>Esc</source>
-        <translation>Esc</translation>
-    </message>
-    <message>
-        <source>Drop what is begun</source>
-        <translation>放弃正在进行的操作</translation>
     </message>
 </context>
 <context>
@@ -3103,24 +3103,32 @@
         <translation>正在保存…</translation>
     </message>
     <message>
-        <source>Not saved, trying again</source>
-        <translation>未保存，正在重试</translation>
+        <source>Not saved. Retrying…</source>
+        <translation>未保存，正在重试…</translation>
     </message>
     <message>
-        <source>Looking through {total} pictures</source>
-        <translation>正在检查 {total} 张图片</translation>
+        <source>Reading {total} images…</source>
+        <translation>正在读取 {total} 张图片…</translation>
     </message>
     <message>
-        <source>{x}, {y}   grey {value}</source>
+        <source>{x}, {y}   gray {value}</source>
         <translation>{x}, {y}   灰度 {value}</translation>
+    </message>
+    <message>
+        <source>No regions in this image</source>
+        <translation>此图片没有区域</translation>
+    </message>
+    <message>
+        <source>ignored</source>
+        <translation>忽略</translation>
+    </message>
+    <message>
+        <source>unlabeled</source>
+        <translation>未标注</translation>
     </message>
     <message>
         <source>⚠ {n} parts of the file are damaged</source>
         <translation>⚠ 文件有 {n} 个部分已损坏</translation>
-    </message>
-    <message>
-        <source>No region here</source>
-        <translation>这里没有区域</translation>
     </message>
     <message>
         <source>Region {number} of {count}</source>
@@ -3133,14 +3141,6 @@
     <message>
         <source>⚠ smaller than the minimum area ({n} px²); predictions of this size are dropped</source>
         <translation>⚠ 小于最小面积（{n} px²），此尺寸的预测会被滤除</translation>
-    </message>
-    <message>
-        <source>don&apos;t care</source>
-        <translation>不计入</translation>
-    </message>
-    <message>
-        <source>not labelled</source>
-        <translation>未标注</translation>
     </message>
     <message>
         <source>Brush {n} px</source>
@@ -3173,60 +3173,60 @@
         <translation>处理预标注(&amp;D)</translation>
     </message>
     <message>
-        <source>Proposals: click one or drag a box to accept; with Ctrl to reject</source>
-        <translation>建议区域：单击或拖出方框即接受；按住 Ctrl 则拒绝</translation>
+        <source>Suggestions: click a suggestion or drag a box to accept; hold Ctrl to reject</source>
+        <translation>预标注：点击或拖框即接受；按住 Ctrl 为拒绝</translation>
     </message>
     <message>
-        <source>&amp;Accept all proposals</source>
-        <translation>接受全部建议(&amp;A)</translation>
+        <source>&amp;Accept all suggestions</source>
+        <translation>全部接受(&amp;A)</translation>
+    </message>
+    <message>
+        <source>Re&amp;ject all suggestions</source>
+        <translation>全部拒绝(&amp;J)</translation>
+    </message>
+    <message>
+        <source>&amp;Restore rejected suggestions</source>
+        <translation>恢复已拒绝的预标注(&amp;R)</translation>
+    </message>
+    <message>
+        <source>Show the rejected suggestions of this image again</source>
+        <translation>重新显示此图片中已拒绝的预标注</translation>
+    </message>
+    <message>
+        <source>Show suggesti&amp;ons</source>
+        <translation>显示预标注(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Show suggestions together with labels. {labels} and {suggestions} change the balance.</source>
+        <translation>同时显示预标注和标注。按 {labels}、{suggestions} 调整侧重。</translation>
+    </message>
+    <message>
+        <source>Show &amp;labels more</source>
+        <translation>侧重标注(&amp;L)</translation>
+    </message>
+    <message>
+        <source>Switch from suggestions only to both, then to labels only</source>
+        <translation>从仅显示预标注切换到两者，再到仅显示标注</translation>
+    </message>
+    <message>
+        <source>Show s&amp;uggestions more</source>
+        <translation>侧重预标注(&amp;U)</translation>
+    </message>
+    <message>
+        <source>Switch from labels only to both, then to suggestions only</source>
+        <translation>从仅显示标注切换到两者，再到仅显示预标注</translation>
+    </message>
+    <message>
+        <source>Generate suggestions for &amp;all images</source>
+        <translation>为所有图片生成预标注(&amp;A)</translation>
     </message>
     <message>
         <source>Accept all suggestions in this image as one undo step</source>
         <translation>接受此图片的全部预标注（可一次撤销）</translation>
     </message>
     <message>
-        <source>Re&amp;ject all proposals</source>
-        <translation>拒绝全部建议(&amp;J)</translation>
-    </message>
-    <message>
         <source>This model will not suggest these regions again. Can be undone.</source>
         <translation>此模型不再给出这些预标注；可撤销。</translation>
-    </message>
-    <message>
-        <source>Bring &amp;back rejected proposals</source>
-        <translation>恢复已拒绝的建议(&amp;B)</translation>
-    </message>
-    <message>
-        <source>Propose again what was rejected in this picture</source>
-        <translation>重新提出此图片中被拒绝的建议</translation>
-    </message>
-    <message>
-        <source>Show pr&amp;oposals</source>
-        <translation>显示建议区域(&amp;O)</translation>
-    </message>
-    <message>
-        <source>Show what the model proposes beside the labels; Alt+Left and Alt+Right change over</source>
-        <translation>在标注旁显示模型的建议；Alt+左/右 切换</translation>
-    </message>
-    <message>
-        <source>Toward &amp;labels</source>
-        <translation>偏向标注(&amp;L)</translation>
-    </message>
-    <message>
-        <source>From proposals alone over both to labels alone</source>
-        <translation>从仅建议，到两者，再到仅标注</translation>
-    </message>
-    <message>
-        <source>Toward &amp;proposals</source>
-        <translation>偏向建议(&amp;P)</translation>
-    </message>
-    <message>
-        <source>From labels alone over both to proposals alone</source>
-        <translation>从仅标注，到两者，再到仅建议</translation>
-    </message>
-    <message>
-        <source>Generate suggestions f&amp;or all images</source>
-        <translation>为所有图片生成预标注(&amp;O)</translation>
     </message>
     <message>
         <source>Run the latest model on every image and save its predictions as suggestions</source>
@@ -3251,16 +3251,8 @@
         <translation>接受</translation>
     </message>
     <message>
-        <source>Space</source>
-        <translation>空格</translation>
-    </message>
-    <message>
         <source>Reject</source>
         <translation>拒绝</translation>
-    </message>
-    <message>
-        <source>Del</source>
-        <translation>Del</translation>
     </message>
     <message>
         <source>Change class</source>
@@ -3305,16 +3297,8 @@
         <translation>全部拒绝</translation>
     </message>
     <message>
-        <source>Accept all suggestions in this image (Ctrl+Shift+A)</source>
-        <translation>接受此图片的全部预标注（Ctrl+Shift+A）</translation>
-    </message>
-    <message>
         <source>Restore rejected suggestions ({n})</source>
         <translation>恢复已拒绝的预标注（{n}）</translation>
-    </message>
-    <message>
-        <source>Suggestions are hidden. Press Alt+Right to show them.</source>
-        <translation>预标注已隐藏，按 Alt+Right 显示。</translation>
     </message>
     <message>
         <source>{n} more predicted regions are not offered because there are too many or they are too large.</source>
@@ -3325,6 +3309,14 @@
         <translation>此模型不再给出这些预标注；可撤销。</translation>
     </message>
     <message>
+        <source>Accept all suggestions in this image</source>
+        <translation>接受此图片的所有预标注</translation>
+    </message>
+    <message>
+        <source>Suggestions are hidden. Press {key} to show them.</source>
+        <translation>预标注已隐藏。按 {key} 显示。</translation>
+    </message>
+    <message>
         <source>Model predictions that differ from your labels appear here. Accept or reject each one.</source>
         <translation>与现有标注不同的模型预测会显示在这里，请逐一接受或拒绝。</translation>
     </message>
@@ -3332,16 +3324,12 @@
 <context>
     <name>ThumbnailView</name>
     <message>
-        <source>Contact sheet</source>
-        <translation>缩略图总览</translation>
+        <source>Thumbnails</source>
+        <translation>缩略图</translation>
     </message>
     <message>
-        <source>Table of pictures</source>
+        <source>Image table</source>
         <translation>图片表格</translation>
-    </message>
-    <message>
-        <source>Sheet</source>
-        <translation>总览</translation>
     </message>
     <message>
         <source>Table</source>
@@ -3360,12 +3348,12 @@
         <translation>无判定</translation>
     </message>
     <message>
-        <source>All selected pictures are: {name}{key}</source>
-        <translation>所有选中的图片判定为：{name}{key}</translation>
+        <source>Set the verdict of the selected images: {name}</source>
+        <translation>设置所选图片的判定：{name}</translation>
     </message>
     <message>
-        <source>Take the verdicts back</source>
-        <translation>撤回判定</translation>
+        <source>Remove the verdicts of the selected images</source>
+        <translation>清除所选图片的判定</translation>
     </message>
 </context>
 <context>
@@ -3379,7 +3367,7 @@
         <translation>减小画笔(&amp;S)</translation>
     </message>
     <message>
-        <source>&amp;Pick the class under the pointer</source>
+        <source>&amp;Pick class under pointer</source>
         <translation>拾取指针处的类别(&amp;P)</translation>
     </message>
     <message>
@@ -3446,6 +3434,10 @@
         <translation>导出选项…</translation>
     </message>
     <message>
+        <source>Choose formats, detection threshold and maximum time per image</source>
+        <translation>选择格式、检测阈值和每张图片的最长时间</translation>
+    </message>
+    <message>
         <source>Resume training</source>
         <translation>继续训练</translation>
     </message>
@@ -3460,6 +3452,22 @@
     <message>
         <source>Stop and keep best model</source>
         <translation>停止并保留最佳模型</translation>
+    </message>
+    <message>
+        <source>Stop training and keep the best model</source>
+        <translation>停止训练并保留最佳模型</translation>
+    </message>
+    <message>
+        <source>Start training</source>
+        <translation>开始训练</translation>
+    </message>
+    <message>
+        <source>Export a folder that runs without Defect Workbench and gives the same results</source>
+        <translation>导出可脱离本软件运行、结果一致的模型文件夹</translation>
+    </message>
+    <message>
+        <source>Train a model first, then export it</source>
+        <translation>请先训练模型，然后导出</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -3486,16 +3494,8 @@
         <translation>训练设置</translation>
     </message>
     <message>
-        <source>Choose formats, detection threshold and maximum time per image (Ctrl+Shift+E)</source>
-        <translation>选择格式、检出阈值和每张图片的最长用时（Ctrl+Shift+E）</translation>
-    </message>
-    <message>
         <source>Stopping…</source>
         <translation>正在停止…</translation>
-    </message>
-    <message>
-        <source>Stop training and keep the best model (Ctrl+T)</source>
-        <translation>停止训练并保留最佳模型（Ctrl+T）</translation>
     </message>
     <message>
         <source>Training settings with the reason for each value</source>
@@ -3514,59 +3514,47 @@
         <translation>取消导出，并删除未完成的文件</translation>
     </message>
     <message>
-        <source>Train a model first, then export it (Ctrl+E)</source>
-        <translation>请先训练模型，再导出（Ctrl+E）</translation>
-    </message>
-    <message>
-        <source>Start training (Ctrl+T)</source>
-        <translation>开始训练 (Ctrl+T)</translation>
-    </message>
-    <message>
         <source>Export model</source>
         <translation>导出模型</translation>
-    </message>
-    <message>
-        <source>Export a folder that runs without Defect Workbench and gives the same results (Ctrl+E)</source>
-        <translation>导出可脱离本软件运行、结果一致的模型文件夹（Ctrl+E）</translation>
     </message>
 </context>
 <context>
     <name>TrainingCommands</name>
     <message>
-        <source>&amp;Train or stop</source>
-        <translation>训练或停止(&amp;T)</translation>
+        <source>&amp;Start or stop training</source>
+        <translation>开始或停止训练(&amp;S)</translation>
     </message>
     <message>
-        <source>&amp;Predict current image</source>
-        <translation>预测当前图片(&amp;P)</translation>
+        <source>Predict cu&amp;rrent image</source>
+        <translation>预测当前图片(&amp;R)</translation>
     </message>
     <message>
-        <source>Show what the newest model sees on this picture</source>
-        <translation>显示最新模型在这张图片上的结果</translation>
+        <source>Show the prediction of the latest model for this image</source>
+        <translation>显示最新模型对此图片的预测</translation>
     </message>
     <message>
-        <source>Predict a &amp;folder…</source>
+        <source>Predict &amp;folder…</source>
         <translation>预测文件夹(&amp;F)…</translation>
     </message>
     <message>
-        <source>Masks, overlays and tables for many pictures</source>
-        <translation>为多张图片生成掩码、叠加图和表格</translation>
+        <source>Create masks, overlays and tables for many images</source>
+        <translation>为多张图片生成掩膜、叠加图和表格</translation>
     </message>
     <message>
         <source>&amp;Export model</source>
         <translation>导出模型(&amp;E)</translation>
     </message>
     <message>
-        <source>Make a folder that gives the same results without the workbench</source>
-        <translation>生成一个文件夹，不用本软件也能得到相同结果</translation>
+        <source>Export a folder that runs without Defect Workbench and gives the same results</source>
+        <translation>导出可脱离本软件运行、结果一致的模型文件夹</translation>
+    </message>
+    <message>
+        <source>Choose formats, operating point and target latency</source>
+        <translation>选择格式、工作点和目标耗时</translation>
     </message>
     <message>
         <source>E&amp;xport options…</source>
         <translation>导出选项(&amp;C)…</translation>
-    </message>
-    <message>
-        <source>Choose formats, where a defect begins, and how quick it must be</source>
-        <translation>选择格式、缺陷判定起点以及速度要求</translation>
     </message>
 </context>
 <context>
@@ -3576,12 +3564,12 @@
         <translation>训练</translation>
     </message>
     <message>
-        <source>Collapse or expand the training panel (F4)</source>
-        <translation>折叠或展开训练面板（F4）</translation>
+        <source>Collapse or expand the training panel</source>
+        <translation>折叠或展开训练面板</translation>
     </message>
     <message>
-        <source>Compare the curves of other runs with this run (Ctrl+Shift+U)</source>
-        <translation>与其他训练记录的曲线比较（Ctrl+Shift+U）</translation>
+        <source>Compare the curves of other runs with this run</source>
+        <translation>将其他训练记录的曲线与此记录比较</translation>
     </message>
     <message>
         <source>Compare</source>
@@ -3609,6 +3597,10 @@
     <message>
         <source>Select a run above to view its curves, or train a new model.</source>
         <translation>选择上方的训练记录查看曲线，或训练新模型。</translation>
+    </message>
+    <message>
+        <source>Paint a few defects and mark the images as done ({key}), or set verdicts. Then click Train. Curves and predictions update during training.</source>
+        <translation>涂画几处缺陷并标为完成（{key}），或设置判定，然后点击“开始训练”。训练过程中曲线和预测会实时更新。</translation>
     </message>
     <message>
         <source>Time limit reached. Waiting for new labels.</source>
@@ -3642,10 +3634,6 @@
         <source>Open a project to train.</source>
         <translation>打开一个项目即可训练。</translation>
     </message>
-    <message>
-        <source>Paint a few defects and mark the images as done (Enter), or set verdicts. Then click Train. Curves and predictions update during training.</source>
-        <translation>涂画几处缺陷并标为完成（回车），或设置判定，然后点击“开始训练”。训练过程中曲线和预测会实时更新。</translation>
-    </message>
 </context>
 <context>
     <name>TrainingSettingsCommands</name>
@@ -3654,16 +3642,16 @@
         <translation>训练设置(&amp;R)…</translation>
     </message>
     <message>
-        <source>What is decided about it and why; every value can be chosen by hand</source>
-        <translation>自动决定了什么、为什么；每个值都可以人工选定</translation>
+        <source>View and change the settings of the next training, with the reason for each value</source>
+        <translation>查看和修改下次训练的设置及各项理由</translation>
     </message>
     <message>
-        <source>Settings of &amp;this run…</source>
-        <translation>此训练记录的设置(&amp;S)…</translation>
+        <source>Settin&amp;gs of this run…</source>
+        <translation>此训练记录的设置(&amp;G)…</translation>
     </message>
     <message>
-        <source>How this run was made, and why</source>
-        <translation>此次训练的方案及理由</translation>
+        <source>View the settings of the shown run, with the reason for each value</source>
+        <translation>查看所显示训练记录的设置及各项理由</translation>
     </message>
 </context>
 <context>
@@ -3809,28 +3797,28 @@
 <context>
     <name>VerdictPanel</name>
     <message>
-        <source>Verdicts such as OK and NG judge a whole picture. ResNet learns them.</source>
-        <translation>判定（如 OK、NG）针对整张图片，由 ResNet 学习。</translation>
+        <source>Verdicts such as OK and NG apply to the whole image. They are used to train ResNet models.</source>
+        <translation>判定（如 OK、NG）针对整张图片，用于训练 ResNet。</translation>
     </message>
     <message>
         <source>New verdict</source>
         <translation>新的判定</translation>
     </message>
     <message>
-        <source>Type a name and press Enter</source>
-        <translation>输入名称后按回车</translation>
+        <source>Type a name, then press {key}</source>
+        <translation>输入名称，然后按 {key}</translation>
     </message>
     <message>
-        <source>Add a verdict</source>
+        <source>Add verdict</source>
         <translation>添加判定</translation>
     </message>
     <message>
-        <source>This picture is: {name}</source>
-        <translation>这张图片判定为：{name}</translation>
+        <source>Set verdict: {name}</source>
+        <translation>设置判定：{name}</translation>
     </message>
     <message>
-        <source>Alt+{n}; Shift+{n}: and on to the next</source>
-        <translation>Alt+{n}；Shift+{n}：判定并转到下一张</translation>
+        <source>{key}: set verdict and go to next</source>
+        <translation>{key}：判定并转到下一张</translation>
     </message>
     <message>
         <source>Verdict {name}</source>
@@ -3844,12 +3832,12 @@
         <translation>适合窗口(&amp;F)</translation>
     </message>
     <message>
-        <source>&amp;100 %</source>
-        <translation>&amp;100 %</translation>
+        <source>&amp;100%</source>
+        <translation>&amp;100%</translation>
     </message>
     <message>
-        <source>Zoom &amp;in</source>
-        <translation>放大(&amp;I)</translation>
+        <source>&amp;Zoom in</source>
+        <translation>放大(&amp;Z)</translation>
     </message>
     <message>
         <source>Zoom &amp;out</source>
@@ -3860,40 +3848,44 @@
         <translation>显示标注(&amp;L)</translation>
     </message>
     <message>
-        <source>Show labels; hold Tab to hide everything for a moment</source>
-        <translation>显示标注；按住 Tab 可暂时隐藏全部叠加</translation>
+        <source>Show labels. Hold {key} to hide all overlays.</source>
+        <translation>显示标注。按住 {key} 可隐藏所有叠加。</translation>
+    </message>
+    <message>
+        <source>Im&amp;ages panel</source>
+        <translation>图片面板(&amp;A)</translation>
+    </message>
+    <message>
+        <source>Cla&amp;sses and layers panel</source>
+        <translation>类别和图层面板(&amp;S)</translation>
+    </message>
+    <message>
+        <source>Tra&amp;ining panel</source>
+        <translation>训练面板(&amp;I)</translation>
+    </message>
+    <message>
+        <source>Previo&amp;us panel</source>
+        <translation>上一个面板(&amp;U)</translation>
+    </message>
+    <message>
+        <source>Full scr&amp;een</source>
+        <translation>全屏(&amp;E)</translation>
+    </message>
+    <message>
+        <source>&amp;System default</source>
+        <translation>跟随系统(&amp;S)</translation>
+    </message>
+    <message>
+        <source>System default</source>
+        <translation>跟随系统</translation>
     </message>
     <message>
         <source>Show &amp;predictions</source>
         <translation>显示预测(&amp;P)</translation>
     </message>
     <message>
-        <source>Pi&amp;ctures panel</source>
-        <translation>图片面板(&amp;C)</translation>
-    </message>
-    <message>
-        <source>Cl&amp;asses and layers panel</source>
-        <translation>类别和图层面板(&amp;A)</translation>
-    </message>
-    <message>
-        <source>&amp;Training panel</source>
-        <translation>训练面板(&amp;T)</translation>
-    </message>
-    <message>
         <source>&amp;Next panel</source>
         <translation>下一个面板(&amp;N)</translation>
-    </message>
-    <message>
-        <source>Pre&amp;vious panel</source>
-        <translation>上一个面板(&amp;V)</translation>
-    </message>
-    <message>
-        <source>F&amp;ull screen</source>
-        <translation>全屏(&amp;U)</translation>
-    </message>
-    <message>
-        <source>As the &amp;system</source>
-        <translation>跟随系统(&amp;S)</translation>
     </message>
     <message>
         <source>&amp;Dark</source>
@@ -3902,10 +3894,6 @@
     <message>
         <source>&amp;Light</source>
         <translation>浅色(&amp;L)</translation>
-    </message>
-    <message>
-        <source>As the system</source>
-        <translation>跟随系统</translation>
     </message>
 </context>
 <context>
@@ -3972,8 +3960,8 @@
         <translation>判定</translation>
     </message>
     <message>
-        <source>Proposals</source>
-        <translation>建议区域</translation>
+        <source>Suggestions</source>
+        <translation>预标注</translation>
     </message>
     <message>
         <source>Layers</source>
@@ -4227,8 +4215,8 @@
 <context>
     <name>history</name>
     <message>
-        <source>Before these steps</source>
-        <translation>这些步骤之前</translation>
+        <source>Initial state</source>
+        <translation>初始状态</translation>
     </message>
     <message>
         <source>Brush</source>
@@ -4263,20 +4251,48 @@
         <translation>填充</translation>
     </message>
     <message>
-        <source>Wand</source>
+        <source>Magic wand</source>
         <translation>魔棒</translation>
     </message>
     <message>
-        <source>Smart edge</source>
-        <translation>智能边缘</translation>
+        <source>Magnetic lasso</source>
+        <translation>磁性套索</translation>
     </message>
     <message>
-        <source>Crack</source>
-        <translation>裂纹</translation>
+        <source>Crack tracer</source>
+        <translation>裂纹追踪</translation>
     </message>
     <message>
-        <source>Box cut</source>
+        <source>Box segmentation</source>
         <translation>框选分割</translation>
+    </message>
+    <message>
+        <source>Suggestion accepted</source>
+        <translation>已接受预标注</translation>
+    </message>
+    <message>
+        <source>Suggestion rejected</source>
+        <translation>已拒绝预标注</translation>
+    </message>
+    <message>
+        <source>Suggestions restored</source>
+        <translation>已恢复预标注</translation>
+    </message>
+    <message>
+        <source>Step restored</source>
+        <translation>已恢复到先前步骤</translation>
+    </message>
+    <message>
+        <source>Unpainted areas: unlabeled</source>
+        <translation>未涂画区域：未标注</translation>
+    </message>
+    <message>
+        <source>Unpainted areas: background</source>
+        <translation>未涂画区域：背景</translation>
+    </message>
+    <message>
+        <source>Click to restore the image to this step. This can be undone.</source>
+        <translation>点击恢复到此步，可撤销。</translation>
     </message>
     <message>
         <source>Labels copied</source>
@@ -4291,36 +4307,8 @@
         <translation>标注已确认</translation>
     </message>
     <message>
-        <source>Proposal accepted</source>
-        <translation>已采纳建议</translation>
-    </message>
-    <message>
-        <source>Proposal rejected</source>
-        <translation>已拒绝建议</translation>
-    </message>
-    <message>
-        <source>Proposals brought back</source>
-        <translation>已恢复建议</translation>
-    </message>
-    <message>
-        <source>Went back</source>
-        <translation>回到先前状态</translation>
-    </message>
-    <message>
         <source>Strokes recovered</source>
         <translation>已恢复笔画</translation>
-    </message>
-    <message>
-        <source>Unpainted: not labelled</source>
-        <translation>未涂处：未标注</translation>
-    </message>
-    <message>
-        <source>Unpainted: background</source>
-        <translation>未涂处：背景</translation>
-    </message>
-    <message>
-        <source>Click: the picture as it stood after this step. Undo takes that back.</source>
-        <translation>单击：回到此步之后的样子，可撤销。</translation>
     </message>
 </context>
 <context>
@@ -4338,10 +4326,6 @@
         <translation>标注(&amp;L)</translation>
     </message>
     <message>
-        <source>P&amp;icture</source>
-        <translation>图片(&amp;I)</translation>
-    </message>
-    <message>
         <source>&amp;View</source>
         <translation>视图(&amp;V)</translation>
     </message>
@@ -4354,15 +4338,19 @@
         <translation>帮助(&amp;H)</translation>
     </message>
     <message>
-        <source>&amp;Curves</source>
-        <translation>曲线(&amp;C)</translation>
+        <source>&amp;Image</source>
+        <translation>图片(&amp;I)</translation>
     </message>
     <message>
-        <source>Pr&amp;oposals</source>
-        <translation>建议区域(&amp;O)</translation>
+        <source>C&amp;urves</source>
+        <translation>曲线(&amp;U)</translation>
     </message>
     <message>
-        <source>&amp;Choose a class</source>
+        <source>Su&amp;ggestions</source>
+        <translation>预标注(&amp;G)</translation>
+    </message>
+    <message>
+        <source>Select &amp;class</source>
         <translation>选择类别(&amp;C)</translation>
     </message>
     <message>
@@ -4394,16 +4382,16 @@
         <translation>数据划分(&amp;U)</translation>
     </message>
     <message>
-        <source>Set verdict and go to &amp;next</source>
-        <translation>判定并转到下一张(&amp;O)</translation>
+        <source>Set verdict &amp;and go to next</source>
+        <translation>判定并转到下一张(&amp;A)</translation>
     </message>
     <message>
-        <source>&amp;How predictions are shown</source>
-        <translation>预测的显示方式(&amp;H)</translation>
+        <source>Prediction displa&amp;y</source>
+        <translation>预测显示方式(&amp;Y)</translation>
     </message>
     <message>
-        <source>T&amp;heme</source>
-        <translation>主题(&amp;H)</translation>
+        <source>&amp;Theme</source>
+        <translation>主题(&amp;T)</translation>
     </message>
     <message>
         <source>Lan&amp;guage</source>
@@ -5520,39 +5508,39 @@
         <translation>所测线段（{length}）的实际长度（µm）：</translation>
     </message>
     <message>
-        <source>µm per pixel. Press M to measure a line of known length first.</source>
-        <translation>每像素 µm 数。可先按 M 测量一条已知长度的线。</translation>
+        <source>µm per pixel. Press {key} to measure a line of known length first.</source>
+        <translation>每像素 µm。请先按 {key} 测量一条已知长度的线。</translation>
     </message>
 </context>
 <context>
     <name>search</name>
     <message>
-        <source>Type a part of the name, or terms; all of them must hold. Examples: {examples}</source>
-        <translation>输入名称的一部分或搜索条件，所有条件须同时满足。例如：{examples}</translation>
+        <source>Type part of the name, or terms. An image must match all of them. Examples: {examples}</source>
+        <translation>输入名称的一部分或搜索条件，图片须满足全部条件。示例：{examples}</translation>
     </message>
     <message>
-        <source>A minus before a term turns it round; a comma means or.</source>
-        <translation>条件前加减号表示相反；逗号表示“或”。</translation>
+        <source>Put a minus before a term to negate it. A comma means “or”.</source>
+        <translation>条件前加减号表示排除。逗号表示“或”。</translation>
     </message>
     <message>
-        <source>There is no term {term}: – there are {known}.</source>
-        <translation>没有条件 {term}:，可用的有 {known}。</translation>
+        <source>Unknown search term {term}. Available: {known}.</source>
+        <translation>未知的搜索条件 {term}。可用条件：{known}。</translation>
     </message>
     <message>
-        <source>{term}: nothing is called {value} – there is {known}.</source>
-        <translation>{term}: 没有名为 {value} 的项，可用的有 {known}。</translation>
+        <source>{term}: unknown value {value}. Available: {known}.</source>
+        <translation>{term}：未知的值 {value}。可用值：{known}。</translation>
     </message>
     <message>
-        <source>{term}: {value} is no number – write such as 5, &lt;5, &gt;=5 or 2..5.</source>
-        <translation>{term}: {value} 不是数字，请写成 5、&lt;5、&gt;=5 或 2..5 的形式。</translation>
+        <source>{term}: {value} is not a number. Examples: 5, &lt;5, &gt;=5, 2..5.</source>
+        <translation>{term}：{value} 不是数字。示例：5、&lt;5、&gt;=5、2..5。</translation>
     </message>
     <message>
-        <source>{term}: {value} is no date – write such as 2026-11-21, 2026-11 or &gt;2026.</source>
-        <translation>{term}: {value} 不是日期，请写成 2026-11-21、2026-11 或 &gt;2026 的形式。</translation>
+        <source>{term}: {value} is not a date. Examples: 2026-11-21, 2026-11, &gt;2026.</source>
+        <translation>{term}：{value} 不是日期。示例：2026-11-21、2026-11、&gt;2026。</translation>
     </message>
     <message>
-        <source>{term}: needs a value after the colon.</source>
-        <translation>{term}: 冒号后需要一个值。</translation>
+        <source>{term}: a value is missing after the colon.</source>
+        <translation>{term}：冒号后缺少值。</translation>
     </message>
 </context>
 <context>
@@ -7920,6 +7908,13 @@
     <message>
         <source>must be an integer</source>
         <translation>必须是整数</translation>
+    </message>
+</context>
+<context>
+    <name>shortcuts</name>
+    <message>
+        <source>{text} ({key})</source>
+        <translation>{text}（{key}）</translation>
     </message>
 </context>
 <context>

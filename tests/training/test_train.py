@@ -236,9 +236,7 @@ def test_a_picture_that_breaks_is_named_and_left_out(labelled, child):
     assert one.end() == 0, one.stderr[-2000:]
     named = [event for event in one.events if isinstance(event, Trouble)]
     assert [event.picture for event in named][0] == early
-    assert {event.picture for event in named} == {early, train, val} and all(
-        "left out" in event.done for event in named
-    )
+    assert {event.picture for event in named} == {early, train, val} and all("skipped" in event.done for event in named)
     assert one.last.result["metrics"]["pictures"] == len(run.dataset().of("val")) - 1
 
 

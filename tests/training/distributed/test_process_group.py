@@ -108,7 +108,9 @@ def test_killed_rank_is_reported_and_the_run_can_resume(labelled, child):
     again.next(Step)
     ranks_of(run)[0].kill()  # the one that would have told
     assert again.end() == 1 and again.last.problem == "WorkerFailed" and all_gone(run)
-    assert "process 1: the process was killed by signal 9" in again.last.why and again.last.fields["log"].endswith("rank-0.log")
+    assert "process 1: the process was killed by signal 9" in again.last.why and again.last.fields["log"].endswith(
+        "rank-0.log"
+    )
     more = child("train", run.root, "--resume")
     assert more.next(Started).resumed
     more.next(Step)
