@@ -240,10 +240,22 @@ def test_module_and_class_names_are_unique():
 
 # Words that name persons, rooms or speech instead of the thing. GLOSSARY.md has the terms to use.
 AVOIDED = {
-    *("desk", "lane", "errand", "heed", "hear", "heard", "told", "tell", "teller", "said", "say", "guest", "guests"),
-    *("witness", "witnesses", "judge", "judged", "judging", "shelf", "rooms", "whys", "glance", "wish", "wished"),
-    *("wishes", "stir", "stirred", "settle", "ear", "doubt", "doubts", "slip", "slips", "wolf", "mend", "came", "lead"),
-    *("look", "looked", "looking", "sight", "picture", "proposing", "colour", "colours", "grey"),
+    *("desk", "lane", "errand", "heed", "hear", "heard", "teller", "guest", "guests"),
+    *("rooms", "glance", "wish", "wished"),
+    *(
+        "wishes",
+        "stir",
+        "stirred",
+        "ear",
+        "doubt",
+        "doubts",
+        "slip",
+        "slips",
+        "wolf",
+        "mend",
+        "came",
+    ),
+    *("looking", "proposing", "colour", "colours", "grey"),
 }
 
 

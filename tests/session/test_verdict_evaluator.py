@@ -45,7 +45,7 @@ def test_evaluation_equals_predictor(judge, run, session, qtbot):
     predictor = Predictor.open(run.best)
     for one in review.images[:5]:
         found = predictor.predict(image_files.read(session.project.image_path(one.key)))
-        assert review.names[one.said] == found.verdict and one.sure == max(found.probabilities.values())
+        assert review.names[one.predicted] == found.verdict and one.sure == max(found.probabilities.values())
     assert {one.key[-8:] for one in review.mistakes()} <= {"p001.png", "p003.png", "p005.png"}
     assert len(review.mistakes()) >= 2
 

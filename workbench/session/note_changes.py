@@ -105,7 +105,7 @@ def _list_difference(old: list, new: list) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Merged:
+class MergedNote:
     """A note after recorded changes were merged into it.
 
     conflicting: the note with all recorded values, if another program changed some of the same fields.
@@ -122,7 +122,7 @@ class _Values:
     last: Any = None
 
 
-def merge(note: Note, changes: Sequence[NoteChange]) -> Merged:
+def merge(note: Note, changes: Sequence[NoteChange]) -> MergedNote:
     """Return a note with recorded changes merged, oldest first; `note` itself stays as it is."""
     before = note.content()
     content, plain = note.content(), dict[str, _Values]()
@@ -146,7 +146,7 @@ def merge(note: Note, changes: Sequence[NoteChange]) -> Merged:
     merged = Note.model_validate(content)
     for act in dict.fromkeys(change.act for change in changes if change.act) if changed else ():
         merged.add(act)
-    return Merged(merged, changed, Note.model_validate(conflicting) if misfits else None)
+    return MergedNote(merged, changed, Note.model_validate(conflicting) if misfits else None)
 
 
 def _merged_list(entries: list, removed: list, added: list) -> list:

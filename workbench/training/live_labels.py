@@ -19,7 +19,7 @@ from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import AddedImage as Entry
 from workbench.core.runs.dataset import Item, to_learn_from
 from workbench.core.runs.events import LabelsAdded, Trouble
-from workbench.training.distributed.process_group import Command
+from workbench.training.distributed.process_group import RankCommand
 from workbench.training.training_context import TrainingContext
 
 _REST_SECONDS = 1.5  # seconds without change after which a label counts as finished
@@ -87,7 +87,7 @@ class LiveLabels:
             context.dataset.joined.pop()
             context.report(Trouble(what=Message.of(problem), done=Message("labels.not_used"), picture=key))
             return
-        context.ranks.send_command(Command.RELABEL, item=len(context.dataset.joined) - 1)
+        context.ranks.send_command(RankCommand.RELABEL, item=len(context.dataset.joined) - 1)
         reload_image(context, key)
         self.added += 1
         context.report(LabelsAdded(step=step, picture=key, how=how))

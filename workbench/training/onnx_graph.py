@@ -19,7 +19,7 @@ from paddle import nn
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.atomic_write import make_folder, write_atomic
 from workbench.training.learner import to_array
-from workbench.training.resnet import Block, Body, ConvolutionNorm, ResNet
+from workbench.training.resnet import Block, ConvolutionNorm, ResNet, ResNetBody
 from workbench.training.unet import DoubleConvolution, LocalContrast, UNet
 
 OPSET, IR_VERSION = 17, 8  # both of 2022: runtimes in production may be some years old
@@ -130,7 +130,7 @@ def _unet(graph: OnnxGraph, net: UNet, x: str) -> str:
         x = _local_contrast(graph, net.contrast, x)
     if net.stem is not None:
         x = graph.relu(graph.convolve(x, net.stem.convolve, net.stem.norm))
-    if isinstance(net.down, Body):
+    if isinstance(net.down, ResNetBody):
         stage_outputs = _stages(graph, net.down, x)
     else:
         stage_outputs = []
@@ -215,7 +215,7 @@ def _enlarge(graph: OnnxGraph, cells: str, size: int, planes: int) -> str:
     return graph.add("DepthToSpace", [interpolated], blocksize=size, mode="CRD")
 
 
-def _stages(graph: OnnxGraph, body: Body, x: str) -> list[str]:
+def _stages(graph: OnnxGraph, body: ResNetBody, x: str) -> list[str]:
     x = graph.relu(_convolution_norm(graph, body.stem, x))
     outputs = [x]
     if not body.small:

@@ -44,7 +44,7 @@ class Block(nn.Layer):
         return nn.functional.relu(y + (x if self.shortcut is None else self.shortcut(x)))
 
 
-class Body(nn.Layer):
+class ResNetBody(nn.Layer):
     """ResNet without its last layer. width: factor of all channel counts.
 
     small: a 3x3 stem of stride 2 without pooling, instead of a 7x7 stem of stride 2 followed by pooling of stride 2.
@@ -82,7 +82,7 @@ class Body(nn.Layer):
         return outputs
 
 
-class ResNet(Body):
+class ResNet(ResNetBody):
     """ResNet from float32 (N, channels, H, W) to logits (N, outputs). Small stem for input_size up to SMALL_INPUT."""
 
     def __init__(self, channels: int, outputs: int, *, depth: int, width: float, input_size: int) -> None:

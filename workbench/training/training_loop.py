@@ -15,7 +15,7 @@ from workbench.inference.engines import EngineError
 from workbench.training.continuous_rounds import ContinuousRounds
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device import release_memory
-from workbench.training.distributed.process_group import Command
+from workbench.training.distributed.process_group import RankCommand
 from workbench.training.finalize import finalize_run
 from workbench.training.learner import OutOfMemory, StepResult
 from workbench.training.live_labels import LiveLabels, reload_image
@@ -124,7 +124,7 @@ class TrainingLoop:
         images, truth = context.loader.take(progress.step)
         rate = context.rate
         try:
-            context.ranks.send_command(Command.LEARN, step=progress.step, rate=rate)
+            context.ranks.send_command(RankCommand.LEARN, step=progress.step, rate=rate)
             outcome = context.learner.step(images, truth, rate, batch_size=context.settings.batch)
         except MemoryError:
             self.reduce_memory()
@@ -166,7 +166,7 @@ class TrainingLoop:
             why = Message("training.diverged_repeatedly", n=rollbacks)
             raise WorkerFailed(what=Message("process.training"), why=why, log=str(self.context.run.log_path))
         self.context.load_last()
-        self.context.ranks.send_command(Command.LOAD)
+        self.context.ranks.send_command(RankCommand.LOAD)
         self.context.ranks.share(self.context.learner.net)  # all have loaded `last/` before it is overwritten
         self.context.state.rollbacks, self.context.state.rate_factor = rollbacks, factor
         self.skipped_in_row = 0
@@ -270,15 +270,15 @@ def _started(context: TrainingContext, resumed: bool) -> Started:
 
 def run_worker(context: TrainingContext, *, reduce_memory: Callable[[], None]) -> None:
     """Execute the commands of rank 0 until the end. Raise WorkerFailed."""
-    while (command := context.ranks.receive_command()).do is not Command.END:
-        if command.do is Command.LEARN:
+    while (command := context.ranks.receive_command()).do is not RankCommand.END:
+        if command.do is RankCommand.LEARN:
             try:
                 context.learner.step(
                     *context.loader.take(command.step), command.rate, batch_size=context.settings.batch
                 )
             except MemoryError:
                 reduce_memory()
-        elif command.do is Command.LOAD:
+        elif command.do is RankCommand.LOAD:
             context.load_last()
             context.ranks.share(context.learner.net)
         else:  # a label was added; its record in the data set already exists

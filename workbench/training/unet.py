@@ -10,7 +10,7 @@ from paddle import nn
 
 from workbench.core.runs.network_stats import encoder_widths
 from workbench.training.losses import _broadcast
-from workbench.training.resnet import Body
+from workbench.training.resnet import ResNetBody
 
 
 class DoubleConvolution(nn.Layer):
@@ -117,7 +117,7 @@ class UNet(nn.Layer):
         self.stem = Stem(input_channels, widths[0], stem) if stem > 1 and not encoder else None
         first = widths[0] if stem > 1 else input_channels
         if encoder:
-            self.down: Body | nn.LayerList = Body(input_channels, depth=encoder, width=width)
+            self.down: ResNetBody | nn.LayerList = ResNetBody(input_channels, depth=encoder, width=width)
         else:
             self.down = nn.LayerList([DoubleConvolution(a, b) for a, b in zip([first, *widths[:-1]], widths)])
         self.up = nn.LayerList([UpBlock(a, b) for a, b in zip(widths[:0:-1], widths[-2::-1])])
@@ -129,7 +129,7 @@ class UNet(nn.Layer):
             x = self.contrast(x)
         if self.stem is not None:
             x = self.stem(x)
-        stage_outputs = self.down.stages(x) if isinstance(self.down, Body) else self._descend(x)
+        stage_outputs = self.down.stages(x) if isinstance(self.down, ResNetBody) else self._descend(x)
         x = stage_outputs[-1]
         for up_block, skip in zip(self.up, stage_outputs[-2::-1]):
             x = up_block(x, skip)

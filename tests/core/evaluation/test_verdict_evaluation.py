@@ -55,7 +55,7 @@ def test_calibration_error_is_that_of_a_plain_loop_and_small_where_probabilities
     for low in range(10):
         inside = [p for p in one.images if low <= min(9, int(p.sure * 10)) < low + 1]
         if inside:
-            right = sum(p.truth == NAMES[p.said] for p in inside) / len(inside)
+            right = sum(p.truth == NAMES[p.predicted] for p in inside) / len(inside)
             error += len(inside) / total * abs(right - sum(p.sure for p in inside) / len(inside))
     assert one.calibration_error() == pytest.approx(error, abs=1e-12) and error < 0.03
     assert sum(each.images for each in one.reliability()) == total

@@ -24,7 +24,7 @@ from workbench.core.runs.run import Run
 from workbench.training import control_channel, device, training_context, training_loop
 from workbench.training.control_channel import ControlChannel
 from workbench.training.distributed import process_group, rank_launcher
-from workbench.training.distributed.process_group import Command, CommandMessage, ProcessGroup, distributed
+from workbench.training.distributed.process_group import CommandMessage, ProcessGroup, RankCommand, distributed
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.unet import UNet
 
@@ -223,11 +223,11 @@ def test_worker_rank_executes_commands(labelled, monkeypatch):
     write_json(run.dataset_path, record.model_dump(mode="json"))
     # The first and the third come to nothing for want of memory: going back puts the parts back to one.
     told = [
-        CommandMessage(Command.LEARN, 0, 1e-3),
-        CommandMessage(Command.LOAD),
-        CommandMessage(Command.RELABEL, item=0),
+        CommandMessage(RankCommand.LEARN, 0, 1e-3),
+        CommandMessage(RankCommand.LOAD),
+        CommandMessage(RankCommand.RELABEL, item=0),
     ]
-    told += [CommandMessage(Command.LEARN, step, 1e-3) for step in (0, 0, 1)] + [CommandMessage(Command.END)]
+    told += [CommandMessage(RankCommand.LEARN, step, 1e-3) for step in (0, 0, 1)] + [CommandMessage(RankCommand.END)]
     monkeypatch.setattr(follower.ranks, "receive_command", lambda: told.pop(0))
     take, forgotten = follower.loader.take, []
     monkeypatch.setattr(follower.sampler.cache, "remove", forgotten.append)

@@ -23,7 +23,7 @@ from workbench.inference.io.image_io import read_image, write_png
 from workbench.inference.model_settings import load_settings
 from workbench.inference.predictor import Predictor
 from workbench.training.export import holdout_effects, latency
-from workbench.training.export.parity import Parity, compare, judge_cost
+from workbench.training.export.parity import Parity, check_cost, compare
 
 # Nothing of ours: what somebody else would write who has read model.json.
 _SOMEBODY_ELSE = """
@@ -177,14 +177,14 @@ BEFORE = {"pictures": 9, "dice": 0.8, "found": 50, "defects": 60, "false_per_pic
 )
 def test_cost_limits_of_reduced_precision(after, why):
     parity = Parity(reduced="int8", pictures=9)
-    judge_cost(parity, BEFORE, after, "")
+    check_cost(parity, BEFORE, after, "")
     assert parity.passed == (not why) and why in parity.why
     assert parity.summary()["held_out"]["before"] == BEFORE
 
 
 def test_earlier_reason_is_not_overwritten():
     parity = Parity(reduced="int8", why="it could not be quantised")
-    judge_cost(parity, BEFORE, {**BEFORE, "dice": 0.1}, "")
+    check_cost(parity, BEFORE, {**BEFORE, "dice": 0.1}, "")
     assert parity.why == "it could not be quantised" and parity.summary()["mask_agreement"] is None
 
 

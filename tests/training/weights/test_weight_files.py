@@ -25,7 +25,7 @@ from workbench.core.runs.run import create_run
 from workbench.core.runs.training_settings import request
 from workbench.training import checkpoint
 from workbench.training.learner import weights
-from workbench.training.resnet import Body, ResNet
+from workbench.training.resnet import ResNet, ResNetBody
 from workbench.training.unet import UNet
 from workbench.training.weights import encoder_weights
 from workbench.training.weights.weight_files import read_weights
@@ -235,7 +235,7 @@ def test_deeper_ones_fit_whole(depth):
     theirs.eval()
     found = encoder_weights.translate(as_torchvision(theirs), "x")
     assert encoder_weights.depth_of(found, "x") == depth
-    ours = Body(3, depth=depth, width=1.0)
+    ours = ResNetBody(3, depth=depth, width=1.0)
     assert {name: array.shape for name, array in weights(ours).items()} == {n: a.shape for n, a in found.items()}
     for name, tensor in ours.state_dict().items():
         tensor.set_value(found[name])

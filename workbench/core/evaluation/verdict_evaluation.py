@@ -29,7 +29,7 @@ class PredictedVerdict:
     probabilities: tuple[float, ...]
 
     @property
-    def said(self) -> int:
+    def predicted(self) -> int:
         """Index of the most probable verdict."""
         return int(np.argmax(self.probabilities))
 
@@ -104,7 +104,7 @@ class VerdictEvaluation:
         """Return the report of `VerdictMeter` with "recall_interval" for each verdict."""
         meter = VerdictMeter(self.names)
         for image in self.images:
-            meter.add(image.truth, self.names[image.said])
+            meter.add(image.truth, self.names[image.predicted])
         report = meter.report()
         for name, row in zip(self.names, meter.confusion):
             hits = int(row[self.names.index(name)])
@@ -117,12 +117,12 @@ class VerdictEvaluation:
         Mistakes: highest probability first; others: lowest first.
         """
         index = self.names.index(predicted)
-        images = [image for image in self.images if image.truth == truth and image.said == index]
+        images = [image for image in self.images if image.truth == truth and image.predicted == index]
         return sorted(images, key=lambda entry: (entry.sure if truth == predicted else -entry.sure, entry.key))
 
     def mistakes(self) -> list[PredictedVerdict]:
         """Return the wrong predictions, highest probability first."""
-        images = [image for image in self.images if image.truth != self.names[image.said]]
+        images = [image for image in self.images if image.truth != self.names[image.predicted]]
         return sorted(images, key=lambda entry: (-entry.sure, entry.key))
 
     def unsure(self, threshold: float) -> list[PredictedVerdict]:
@@ -136,7 +136,7 @@ class VerdictEvaluation:
     @cached_property
     def _probabilities_and_correctness(self) -> tuple[np.ndarray, np.ndarray]:
         probabilities = np.array([image.sure for image in self.images], np.float64)
-        correct = np.array([picture.truth == self.names[picture.said] for picture in self.images], bool)
+        correct = np.array([picture.truth == self.names[picture.predicted] for picture in self.images], bool)
         return probabilities, correct
 
     def reliability(self, bins: int = BINS) -> list[CalibrationBin]:

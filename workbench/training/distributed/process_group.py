@@ -30,7 +30,7 @@ from workbench.training.device import is_out_of_memory
 _LOSS_TIMEOUT = 3.0  # seconds in which a lost process may still report its failure
 
 
-class Command(IntEnum):
+class RankCommand(IntEnum):
     """Next command of rank 0 to the other processes."""
 
     LEARN = 0  # step, rate
@@ -44,7 +44,7 @@ class Command(IntEnum):
 class CommandMessage:
     """One command. rate is transmitted exactly, in 64 bits."""
 
-    do: Command
+    do: RankCommand
     step: int = 0
     rate: float = 0.0
     item: int = 0
@@ -80,7 +80,7 @@ class ProcessGroup:
 
     # --- commands ---------------------------------------------------------------------------------
 
-    def send_command(self, do: Command, *, step: int = 0, rate: float = 0.0, item: int = 0) -> None:
+    def send_command(self, do: RankCommand, *, step: int = 0, rate: float = 0.0, item: int = 0) -> None:
         """Send a command; rank 0 only. Raise WorkerFailed if another process is gone."""
         if self.size == 1:
             return
@@ -92,7 +92,7 @@ class ProcessGroup:
     def wait_idle(self) -> None:
         """Suspend the other processes while rank 0 is busy: a pending message would time out after half a minute."""
         if self.size > 1 and not self._resting:
-            self.send_command(Command.WAIT)
+            self.send_command(RankCommand.WAIT)
             self._resting = True
             self._rests += 1
 
@@ -102,8 +102,8 @@ class ProcessGroup:
             message = paddle.zeros([4], "float64")
             self._broadcast(message)
             do, step, rate, item = message.tolist()
-            if Command(int(do)) is not Command.WAIT:
-                return CommandMessage(Command(int(do)), int(step), rate, int(item))
+            if RankCommand(int(do)) is not RankCommand.WAIT:
+                return CommandMessage(RankCommand(int(do)), int(step), rate, int(item))
             self._rests += 1
             self._await(f"rest-{self._rests}")
 
@@ -117,7 +117,7 @@ class ProcessGroup:
     def dismiss(self) -> None:
         """Let the other processes end. No effect if they are gone or have ended by the same failure."""
         if self.is_leader and not self.broken:
-            self.send_command(Command.END)
+            self.send_command(RankCommand.END)
 
     # --- a step -----------------------------------------------------------------------------------
 

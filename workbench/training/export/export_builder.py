@@ -41,7 +41,7 @@ from workbench.training.evaluator import DygraphEngine
 from workbench.training.export import holdout_effects, latency, parity, parity_samples
 from workbench.training.export.calibration_images import calibration
 from workbench.training.export.export_formats import FormatWriter, remove
-from workbench.training.export.parity import Parity, compare, judge_cost
+from workbench.training.export.parity import Parity, check_cost, compare
 from workbench.training.export.versions import environment
 from workbench.training.learner import load_weights
 from workbench.training.model_card.card_evaluation import SECONDS as CARD_SECONDS
@@ -200,7 +200,7 @@ class _Builder:
         )
         self.stages.check()
         for name in reduced:
-            judge_cost(self.parity[name], effects.get("", {}), effects.get(name), note)
+            check_cost(self.parity[name], effects.get("", {}), effects.get(name), note)
 
     def keep_passed(self, settings: ModelSettings) -> ModelSettings:
         """Return settings that name only the formats that passed; remove the files of the others."""

@@ -95,7 +95,7 @@ def compare(
                     results[name].why = Message("parity.cannot_run", name=key, why=str(error).strip().splitlines()[0])
         on_image(number)
     for parity in results.values():
-        parity.why = parity.why or _judge(parity)
+        parity.why = parity.why or _compare(parity)
     return results
 
 
@@ -144,11 +144,11 @@ def _alike(a: Region, b: Region) -> bool:
     return a.class_id == b.class_id and near and abs(a.area - b.area) <= max(_FEW_PIXELS, 0.001 * a.area)
 
 
-def _judge(parity: Parity) -> str:
+def _compare(parity: Parity) -> str:
     if not parity.pictures:
         return Message("parity.no_images")
     if parity.reduced:
-        return _judge_reduced(parity)
+        return _compare_reduced(parity)
     if not parity.max_abs <= MOST_DIFFERENCE:
         return Message("parity.probability", n=f"{parity.max_abs:.2g}", m=f"{MOST_DIFFERENCE:g}")
     if parity.mask_agreement < LEAST_AGREEMENT:
@@ -156,7 +156,7 @@ def _judge(parity: Parity) -> str:
     return "" if parity.same_regions else Message("parity.regions")
 
 
-def _judge_reduced(parity: Parity) -> str:
+def _compare_reduced(parity: Parity) -> str:
     if not np.isfinite(parity.max_abs):
         return Message("parity.not_finite")
     if parity.mask_agreement < REDUCED_AGREEMENT:
@@ -164,7 +164,7 @@ def _judge_reduced(parity: Parity) -> str:
     return ""
 
 
-def judge_cost(parity: Parity, before: dict[str, Any], after: dict[str, Any] | None, note: str) -> None:
+def check_cost(parity: Parity, before: dict[str, Any], after: dict[str, Any] | None, note: str) -> None:
     """Record in `parity` of a reduced network its metrics on labelled images; set `why` if the loss is too large."""
     parity.before, parity.after, parity.judged_on = before, after or {}, note
     if parity.why:

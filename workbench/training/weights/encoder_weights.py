@@ -27,7 +27,7 @@ from workbench.core.runs.network_stats import BLOCKS
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.training.learner import Arrays, load_weights, weights
 from workbench.training.reporter import Reporter
-from workbench.training.resnet import Body, ResNet
+from workbench.training.resnet import ResNet, ResNetBody
 from workbench.training.unet import UNet
 from workbench.training.weights.weight_files import parse_weights, read_file
 
@@ -84,7 +84,7 @@ def load_initial_weights(
 
 def _check_settings(settings: TrainingSettings, body: object) -> None:
     """Raise BadRecipe if the weights cannot fit the settings, before anything is downloaded."""
-    if not isinstance(body, Body):
+    if not isinstance(body, ResNetBody):
         why = Message("weights.need_resnet")
         raise BadSettings(key="weights", value=settings.weights, why=why)
     if settings.width != 1.0:

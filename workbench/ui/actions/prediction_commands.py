@@ -73,4 +73,4 @@ class PredictionCommands(CommandGroup):
 def _go(overlay: PredictionOverlay, offset: int) -> None:
     steps = [*overlay.steps, None]
     position = steps.index(overlay.step) if overlay.step in steps else len(steps) - 1
-    overlay.look_back(steps[max(0, min(position + offset, len(steps) - 1))])
+    overlay.show_earlier_step(steps[max(0, min(position + offset, len(steps) - 1))])

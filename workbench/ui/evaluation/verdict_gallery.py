@@ -69,7 +69,7 @@ class VerdictGallery(QListView):
         return [image.key for image in self._images.items]
 
     def _text(self, image: PredictedVerdict) -> str:
-        return f"{image.key}: {self.names[image.said]} {formatting.percent(image.sure)}"
+        return f"{image.key}: {self.names[image.predicted]} {formatting.percent(image.sure)}"
 
     def _tip(self, image: PredictedVerdict) -> str:
         shares = sorted(zip(image.probabilities, self.names), reverse=True)
@@ -102,7 +102,7 @@ class _VerdictDelegate(QStyledItemDelegate):
         painter.fillRect(box, theme.color("canvas"))
         if pixmap is not None and not pixmap.isNull():
             painter.drawPixmap(fit_rect(pixmap.size(), box), pixmap)
-        verdict = self._gallery.names[image.said]
+        verdict = self._gallery.names[image.predicted]
         correct = verdict == image.truth
         line = QRect(box.x() + 2, box.bottom() + 3, box.width() - 4, metrics.height())
         share = formatting.percent(image.sure)

@@ -113,7 +113,7 @@ class PredictionDisplay(QWidget):
 
     def _step_chosen(self, index: int) -> None:
         steps = self._overlay.steps
-        self._overlay.look_back(steps[index] if index < len(steps) else None)
+        self._overlay.show_earlier_step(steps[index] if index < len(steps) else None)
         self._show_step()
 
     def _threshold_moved(self, percent: int) -> None:

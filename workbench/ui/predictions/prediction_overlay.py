@@ -94,7 +94,7 @@ class PredictionOverlay(QObject):
 
     # --- earlier steps ---------------------------------------------------------------------------
 
-    def look_back(self, step: int | None) -> None:
+    def show_earlier_step(self, step: int | None) -> None:
         """Show the preview of the current image after a training step. None: the latest state."""
         key = self._session.key
         if key is None or step == self.step:

@@ -72,11 +72,11 @@ class SuggestionsController(QObject):
     # --- commands --------------------------------------------------------------------------------
 
     def accept_all(self) -> None:
-        if self.interaction.in_sight:
+        if self.interaction.visible:
             self.suggestions.accept_all()
 
     def reject_all(self) -> None:
-        if self.interaction.in_sight:
+        if self.interaction.visible:
             self.suggestions.reject(self.interaction.suggestions)
 
     def switch(self) -> None:

@@ -33,7 +33,7 @@ class MessageBar(QWidget):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(6)
-        self._shown: list[Message] = []
+        self._shown: list[BarMessage] = []
         self.hide()
 
     def float_over(self, parent: QWidget) -> None:
@@ -93,7 +93,7 @@ class MessageBar(QWidget):
             self._remove(old)
         while len(self._shown) >= MAX_MESSAGES and (oldest := next((m for m in self._shown if not m.sticky), None)):
             self._remove(oldest)
-        message = Message(self._style, kind, text, advice, topic)
+        message = BarMessage(self._style, kind, text, advice, topic)
         message.close_button.clicked.connect(lambda: self._remove(message))
         if button and callback is not None:
             message.add_button(button, callback)
@@ -118,7 +118,7 @@ class MessageBar(QWidget):
         for message in list(self._shown):
             self._remove(message)
 
-    def _remove(self, message: Message) -> None:
+    def _remove(self, message: BarMessage) -> None:
         if message in self._shown:
             self._shown.remove(message)
             self._column.removeWidget(message)
@@ -128,7 +128,7 @@ class MessageBar(QWidget):
         self._update_geometry()
 
 
-class Message(QFrame):
+class BarMessage(QFrame):
     """One message."""
 
     def __init__(self, style: ThemeManager, kind: str, text: str, advice: str, topic: str) -> None:

@@ -15,7 +15,7 @@ from workbench.core.geometry.drawing import Rect
 from workbench.core.project import annotation
 from workbench.core.project.formats import FORMATS
 from workbench.core.project.formats.coco import decode_rle, encode_rle
-from workbench.core.project.formats.label_export import Region, outlines, regions
+from workbench.core.project.formats.label_export import LabelRegion, outlines, regions
 from workbench.core.project.importing import import_labels
 from workbench.core.project.project import DONT_CARE, Project
 
@@ -65,7 +65,7 @@ def test_outlines_enclose_exactly_the_region(mask):
 
 
 def test_outline_has_corners_only():
-    outer, holes = outlines(Region(1, Rect(5, 7, 30, 20), np.ones((20, 30), bool)))
+    outer, holes = outlines(LabelRegion(1, Rect(5, 7, 30, 20), np.ones((20, 30), bool)))
     assert holes == [] and sorted(map(tuple, outer[0])) == [(5, 7), (5, 27), (35, 7), (35, 27)]
 
 

@@ -18,7 +18,7 @@ from workbench.inference.io.opencv import cv2
 
 
 @dataclass(frozen=True)
-class LabeledImage:
+class ExportedImage:
     """Image with its label. mask: uint8 (height, width) of class ids, None for a verdict without a mask.
 
     name: path without suffix, unique in the export. split: "train", "val", "test", or "" if the image has none.
@@ -34,7 +34,7 @@ class LabeledImage:
 
 
 @dataclass(frozen=True)
-class Region:
+class LabelRegion:
     """Connected pixels of one class (8-neighborhood). inside: bool (rect.height, rect.width)."""
 
     class_id: int
@@ -42,7 +42,7 @@ class Region:
     inside: np.ndarray
 
 
-def labeled_images(project: Project, keys: Sequence[str], lost: Counter[str]) -> Iterator[LabeledImage]:
+def labeled_images(project: Project, keys: Sequence[str], lost: Counter[str]) -> Iterator[ExportedImage]:
     """Yield the images of `keys` with their labels; count ignored and unlabeled areas in `lost`."""
     names: set[str] = set()
     for key in keys:
@@ -56,10 +56,10 @@ def labeled_images(project: Project, keys: Sequence[str], lost: Counter[str]) ->
         if mask is not None:
             lost["masks with ignored areas"] += bool((mask == DONT_CARE).any())
             lost["masks with unlabeled areas"] += bool((mask == NOT_LABELED).any())
-        yield LabeledImage(key, name, width, height, mask, note.verdict, note.pin or "")
+        yield ExportedImage(key, name, width, height, mask, note.verdict, note.pin or "")
 
 
-def regions(mask: np.ndarray, ids: Sequence[int]) -> Iterator[Region]:
+def regions(mask: np.ndarray, ids: Sequence[int]) -> Iterator[LabelRegion]:
     """Yield the connected regions of the classes `ids`."""
     for id in annotation.ids_in(mask):
         if id not in ids:
@@ -67,10 +67,10 @@ def regions(mask: np.ndarray, ids: Sequence[int]) -> Iterator[Region]:
         count, labels, stats, _ = cv2.connectedComponentsWithStats((mask == id).astype(np.uint8), connectivity=8)
         for number in range(1, count):
             x, y, width, height, _ = (int(value) for value in stats[number])
-            yield Region(id, Rect(x, y, width, height), labels[y : y + height, x : x + width] == number)
+            yield LabelRegion(id, Rect(x, y, width, height), labels[y : y + height, x : x + width] == number)
 
 
-def outlines(region: Region) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def outlines(region: LabelRegion) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Return the outer outlines and the outlines of the holes of a region, each float (N, 2) in image coordinates.
 
     Outlines follow the pixel edges. Filling the outer ones by the even-odd rule and removing the holes gives the

@@ -55,7 +55,7 @@ class SuggestionInteractor(QObject, Interactor):
     # --- state -----------------------------------------------------------------------------------
 
     @property
-    def in_sight(self) -> bool:
+    def visible(self) -> bool:
         """True if the layer is shown, overlays are not hidden, and no preview or other page covers the image."""
         return self.layer.visible and not self._scene.overlays_hidden and not self._scene.previewing
 
@@ -107,7 +107,7 @@ class SuggestionInteractor(QObject, Interactor):
 
     def _follow(self, point: Point | None) -> None:
         self._point, self._chosen = point, False
-        self._highlight(self.at(point) if point is not None and self.in_sight else None)
+        self._highlight(self.at(point) if point is not None and self.visible else None)
 
     def _highlight(self, suggestion: Suggestion | None) -> None:
         if suggestion is self.current:
@@ -143,7 +143,7 @@ class SuggestionInteractor(QObject, Interactor):
 
     def aim(self) -> bool:
         """Handle Space pressed: a release soon after, without a drag, accepts the suggestion under the pointer."""
-        self.aimed = self.current if self.in_sight else None
+        self.aimed = self.current if self.visible else None
         if self.aimed is not None:
             self._hold.start()
         return self.aimed is not None
@@ -166,7 +166,7 @@ class SuggestionInteractor(QObject, Interactor):
     def key(self, event: QKeyEvent, suggestion: Suggestion | None = None) -> bool:
         """Handle a key for a suggestion, by default the one under the pointer. Return False if it has no effect."""
         suggestion, key = suggestion or self.current, event.key()
-        if suggestion is None or not self.in_sight:
+        if suggestion is None or not self.visible:
             return False
         control = event.modifiers() & Qt.KeyboardModifier.ControlModifier
         if key in _DIGITS and control:
@@ -186,7 +186,7 @@ class SuggestionInteractor(QObject, Interactor):
     def reclass_by_digit(self, key: int, suggestion: Suggestion | None = None) -> bool:
         """Change the class of a suggestion to that of a digit key. Return False if there is no such class."""
         suggestion, id = suggestion or self.current, self._context.class_of_key(key)
-        if suggestion is None or id is None or not self.in_sight:
+        if suggestion is None or id is None or not self.visible:
             return False
         self.reclass(suggestion, id)
         return True
@@ -228,7 +228,7 @@ class SuggestionInteractor(QObject, Interactor):
 
     def draw(self, painter: QPainter) -> None:
         """Draw the highlighted suggestion and its tag."""
-        if self.current is None or self._preview is None or not self.in_sight:
+        if self.current is None or self._preview is None or not self.visible:
             return
         self._preview.draw(painter, self._view)
         texts = self._texts(self.current)
