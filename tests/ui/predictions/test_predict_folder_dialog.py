@@ -87,7 +87,7 @@ def test_stopped_prediction_continues(dialog, grey_export, images, tmp_path, qtb
             pressed.wait(LONG / 1000)
         return original(number, *rest)
 
-    monkeypatch.setattr(folder_prediction, "_looked", wait_for_click)
+    monkeypatch.setattr(folder_prediction, "_image_predicted", wait_for_click)
     fill_form(dialog, grey_export, images, tmp_path / "out")
     assert not dialog.form.skip_existing.isEnabled()
     with qtbot.waitSignal(dialog.work.ended, timeout=LONG) as first:

@@ -21,8 +21,10 @@ from tests.session.test_keeping_labels import read_only
 from tests.ui.conftest import CanvasDriver
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
+from workbench.core.runs.child_process import ChildProcess
 from workbench.core.runs.events import Progress, encode
 from workbench.core.runs.run import Run
+from workbench.session.training import export_job
 from workbench.ui.project.new_project_dialog import NewProjectDialog
 from workbench.ui.shell.application import Application
 from workbench.ui.widgets.question_dialog import Question, Waiting
@@ -295,7 +297,15 @@ def start_export(working, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("name", ["stop", "wait", "cancel"])
-def test_an_export_is_asked_about(working, qtbot, tmp_path, name):
+def test_an_export_is_asked_about(working, qtbot, tmp_path, monkeypatch, name):
+    children = []
+
+    class RecordedChild(ChildProcess):
+        def __init__(self, *arguments, **options) -> None:
+            super().__init__(*arguments, **options)
+            children.append(self)
+
+    monkeypatch.setattr(export_job, "ChildProcess", RecordedChild)
     start_export(working, tmp_path)
     exporter = working.application.services.export_job
     working.window.close()
@@ -305,7 +315,7 @@ def test_an_export_is_asked_about(working, qtbot, tmp_path, name):
         return
     if name == "wait":
         assert working.window.isVisible() and exporter.running
-        exporter._thread.child.send("go on")  # it ends by itself now
+        children[0].send("go on")  # it ends by itself now
     qtbot.waitUntil(lambda: not working.window.isVisible(), timeout=20_000)
     assert not exporter.running
 

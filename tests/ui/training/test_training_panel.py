@@ -214,12 +214,12 @@ def test_predictions_are_shown_for_current_image_only(driver):
 
 def test_export_shows_progress_and_result(driver, tmp_path):
     exporter, window = driver.services.export_job, driver.window
-    exporter._thread = object()
+    exporter._task = object()
     exporter.state_changed.emit()
     assert window.training.controls.export.text() == "Cancel export"
     exporter.progressed.emit(Progress(what=Message("progress.evaluating"), done=3, total=4))
     assert window.training.controls.bar.value() == 750 and window.training.controls.bar.isVisible()
-    exporter._thread = None
+    exporter._task = None
     exporter.finished.emit({"path": str(tmp_path), "formats": ["onnx"], "parity": {"onnx": {"mask_agreement": 1.0}}})
     exporter.state_changed.emit()
     text = window.messages.texts[-1]
