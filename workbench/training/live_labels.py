@@ -118,7 +118,7 @@ class LiveLabels:
     # --- eligibility ------------------------------------------------------------------------------
 
     def _decide(self, key: str) -> tuple[Item, Change] | None:
-        """Return the item and kind of change; None if nothing has changed. Raise _LeftOut, Problem, OSError."""
+        """Return the item and kind of change; None if nothing has changed. Raise _Rejected, Problem, OSError."""
         dataset, project = self.context.dataset, self.context.project
         known = self._known(key)
         if known is not None and known.split != "train":

@@ -37,7 +37,7 @@ class ThumbnailCache:
         self._written = 0
 
     def get(self, key: str) -> np.ndarray:
-        """Return the thumbnail, uint8 (h, w) or (h, w, 3) RGB. Raises PictureBroken."""
+        """Return the thumbnail, uint8 (h, w) or (h, w, 3) RGB. Raises ImageBroken."""
         image = self._project.image_path(key)
         stamp = file_stamp(image)
         if stamp == "-" or int(stamp.partition(":")[0]) < MIN_FILE_SIZE:

@@ -39,7 +39,7 @@ Image.MAX_IMAGE_PIXELS = None  # for masks; the limits of `inference.io.size_lim
 
 
 def read(path: Path) -> np.ndarray:
-    """Return pixels (H, W) or (H, W, 3) RGB; uint8, uint16 or float32; EXIF applied. Raises PictureBroken."""
+    """Return pixels (H, W) or (H, W, 3) RGB; uint8, uint16 or float32; EXIF applied. Raises ImageBroken."""
     try:
         return read_image(path)
     except ReadError as error:
@@ -49,14 +49,14 @@ def read(path: Path) -> np.ndarray:
 def read_displayed(path: Path) -> np.ndarray | TiffImage:
     """Return the image for a viewer; a very large TIFF is decoded by region, on access.
 
-    Raises PictureBroken.
+    Raises ImageBroken.
     """
     image = _by_region(path)
     return read(path) if image is None else image
 
 
 def read_displayed_page(path: Path, number: int) -> np.ndarray | TiffImage:
-    """Return page `number`, counted from 0, of a file of several pages for a viewer. Raises PictureBroken."""
+    """Return page `number`, counted from 0, of a file of several pages for a viewer. Raises ImageBroken."""
     try:
         image = _by_region(path, number)
         return read_page(path, number) if image is None else image
@@ -101,7 +101,7 @@ def _by_region(path: Path, page: int = 0) -> TiffImage | None:
 def image_size(path: Path) -> tuple[int, int]:
     """Return (width, height) as shown, EXIF applied, from the header only.
 
-    Raises PictureBroken, also for an incomplete file or an image that is larger than the limits allow.
+    Raises ImageBroken, also for an incomplete file or an image that is larger than the limits allow.
     """
     try:
         return read_header(path).shown
@@ -110,7 +110,7 @@ def image_size(path: Path) -> tuple[int, int]:
 
 
 def thumbnail(path: Path, edge: int) -> np.ndarray:
-    """Return uint8 (h, w) or (h, w, 3) RGB with a longer side of at most `edge` pixels. Raises PictureBroken."""
+    """Return uint8 (h, w) or (h, w, 3) RGB with a longer side of at most `edge` pixels. Raises ImageBroken."""
     large = _by_region(path)
     if large is not None:
         image = large.overview

@@ -88,7 +88,7 @@ def collect(project: Project, model: Literal["unet", "resnet"], learned: Collect
     """Collect the images labeled for `model` and split them. Broken images are listed with the reason and skipped.
 
     learned: keys of images that the initial network was trained on; they and images of the same group are not held out.
-    Raises NoPictures, NoLabels, TooFewLabels, OnlyBackground (UNet), NoVerdicts (ResNet).
+    Raises EmptyProjectPage, NoLabels, TooFewLabels, OnlyBackground (UNet), NoVerdicts (ResNet).
     """
     keys = project.images()
     if not keys:

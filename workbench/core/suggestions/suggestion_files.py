@@ -67,7 +67,7 @@ def suggestions_path(project: Project, key: str) -> Path:
 
 
 def load_stored(project: Project, key: str) -> tuple[StoredSuggestions, tuple[Suggestion, ...]] | None:
-    """Load the stored suggestions of an image. Return None if there is no file. Raises ProposalsBroken."""
+    """Load the stored suggestions of an image. Return None if there is no file. Raises SuggestionsBroken."""
     path = suggestions_path(project, key)
     try:
         stored = load_versioned(path, StoredSuggestions, FORMAT, SuggestionsBroken)
@@ -147,7 +147,7 @@ class SuggestionStore:
 
     @classmethod
     def read(cls, project: Project, key: str) -> SuggestionStore | None:
-        """Read the file. Return None if there is none. Raises ProposalsBroken."""
+        """Read the file. Return None if there is none. Raises SuggestionsBroken."""
         stamp = file_stamp(suggestions_path(project, key))
         stored = load_stored(project, key)
         return (

@@ -61,7 +61,7 @@ class ResultsFolder:
         overlays: write overlays of segmentations.
         skipped: files and names that were skipped before, for the report.
 
-        Raises LedgerError, OSError.
+        Raises ResultsLogError, OSError.
         """
         self.out = out
         self.predictor = predictor

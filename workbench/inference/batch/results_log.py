@@ -74,7 +74,7 @@ class ResultsLog:
         resume: keep the existing entries.
         is_result: validates the content of a line about an image that was not skipped.
 
-        Raises LedgerError, OSError.
+        Raises ResultsLogError, OSError.
         """
         self.path = folder / LEDGER_FILE
         self.done: dict[str, ProcessedImage] = {}

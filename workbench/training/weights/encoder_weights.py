@@ -50,7 +50,7 @@ def load_initial_weights(
 ) -> dict[str, Any]:
     """Load the weights named in the training settings into the ResNet of `net`.
 
-    Return their description: {"weights": as in the recipe, "sha256", "depth"}. Raise BadRecipe, WeightsUnusable,
+    Return their description: {"weights": as in the recipe, "sha256", "depth"}. Raise BadSettings, WeightsUnusable,
     NoDownload.
     """
     assert settings.weights is not None
@@ -83,7 +83,7 @@ def load_initial_weights(
 
 
 def _check_settings(settings: TrainingSettings, body: object) -> None:
-    """Raise BadRecipe if the weights cannot fit the settings, before anything is downloaded."""
+    """Raise BadSettings if the weights cannot fit the settings, before anything is downloaded."""
     if not isinstance(body, ResNetBody):
         why = Message("weights.need_resnet")
         raise BadSettings(key="weights", value=settings.weights, why=why)

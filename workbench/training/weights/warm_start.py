@@ -29,7 +29,7 @@ def start_from(
     """Load the best weights of the run named in the settings into `net`; of a wider UNet, its strongest channels.
 
     Outputs are matched by class id or name of the verdict: a class added since starts untrained. Raise UnknownRun,
-    RunUnusable, RunBroken, BadRecipe.
+    RunUnusable, RunBroken, BadSettings.
     """
     assert settings.start_from is not None
     name = settings.start_from
