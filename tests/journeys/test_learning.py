@@ -72,7 +72,7 @@ def test_a_run_takes_in_what_is_labelled_while_it_learns(hand, qtbot, root):
     qtbot.waitUntil(lambda: came(LabelsAdded, picture=corrected, how="corrected"), timeout=30_000)
     qtbot.waitUntil(lambda: came(LabelsAdded, picture="lot9/x900.png", how="new"), timeout=30_000)
     qtbot.waitUntil(lambda: came(Step, round=1), timeout=30_000)
-    assert line.said.text() == "2 labels came in"
+    assert line.status.text() == "2 labels added"
     qtbot.waitUntil(
         lambda: events[-1].kind == "kept" and events[-1].waiting or came(BestKept, round=1, waiting=True),
         timeout=60_000,

@@ -33,7 +33,7 @@ def new_project(hand, root: Path, pictures: Path) -> None:
     hand.window.project_commands.new_project()
     dialog = hand.window.findChild(NewProjectDialog)
     dialog.name.setText(root.name)
-    dialog.place.setText(str(root.parent))
+    dialog.location.setText(str(root.parent))
     dialog.images.setText(str(pictures))
     dialog.classes.setText("blob")
     dialog.verdicts.setText("OK, NG")

@@ -104,9 +104,9 @@ def test_the_list_waits_for_the_list_of_runs(guide, opened, run, qtbot):
     qtbot.waitUntil(lambda: guide.possible("errors"), timeout=5000)
     guide.training.ended.emit(Finished(why="done"))  # the runs are read again
     guide.activate("next")
-    assert not guide.running and guide.found is None
-    qtbot.waitUntil(lambda: not guide.running and guide.found is not None, timeout=20_000)
-    assert guide.found.model == run.name
+    assert not guide.running and guide.result is None
+    qtbot.waitUntil(lambda: not guide.running and guide.result is not None, timeout=20_000)
+    assert guide.result.model == run.name
 
 
 def test_a_training_that_ends_has_it_look_again(guide: LabelQueue, opened, run, qtbot):

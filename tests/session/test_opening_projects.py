@@ -35,8 +35,8 @@ def project(tmp_path):
 @pytest.fixture
 def small_limits(monkeypatch):
     """What is large in life is small here."""
-    monkeypatch.setattr(image_files, "BY_REGION", 500_000)
-    monkeypatch.setattr(image_files, "PREVIEWED", 300_000)
+    monkeypatch.setattr(image_files, "MIN_REGION_PIXELS", 500_000)
+    monkeypatch.setattr(image_files, "MIN_PREVIEW_PIXELS", 300_000)
     monkeypatch.setattr("workbench.inference.io.tiff_regions._MAX_OVERVIEW_SIDE", 300)
     monkeypatch.setattr("workbench.inference.io.tiff_regions._OVERVIEW_SEGMENTS", 9)
 

@@ -53,7 +53,7 @@ for line in sys.stdin:
     for name, way in ways.items():
         try:
             outcome[name] = repr(way())
-        except (Problem, Unreadable) as problem:
+        except (Problem, UnreadableLabel) as problem:
             outcome[name] = "refused"
         except Exception as error:
             outcome[name] = f"unforeseen {type(error).__name__}: {error}"

@@ -7,17 +7,17 @@ import random
 from PySide6.QtCore import Qt
 
 from tests.ui.canvas.test_pointer_owner import NEW, B, Mouse, paints_without_a_button
-from tests.ui.conftest import application, hand, opened, root  # noqa: F401
+from tests.ui.conftest import application, driver, opened, root  # noqa: F401
 from workbench.ui.canvas.interactions.context_menu import ContextMenu
 
 
-def test_random_buttons_leave_no_stroke(hand, cases, report, monkeypatch):  # noqa: F811
+def test_random_buttons_leave_no_stroke(driver, cases, report, monkeypatch):  # noqa: F811
     monkeypatch.setattr(ContextMenu, "press", lambda *_: False)  # a menu would wait for an answer
-    hand.open(NEW)
-    hand.canvas.set_diameter(10)
+    driver.open(NEW)
+    driver.canvas.set_diameter(10)
     tried, failed = cases(12, 400), []
     for seed in range(tried):
-        chance, mouse = random.Random(seed), Mouse(hand)
+        chance, mouse = random.Random(seed), Mouse(driver)
         mouse.keys = chance.choice(
             [Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.AltModifier]
         )
@@ -34,7 +34,7 @@ def test_random_buttons_leave_no_stroke(hand, cases, report, monkeypatch):  # no
         for button in down:
             mouse.release(button)
         mouse.keys = Qt.KeyboardModifier.NoModifier
-        hand.canvas.fit()
+        driver.canvas.fit()
         if paints_without_a_button(mouse):
             failed.append(seed)
     report("pointer buttons on the canvas", tried, len(failed))

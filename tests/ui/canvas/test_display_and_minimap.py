@@ -312,7 +312,7 @@ def test_difference_from_the_reference_image(driver):
 
 def test_preview_is_shown_and_cannot_be_painted_on(driver, monkeypatch):
     """A large JPEG is first shown reduced and blocks strokes; the full image replaces it at the same position."""
-    monkeypatch.setattr("workbench.core.images.image_files.PREVIEWED", 300_000)
+    monkeypatch.setattr("workbench.core.images.image_files.MIN_PREVIEW_PIXELS", 300_000)
     session, canvas = driver.session, driver.canvas
     driver.open("lot1/new.png")
     y, x = np.mgrid[0:800, 0:1200]
@@ -347,7 +347,7 @@ def test_preview_is_shown_and_cannot_be_painted_on(driver, monkeypatch):
 
 
 def test_damaged_parts_of_a_very_large_tiff_are_reported(driver, monkeypatch):
-    monkeypatch.setattr("workbench.core.images.image_files.BY_REGION", 100_000)
+    monkeypatch.setattr("workbench.core.images.image_files.MIN_REGION_PIXELS", 100_000)
     monkeypatch.setattr("workbench.inference.io.tiff_regions._MAX_OVERVIEW_SIDE", 300)
     path = driver.session.project.image_path("torn.tif")
     tifffile.imwrite(path, textured(500, 700), tile=(64, 64), compression="zlib")

@@ -111,7 +111,7 @@ def test_truncated_page_shows_a_message(stack):
 
 
 def test_a_page_of_a_very_large_file_is_read_by_region(tmp_path, monkeypatch):
-    monkeypatch.setattr(image_files, "BY_REGION", 50_000)
+    monkeypatch.setattr(image_files, "MIN_REGION_PIXELS", 50_000)
     rng = np.random.default_rng(1)
     pages = [rng.integers(0, 255, (300, 400)).astype(np.uint8) for _ in range(2)]
     with tifffile.TiffWriter(tmp_path / "a.tif") as file:

@@ -116,7 +116,7 @@ def test_reliability_bins_have_tooltips(page):
     page.split.setCurrentIndex(2)
     bins = page._shown.reliability()
     assert sum(entry.images for entry in bins) == 30
-    assert all(f"{entry.right} of {entry.images} images correct" in page.reliability.tip(entry) for entry in bins)
+    assert all(f"{entry.correct} of {entry.images} images correct" in page.reliability.tip(entry) for entry in bins)
 
 
 def test_run_without_validation_images(page, run, session, qtbot):  # noqa: F811

@@ -48,19 +48,19 @@ def wait_for_queue(application, qtbot) -> None:
 def test_ctrl_l_lists_images_to_label_next(with_model, driver, qtbot):
     window, session, panel = driver.window, driver.session, driver.window.images
     driver.key(Qt.Key.Key_L, CTRL)
-    assert not panel.head.isHidden() and panel.choice.isHidden()
+    assert not panel.queue_header.isHidden() and panel.filters.isHidden()
     wait_for_queue(with_model, qtbot)
     assert panel.model.keys == ["lot1/new.png"]  # all others are done or broken
     qtbot.waitUntil(lambda: session.key == "lot1/new.png", timeout=5000)  # the first image is opened
     place = panel.model.place("lot1/new.png")
     assert place.data(ReasonRole) and place.data(ReasonRole) in place.data(Qt.ItemDataRole.ToolTipRole)
-    assert "1 of 1" in panel.head.text.text() and window.table["label_next"].isChecked()
+    assert "1 of 1" in panel.queue_header.text.text() and window.table["label_next"].isChecked()
     driver.key(Qt.Key.Key_Return)  # done, so the image is removed when another one is opened
     driver.open(session.keys[0])
     assert panel.model.keys == []
-    assert panel._pages.currentWidget() is panel._quiet
+    assert panel.pages.currentWidget() is panel._quiet
     driver.key(Qt.Key.Key_L, CTRL)
-    assert panel.head.isHidden() and not panel.choice.isHidden() and len(panel.model.keys) == 5
+    assert panel.queue_header.isHidden() and not panel.filters.isHidden() and len(panel.model.keys) == 5
 
 
 def test_label_error_is_shown_and_resolved_by_shortcut(with_model, driver, qtbot):
@@ -81,11 +81,11 @@ def test_label_error_is_shown_and_resolved_by_shortcut(with_model, driver, qtbot
     assert any("Label kept" in text for text in driver.window.messages.texts)
     advice.errors.undo(wrong)
     assert not advice.bar.isHidden()
-    driver.window.images.toggle_sheet()  # covers the canvas: nothing may be painted
+    driver.window.images.toggle_thumbnails()  # covers the canvas: nothing may be painted
     advice.take_model()
     assert not session.mask.any()
-    driver.window.images.toggle_sheet()
-    driver.window.images.head.leave.click()
+    driver.window.images.toggle_thumbnails()
+    driver.window.images.queue_header.leave.click()
     assert advice.bar.isHidden() and advice.marker.area is None
 
 
@@ -95,19 +95,18 @@ def test_search_filters_queue(with_model, driver, qtbot):
     wait_for_queue(with_model, qtbot)
     panel.search.setText("no such name")
     qtbot.waitUntil(lambda: panel.model.keys == [], timeout=5000)
-    assert panel._pages.currentWidget() is panel._none
+    assert panel.pages.currentWidget() is panel.no_match_page
 
 
 def test_queue_without_model_is_ordered_by_diversity(opened, qtbot):
     panel = opened.window.images
-    panel.choice.lead.click()
+    panel.filters.lead.click()
     wait_for_queue(opened, qtbot)
-    assert panel.model.keys == ["lot1/new.png"] and "No model yet" in panel.head.text.text()
-    assert not panel.head.errors.isEnabled()
+    assert panel.model.keys == ["lot1/new.png"] and "No model yet" in panel.queue_header.text.text()
+    assert not panel.queue_header.errors.isEnabled()
 
 
 def test_reasons_have_texts():
-    assert label_next_texts.patterns() == label_ranking.SAYS
     lines = label_next_texts.issue_text(
         [
             label_ranking.RankReason("unsure", {"n": 3}),

@@ -108,7 +108,7 @@ def test_conflicting_settings_are_shown(dialog, qtbot):
         box = dialog.fields[key].box
         box.setCurrentIndex(box.findData(value))
         box.activated.emit(box.currentIndex())
-    qtbot.waitUntil(lambda: "encoder is resnet18" in dialog.page.reasons["stem"].text(), timeout=10_000)
+    qtbot.waitUntil(lambda: "resnet18" in dialog.page.reasons["stem"].text(), timeout=10_000)
     assert not dialog.save.isEnabled()
 
 

@@ -99,7 +99,7 @@ def test_running_training_shows_status_text(opened, qtbot):
     training.reported.emit(Evaluated(step=30, time=3, metrics=METRICS, score=0.81, best=True))
     assert "11 of 12" in panel.view.result.text()
     training.reported.emit(Trouble(what=Message("training.diverged", n=7), done=Message("training.rolled_back", n=3)))
-    assert any("ran away" in text for text in opened.window.messages.texts)
+    assert any("diverged" in text for text in opened.window.messages.texts)
     at_rest(opened)
     training.ended.emit(Finished(why="stopped", time=3))
     assert "Stopped. The best" in panel.view.status.full_text and not opened.window.messages.texts

@@ -172,4 +172,4 @@ class SuggestionStore:
             write_stored(project, key, without_decided(self.stored, self.suggestions, remaining))
         except CannotWrite:
             return replace(self, stamp="")  # the decisions are in the note; saving the note reports the write error
-        return replace(self, stamp=file_stamp(path), held=open_origins)
+        return replace(self, stamp=file_stamp(path), open_origins=open_origins)
