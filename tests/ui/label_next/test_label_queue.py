@@ -52,7 +52,7 @@ def test_ctrl_l_lists_images_to_label_next(with_model, driver, qtbot):
     wait_for_queue(with_model, qtbot)
     assert panel.model.keys == ["lot1/new.png"]  # all others are done or broken
     qtbot.waitUntil(lambda: session.key == "lot1/new.png", timeout=5000)  # the first image is opened
-    place = panel.model.place("lot1/new.png")
+    place = panel.model.index_of("lot1/new.png")
     assert place.data(ReasonRole) and place.data(ReasonRole) in place.data(Qt.ItemDataRole.ToolTipRole)
     assert "1 of 1" in panel.queue_header.text.text() and window.table["label_next"].isChecked()
     driver.key(Qt.Key.Key_Return)  # done, so the image is removed when another one is opened
@@ -100,7 +100,7 @@ def test_search_filters_queue(with_model, driver, qtbot):
 
 def test_queue_without_model_is_ordered_by_diversity(opened, qtbot):
     panel = opened.window.images
-    panel.filters.lead.click()
+    panel.filters.label_next.click()
     wait_for_queue(opened, qtbot)
     assert panel.model.keys == ["lot1/new.png"] and "No model yet" in panel.queue_header.text.text()
     assert not panel.queue_header.errors.isEnabled()
