@@ -58,7 +58,7 @@ def test_ctrl_l_lists_images_to_label_next(with_model, driver, qtbot):
     driver.key(Qt.Key.Key_Return)  # done, so the image is removed when another one is opened
     driver.open(session.keys[0])
     assert panel.model.keys == []
-    assert panel.pages.currentWidget() is panel._quiet
+    assert panel.pages.currentWidget() is panel.empty_queue_page
     driver.key(Qt.Key.Key_L, CTRL)
     assert panel.queue_header.isHidden() and not panel.filters.isHidden() and len(panel.model.keys) == 5
 
