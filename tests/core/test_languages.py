@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-import workbench.training.model_card
 from workbench.core import resources
 from workbench.core.resources import LANGUAGES, SOURCE_LANGUAGE, matching_language
 from workbench.session.preferences import CHOICES
@@ -13,8 +12,6 @@ from workbench.session.preferences import CHOICES
 @pytest.mark.parametrize("name", [name for name in LANGUAGES if name != SOURCE_LANGUAGE])
 def test_each_language_has_its_files(name):
     assert resources.path(f"i18n/workbench_{name}.ts").is_file()
-    (folder,) = workbench.training.model_card.__path__
-    assert resources.Path(folder, f"{name}.tsv").is_file()
 
 
 def test_preferences_offer_each_language():

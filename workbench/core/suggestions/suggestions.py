@@ -66,7 +66,9 @@ class Suggestion:
     def reshaped(self, selection: Selection) -> Suggestion:
         """Return a copy with the pixels of `selection`, which are the ones to be painted."""
         trimmed = selection.trimmed()
-        return replace(self, selection=Selection(trimmed.rect, np.ascontiguousarray(trimmed.inside)), reshaped_by_user=True)
+        return replace(
+            self, selection=Selection(trimmed.rect, np.ascontiguousarray(trimmed.inside)), reshaped_by_user=True
+        )
 
 
 @dataclass(frozen=True)
