@@ -129,7 +129,7 @@ def searches(app: QApplication, panel: ImagesPanel) -> None:
     panel.search.setText("")
     for name in ("area", "date", "name"):
         start = time.perf_counter()
-        panel.choice.sort_by(name, descending=True)
+        panel.filters.sort_by(name, descending=True)
         app.processEvents()
         say(f"sort by {name}", time.perf_counter() - start)
 

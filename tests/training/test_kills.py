@@ -66,7 +66,7 @@ def test_a_full_disk_ends_no_run_and_a_run_that_it_has_ended_can_go_on(small_dis
         one.next(Checkpoint)
         ballast = disk.fill_up(small_disk)
         trouble = one.next(Trouble)
-        assert "No space left" in trouble.what and "goes on" in trouble.done
+        assert "No space left" in trouble.what and "continues" in trouble.done
         for path in (run.last / name for name in state_of(run)["files"].values()):
             assert arrays_of(path)  # what was saved before
         Predictor.open(run.best)
