@@ -14,7 +14,6 @@ import numpy as np
 
 from workbench.core.evaluation.image_counts import ANY, DefectCount, ImageCounts
 from workbench.core.evaluation.metrics import DETECTED_SHARE
-from workbench.core.evaluation.operating_point import OperatingPoint
 from workbench.core.geometry.drawing import Rect
 from workbench.core.project.project import MAX_CLASS_ID
 from workbench.inference.io.opencv import cv2
@@ -231,12 +230,6 @@ def evaluate_prediction(prediction: StoredPrediction, settings: ModelSettings) -
     )
     facts = ImageCounts(prediction.key, pixels, defects, regions, len(alarms))
     return ImageEvaluation(facts, tuple(alarms), marked)
-
-
-def evaluate_at(
-    predictions: Sequence[StoredPrediction], settings: ModelSettings, point: OperatingPoint
-) -> list[ImageEvaluation]:
-    return [evaluate_prediction(prediction, point.on(settings)) for prediction in predictions]
 
 
 def _find_false_alarms(

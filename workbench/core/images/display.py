@@ -38,10 +38,6 @@ class Display:
     local_contrast: float = 0.0
     palette: Palette = "none"
 
-    def identity_for(self, dtype: np.dtype) -> bool:
-        """True if values of `dtype` are shown unchanged, apart from channel and palette."""
-        return dtype == np.uint8 and replace(self, channel="colour", palette="none") == Display()
-
     @property
     def needs_surroundings(self) -> bool:
         """True if a pixel's brightness depends on more than its own value."""

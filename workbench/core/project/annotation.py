@@ -251,11 +251,6 @@ def new_mask(size: tuple[int, int], note: Note | None = None) -> np.ndarray:
     return blank(size[1], size[0])
 
 
-def trained_ids(mask: np.ndarray) -> np.ndarray:
-    """Return True for pixels that may enter a loss or a metric: ids up to 253."""
-    return mask <= MAX_CLASS_ID
-
-
 def _user_name() -> str:
     try:
         return getpass.getuser()

@@ -20,7 +20,7 @@ _WINDOWS = {
     0xC0000017: "exit.memory",
     0xC0000409: "exit.stack_overrun",
     0xC000013A: "exit.keyboard",
-    0xC0000135: "exit.library",
+    0xC0000135: "exit.missing_dll",
 }
 
 
