@@ -48,8 +48,9 @@ def run(root) -> Run:
 @pytest.fixture
 def guide(run, opened):
     training = TrainingControl(opened)
-    guide = LabelQueue(opened, training, RunList(opened, training))
-    guide.training = training
+    runs = RunList(opened, training)
+    guide = LabelQueue(opened, training, runs)
+    guide.training, guide.runs = training, runs
     yield guide
     guide.close()
     training.close()
@@ -119,6 +120,7 @@ def test_a_training_that_ends_has_it_look_again(guide: LabelQueue, opened, run, 
 
 def test_without_a_model_only_the_order_of_kinds_is_offered(guide: LabelQueue, opened, run, qtbot):
     (run.best / "network.onnx").unlink()
+    guide.runs.refresh()
     lead(guide, qtbot, "next")
     assert guide.possible("next") and not guide.possible("errors")
     assert guide.result.model == "" and len(guide.keys) == 2

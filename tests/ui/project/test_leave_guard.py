@@ -25,6 +25,7 @@ from workbench.core.runs.child_process import ChildProcess
 from workbench.core.runs.events import Progress, encode
 from workbench.core.runs.run import Run
 from workbench.session.training import export_job
+from workbench.session.tasks import TaskRunner
 from workbench.ui.project.new_project_dialog import NewProjectDialog
 from workbench.ui.shell.application import Application
 from workbench.ui.widgets.question_dialog import Question, Waiting
@@ -42,6 +43,8 @@ class Full:
             assert self.session.open_project(self.root)
         qtbot.waitUntil(lambda: len(self.session.rows) == 5, timeout=10_000)
         self.before = self.masks(self.root)
+        runners = [*self.session.findChildren(TaskRunner), *self.window.findChildren(TaskRunner)]
+        qtbot.waitUntil(lambda: not any(runner.busy for runner in runners), timeout=30_000)  # they free disk space
         self.ballast = disk.fill_up(folder)
         driver = CanvasDriver(application, qtbot)
         self.painted: dict[str, np.ndarray] = {}
