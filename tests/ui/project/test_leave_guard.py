@@ -24,8 +24,8 @@ from workbench.core.project.project import Project
 from workbench.core.runs.child_process import ChildProcess
 from workbench.core.runs.events import Progress, encode
 from workbench.core.runs.run import Run
-from workbench.session.training import export_job
 from workbench.session.tasks import TaskRunner
+from workbench.session.training import export_job
 from workbench.ui.project.new_project_dialog import NewProjectDialog
 from workbench.ui.shell.application import Application
 from workbench.ui.widgets.question_dialog import Question, Waiting
