@@ -110,7 +110,7 @@ class Case:
             table["new_project"].trigger()
             dialog = self.window.findChild(NewProjectDialog)
             dialog.name.setText("new")
-            dialog.place.setText(str(self.tmp_path))
+            dialog.location.setText(str(self.tmp_path))
             dialog.create.click()
         elif self.way == "end":
             self.application.end()
