@@ -46,6 +46,7 @@ class Stage:
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         self.app, self.sample = app, sample
+        self.cleanup: list[Callable[[], object]] = []  # called after the picture is taken
         self.application = Application(app, Preferences(theme=theme, language=language))
         self.window: Window = self.application.window
         self.session = self.application.services.session
@@ -103,6 +104,8 @@ class Stage:
         buttons[number].click()
 
     def close(self) -> None:
+        for restore in self.cleanup:
+            restore()
         self.application.end()
         self.app.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         self.pause(0.1)
@@ -204,7 +207,7 @@ def predict_folder(stage: Stage) -> None:
 def evaluation(stage: Stage) -> None:
     stage.follow("unet")
     stage.run("review")
-    stage.wait(lambda: not stage.application.services.evaluation.running)
+    stage.wait(lambda: not stage.application.services.evaluation.busy)
     stage.pause(1.5)
 
 
@@ -246,11 +249,10 @@ def missing_folder(stage: Stage) -> None:
     stage.open_project()
     moved = stage.sample.with_name("moved")
     stage.sample.rename(moved)
-    try:
-        stage.session.folder.check()
-        stage.pause(1)
-    finally:
-        moved.rename(stage.sample)
+    stage.cleanup.append(lambda: moved.rename(stage.sample))
+    stage.session.folder.check()
+    stage.run("done_next")
+    stage.pause(1)
 
 
 def failed_save(stage: Stage) -> None:
@@ -316,7 +318,7 @@ VIEWS: dict[str, Callable[[Stage], None]] = {
         leave_question,
     )
 }
-VIEWS |= {f"menu_{number}": menu(number) for number in range(9)}
+VIEWS |= {f"menu_{number}": menu(number) for number in range(7)}
 
 
 # --- the program ----------------------------------------------------------------------------------
