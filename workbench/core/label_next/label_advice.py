@@ -203,7 +203,7 @@ def _issues_of_image(project: Project, result: ScanResult, row: ImageRow, traine
     ids = {info.id for info in project.classes}
     return tuple(
         worst_first(
-            replace(candidate, learned=trained_on)
+            replace(candidate, trained_on=trained_on)
             for candidate in issues
             if (candidate.kind == "verdict" or candidate.class_id in ids) and not is_confirmed(candidate, confirmed)
         )
