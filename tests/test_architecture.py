@@ -245,19 +245,7 @@ AVOIDED = {
     *("rooms", "glance", "wish", "wished", "wishes", "witness", "witnesses", "ear", "whys", "wolf", "vitals"),
     *("stir", "stirred", "doubt", "doubts", "slip", "slips", "mend", "came", "lead", "settle", "settling", "settled"),
     *("look", "looked", "looking", "looks", "sure", "surest", "gently", "wanted", "evidence", "swept", "saver"),
-    *(
-        "each",
-        "picture",
-        "pictures",
-        "proposing",
-        "proposal",
-        "recipe",
-        "colour",
-        "colours",
-        "grey",
-        "labelled",
-        "labelling",
-    ),
+    *("picture", "pictures", "proposing", "proposal", "recipe", "labelled", "labelling", "colour", "colours", "grey"),
 }
 
 

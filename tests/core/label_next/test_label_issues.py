@@ -112,7 +112,7 @@ def test_verdicts_differ_only_where_the_model_is_sure():
 
 def test_the_worst_come_first_and_what_was_learned_weighs_less():
     certain = LabelIssue("missing", 3, 0, 0.99, A, 240)
-    small, learned = replace(certain, area=4), replace(certain, trained_on=True)
+    small, trained_on = replace(certain, area=4), replace(certain, trained_on=True)
     less = replace(certain, certainty=0.85)
     assert worst_first([trained_on, small, less, certain]) == [certain, less, small, trained_on]
 
