@@ -164,7 +164,7 @@ def test_kept_label_is_remembered_and_can_be_undone(guide, errors, opened, qtbot
     key = opened.keys[2]
     show(opened, qtbot, key)
     before = opened.mask.copy()
-    with qtbot.waitSignal(errors.kept):
+    with qtbot.waitSignal(errors.confirmed):
         assert errors.keep_label()
     assert errors.issue is None and np.array_equal(opened.mask, before)
     opened.flush()

@@ -17,9 +17,9 @@ class ImageNotes(QObject):
     changed = Signal(str)  # key
     problem_met = Signal(object)
 
-    def __init__(self, editor: Editor, saver: Autosave, classes: ClassList, parent: QObject | None = None) -> None:
+    def __init__(self, editor: Editor, autosave: Autosave, classes: ClassList, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._editor, self._saver, self._classes = editor, saver, classes
+        self._editor, self._autosave, self._classes = editor, autosave, classes
 
     def set_verdict(self, name: str | None) -> None:
         """Set the image's verdict; a name that is new is added to the project."""
@@ -56,7 +56,7 @@ class ImageNotes(QObject):
     def touched(self, *, now: bool = False) -> None:
         """Save a change of the note, soon or at once (`now`)."""
         self._editor.label.note_edits += 1
-        self._saver.changed(self._editor.label, now=now)
+        self._autosave.changed(self._editor.label, now=now)
 
     def _may(self) -> bool:
         problem = self._editor.refusal()
