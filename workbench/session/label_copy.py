@@ -41,7 +41,7 @@ class LabelCopier(QObject):
 
         def work(_: Task) -> tuple[tuple[int, ...], list[Piece]]:
             if unsaved is not None and unsaved.mask is not None:
-                return unsaved.mask.shape, _consistent_pieces(unsaved)
+                return unsaved.mask.shape, _consistent_pieces(unsaved, unsaved.mask)
             mask = annotation.load_mask(project, source)
             if mask is None:
                 raise LabelsNotCopied(source=source, why="it has no labels")
@@ -67,15 +67,15 @@ class LabelCopier(QObject):
             self._editor.commit()
 
 
-def _consistent_pieces(label: Label) -> list[Piece]:
-    """Return `pieces_of` a label that the GUI thread may be changing; retry until no stroke was made meanwhile.
+def _consistent_pieces(label: Label, mask: np.ndarray) -> list[Piece]:
+    """Return `pieces_of` the mask of a label that the GUI thread may be changing.
 
-    Raises LabelsNotCopied after too many attempts.
+    Retry until no stroke was made meanwhile. Raises LabelsNotCopied after too many attempts.
     """
     for _ in range(_TRIES):
         before = label.write_sequence
         if before % 2 == 0:
-            pieces = pieces_of(label.mask)
+            pieces = pieces_of(mask)
             if label.write_sequence == before:
                 return pieces
         time.sleep(0.05)
