@@ -17,7 +17,7 @@ from workbench.core.evaluation.operating_point import OperatingPoint
 from workbench.core.evaluation.prediction_cache import PredictionCache
 from workbench.core.image_list.thumbnail_cache import ThumbnailCache
 from workbench.core.label_next.feature_cache import FeatureCache
-from workbench.core.problems import CannotWrite, LinkLeadsOutside, Problem
+from workbench.core.problems import CannotWrite, LinkOutsideFolder, Problem
 from workbench.core.project import annotation, class_merge
 from workbench.core.project.class_merge import ClassMergePlan
 from workbench.core.project.history import Patch
@@ -86,7 +86,7 @@ def test_nothing_is_written_through_a_link_out_of_the_project(project, outside, 
     fill_project(project, 4, good=2)
     lead_out(project, name, outside)
     before = content(outside)
-    with pytest.raises(LinkLeadsOutside, match="leads out of the project"):
+    with pytest.raises(LinkOutsideFolder, match="leads out of the project"):
         WRITES[name](project)
     assert content(outside) == before
     assert KEY in project.images() and annotation.load_mask(project, KEY) is not None  # reading is allowed
@@ -114,7 +114,7 @@ def test_an_import_stops_at_a_link_with_a_sentence(project, outside, tmp_path):
     write_png(tmp_path / "in" / "masks" / "p000.png", MASK)
     lead_out(project, "masks", outside)
     before = content(outside)
-    with pytest.raises(LinkLeadsOutside):
+    with pytest.raises(LinkOutsideFolder):
         import_labels(project, tmp_path / "in", format="png", overwrite=True)
     assert content(outside) == before
 
@@ -123,7 +123,7 @@ def test_a_class_change_leaves_masks_behind_a_link_alone(labelled, outside):
     lead_out(labelled, "masks/lot0", outside)
     before = content(outside)
     plan = class_merge.begin(labelled, [1], 0)
-    with pytest.raises(LinkLeadsOutside):
+    with pytest.raises(LinkOutsideFolder):
         class_merge.apply_plan(labelled, plan, lambda done, total: None, lambda: False)
     assert content(outside) == before
 
@@ -134,7 +134,7 @@ def test_a_folder_of_labels_that_leads_out_makes_the_project_read_only(project, 
     project.close()
     lead_out(project, name, outside)
     before = content(outside)
-    with pytest.raises(LinkLeadsOutside, match=f"{name}: a symbolic link"):
+    with pytest.raises(LinkOutsideFolder, match=f"{name}: a symbolic link"):
         Project.open(project.root)
     met: list[Problem] = []
     session = Session()
@@ -153,7 +153,7 @@ def test_a_folder_of_labels_that_leads_out_makes_the_project_read_only(project, 
 def test_a_new_project_is_not_created_over_links_that_lead_out(outside, tmp_path):
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / ".cache").symlink_to(outside)
-    with pytest.raises(LinkLeadsOutside):
+    with pytest.raises(LinkOutsideFolder):
         Project.create(tmp_path / "new")
     assert not content(outside) and [path.name for path in (tmp_path / "new").iterdir()] == [".cache"]
 
@@ -162,7 +162,7 @@ def test_a_cache_that_becomes_a_link_out_while_the_project_is_open_is_not_writte
     fill_project(project, 1)
     shutil.rmtree(project.root / ".cache")
     (project.root / ".cache").symlink_to(outside)
-    with pytest.raises(LinkLeadsOutside):
+    with pytest.raises(LinkOutsideFolder):
         annotation.save_mask(project, KEY, MASK)
     assert not content(outside)
 
@@ -229,7 +229,7 @@ def test_originals_of_a_class_merge_behind_a_link_are_left_alone(project, outsid
         lambda: class_merge.delete_backup(project),
         lambda: class_merge.undo(project, plan, lambda done, total: None, lambda: False),
     ):
-        with pytest.raises(LinkLeadsOutside):
+        with pytest.raises(LinkOutsideFolder):
             act()
     assert content(outside) == before
 
@@ -240,7 +240,7 @@ def test_an_operating_point_is_not_stored_in_a_run_behind_a_link(project, outsid
     root.symlink_to(outside)
     save_settings(SETTINGS, outside / "best" / MODEL_FILE)
     before = content(outside)
-    with pytest.raises(LinkLeadsOutside):
+    with pytest.raises(LinkOutsideFolder):
         operating_point.store(Run(root), OperatingPoint((0.7,), (3,)), chosen_on=["val"])
     assert content(outside) == before
 
@@ -251,5 +251,5 @@ def test_a_run_with_a_link_out_of_the_project_is_not_resumed(labelled, outside, 
     run.check_links()
     (outside / "x").write_bytes(b"old")
     (run.root / name).symlink_to(outside if "." not in name else outside / "x")
-    with pytest.raises(LinkLeadsOutside):
+    with pytest.raises(LinkOutsideFolder):
         run.check_links()

@@ -48,7 +48,7 @@ def test_overlap_equals_the_receptive_field(choices):
         shown = paddle.to_tensor(image, stop_gradient=False)
         net(shown)[0, 1, 32:96, x].sum().backward()
         counts = np.flatnonzero(np.abs(shown.grad.numpy()[0, 0]).any(axis=0))
-        assert 0 < counts[0] and counts[-1] < width - 1
+        assert counts[0] > 0 and counts[-1] < width - 1
         far = max(far, x - counts[0], counts[-1] - x)
     assert 0.8 * receptive_field(recipe) <= far <= receptive_field(recipe)
 

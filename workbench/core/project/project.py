@@ -102,7 +102,9 @@ class Project:
         self.file = file
         self.json = ProjectJson(root, file, content, read_project_file)
         self.file.id = self.file.id or uuid.uuid4().hex
-        self.obstacle: problems.CannotWrite | None = None  # reason why the folder was not writable when it was opened
+        self.write_problem: problems.CannotWrite | None = (
+            None  # reason why the folder was not writable when it was opened
+        )
         self._folder = ProjectFolder(root, self.file.id, self.json) if content else None
         self._lock: ProjectLock | None = None
         self._takeover: problems.ProjectTaken | None = None
@@ -150,7 +152,7 @@ class Project:
     def open(cls, root: Path | str, *, write: bool = True) -> Project:
         """Open the project in `root`. With `write`, acquire the lock.
 
-        Raises ProjectLocked if another process has it, and LinkLeadsOutside if labels would be written elsewhere.
+        Raises ProjectLocked if another process has it, and LinkOutsideFolder if labels would be written elsewhere.
         """
         root = Path(root).absolute()
         project = cls._read(root)
@@ -239,8 +241,8 @@ class Project:
 
     def read_only(self, what: str) -> problems.ProjectReadOnly:
         """Return the problem that `what` cannot be saved because the project is open read-only."""
-        if self.obstacle is not None:
-            return problems.FolderReadOnly(what=what, **self.obstacle.fields)
+        if self.write_problem is not None:
+            return problems.FolderReadOnly(what=what, **self.write_problem.fields)
         return problems.ProjectReadOnly(what=what)
 
     # --- images ----------------------------------------------------------------------------------
@@ -326,10 +328,10 @@ class Project:
 
 
 def _check_folders(root: Path) -> None:
-    """Check that no folder of labels or caches is a link out of the project. Raises LinkLeadsOutside."""
+    """Check that no folder of labels or caches is a link out of the project. Raises LinkOutsideFolder."""
     for name in ("masks", "notes", "proposals", "journal", ".cache"):
         if leads_outside(root, root / name):
-            raise problems.LinkLeadsOutside(path=str(root / name), why=Message("file.link_outside"))
+            raise problems.LinkOutsideFolder(path=str(root / name), why=Message("file.link_outside"))
 
 
 def read_project_file(root: Path) -> ProjectFile:
