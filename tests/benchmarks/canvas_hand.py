@@ -52,7 +52,7 @@ class Bench:
         self.work: list[float] = []  # milliseconds of processor time of each event: other programs do not count
         self.release = 0.0  # of the last release: what a stroke costs when it ends
         self.garbage = GarbageControl()  # as in the window: Python does not collect in the middle of an event
-        self.session = Session(settle=1e6)  # nothing is saved meanwhile
+        self.session = Session(save_delay=1e6)  # nothing is saved meanwhile
         self.session.open_project(root)
         self.canvas = Measured(self.session)
         self.canvas.resize(WIDTH, HEIGHT)

@@ -208,7 +208,7 @@ def ask(root: Path, run: Run, count: int) -> list[str]:
     finally:
         index.close()
     for entry in found.entries:
-        print(f"  {entry.key}: {'; '.join(map(str, entry.whys))}", file=sys.stderr)
+        print(f"  {entry.key}: {'; '.join(map(str, entry.reasons))}", file=sys.stderr)
     return [entry.key for entry in found.entries]
 
 

@@ -107,13 +107,13 @@ def gui_thread(app: QCoreApplication, side: int, rounds: int) -> list[tuple[str,
         with Project.create(root, classes=list("abcde")) as project:
             write_png(project.image_path("a.png"), np.full((side, side), 128, np.uint8))
             annotation.save_mask(project, "a.png", painted(side))
-        session = Session(settle=600)
+        session = Session(save_delay=600)
         session.open_project(root)
         session.open_image("a.png")
         longest_gap(app, lambda: session.image is not None)
         end = time.perf_counter() + 1.0
         idle = longest_gap(app, lambda: time.perf_counter() > end)
-        saver = session._saver
+        saver = session._autosave
         commits, shares, gaps = [], [], []
         for number in range(3 * rounds + 1):
             session.editor.begin("paint")

@@ -17,7 +17,7 @@ from .io.opencv import cv2
 from .io.tiff_regions import ImageArray
 from .model_settings import MIRRORED, MODEL_FILE, UNSURE, ModelSettings, load_settings
 from .normalize import normalize, resize_for_network
-from .regions import Region, drop_small_in_place, surest_regions
+from .regions import Region, drop_small_in_place, most_certain_regions
 from .tiles import Grid, cut, plan_grid, resize_bands, stitch
 
 _MAX_PENDING_BYTES = 256 << 20  # bytes of network output held until the tiles below are computed
@@ -174,7 +174,9 @@ class Predictor:
             mask[rows], scores[rows] = _decide(quantized, self.settings)
             if class_scores is not None:
                 class_scores[:, rows] = quantized
-        regions, left_out = surest_regions(mask, scores, self.settings, most_regions, least=_min_areas(self.settings))
+        regions, left_out = most_certain_regions(
+            mask, scores, self.settings, most_regions, least=_min_areas(self.settings)
+        )
         return Prediction(
             mask, scores, regions, None, None, _milliseconds_since(started), class_scores, left_out=left_out
         )

@@ -39,7 +39,7 @@ class Autosave(QObject):
     saved = Signal(str, object)  # key, Saved
     problem_met = Signal(object)
 
-    def __init__(self, parent: QObject | None = None, *, settle: float = 0.5, retry: float = 5.0) -> None:
+    def __init__(self, parent: QObject | None = None, *, delay: float = 0.5, retry: float = 5.0) -> None:
         super().__init__(parent)
         self.state = "saved"
         self._project: Project | None = None
@@ -53,7 +53,7 @@ class Autosave(QObject):
         self._interrupted: set[str] = set()  # their save met an unfinished stroke
         self._tasks = TaskRunner(parent=self)
         self._retry_ms = round(retry * 1000)
-        self._delay_ms = round(settle * 1000)
+        self._delay_ms = round(delay * 1000)
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._save_all)
 

@@ -64,10 +64,15 @@ class ClassMergeJob(QObject):
     problem_met = Signal(object)
 
     def __init__(
-        self, editor: Editor, saver: Autosave, listing: ImageList, classes: ClassList, parent: QObject | None = None
+        self,
+        editor: Editor,
+        autosave: Autosave,
+        image_list: ImageList,
+        classes: ClassList,
+        parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._editor, self._saver, self._listing, self._classes = editor, saver, listing, classes
+        self._editor, self._autosave, self._image_list, self._classes = editor, autosave, image_list, classes
         self._undo_stack = editor.undo_stack
         self._project: Project | None = None
         self.plan: ClassMergePlan | None = None  # running, interrupted, or done with a backup
@@ -93,7 +98,7 @@ class ClassMergeJob(QObject):
         project, images, regions, pixels, size = self._project, 0, 0, 0, 0
         if project is None:
             return MergeExtent(0, 0, 0)
-        for key, row in self._listing.rows.items():
+        for key, row in self._image_list.rows.items():
             counts = [number for id, number in row.counts if id in ids]
             if counts:
                 images += 1
@@ -170,7 +175,7 @@ class ClassMergeJob(QObject):
 
     def _flush(self) -> bool:
         self._editor.finish_stroke()
-        return self._saver.flush()
+        return self._autosave.flush()
 
     def _run(self, project: Project, plan: ClassMergePlan) -> None:
         self.plan, self.running = plan, True

@@ -17,9 +17,9 @@ class ImageNotes(QObject):
     changed = Signal(str)  # key
     problem_met = Signal(object)
 
-    def __init__(self, editor: Editor, saver: Autosave, classes: ClassList, parent: QObject | None = None) -> None:
+    def __init__(self, editor: Editor, autosave: Autosave, classes: ClassList, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._editor, self._saver, self._classes = editor, saver, classes
+        self._editor, self._autosave, self._classes = editor, autosave, classes
 
     def set_verdict(self, name: str | None) -> None:
         """Set the image's verdict; a name that is new is added to the project."""
@@ -65,7 +65,7 @@ class ImageNotes(QObject):
 
     def _touched(self, label: Label, *, now: bool) -> None:
         label.note_edits += 1
-        self._saver.changed(label, now=now)
+        self._autosave.changed(label, now=now)
 
     def _changeable_label(self) -> Label | None:
         """Return the label of the open image; None, after `problem_met`, if it cannot be changed."""

@@ -14,7 +14,7 @@ from workbench.core.label_next.label_advice import (
     is_open,
     rank_images,
 )
-from workbench.core.label_next.label_issues import LabelIssue, holds, is_confirmed
+from workbench.core.label_next.label_issues import LabelIssue, is_confirmed, is_current
 from workbench.core.label_next.label_ranking import RankReason, issue_reason
 from workbench.core.problems import ModelUnusable, Problem
 from workbench.core.project.image_index import ImageRow
@@ -142,7 +142,7 @@ class LabelQueue(Job):
             pass  # another model has been trained meanwhile
         elif isinstance(result, LabelNextList):
             self.ranking = result
-            self._reasons = {entry.key: entry.whys for entry in result.entries}
+            self._reasons = {entry.key: entry.reasons for entry in result.entries}
         elif isinstance(result, LabelIssueList):
             self.issue_list = result
             self._open_issues = dict(result.issues)
@@ -179,7 +179,7 @@ class LabelQueue(Job):
             self._open_issues[key] = tuple(
                 issue
                 for issue in issues[key]
-                if not is_confirmed(issue, note.confirmed) and holds(issue, mask, note.verdict)
+                if not is_confirmed(issue, note.confirmed) and is_current(issue, mask, note.verdict)
             )
         if self.mode:
             self._list()

@@ -23,7 +23,7 @@ class OpenImage(QObject):
 
     def __init__(
         self,
-        listing: ImageList,
+        image_list: ImageList,
         loader: ImageLoader,
         editor: Editor,
         undo_stack: UndoStack,
@@ -34,12 +34,12 @@ class OpenImage(QObject):
         self.image: ImageArray | None = None
         self.label: Label | None = None
         self.pages = 1  # of the image file; the first one is displayed
-        self._listing, self._loader, self._editor, self._undo_stack = listing, loader, editor, undo_stack
+        self._image_list, self._loader, self._editor, self._undo_stack = image_list, loader, editor, undo_stack
         self._direction = 1
         self._pending: list[str] = []  # undo and redo requests whose image is still loading
         loader.loaded.connect(self._show_loaded)
         loader.failed.connect(self._show_failed)
-        listing.listed.connect(self._prefetch)
+        image_list.listed.connect(self._prefetch)
 
     def close(self) -> None:
         self.key = self.image = self.label = None
@@ -53,7 +53,7 @@ class OpenImage(QObject):
         self._request(key)
 
     def go(self, step: int) -> bool:
-        key = self._listing.neighbor(self._loader.requested, step)
+        key = self._image_list.neighbor(self._loader.requested, step)
         if key is not None:
             self._direction = 1 if step > 0 else -1
             self.open(key)
@@ -92,7 +92,7 @@ class OpenImage(QObject):
     def _prefetch(self) -> None:
         # Very large images would evict each other from the cache.
         if self.key is not None and self.image is not None and 3 * self.image.nbytes <= self._loader.budget:
-            self._loader.prefetch(self._listing.neighbors(self.key, self._direction))
+            self._loader.prefetch(self._image_list.neighbors(self.key, self._direction))
 
     # --- undo and redo ----------------------------------------------------------------------------
 

@@ -103,7 +103,7 @@ def test_escalation_terminates_then_kills_and_waits_for_a_checkpoint():
     saving.begin()
     saving.consider(Checkpoint(step=1, which="last"))
     assert saving.due() is None
-    saving.begin(gently=False)
+    saving.begin(graceful=False)
     assert saving.due() == "terminate"
 
 

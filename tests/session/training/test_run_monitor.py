@@ -90,7 +90,7 @@ def test_active_run_is_recorded_with_machine_samples(story, training, machine, q
     with qtbot.waitSignal(training.ended, timeout=10_000):
         training.stop()
     machine.sampled.emit(SAMPLE)
-    assert story.track.machine.count == 3 and story.vitals.ending is not None
+    assert story.track.machine.count == 3 and story.state.ending is not None
     run = training.run
     training.follow(run)
     qtbot.waitUntil(lambda: story.track.machine.count == 3, timeout=10_000)  # from the disk

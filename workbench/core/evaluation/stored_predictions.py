@@ -129,9 +129,9 @@ class FalseAlarm:
 
 @dataclass(frozen=True)
 class ImageEvaluation:
-    """Result for one image at one operating point. facts.defects have the order of `Evidence.defects`."""
+    """Result for one image at one operating point. counts.defects have the order of `Evidence.defects`."""
 
-    facts: ImageCounts
+    counts: ImageCounts
     alarms: tuple[FalseAlarm, ...]
     marked: int  # pixels
 
@@ -169,7 +169,7 @@ def collect_prediction(
     group: str = "",
     label: str = "",
 ) -> StoredPrediction:
-    """Build the evidence of one image. truth: label, uint8 (H, W). classes: ids of the model."""
+    """Build the stored prediction of one image. truth: label, uint8 (H, W). classes: ids of the model."""
     height, width = truth.shape
     numbered = np.zeros(truth.shape, np.int32)
     regions: list[tuple[int, int, Rect]] = []
@@ -230,8 +230,8 @@ def evaluate_prediction(prediction: StoredPrediction, settings: ModelSettings) -
         DefectCount(defect.class_id, defect.area, bool(is_detected))
         for defect, is_detected in zip(prediction.defects, detected)
     )
-    facts = ImageCounts(prediction.key, pixels, defects, regions, len(alarms))
-    return ImageEvaluation(facts, tuple(alarms), marked)
+    counts = ImageCounts(prediction.key, pixels, defects, regions, len(alarms))
+    return ImageEvaluation(counts, tuple(alarms), marked)
 
 
 def _find_false_alarms(

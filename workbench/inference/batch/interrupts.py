@@ -18,7 +18,7 @@ class GracefulInterrupt:
         self._count = 0
         self._requested = threading.Event()
 
-    def asked(self) -> bool:
+    def requested(self) -> bool:
         return self._count > 0
 
     def at_once(self) -> bool:

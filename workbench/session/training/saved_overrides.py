@@ -51,12 +51,12 @@ class SavedOverrides(QObject):
             self._session.problem_met.emit(self._broken)
         self.changed.emit()
 
-    def plan(self, model: str, choices: dict[str, Any], *, anew: bool) -> None:
+    def plan(self, model: str, choices: dict[str, Any], *, replanned: bool) -> None:
         """Plan a run; `planned` or `unplanned` follows. choices: with minutes, device. anew: read the labels again."""
         project = self._session.project
         if project is None:
             return
-        if anew:
+        if replanned:
             self._session.flush()
             self._known = None
         start_from = choices.get("start_from")

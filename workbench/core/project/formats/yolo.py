@@ -125,9 +125,9 @@ def _yaml_names(tree: FileTree) -> dict[int, str]:
 
 
 def _listed_names(tree: FileTree) -> dict[int, str]:
-    for wanted in _NAME_FILES:
+    for file_name in _NAME_FILES:
         for name in tree.files:
-            if PurePosixPath(name).name.casefold() == wanted:
+            if PurePosixPath(name).name.casefold() == file_name:
                 try:
                     text = decode_text(read_file(tree.path(name), limit=1 << 20))
                 except (FileNotFoundError, JsonError, ValueError):
