@@ -105,7 +105,7 @@ def opened(app: QApplication, style: ThemeManager, root: Path, what: str) -> tup
     panel.show()
     app.processEvents()
     settled = []
-    session._image_list.finished.connect(lambda: settled.append(True))
+    session.image_list.finished.connect(lambda: settled.append(True))
     start = time.perf_counter()
     session.open_project(root)
     until(lambda: asked[0] > 0, app)  # rows are asked for when they are painted
