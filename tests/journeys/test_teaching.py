@@ -140,7 +140,7 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     held_out = run.dataset().of(room.split)
     labels = [annotation.load_mask(session.project, item.key) for item in held_out]
     defects = sum(cv2.connectedComponents((label == 1).astype(np.uint8), connectivity=8)[0] - 1 for label in labels)
-    found = room.reviewed.figures.found
+    found = room.result.figures.found
     assert room.run.root == run.root and held_out and defects and found.total == defects and found.hits
     assert f"{found.hits} of {defects}" in page.summary.recall.detail.text()
     assert page.browser.tabs["missed"].text() == f"Missed defects  {defects - found.hits}"
