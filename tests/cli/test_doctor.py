@@ -9,8 +9,8 @@ import pytest
 
 from workbench import cli
 from workbench.cli import doctor
-from workbench.cli.pip_commands import paddle_command, requirement
 from workbench.core.runs.launch import paddle_installed
+from workbench.core.runs.pip_commands import paddle_command, requirement
 from workbench.inference.engines.registry import KINDS
 
 
