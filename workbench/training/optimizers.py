@@ -45,6 +45,18 @@ def clip_gradients(parameters: Sequence[paddle.Tensor], limit: float) -> float:
     return norm
 
 
+@paddle.no_grad()
+def clip_on_device(parameters: Sequence[paddle.Tensor], limit: float) -> paddle.Tensor:
+    """`clip_gradients` without reading the norm from the device: returns it as a tensor of one element."""
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    squares = [paddle._C_ops.squared_l2_norm(gradient.astype("float32")).reshape([1]) for gradient in gradients]
+    norm = paddle.concat(squares).sum().sqrt()
+    factor = (limit / (norm + 1e-6)).clip(max=1.0)
+    for gradient in gradients:
+        gradient.multiply_(factor.astype(gradient.dtype))
+    return norm
+
+
 class Muon(paddle.optimizer.AdamW):
     """AdamW for first and last layer, norms and biases; orthogonalized momentum for the convolutions between.
 

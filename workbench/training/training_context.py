@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -26,7 +27,7 @@ from workbench.training.best_checkpoint import BestCheckpoint
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device import Device
 from workbench.training.distributed import process_group
-from workbench.training.distributed.process_group import ProcessGroup
+from workbench.training.distributed.process_group import ProcessGroup, RankCommand
 from workbench.training.evaluator import Evaluator, stratified_order
 from workbench.training.frozen_labels import FrozenLabels
 from workbench.training.image_cache import ImageCache
@@ -52,6 +53,7 @@ class TrainingProgress:
     rollbacks: int = 0
     rate_factor: float = 1.0  # halved after every divergence
     halvings: int = 0  # of the patch, after running out of memory
+    fp32: str = ""  # id of the message that states why a run in mixed precision continues in 32 bits
     reserve: float | None = None  # seconds reserved for the end; None: not measured yet
     subset: list[str] | None = None  # validation images evaluated during the run; None: not chosen yet
     round: int = 0  # of a run kept open, see training.continuous_rounds; 0 is the planned round
@@ -109,6 +111,26 @@ class TrainingContext:
         self.loader.restart()
         return True
 
+    def use_tile(self, settings: ModelSettings) -> None:
+        """Predict with the tile of `settings` from now on, which needs less memory."""
+        self.model_settings = settings
+        self.best.settings = dataclasses.replace(self.best.settings, tile=settings.tile, overlap=settings.overlap)
+        done = Message("training.tile_reduced", n=settings.tile)
+        self.report(Trouble(what=Message("training.out_of_memory", device=self.device.name), done=done))
+
+    def use_fp32(self, reason: str) -> bool:
+        """Continue in 32 bits. Return False if the run has 32 bits already, or weights in 16 bits (level O2).
+
+        reason: id of a message.
+        """
+        current = self.learner.precision
+        if current.choice.name == "fp32" or current.level == "O2":
+            return False
+        self.learner.precision = precision.Precision(precision.PrecisionChoice("fp32", Message(reason)))
+        self.state.fp32 = reason
+        self.ranks.send_command(RankCommand.FP32)
+        return True
+
     def validation_items(self) -> list[Item]:
         """Return the validation images evaluated during the run, in the order of `in_telling_order`."""
         items = stratified_order(self.dataset.of("val"))
@@ -150,8 +172,12 @@ class TrainingContext:
             load_weights(self.learner.net, tensors["weights"], folder)
             load_weights(self.learner.mean, tensors["average"], folder)
             self.learner.updates, self.learner.parts = int(state["updates"]), int(state["parts"])
-            self.learner.precision.load(state["scaler"])
             self.state = to_dataclass(TrainingProgress, {**state["course"], "step": state["step"]})
+            if self.state.fp32:
+                self.learner.precision = precision.Precision(
+                    precision.PrecisionChoice("fp32", Message(self.state.fp32))
+                )
+            self.learner.precision.load(state["scaler"])
             self.best.load(state["best"])
             self.budget.reserve = self.state.reserve or self.budget.reserve
             self.sampler.halve(self.state.halvings)
@@ -187,6 +213,9 @@ def prepare(
     training_settings, dataset = run.settings(), run.dataset()
     project = Project.open(run.project_root, write=False)
     training_device = device.choose(training_settings.device)
+    if training_device.fault:
+        what = Message("training.gpu_not_used", why=training_device.fault)
+        report(Trouble(what=what, done=Message("training.on_cpu")))
     choice = precision.choose(training_settings.precision, training_device)
     settings = networks.settings(
         training_settings,
@@ -223,7 +252,6 @@ def prepare(
             write_json(run.root / "weights.json", origin)  # the file itself may be deleted later
     if training_settings.start_from and not resume:
         start_from(project, training_settings, dataset, net, report)
-    net = group.normalize_together(net)
     optimizer = make_optimizer(
         net, training_settings.optimizer, weight_decay=training_settings.weight_decay, masters=choice.name != "fp32"
     )
@@ -236,6 +264,7 @@ def prepare(
         grad_clip=training_settings.grad_clip,
         average=training_settings.average,
         copies=copies,
+        on_gpu=training_device.is_gpu,
     )
     learner.process_group = group
     threads = training_settings.threads or min(4, max(1, cores() // group.here))

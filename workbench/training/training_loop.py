@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 
 from workbench.core.messages import Message
 from workbench.core.problems import Problem, WorkerFailed
 from workbench.core.runs.dataset import SPLITS
 from workbench.core.runs.events import Checkpoint, Finished, Started, Step, Trouble
 from workbench.core.runs.run import Run
-from workbench.inference.engines import EngineError
+from workbench.inference.engines import EngineError, NotFiniteError
 from workbench.training.continuous_rounds import ContinuousRounds
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device import release_memory
 from workbench.training.distributed.process_group import RankCommand
 from workbench.training.finalize import finalize_run
 from workbench.training.learner import OutOfMemory, StepResult
-from workbench.training.live_labels import LiveLabels, reload_image
+from workbench.training.live_labels import LiveLabels
+from workbench.training.precision_check import computes_alike
 from workbench.training.preview_scheduler import PreviewScheduler
 from workbench.training.profiler import StepProfiler
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.training_context import TrainingContext, prepare
 from workbench.training.validation import validate
+from workbench.training.worker_rank import abandon, run_worker
 
 _SAVE_SECONDS = 60.0
 _REPORT_SECONDS = 0.2
 _MAX_ROLLBACKS = 3
+_ROLLBACKS_IN_16_BITS = 2  # after as many, a run in mixed precision continues in 32 bits
 _MAX_REPORTED = 20  # images reported individually as left out from the start
 _MAX_SKIPPED = 40  # consecutive steps; the loss scale is then practically zero
 
@@ -42,11 +44,15 @@ def train(run: Run, report: Reporter, orders: ControlChannel, clock: Clock, *, r
             context.save_last()  # so that a rollback is possible from the first step on
         context.ranks.barrier()
         context.ranks.share(context.learner.net)
+        context.ranks.limit_messages(lambda problem: abandon(context, problem))
         session = TrainingLoop(context)
         if not context.ranks.is_leader:
             run_worker(context, reduce_memory=session.reduce_memory)
             return Finished(why="done")
+        reduced = session.check_precision()
         report(_started(context, resume))
+        if reduced is not None:
+            report(reduced)
         try:
             session.run()
         finally:
@@ -112,6 +118,17 @@ class TrainingLoop:
     def images_per_second(self) -> float:
         return self.busy_steps * self.context.settings.batch / max(1e-9, self.busy)
 
+    def check_precision(self) -> Trouble | None:
+        """Continue in 32 bits if this GPU computes wrongly in 16 bits; return the event for it."""
+        context = self.context
+        if context.learner.precision.choice.name == "fp32":
+            return None
+        images, truth = context.loader.take(context.state.step)
+        context.loader.restart()
+        if computes_alike(context.learner, images, truth) or not context.use_fp32("precision.not_alike"):
+            return None
+        return _in_32_bits("precision.not_alike")
+
     # --- one step --------------------------------------------------------------------------------
 
     def step(self) -> StepResult | None:
@@ -123,10 +140,13 @@ class TrainingLoop:
         started, waited = time.perf_counter(), context.loader.wait_seconds
         images, truth = context.loader.take(progress.step)
         rate = context.rate
+        outcome = None
         try:
             context.ranks.send_command(RankCommand.LEARN, step=progress.step, rate=rate)
             outcome = context.learner.step(images, truth, rate, batch_size=context.settings.batch)
         except MemoryError:
+            pass  # its traceback refers to all tensors of the step, until this block ends
+        if outcome is None:
             self.reduce_memory()
             return None
         if outcome.skipped and not outcome.diverged:
@@ -172,6 +192,8 @@ class TrainingLoop:
         self.skipped_in_row = 0
         done = Message("training.rolled_back", n=self.context.state.step)
         self.context.report(Trouble(what=Message("training.diverged", n=step), done=done))
+        if rollbacks >= _ROLLBACKS_IN_16_BITS and self.context.use_fp32("precision.diverged"):
+            self.context.report(_in_32_bits("precision.diverged"))
 
     # --- between steps ---------------------------------------------------------------------------
 
@@ -238,9 +260,18 @@ class TrainingLoop:
 
     def validate(self) -> None:
         """Evaluate on validation images, save a checkpoint and predict a preview."""
+        completed, why = False, None
         try:
             completed = validate(self.context)
-        except EngineError:  # the network's output is not finite
+        except NotFiniteError:
+            why = ""
+        except MemoryError:
+            why = Message("training.memory_too_small")
+        except EngineError as error:
+            why = Message("training.evaluation_failed", why=str(error).rstrip("."))
+        if why:
+            raise WorkerFailed(what=Message("process.training"), why=why, log=str(self.context.run.log_path))
+        if why is not None:
             self.roll_back()
             return
         self.report_broken()
@@ -268,19 +299,5 @@ def _started(context: TrainingContext, resumed: bool) -> Started:
     )
 
 
-def run_worker(context: TrainingContext, *, reduce_memory: Callable[[], None]) -> None:
-    """Execute the commands of rank 0 until the end. Raise WorkerFailed."""
-    while (command := context.ranks.receive_command()).do is not RankCommand.END:
-        if command.do is RankCommand.LEARN:
-            try:
-                context.learner.step(
-                    *context.loader.take(command.step), command.rate, batch_size=context.settings.batch
-                )
-            except MemoryError:
-                reduce_memory()
-        elif command.do is RankCommand.LOAD:
-            context.load_last()
-            context.ranks.share(context.learner.net)
-        else:  # a label was added; its record in the data set already exists
-            context.dataset.joined = context.run.dataset().joined[: command.item + 1]
-            reload_image(context, context.dataset.joined[command.item].item.key)
+def _in_32_bits(reason: str) -> Trouble:
+    return Trouble(what=Message(reason), done=Message("training.in_32_bits"))

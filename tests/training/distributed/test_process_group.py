@@ -26,7 +26,6 @@ from workbench.training.control_channel import ControlChannel
 from workbench.training.distributed import process_group, rank_launcher
 from workbench.training.distributed.process_group import CommandMessage, ProcessGroup, RankCommand, distributed
 from workbench.training.reporter import Clock, Reporter
-from workbench.training.unet import UNet
 
 TINY = {"widths": [4, 8], "patch": 32, "batch": 4, "average": 0.5}
 LONG = {**TINY, "minutes": 60.0, "epochs": None, "validations": 200}
@@ -319,20 +318,6 @@ def test_places_of_a_batch_are_split_without_overlap():
         group.number, group.size = number, 3
         shares.append(list(group.places(8)))
     assert sorted(sum(shares, [])) == list(range(8)) and [len(share) for share in shares] == [3, 3, 2]
-
-
-def test_batch_norms_of_several_gpus_use_the_whole_batch(monkeypatch):
-    net = UNet(1, 2, [4, 8])
-    before = {name: tensor.numpy() for name, tensor in net.state_dict().items()}
-    group = ProcessGroup()
-    group.size = 2
-    assert group.normalize_together(net) is net  # on a processor
-    monkeypatch.setattr(paddle, "get_device", lambda: "gpu:0")
-    after = group.normalize_together(net)
-    kinds = {type(layer).__name__ for layer in after.sublayers()}
-    assert "SyncBatchNorm" in kinds and "BatchNorm2D" not in kinds
-    assert all((before[name] == tensor.numpy()).all() for name, tensor in after.state_dict().items())
-    assert before.keys() == after.state_dict().keys()
 
 
 # --- devices ------------------------------------------------------------------------------------------

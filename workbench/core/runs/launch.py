@@ -61,6 +61,8 @@ def worker_environment(device: str = "auto", base: dict[str, str] | None = None)
         "MALLOC_MMAP_MAX_": "0",
         "MALLOC_TRIM_THRESHOLD_": str(8 << 30),
         "GLOG_minloglevel": "2",
+        # Numbers GPUs as nvidia-smi and NVML do; CUDA's own order begins with the fastest.
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
         "PYTHONUNBUFFERED": "1",
         "PYTHONIOENCODING": "utf-8",
         "PYTHONUTF8": "1",
