@@ -149,7 +149,7 @@ def _packages() -> Check:
 
 
 def _opencv() -> Check:
-    builds = {name: pip_commands.installed_version(name) for name in _OPENCV if pip_commands.installed_version(name)}
+    builds = {name: number for name in _OPENCV if (number := pip_commands.installed_version(name))}
     listed = ", ".join(f"{name} {number}" for name, number in builds.items()) or "none installed"
     python = python_pip()
     required = requirement("opencv-python-headless")

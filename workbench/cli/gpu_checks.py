@@ -138,10 +138,8 @@ def _with_driver_update(facts: GpuFacts, command: str) -> str:
 
 def training(command: str) -> tuple[Check, dict[str, Any]]:
     """Run the training program's own checks in a separate process. Return the check and the program's report."""
-    # Level 1 prints the warnings of Paddle's libraries, such as a cuDNN that differs from the one compiled with.
-    environment = {**worker_environment(), "GLOG_minloglevel": "1"}
     try:
-        output = run_captured(worker_command("doctor"), seconds=_SECONDS, environment=environment)
+        output = run_captured(worker_command("doctor"), seconds=_SECONDS, environment=worker_environment())
         if output.returncode is None:
             why = f"the training program did not end within {_SECONDS:.0f} s"
             return Check("paddle", False, why, command), {}

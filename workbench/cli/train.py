@@ -167,6 +167,11 @@ class _ConsoleReport:
             self.bar.update(0)
         elif isinstance(event, Profiled):
             self.console.note(event.what)
+            if event.device_ms is not None and event.operator_ms is not None:
+                times = (
+                    f"{event.operator_ms:.1f} ms starting operations on the host, {event.device_ms:.1f} ms on the GPU"
+                )
+                self.console.note(f"Per step: {times}.")
         elif isinstance(event, Trouble):
             self.troubles.append(f"{event.what} {event.done}".strip())
             self.console.note(self.troubles[-1])

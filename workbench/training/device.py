@@ -157,6 +157,11 @@ def gpu_uuid(number: int) -> str:
     return uuid.decode() if isinstance(uuid, bytes) else str(uuid)
 
 
+def gpu_uuids(device: Device) -> list[str]:
+    """Return the identifiers of all GPUs on which a run trains; empty on a CPU."""
+    return [uuid for number in _numbers(device.name) if (uuid := gpu_uuid(number))] if device.is_gpu else []
+
+
 def is_out_of_memory(error: BaseException) -> bool:
     """Return True if an error means that memory could not be allocated, by Paddle's allocator or by a library."""
     text = str(error).casefold()

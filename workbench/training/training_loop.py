@@ -13,7 +13,7 @@ from workbench.core.runs.run import Run
 from workbench.inference.engines import EngineError, NotFiniteError
 from workbench.training.continuous_rounds import ContinuousRounds
 from workbench.training.control_channel import ControlChannel
-from workbench.training.device import release_memory
+from workbench.training.device import gpu_uuids, release_memory
 from workbench.training.distributed.process_group import RankCommand
 from workbench.training.finalize import finalize_run
 from workbench.training.learner import OutOfMemory, StepResult
@@ -296,6 +296,7 @@ def _started(context: TrainingContext, resumed: bool) -> Started:
         step=context.state.step,
         resumed=resumed,
         process=os.getpid(),
+        gpus=gpu_uuids(context.device),
     )
 
 

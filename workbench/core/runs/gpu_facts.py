@@ -163,12 +163,13 @@ def _read_gpu(nvml: Any, number: int) -> Gpu:
         capability=None if capability is None else (int(capability[0]), int(capability[1])),
         uuid=_text(query("nvmlDeviceGetUUID", "")),
         bus_id="" if pci is None else _text(pci.busId),
-        mig=_mig_instances(nvml, handle) if enabled else (),
+        mig=mig_instances(nvml, handle) if enabled else (),
         mig_enabled=enabled,
     )
 
 
-def _mig_instances(nvml: Any, handle: Any) -> tuple[str, ...]:
+def mig_instances(nvml: Any, handle: Any) -> tuple[str, ...]:
+    """Return the UUIDs of the instances of a partitioned GPU. nvml: the module pynvml, initialized."""
     found = []
     try:
         for number in range(nvml.nvmlDeviceGetMaxMigDeviceCount(handle)):

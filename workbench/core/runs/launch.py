@@ -34,6 +34,12 @@ def worker_command(verb: str, *arguments: str | Path) -> list[str]:
     return [*head, verb, *map(str, arguments)]
 
 
+def program_command(*arguments: str | Path) -> list[str]:
+    """Return a command line of the workbench itself: this Python, or a packed application's own executable."""
+    head = [sys.executable] if is_frozen() else [sys.executable, "-m", "workbench"]
+    return [*head, *map(str, arguments)]
+
+
 def benchmark_command(export: Path, *arguments: str) -> list[str]:
     """Return the command that measures the export in the folder `export`, without modules of the workbench in memory.
 
@@ -60,7 +66,7 @@ def worker_environment(device: str = "auto", base: dict[str, str] | None = None)
         # time.
         "MALLOC_MMAP_MAX_": "0",
         "MALLOC_TRIM_THRESHOLD_": str(8 << 30),
-        "GLOG_minloglevel": "2",
+        "GLOG_minloglevel": "1",  # warnings, such as a cuDNN that differs from the one that Paddle was compiled with
         # Numbers GPUs as nvidia-smi and NVML do; CUDA's own order begins with the fastest.
         "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
         "PYTHONUNBUFFERED": "1",

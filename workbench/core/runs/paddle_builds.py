@@ -25,7 +25,7 @@ class PaddleBuild:
 
     name: str
     cuda: tuple[int, int]
-    drivers: dict[str, Version]
+    drivers: dict[str, str]
     capabilities: dict[str, tuple[tuple[int, int], ...]]
     gpus: str  # summary for the documentation
 
@@ -37,7 +37,7 @@ class PaddleBuild:
         compiled = self.capabilities.get(system, ())
         return any(major == capability[0] and minor <= capability[1] for major, minor in compiled)
 
-    def least_driver(self, system: str) -> Version:
+    def least_driver(self, system: str) -> str:
         return self.drivers.get(system, self.drivers["Linux"])
 
 
@@ -46,7 +46,7 @@ BUILDS = (
     PaddleBuild(
         "cu126",
         (12, 6),
-        {"Linux": (525, 60), "Windows": (528, 33)},
+        {"Linux": "525.60", "Windows": "528.33"},
         {
             "Linux": ((6, 1), (7, 0), (7, 5), (8, 0), (8, 6), (8, 9), (9, 0)),
             "Windows": ((7, 5), (8, 0), (8, 6), (8, 9)),
@@ -56,21 +56,21 @@ BUILDS = (
     PaddleBuild(
         "cu118",
         (11, 8),
-        {"Linux": (450, 80), "Windows": (452, 39)},
+        {"Linux": "450.80", "Windows": "452.39"},
         {"Linux": _ALL, "Windows": _ALL},
         "GTX 10 and V100 on Windows, P100, and GPUs with an older driver",
     ),
     PaddleBuild(
         "cu129",
         (12, 9),
-        {"Linux": (575, 51), "Windows": (576, 2)},
+        {"Linux": "575.51", "Windows": "576.02"},
         {"Linux": ((10, 0), (12, 0)), "Windows": ((12, 0),)},
         "RTX 50, B200",
     ),
     PaddleBuild(
         "cu130",
         (13, 0),
-        {"Linux": (580, 65), "Windows": (580, 88)},
+        {"Linux": "580.65", "Windows": "580.88"},
         {"Linux": ((10, 0), (11, 0), (12, 0)), "Windows": ((12, 0),)},
         "newer GPUs than those above",
     ),
@@ -112,9 +112,9 @@ def choose_build(gpu: Gpu, driver: str, system: str) -> BuildChoice:
         return BuildChoice(None)
     number = parse_version(driver)
     for build in fitting:
-        if not number or number >= build.least_driver(system):
+        if not number or number >= parse_version(build.least_driver(system)):
             return BuildChoice(build)
-    return BuildChoice(fitting[0], dotted(fitting[0].least_driver(system)))
+    return BuildChoice(fitting[0], fitting[0].least_driver(system))
 
 
 def choose_for_machine(facts: GpuFacts) -> BuildChoice:
@@ -158,12 +158,12 @@ def mismatch(installed: InstalledBuild, facts: GpuFacts) -> str:
         return ""
     gpu, cuda = gpus[0], dotted(installed.cuda)
     build = next((build for build in BUILDS if build.cuda == installed.cuda), None)
-    least = build.least_driver(facts.system) if build else ()
-    if least and parse_version(facts.driver) and parse_version(facts.driver) < least:
+    least = build.least_driver(facts.system) if build else ""
+    if least and parse_version(facts.driver) and parse_version(facts.driver) < parse_version(least):
         newest = f" (up to CUDA {dotted(facts.cuda)})" if facts.cuda else ""
         return (
             f"the driver {facts.driver}{newest} is too old for the installed PaddlePaddle build for CUDA {cuda}, which "
-            f"needs {dotted(least)} or newer"
+            f"needs {least} or newer"
         )
     compiled = installed.archs or (build.capabilities.get(facts.system, ()) if build else ())
     if gpu.capability and compiled and not any(a == gpu.capability[0] and b <= gpu.capability[1] for a, b in compiled):
@@ -185,6 +185,6 @@ def build_table() -> str:
     """Return the builds as the Markdown table of the README."""
     lines = ["| GPU | index | driver on Linux | driver on Windows |", "|---|---|---|---|"]
     for build in BUILDS:
-        linux, windows = (dotted(build.least_driver(system)) for system in ("Linux", "Windows"))
+        linux, windows = (build.least_driver(system) for system in ("Linux", "Windows"))
         lines.append(f"| {build.gpus} | `{build.name}` | {linux} | {windows} |")
     return "\n".join(lines)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
 from workbench.core.json_files import to_dataclass
+from workbench.core.runs.events import Started
 from workbench.inference.io.json_io import parse_json, read_lines
 
 MOST_GPUS = 256
@@ -32,6 +33,7 @@ class GpuSample:
     memory_reserved: int | None = None  # by the driver itself
     power_limit: float | None = None
     slowed: str = ""  # reason for a reduced clock: "heat" | "power" | ""
+    uuids: list[str] = field(default_factory=list)  # of the GPU, then of its MIG instances
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,23 @@ class _Moment:
     """Time of a sample line, in seconds since the run began."""
 
     run_time: Annotated[float, Field(ge=-1e10, le=1e10)]
+
+
+def training_gpus(gpus: Sequence[GpuSample], begun: Started) -> tuple[GpuSample, ...]:
+    """Return the GPUs on which a run trains; none for a run on the CPU.
+
+    The driver and CUDA may number GPUs differently, so they are matched by UUID. In runs of earlier versions, which
+    have none stored, by number.
+    """
+    kind, _, numbers = begun.device.partition(":")
+    if kind != "gpu":
+        return ()
+    if begun.gpus:
+        return tuple(
+            gpu for gpu in gpus if any(own.startswith(uuid) for uuid in begun.gpus if uuid for own in gpu.uuids)
+        )
+    indexes = [int(number) for number in numbers.split(",") if number.isdecimal()] or [0]
+    return tuple(gpu for gpu in gpus if gpu.index in indexes)
 
 
 def encode_sample(run_time: float, sample: SystemSample) -> str:

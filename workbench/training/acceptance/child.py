@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.events import Event, Failed, Finished
-from workbench.core.runs.launch import is_frozen, worker_command, worker_environment
+from workbench.core.runs.launch import program_command, worker_command, worker_environment
 from workbench.core.runs.run import Run
 from workbench.training.acceptance.items import Conditions
 
@@ -60,8 +59,7 @@ def train(run: Run, conditions: Conditions, *, seconds: float, **variables: str)
 
 def workbench(*arguments: str | Path, conditions: Conditions, seconds: float) -> dict[str, Any]:
     """Run a verb of the workbench with --json and return its object. Raise ChildFailed."""
-    head = [sys.executable] if is_frozen() else [sys.executable, "-m", "workbench"]
-    command = [*head, *map(str, arguments), "--json"]
+    command = program_command(*arguments, "--json")
     output = run_captured(command, seconds=seconds, environment=_program_environment(conditions))
     if output.returncode != 0:
         why = f"no end within {seconds:.0f} s" if output.returncode is None else output.last_line

@@ -100,6 +100,7 @@ def make_small_learner(kind: str, number_type: str, place: str, *, grad_clip: fl
         make_optimizer(nets[0], kind, weight_decay=0.01, masters=number_type != "fp32"),
         grad_clip=grad_clip,
         average=0.9,
+        on_gpu=chosen.is_gpu,
     )
 
 

@@ -12,11 +12,11 @@ import paddle
 import psutil
 
 from workbench import __version__
-from workbench.core.runs.gpu_facts import GIB, dotted, read_gpu_facts, same_gpu
+from workbench.core.runs.gpu_facts import GIB, GpuFacts, dotted, read_gpu_facts, same_gpu
 from workbench.core.runs.paddle_builds import installed_build, mismatch
 from workbench.training import device
+from workbench.training.acceptance.cuda_identity import cuda_identity
 from workbench.training.acceptance.items import FAIL, PASS, Conditions, Outcome
-from workbench.training.gpu_identity import gpu_identity
 
 _FILE_BYTES = 64 << 20
 
@@ -59,16 +59,23 @@ def collect(conditions: Conditions) -> Outcome:
 
 
 def check_identity(conditions: Conditions) -> Outcome:
-    """Check that the GPU of the training process is found among the GPUs of the driver, as the window does."""
+    """Check that the GPU that the training reports, and the window shows, is the one that CUDA computes on."""
     number = int(conditions.device.partition(":")[2] or 0)
-    own, facts = gpu_identity(number), read_gpu_facts()
-    values = {"uuid": own[0], "bus_id": own[1], "driver": [[gpu.uuid, gpu.bus_id] for gpu in facts.gpus]}
+    own, reported, facts = cuda_identity(number), device.gpu_uuid(number), read_gpu_facts()
+    values = {"cuda": own, "reported": reported, "driver": [[gpu.uuid, gpu.bus_id] for gpu in facts.gpus]}
     if not any(own):
         return Outcome(FAIL, "CUDA reports neither UUID nor PCI bus id", values)
-    found = [gpu for gpu in facts.gpus if same_gpu((gpu.uuid, gpu.bus_id), own) or own[0] in gpu.mig]
+    return judge_identity(own, reported, facts, values)
+
+
+def judge_identity(own: tuple[str, str], reported: str, facts: GpuFacts, values: dict[str, Any]) -> Outcome:
+    """Compare the identity by CUDA, (UUID, bus id), with the UUID that the training reports. MIG instances included."""
+    found = [gpu for gpu in facts.gpus if same_gpu((gpu.uuid, gpu.bus_id), own)]
     if len(found) != 1:
         return Outcome(FAIL, f"{len(found)} GPUs of the driver match {own[0] or own[1]}", values)
-    return Outcome(PASS, f"{conditions.device} is GPU {found[0].index} of the driver, {found[0].name}", values)
+    if not any(uuid.startswith(reported) for uuid in (found[0].uuid, *found[0].mig) if reported):
+        return Outcome(FAIL, f"the training reports {reported or 'no GPU'}, CUDA uses {found[0].uuid}", values)
+    return Outcome(PASS, f"the training runs on GPU {found[0].index} of the driver, {found[0].name}", values)
 
 
 def _disk_speed(conditions: Conditions) -> float:

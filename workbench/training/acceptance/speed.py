@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import threading
 import time
 from dataclasses import dataclass
@@ -15,13 +14,12 @@ import numpy as np
 import paddle
 from paddle.profiler import Profiler, ProfilerTarget
 
-from workbench.core.runs.gpu_facts import GIB, read_gpu_facts, same_gpu
+from workbench.core.runs.gpu_facts import GIB, read_gpu_facts
 from workbench.training import device as devices
 from workbench.training import precision
 from workbench.training.acceptance import child
 from workbench.training.acceptance.items import FAIL, NOT_ON_CPU, PASS, SLOW, Conditions, Outcome
 from workbench.training.acceptance.sample_runs import SMALL, make_run, prepare_run
-from workbench.training.gpu_identity import gpu_identity
 from workbench.training.learner import Learner
 from workbench.training.losses import segmentation_loss, verdict_loss
 from workbench.training.optimizers import make_optimizer
@@ -245,8 +243,8 @@ class _Utilization:
 def _driver_index(chosen: devices.Device) -> int | None:
     if not chosen.is_gpu:
         return None
-    own = gpu_identity(int(re.sub(r"\D", "", chosen.name.split(",")[0]) or 0))
-    return next((gpu.index for gpu in read_gpu_facts().gpus if same_gpu((gpu.uuid, gpu.bus_id), own)), None)
+    found = (gpu.index for gpu in read_gpu_facts().gpus if chosen.uuid and gpu.uuid.startswith(chosen.uuid))
+    return next(found, None)
 
 
 def _unsupported(kind: str, conditions: Conditions) -> str:
@@ -276,7 +274,16 @@ def _make_learner(network: Network, kind: str, chosen: devices.Device) -> Learne
     choice = precision.choose(kind, chosen)
     kind_of_optimizer = "muon" if network.model == "unet" else "adamw"
     optimizer = make_optimizer(nets[0], kind_of_optimizer, weight_decay=0.01, masters=choice.name != "fp32")
-    return Learner(nets[0], nets[1], loss, precision.Precision(choice), optimizer, grad_clip=1.0, average=0.99)
+    return Learner(
+        nets[0],
+        nets[1],
+        loss,
+        precision.Precision(choice),
+        optimizer,
+        grad_clip=1.0,
+        average=0.99,
+        on_gpu=chosen.is_gpu,
+    )
 
 
 def _batch(network: Network) -> tuple[np.ndarray, np.ndarray]:

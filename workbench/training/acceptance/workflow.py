@@ -23,10 +23,8 @@ def check_model(conditions: Conditions) -> Outcome:
     small = conditions.reduced
     with open_sample(conditions, small=small) as project:
         root = project.root
-    minutes = 0.08 if small else 0.6 if conditions.quick else 1.0
-    trained = _verb(
-        "train", root, "--model", model, "--minutes", minutes, "--device", conditions.device, conditions=conditions
-    )
+    length = ("--epochs", 2) if small else ("--minutes", 0.6 if conditions.quick else 1.0)
+    trained = _verb("train", root, "--model", model, *length, "--device", conditions.device, conditions=conditions)
     measured = _verb("evaluate", root, "--model", model, "--split", "val", conditions=conditions)
     formats = [name for name in KINDS if name in ("onnx", "paddle", "openvino", "legacy") and not cannot_make(name)]
     if small:
@@ -67,7 +65,7 @@ def compare_quality(conditions: Conditions) -> Outcome:
     """Train with the settings planned for the GPU and with those for the CPU, each there, for equal minutes."""
     with open_sample(conditions, small=conditions.reduced) as project:
         root = project.root
-    minutes = 0.06 if conditions.reduced else 0.6 if conditions.quick else 1.5
+    minutes = 0.15 if conditions.reduced else 0.6 if conditions.quick else 1.5
     scores: dict[str, Any] = {}
     for device in dict.fromkeys((conditions.device, "cpu:1" if not conditions.on_gpu else "cpu")):
         trained = _verb(

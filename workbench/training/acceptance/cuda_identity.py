@@ -9,7 +9,7 @@ import uuid
 _LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 
 
-def gpu_identity(number: int) -> tuple[str, str]:
+def cuda_identity(number: int) -> tuple[str, str]:
     """Return (UUID, PCI bus id) of the GPU that CUDA counts as `number`, as NVML writes them; "" for unknown ones.
 
     CUDA's numbers depend on CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER, those of the driver do not. For an instance of
