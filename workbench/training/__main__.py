@@ -45,6 +45,8 @@ def main(argv: list[str] | None = None) -> int:
         return _measure(options, pipe)
     if options.verb == "doctor":
         return _doctor(pipe)
+    if options.verb == "probe":
+        return _probe(pipe)
     if options.verb == "launch":
         from workbench.training.distributed.rank_launcher import launch
 
@@ -233,6 +235,17 @@ def _doctor(pipe: int | None) -> int:
     return 0 if report["ok"] else 1
 
 
+def _probe(pipe: int | None) -> int:
+    """Print the device that "auto" selects, for the planner."""
+    from workbench.training.device import choose
+
+    chosen = choose("auto")
+    report = {"device": chosen.name, "title": chosen.title, "fault": str(chosen.fault), "memory": chosen.memory}
+    if pipe is not None:
+        os.write(pipe, (json.dumps(report) + "\n").encode())
+    return 0
+
+
 def _quieten(options: argparse.Namespace) -> None:
     """Set environment variables that the user did not set and filter warnings. Call before Paddle is imported."""
     for name, value in worker_environment(base=dict(os.environ)).items():
@@ -279,6 +292,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     for verb in (train, export):
         verb.add_argument("--keep-running", action="store_true", default=keep, help="continue if stdin is closed")
     verbs.add_parser("doctor", help="print the devices and formats that training can use, as one JSON object")
+    verbs.add_parser("probe", help="print the device that is selected automatically, as one JSON object")
     legacy = verbs.add_parser(
         "legacy", help="write the weights of a run as a program of older Paddle versions (used by export)"
     )
