@@ -296,6 +296,7 @@ def _started(context: TrainingContext, resumed: bool) -> Started:
         step=context.state.step,
         resumed=resumed,
         process=os.getpid(),
+        gpu=context.device.uuid,
     )
 
 

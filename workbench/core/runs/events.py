@@ -108,6 +108,7 @@ class Started(Event):
     step: Count = 0  # first step; > 0 for a resumed run
     resumed: bool = False
     process: Count = 0  # pid
+    gpu: str = ""  # UUID of the GPU, as in system_stats.GpuSample; "" on a CPU, or if unknown
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ import json
 import os
 from functools import cache
 
+from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.launch import worker_command, worker_environment
 
 _SECONDS = 90.0  # a first start compiles nothing, but reads a gigabyte of libraries
@@ -27,8 +28,6 @@ def _probe(visible: str | None) -> bool:
         return False
     if not _has_gpu():
         return False
-    from workbench.core.runs.child_process import run_captured  # which imports the planner, by way of `Run`
-
     try:
         output = run_captured(worker_command("probe"), seconds=_SECONDS, environment=worker_environment())
         return str(json.loads(output.stdout.splitlines()[-1])["device"]).startswith("gpu")

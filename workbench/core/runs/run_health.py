@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, Step
-from workbench.core.runs.system_stats import SystemSample
+from workbench.core.runs.system_stats import GpuSample, SystemSample, training_gpu
 
 WAITS = 0.25  # share of time spent waiting for images that is reported
 FALLS = 4  # of the loss scale, after the search for its initial value
@@ -92,13 +92,18 @@ class RunState:
             self.least_loss = min(self.least_loss, self.loss)
 
     def mean(self, name: str) -> float | None:
-        """Return the mean of recent samples of "cpu" (CPU load), "disk" (reads) or "gpu" (load of the first GPU)."""
-        values = [
-            {"cpu": s.cpu, "disk": s.disk_read_mb_s, "gpu": s.gpus[0].utilisation if s.gpus else None}[name]
-            for s in self.machine
-        ]
+        """Return the mean of recent samples of "cpu" (load), "disk" (reads) or "gpu" (load of the GPU that trains)."""
+        values = [{"cpu": s.cpu, "disk": s.disk_read_mb_s, "gpu": self._gpu_load(s)}[name] for s in self.machine]
         known = [value for value in values if value is not None]
         return sum(known) / len(known) if known else None
+
+    def gpu(self, sample: SystemSample) -> GpuSample | None:
+        """Return the sample of the GPU that trains."""
+        return training_gpu(sample.gpus, self.begun.gpu, self.begun.device) if self.begun is not None else None
+
+    def _gpu_load(self, sample: SystemSample) -> float | None:
+        gpu = self.gpu(sample)
+        return None if gpu is None else gpu.utilisation
 
 
 def diagnose(vitals: RunState, *, silent: float = 0.0, paused: bool = False) -> HealthFinding:
@@ -168,9 +173,9 @@ def _machine(vitals: RunState, over: bool) -> HealthFinding | None:
         return HealthFinding("memory_full", "warning", {"used": now.ram_used, "total": now.ram_total})
     if not vitals.begun.device.startswith("gpu"):
         return None
-    hot = [gpu for gpu in now.gpus if gpu.slowed == "heat"]
-    if hot:
-        return HealthFinding("hot", "warning", {"card": hot[0].name, "temperature": hot[0].temperature})
+    gpu = vitals.gpu(now)
+    if gpu is not None and gpu.slowed == "heat":
+        return HealthFinding("hot", "warning", {"card": gpu.name, "temperature": gpu.temperature})
     load = vitals.mean("gpu")
     learning = vitals.step is not None and vitals.step.progress < 1 and len(vitals.machine) >= 20
     return HealthFinding("idle_card", "info", {"load": load}) if load is not None and load < 30 and learning else None

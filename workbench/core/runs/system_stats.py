@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -32,6 +32,19 @@ class GpuSample:
     memory_reserved: int | None = None  # by the driver itself
     power_limit: float | None = None
     slowed: str = ""  # reason for a reduced clock: "heat" | "power" | ""
+    uuid: str = ""
+
+
+def training_gpu(gpus: Sequence[GpuSample], uuid: str, device: str) -> GpuSample | None:
+    """Return the sample of the GPU that trains; None if it is not among them.
+
+    uuid: as reported by the training; if unknown, `device` ("gpu:1") names the position.
+    """
+    if uuid:
+        return next((gpu for gpu in gpus if gpu.uuid and (gpu.uuid == uuid or gpu.uuid.startswith(uuid))), None)
+    number = device.partition(":")[2].partition(",")[0]
+    index = int(number) if number.isdecimal() else 0
+    return next((gpu for gpu in gpus if gpu.index == index), None)
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,12 @@ class NvmlReader:
             memory_reserved=None if reserved is None else int(reserved),
             power_limit=None if limit is None else limit / 1000,
             slowed=self._slowed(handle),
+            uuid=self._uuid(handle),
         )
+
+    def _uuid(self, handle: Any) -> str:
+        uuid = self._ask_newer("nvmlDeviceGetUUID", handle) or ""
+        return uuid.decode("utf-8", "replace") if isinstance(uuid, bytes) else uuid
 
     def _memory(self, handle: Any) -> Any:
         """Return the memory information; newer libraries report the memory reserved by the driver separately."""
