@@ -194,7 +194,7 @@ def card(monkeypatch):
 @pytest.fixture
 def on_card(card, labelled, monkeypatch):
     """Trains in this process as on a card: 16-bit gradients, a scale that is far too great at first, little memory."""
-    from workbench.training import precision, training_context, training_loop
+    from workbench.training import losses, precision, training_loop
     from workbench.training.control_channel import ControlChannel
     from workbench.training.losses import segmentation_loss
     from workbench.training.precision import LossScaler
@@ -222,7 +222,7 @@ def on_card(card, labelled, monkeypatch):
             raise MemoryError("ResourceExhaustedError: Out of memory error on GPU 0. Cannot allocate 1GB memory.")
         return segmentation_loss(answer.astype("float16").astype("float32"), truth, **weights)
 
-    monkeypatch.setattr(training_context, "segmentation_loss", loss)
+    monkeypatch.setattr(losses, "segmentation_loss", loss)
 
     def train(*, resume: bool = False) -> list:
         before = len(list(run.events()))

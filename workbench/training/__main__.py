@@ -48,6 +48,8 @@ def main(argv: list[str] | None = None) -> int:
         return _doctor(pipe)
     if options.verb == "accept":
         return _accept(options, pipe)
+    if options.verb == "probe":
+        return _probe(pipe)
     if options.verb == "launch":
         from workbench.training.distributed.rank_launcher import launch
 
@@ -236,6 +238,17 @@ def _doctor(pipe: int | None) -> int:
     return 0 if report["ok"] else 1
 
 
+def _probe(pipe: int | None) -> int:
+    """Print the device that "auto" selects, for the planner."""
+    from workbench.training.device import choose
+
+    chosen = choose("auto")
+    report = {"device": chosen.name, "title": chosen.title, "fault": str(chosen.fault), "memory": chosen.memory}
+    if pipe is not None:
+        os.write(pipe, (json.dumps(report) + "\n").encode())
+    return 0
+
+
 def _accept(options: argparse.Namespace, pipe: int | None) -> int:
     """Print the acceptance items, or run one item or one function of the acceptance package and print its outcome."""
     from workbench.training.acceptance import items
@@ -306,6 +319,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     accept.add_argument("--folder", type=Path, default=Path())
     accept.add_argument("--argument", default="null", help="JSON value")
     accept.add_argument("--quick", action="store_true")
+    verbs.add_parser("probe", help="print the device that is selected automatically, as one JSON object")
     legacy = verbs.add_parser(
         "legacy", help="write the weights of a run as a program of older Paddle versions (used by export)"
     )

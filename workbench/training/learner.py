@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -126,6 +127,12 @@ class Learner:
         return StepResult(
             *self.precision.step_on_device(self.optimizer, parameters, self.grad_clip, total, self.while_waiting)
         )
+
+    def wait(self) -> None:
+        """Wait until the device has completed all steps, for a measurement."""
+        if self.on_gpu and paddle.device.is_compiled_with_cuda():
+            with contextlib.suppress(RuntimeError, OSError, ValueError):
+                paddle.device.synchronize()
 
     def split(self, batch: int) -> None:
         """Compute batches in twice as many parts from now on. Raise OutOfMemory if that is impossible."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,17 +21,17 @@ from workbench.core.runs.training_settings import DEFAULT_MINUTES, TrainingSetti
 from workbench.inference.cpu_environment import cores
 from workbench.inference.io.atomic_write import sweep
 from workbench.inference.model_settings import ModelSettings, SettingsError
-from workbench.training import checkpoint, device, networks, precision
+from workbench.training import checkpoint, device, losses, networks, precision
 from workbench.training.best_checkpoint import BestCheckpoint
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device import Device
+from workbench.training.device_settings import adapt_to_device
 from workbench.training.distributed import process_group
 from workbench.training.distributed.process_group import ProcessGroup, RankCommand
 from workbench.training.evaluator import Evaluator, stratified_order
 from workbench.training.frozen_labels import FrozenLabels
 from workbench.training.image_cache import ImageCache
 from workbench.training.learner import Learner, load_weights, weights
-from workbench.training.losses import segmentation_loss, verdict_loss
 from workbench.training.optimizers import make_optimizer
 from workbench.training.patch_loader import PatchLoader, PatchSampler
 from workbench.training.reporter import Clock, Reporter
@@ -216,6 +215,8 @@ def prepare(
     if training_device.fault:
         what = Message("training.gpu_not_used", why=training_device.fault)
         report(Trouble(what=what, done=Message("training.on_cpu")))
+    if not resume:
+        training_settings = adapt_to_device(run, training_settings, project, dataset, training_device, report)
     choice = precision.choose(training_settings.precision, training_device)
     settings = networks.settings(
         training_settings,
@@ -239,13 +240,6 @@ def prepare(
     copies = [networks.build(training_settings, dataset) for _ in range(workers - 1)]
     if training_settings.model == "unet":
         net.set_prior(sampler.class_shares())
-        loss = partial(
-            segmentation_loss,
-            dice_weight=training_settings.dice_weight,
-            cross_entropy_weight=training_settings.cross_entropy_weight,
-        )
-    else:
-        loss = partial(verdict_loss, label_smoothing=training_settings.label_smoothing)
     if training_settings.weights and not resume:
         origin = load_initial_weights(training_settings, net, report, cancelled=lambda: control.stop)
         if group.is_leader:
@@ -258,7 +252,7 @@ def prepare(
     learner = Learner(
         net,
         mean,
-        loss,
+        losses.make_loss(training_settings),
         precision.Precision(choice, training_settings.amp_level),
         optimizer,
         grad_clip=training_settings.grad_clip,
@@ -286,7 +280,7 @@ def prepare(
             project,
             dataset,
             least_area=training_settings.min_area,
-            threads=workers,
+            threads=min(3, cores()) if training_device.is_gpu else workers,  # reading and packing beside the GPU
             truth=FrozenLabels(run, project, dataset),
         ),
         best=BestCheckpoint(run, training_settings, settings, report),

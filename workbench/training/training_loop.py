@@ -296,7 +296,7 @@ def _started(context: TrainingContext, resumed: bool) -> Started:
         step=context.state.step,
         resumed=resumed,
         process=os.getpid(),
-        gpus=gpu_uuids(context.device),
+        gpu=",".join(gpu_uuids(context.device)),
     )
 
 

@@ -208,18 +208,12 @@ def test_targets_depend_on_the_generation(capability, target):
     assert speed.faster_target(capability) == target
 
 
-def test_operator_and_kernel_times_are_summed_separately(tmp_path):
-    events = [
-        {"cat": "Operator", "dur": 500.0},
-        {"cat": "Kernel", "dur": 3000.0},
-        {"cat": "Kernel", "dur": 1000.0},
-        {"cat": "Memcpy", "dur": 9.0},
-        {"cat": "Kernel"},
-    ]
-    trace = tmp_path / "trace.json"
-    trace.write_text(json.dumps({"traceEvents": events}), "utf-8")
-    assert speed.sum_trace(trace, "Operator", 2) == 0.25 and speed.sum_trace(trace, "Kernel", 2) == 2.0
-    assert speed.sum_trace(trace, "Python", 2) is None and speed.sum_trace(tmp_path / "none.json", "Kernel", 2) is None
+def test_measurement_has_the_columns_of_the_table(cpu):
+    outcome = speed.measure(Conditions("cpu", cpu.folder, argument=["unet-96", "fp32"]))
+    values = outcome.values
+    assert outcome.status == PASS and values["finite"] and values["images_per_second"] > 0
+    assert values["operator_ms"] > 0 and values["device_ms"] is None and values["utilization"] is None
+    assert json.loads(items.encode(outcome))["values"]["network"] == "unet-96"
 
 
 # --- identity and workflow --------------------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ class Started(Event):
     step: Count = 0  # first step; > 0 for a resumed run
     resumed: bool = False
     process: Count = 0  # pid
-    gpus: list[str] = field(default_factory=list)  # UUIDs of the GPUs that train, as the driver writes them
+    gpu: str = ""  # UUIDs of the GPUs, as in system_stats.GpuSample, joined by commas; "" on a CPU, or if unknown
 
 
 @dataclass(frozen=True, kw_only=True)

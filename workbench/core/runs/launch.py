@@ -14,7 +14,7 @@ from pathlib import Path
 from workbench.inference.cpu_environment import cpu_environment
 
 # Verbs of the training program, see workbench/training/__main__.py.
-VERBS = ("train", "launch", "export", "doctor", "accept", "legacy", "lite", "measure")
+VERBS = ("train", "launch", "export", "doctor", "accept", "probe", "legacy", "lite", "measure")
 # Runs the benchmark of an export with the export's own copy of the inference package.
 _BENCHMARK = (
     "import sys; sys.path.insert(0, sys.argv[1]); "

@@ -107,7 +107,7 @@ class RunState:
 
     def gpus(self, sample: SystemSample) -> tuple[GpuSample, ...]:
         """Return the GPUs of a sample on which the run trains."""
-        return () if self.begun is None else training_gpus(sample.gpus, self.begun)
+        return () if self.begun is None else training_gpus(sample.gpus, self.begun.gpu, self.begun.device)
 
     def full_gpu(self) -> GpuSample | None:
         """Return a GPU whose memory has been full in all of the last samples; None if there is none."""

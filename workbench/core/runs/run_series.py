@@ -174,7 +174,7 @@ class RunSeries:
         # Of a run on a GPU, other GPUs of the machine are not shown. On the CPU all are, to show that they are idle.
         shown = sample.gpus
         if self.begun is not None and self.begun.device.startswith("gpu"):
-            shown = training_gpus(sample.gpus, self.begun)
+            shown = training_gpus(sample.gpus, self.begun.gpu, self.begun.device)
         for gpu in shown:
             told = (
                 gpu.utilisation,

@@ -12,7 +12,6 @@ from typing import Annotated
 from pydantic import Field
 
 from workbench.core.json_files import to_dataclass
-from workbench.core.runs.events import Started
 from workbench.inference.io.json_io import parse_json, read_lines
 
 MOST_GPUS = 256
@@ -33,7 +32,8 @@ class GpuSample:
     memory_reserved: int | None = None  # by the driver itself
     power_limit: float | None = None
     slowed: str = ""  # reason for a reduced clock: "heat" | "power" | ""
-    uuids: list[str] = field(default_factory=list)  # of the GPU, then of its MIG instances
+    uuid: str = ""
+    mig: list[str] = field(default_factory=list)  # UUIDs of its MIG instances
 
 
 @dataclass(frozen=True)
@@ -56,19 +56,18 @@ class _Moment:
     run_time: Annotated[float, Field(ge=-1e10, le=1e10)]
 
 
-def training_gpus(gpus: Sequence[GpuSample], begun: Started) -> tuple[GpuSample, ...]:
-    """Return the GPUs on which a run trains; none for a run on the CPU.
+def training_gpus(gpus: Sequence[GpuSample], uuids: str, device: str) -> tuple[GpuSample, ...]:
+    """Return the samples of the GPUs that train; none for a run on the CPU.
 
-    The driver and CUDA may number GPUs differently, so they are matched by UUID. In runs of earlier versions, which
-    have none stored, by number.
+    uuids: UUIDs or their beginnings, of GPUs or MIG instances, joined by commas, as reported by the training. The
+    driver and CUDA may number GPUs differently, so `device` ("gpu:1") counts only if they are unknown.
     """
-    kind, _, numbers = begun.device.partition(":")
+    kind, _, numbers = device.partition(":")
     if kind != "gpu":
         return ()
-    if begun.gpus:
-        return tuple(
-            gpu for gpu in gpus if any(own.startswith(uuid) for uuid in begun.gpus if uuid for own in gpu.uuids)
-        )
+    wanted = [uuid for uuid in uuids.split(",") if uuid]
+    if wanted:
+        return tuple(gpu for gpu in gpus if any(own.startswith(w) for w in wanted for own in (gpu.uuid, *gpu.mig)))
     indexes = [int(number) for number in numbers.split(",") if number.isdecimal()] or [0]
     return tuple(gpu for gpu in gpus if gpu.index in indexes)
 

@@ -55,16 +55,15 @@ class NvmlReader:
         except self._nvml.NVMLError:
             return
 
-    def _open(self, index: int) -> tuple[str, list[str], Any]:
-        """Return name, UUIDs and handle of a GPU."""
+    def _open(self, index: int) -> tuple[str, str, list[str], Any]:
+        """Return name, UUID, UUIDs of MIG instances, and handle of a GPU."""
         handle = self._nvml.nvmlDeviceGetHandleByIndex(index)
-        uuid = self._ask_newer("nvmlDeviceGetUUID", handle)
-        uuids = [] if uuid is None else [_text(uuid)]
-        if (self._ask_newer("nvmlDeviceGetMigMode", handle) or (0,))[0]:
-            uuids += mig_instances(self._nvml, handle)
-        return _text(self._nvml.nvmlDeviceGetName(handle)), uuids, handle
+        uuid = _text(self._ask_newer("nvmlDeviceGetUUID", handle) or "")
+        partitioned = (self._ask_newer("nvmlDeviceGetMigMode", handle) or (0,))[0]
+        mig = list(mig_instances(self._nvml, handle)) if partitioned else []
+        return _text(self._nvml.nvmlDeviceGetName(handle)), uuid, mig, handle
 
-    def _sample(self, index: int, name: str, uuids: list[str], handle: Any) -> GpuSample:
+    def _sample(self, index: int, name: str, uuid: str, mig: list[str], handle: Any) -> GpuSample:
         nvml = self._nvml
         memory = self._memory(handle)
         rates = self._query(nvml.nvmlDeviceGetUtilizationRates, handle)
@@ -83,7 +82,8 @@ class NvmlReader:
             memory_reserved=None if reserved is None else int(reserved),
             power_limit=None if limit is None else limit / 1000,
             slowed=self._slowed(handle),
-            uuids=uuids,
+            uuid=uuid,
+            mig=mig,
         )
 
     def _memory(self, handle: Any) -> Any:

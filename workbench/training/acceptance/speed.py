@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from workbench.training.learner import Learner
 from workbench.training.losses import segmentation_loss, verdict_loss
 from workbench.training.optimizers import make_optimizer
 from workbench.training.patch_loader import PatchLoader
+from workbench.training.profiler import sum_operations
 from workbench.training.resnet import ResNet
 from workbench.training.unet import UNet
 
@@ -167,17 +167,8 @@ def profile(
         learner.step(images, truth, 1e-4)
         profiler.step()
     profiler.stop()
-    return sum_trace(trace, "Operator", steps) or 0.0, sum_trace(trace, "Kernel", steps) if chosen.is_gpu else None
-
-
-def sum_trace(trace: Path, category: str, steps: int) -> float | None:
-    """Return milliseconds per step of the events of a category in a trace of Paddle's profiler; None without any."""
-    try:
-        events = json.loads(trace.read_text("utf-8"))["traceEvents"]
-    except (OSError, ValueError, KeyError):
-        return None
-    found = [event["dur"] for event in events if event.get("cat") == category and "dur" in event]
-    return sum(found) / 1000 / max(1, steps) if found else None
+    host, device = (sum(sum_operations(trace, steps, category).values()) for category in ("Operator", "Kernel"))
+    return host, device if chosen.is_gpu else None
 
 
 def check_loader(conditions: Conditions) -> Outcome:
