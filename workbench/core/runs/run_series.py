@@ -171,10 +171,10 @@ class RunSeries:
             "ram_total": sample.ram_total / GB,
             "disk": sample.disk_read_mb_s,
         }
-        # Of a run on a GPU, other GPUs of the machine are not shown. On the CPU all are, to show that they are idle.
+        # Other GPUs of the machine are not shown, if it is known which ones train.
         shown = sample.gpus
-        if self.begun is not None and self.begun.device.startswith("gpu"):
-            shown = training_gpus(sample.gpus, self.begun.gpu, self.begun.device)
+        if self.begun is not None and self.begun.gpu:
+            shown = training_gpus(sample.gpus, self.begun.gpu, self.begun.device) or sample.gpus
         for gpu in shown:
             told = (
                 gpu.utilisation,
