@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import paddle
 
 from workbench.core.runs.events import Event, Failed, Finished, Trouble
-from workbench.core.runs.gpu_facts import GIB, read_gpu_facts
+from workbench.core.runs.gpu_facts import GIB
 from workbench.training import device as devices
 from workbench.training.acceptance import child
 from workbench.training.acceptance.items import FAIL, PASS, Conditions, Outcome
 from workbench.training.acceptance.sample_runs import LARGE, make_run
+from workbench.training.acceptance.speed import driver_index
 
 _SECONDS = 240.0
+_HELD = "held"  # file written when the memory is full
 _LEFT = 700 << 20  # bytes that the other program leaves free, about a CUDA context and its libraries
 
 
@@ -40,7 +44,8 @@ def check_shared(conditions: Conditions) -> Outcome:
     ) as other:
         assert other.stdin is not None and other.stdout is not None
         try:
-            _wait_until_full()
+            if not _wait_for(conditions.folder / _HELD):
+                return Outcome(FAIL, "the other program did not fill the memory")
             events = _train(conditions)
         finally:
             other.stdin.close()
@@ -52,9 +57,7 @@ def check_shared(conditions: Conditions) -> Outcome:
 def hold(conditions: Conditions) -> Outcome:
     """Allocate nearly all free memory of the GPU and wait until standard input is closed."""
     chosen = devices.choose(conditions.device)
-    number = int(chosen.name.partition(":")[2] or 0)
-    facts = read_gpu_facts()
-    free = paddle.device.cuda.get_device_properties(number).total_memory - _used_bytes(number)
+    free = chosen.memory - _used_bytes(driver_index(chosen))
     held, block = [], 256 << 20
     while free > _LEFT + block:
         try:
@@ -62,11 +65,9 @@ def hold(conditions: Conditions) -> Outcome:
         except (MemoryError, OSError, RuntimeError):
             break
         free -= block
-    (conditions.folder / "held").write_text(str(len(held)), "utf-8")
-    input_closed = False
-    while not input_closed:
-        input_closed = not _read_line()
-    return Outcome(PASS, f"held {len(held)} blocks on {len(facts.gpus)} GPUs")
+    (conditions.folder / _HELD).write_text(str(len(held)), "utf-8")
+    sys.stdin.read()
+    return Outcome(PASS, f"held {len(held)} blocks")
 
 
 def judge(events: list[Event], *, must_adapt: bool) -> Outcome:
@@ -90,25 +91,21 @@ def summary(events: list[Event]) -> dict[str, Any]:
 
 
 def _train(conditions: Conditions, **variables: str) -> list[Event]:
-    network = {**LARGE, **({"validations": 1} if conditions.quick else {})}
-    run = make_run(conditions, precision="fp16", **network)
+    run = make_run(conditions, precision="fp16", **LARGE)
     return child.train(run, conditions, seconds=_SECONDS, **variables)
 
 
-def _wait_until_full(seconds: float = 60.0) -> None:
-    """Wait until the memory of a GPU no longer changes, at most `seconds`."""
-    until, before = time.monotonic() + seconds, -1
-    time.sleep(5.0)  # the process imports Paddle first
-    while time.monotonic() < until:
-        used = _used_bytes(0)
-        if used == before and used > 2 * GIB:
-            return
-        before = used
-        time.sleep(1.0)
+def _wait_for(path: Path, seconds: float = 60.0) -> bool:
+    until = time.monotonic() + seconds
+    while not path.exists() and time.monotonic() < until:
+        time.sleep(0.2)
+    return path.exists()
 
 
-def _used_bytes(number: int) -> int:
+def _used_bytes(number: int | None) -> int:
     """Return the used bytes of a GPU by the driver, 0 if it does not report them."""
+    if number is None:
+        return 0
     try:
         import pynvml
 
@@ -119,9 +116,3 @@ def _used_bytes(number: int) -> int:
             pynvml.nvmlShutdown()
     except Exception:
         return 0
-
-
-def _read_line() -> str:
-    import sys
-
-    return sys.stdin.readline()

@@ -204,7 +204,7 @@ class _Utilization:
         self.mean: float | None = None
         self._values: list[float] = []
         self._stop = threading.Event()
-        self._index = _driver_index(chosen)
+        self._index = driver_index(chosen)
         self._thread = threading.Thread(target=self._sample, daemon=True)
 
     def __enter__(self) -> _Utilization:
@@ -231,7 +231,8 @@ class _Utilization:
             return
 
 
-def _driver_index(chosen: devices.Device) -> int | None:
+def driver_index(chosen: devices.Device) -> int | None:
+    """Return the driver's number of a GPU; None for a CPU, or if its UUID is unknown."""
     if not chosen.is_gpu:
         return None
     found = (gpu.index for gpu in read_gpu_facts().gpus if chosen.uuid and gpu.uuid.startswith(chosen.uuid))

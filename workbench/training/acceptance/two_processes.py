@@ -33,7 +33,7 @@ def check_step(conditions: Conditions) -> Outcome:
     results = []
     for name in names:
         settings = {**SMALL, "workers": 1, "optimizer": "adamw", "average": 0.0, "augment": []}
-        run = make_run(conditions, **{**settings, "device": name, "precision": "auto"})
+        run = make_run(conditions, **{**settings, "device": name, "precision": "fp32"})
         ending = child.train(run, conditions, seconds=_SECONDS, **_visible(conditions))[-1]
         if isinstance(ending, Failed):
             return Outcome(FAIL, f"{name}: {ending.why}")
