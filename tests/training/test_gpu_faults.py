@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import sys
 import types
 import weakref
@@ -18,11 +19,11 @@ from workbench.core.problems import DeviceMissing, RunBroken, WorkerFailed
 from workbench.core.runs import gpu_plan
 from workbench.core.runs.events import Finished, Started, Step, Trouble
 from workbench.core.runs.run import create_run, write_settings
-from workbench.core.runs.training_settings import request
-from workbench.inference.engines import EngineError, NotFiniteError
+from workbench.core.runs.training_settings import concerns, request
+from workbench.inference.engines import EngineError, NotFiniteError, paddle_engine
 from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.inference.predictor import Predictor
-from workbench.training import device, device_settings, precision_check, tile_memory, training_context
+from workbench.training import device, device_settings, precision_check, profiler, tile_memory, training_context
 from workbench.training import training_loop as loop
 from workbench.training.__main__ import main
 from workbench.training.control_channel import ControlChannel
@@ -422,6 +423,11 @@ def test_state_of_level_o2_is_saved_and_comes_back(monkeypatch):
         other.load_optimizer({"moment1/absent": np.zeros(1, np.float32)})
 
 
+@pytest.mark.parametrize("model", ["unet", "resnet"])
+def test_level_o2_is_not_offered(model):
+    assert "amp_level" not in concerns(model) and "precision" in concerns(model)
+
+
 # --- a step on a GPU ----------------------------------------------------------------------------------
 
 
@@ -564,3 +570,31 @@ def test_tiles_that_do_not_fit_together_are_computed_one_by_one():
     with pytest.raises(MemoryError):
         DygraphEngine(net)(np.zeros((2, 1, 128, 128), np.float32))
     assert DygraphEngine(net)(np.zeros((2, 1, 64, 64), np.float32)).shape == (2, 2, 64, 64)
+
+
+# --- profile and exports ------------------------------------------------------------------------------
+
+
+def test_profile_separates_the_time_of_kernels_from_that_of_their_start(tmp_path):
+    trace = tmp_path / "trace.json"
+    events = [("Operator", "conv2d dygraph", 500), ("Operator", "adamw", 300)]
+    events += [("Kernel", "sm80_xmma_fprop_implicit_gemm_f16", 4000), ("Kernel", "cudnn_wgrad_engine", 6000)]
+    rows = [{"cat": category, "name": name, "dur": dur} for category, name, dur in events * 2]
+    trace.write_text(json.dumps({"traceEvents": rows}))
+    operations = profiler.sum_operations(trace, 2)
+    kernels = profiler.sum_operations(trace, 2, "Kernel")
+    assert sum(operations.values()) == pytest.approx(0.8) and sum(kernels.values()) == pytest.approx(10.0)
+    assert profiler.sum_kinds(kernels) == {"convolution, backward": 6.0, "convolution, forward": 4.0}
+    text = profiler.table(12.0, 1.0, operations, kernels)
+    assert "The GPU computes for 10.0 ms of a step; starting its work takes the CPU 0.8 ms." in text
+    assert text.index("## GPU") < text.index("| convolution, backward | 6.0 |") < text.index("## CPU")
+    assert "## GPU" not in profiler.table(12.0, 1.0, operations, {})
+
+
+def test_paddle_engine_of_an_export_computes_without_tf32(monkeypatch):
+    monkeypatch.delenv("NVIDIA_TF32_OVERRIDE", raising=False)
+    paddle_engine._import_paddle_inference()
+    assert os.environ["NVIDIA_TF32_OVERRIDE"] == "0"
+    monkeypatch.setattr(paddle.device, "is_compiled_with_cuda", lambda: True)
+    monkeypatch.setattr(paddle.device.cuda, "device_count", raise_os_error)
+    assert not paddle_engine._has_gpu()
