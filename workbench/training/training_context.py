@@ -36,6 +36,7 @@ from workbench.training.optimizers import make_optimizer
 from workbench.training.patch_loader import PatchLoader, PatchSampler
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.schedule import Budget, one_cycle
+from workbench.training.unet import LocalContrast
 from workbench.training.weights.encoder_weights import load_initial_weights
 from workbench.training.weights.warm_start import start_from
 
@@ -231,6 +232,9 @@ def prepare(
     np.random.seed(training_settings.seed)
     paddle.seed(training_settings.seed)
     net, mean = networks.build(training_settings, dataset), networks.build(training_settings, dataset)
+    for layer in [*net.sublayers(), *mean.sublayers()]:
+        if isinstance(layer, LocalContrast):
+            layer.interpolated = training_device.is_gpu
     group = process_group.join(run.ranks, training_settings.batch)
     workers = (
         1
