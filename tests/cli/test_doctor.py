@@ -13,7 +13,7 @@ from workbench.core.runs import pip_commands
 from workbench.core.runs.launch import paddle_installed
 from workbench.core.runs.paddle_builds import BUILDS
 from workbench.core.runs.pip_commands import paddle_command, requirement
-from workbench.inference.engines.registry import KINDS
+from workbench.inference.engines.registry import KINDS, install_command
 
 
 def checks(capsys, *options):
@@ -64,6 +64,12 @@ def test_known_problems_are_reported_with_a_command(capsys, monkeypatch, version
     monkeypatch.setattr(pip_commands, "installed_version", versions.get)
     check = checks(capsys, "--quick")[name]
     assert not check["ok"] and words in check["fix"] and sys.executable in check["fix"]
+
+
+def test_onnxruntime_is_removed_before_its_gpu_build_is_installed():
+    command = install_command("tensorrt")
+    assert command.startswith("pip uninstall -y onnxruntime && ") and "onnxruntime-gpu" in command
+    assert "uninstall" not in install_command("openvino")
 
 
 def test_crashing_version_of_qt_is_reported(monkeypatch):

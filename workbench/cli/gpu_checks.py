@@ -14,7 +14,7 @@ from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts, dotted
 from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.core.runs.paddle_builds import InstalledBuild, choose_build, choose_for_machine, mismatch
-from workbench.core.runs.pip_commands import paddle_command, paddle_command_here, pip_command, python_pip
+from workbench.core.runs.pip_commands import paddle_command, paddle_command_here, pip_command
 
 _SECONDS = 300.0  # time limit of the training program's own checks
 _LOG_LINE = re.compile(r"^[WEF]\d{4} [^\]]*\] *(.+)$")  # warnings and errors of Paddle's libraries
@@ -39,6 +39,12 @@ def graphics_card(facts: GpuFacts) -> Check:
     if facts.hidden:
         detail += f'; hidden by CUDA_VISIBLE_DEVICES="{facts.visible}", so training runs on the CPU'
         return Check(name, False, detail, "Remove the environment variable CUDA_VISIBLE_DEVICES to use the GPU.")
+    empty = [gpu for gpu in facts.usable if gpu.mig_enabled and not gpu.mig]
+    if empty and len(empty) == len(facts.usable):
+        fix = (
+            f"Create an instance: sudo nvidia-smi mig -i {empty[0].index} -cgi 0 -C, or end MIG: sudo nvidia-smi -mig 0"
+        )
+        return Check(name, False, detail, fix)
     if len(facts.usable) < len(facts.gpus):
         detail += f"; CUDA_VISIBLE_DEVICES={facts.visible} leaves {', '.join(gpu.name for gpu in facts.usable)}"
     if len(facts.usable) > 1:
@@ -75,11 +81,10 @@ def _several_gpus(facts: GpuFacts) -> str:
 def _paddle(facts: GpuFacts, *, quick: bool) -> Iterator[Check]:
     version = pip_commands.installed_version
     plain, gpu = version("paddlepaddle"), version("paddlepaddle-gpu")
-    uninstall = f"{python_pip()} uninstall -y paddlepaddle paddlepaddle-gpu"
     command = paddle_command_here(facts)
     if plain and gpu:
         detail = "paddlepaddle and paddlepaddle-gpu are both installed and overwrite each other"
-        yield Check("paddle", False, detail, f"{uninstall} && {command}")
+        yield Check("paddle", False, detail, replace_command(command))
         return
     number = plain or gpu
     if number is None and find_spec("paddle") is None:
@@ -87,11 +92,11 @@ def _paddle(facts: GpuFacts, *, quick: bool) -> Iterator[Check]:
         yield Check("paddle", False, detail, _with_driver_update(facts, command))
         return
     if number is not None and not number.startswith("3.3"):
-        yield Check("paddle", False, f"PaddlePaddle {number} is not supported", f"{uninstall} && {command}")
+        yield Check("paddle", False, f"PaddlePaddle {number} is not supported", replace_command(command))
         return
     report: dict[str, Any] = {}
     if not quick:
-        check, report = training(f"{uninstall} && {command}")
+        check, report = training(replace_command(command))
         yield check
     if facts.usable:
         yield paddle_for_gpu(facts, paddle_builds.installed_build(), report, has_gpu_build=bool(gpu))
@@ -107,8 +112,7 @@ def paddle_for_gpu(
     if choice.build is None:
         detail = f"no build of PaddlePaddle 3.3 supports {gpu.name} (compute capability {dotted(gpu.capability)})"
         return Check(name, True, f"{detail}; training runs on the CPU")
-    uninstall = f"{python_pip()} uninstall -y paddlepaddle paddlepaddle-gpu"
-    fix = _with_driver_update(facts, f"{uninstall} && {paddle_command(choice.build)}")
+    fix = _with_driver_update(facts, replace_paddle_command(choice.build))
     if not has_gpu_build:
         detail = f"{gpu.name} found, but this PaddlePaddle build supports only CPUs, so training is slow"
         return Check(name, False, detail, fix)

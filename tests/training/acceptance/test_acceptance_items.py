@@ -11,9 +11,12 @@ import pytest
 from workbench.core.messages import Message
 from workbench.core.runs.events import Failed, Finished, Trouble
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts
+from workbench.training import precision
 from workbench.training.acceptance import correctness, facts, items, memory, overflow, resuming, speed, workflow
 from workbench.training.acceptance.correctness import make_small_learner, small_batch
 from workbench.training.acceptance.items import FAIL, ITEMS, PASS, SKIP, SLOW, Conditions
+from workbench.training.losses import segmentation_loss
+from workbench.training.precision import LossScaler
 
 
 @pytest.fixture
@@ -128,6 +131,39 @@ def test_a_changed_bit_is_a_change():
     assert overflow.changed_names(one, {}) == ["a"]
 
 
+@pytest.fixture
+def half_precision(card, monkeypatch):
+    """Stand-in for a GPU whose logits, and therefore gradients, have 16 bits."""
+
+    def loss(logits, truth, **weights):
+        return segmentation_loss(logits.astype("float16").astype("float32"), truth, **weights)
+
+    monkeypatch.setattr(correctness, "segmentation_loss", loss)
+
+
+def test_overflow_in_16_bits_halves_the_scale_only(half_precision, gpu):
+    outcome = overflow.check_overflow(Conditions("gpu:0", gpu.folder, argument="fp16"))
+    assert outcome.status == PASS, outcome.detail
+
+
+def test_scale_that_is_not_halved_is_found(half_precision, gpu, monkeypatch):
+    monkeypatch.setattr(LossScaler, "_update", lambda self: None)
+    outcome = overflow.check_overflow(Conditions("gpu:0", gpu.folder, argument="fp16"))
+    assert outcome.status == FAIL and "the loss scale is" in outcome.detail
+
+
+@pytest.mark.parametrize(("interval", "status"), [(3, PASS), (100, FAIL)])
+def test_loss_scale_must_grow(half_precision, gpu, monkeypatch, interval, status):
+    class Scaler(LossScaler):
+        def __init__(self, **options):
+            super().__init__(**{**options, "incr_every_n_steps": interval})
+
+    monkeypatch.setattr(precision, "LossScaler", Scaler)
+    monkeypatch.setattr(overflow, "_GROWTH_STEPS", 4)
+    outcome = overflow.check_growth(gpu)
+    assert outcome.status == status, outcome.detail
+
+
 # --- resume -----------------------------------------------------------------------------------------------------------
 
 
@@ -158,7 +194,7 @@ NO_MEMORY = Failed(why="The training process ended: the memory is too small.", p
         ([Finished()], True, FAIL),
         ([Finished()], False, PASS),
         ([IN_PARTS, NO_MEMORY], True, PASS),
-        ([Failed(why="OSError: CUDA error(2), out of memory")], True, FAIL),
+        ([Failed(why="OSError: CUDA error(2), out of memory", problem="WorkerFailed")], True, FAIL),
         ([Failed(why="KeyError: conv2d_0.w_0", problem="WorkerFailed")], True, FAIL),
     ],
 )

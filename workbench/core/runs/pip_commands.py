@@ -34,6 +34,15 @@ def paddle_command(build: PaddleBuild | None = None) -> str:
     return pip_command(*(requirements or _FALLBACK), index=build.index if build else "")
 
 
+def replace_paddle_command(build: PaddleBuild | None) -> str:
+    """Return the command that removes the installed builds of PaddlePaddle, which share one folder, and installs one."""
+    return replace_command(paddle_command(build))
+
+
+def replace_command(install: str) -> str:
+    return f"{python_pip()} uninstall -y paddlepaddle paddlepaddle-gpu && {install}"
+
+
 def paddle_command_here(facts: GpuFacts | None = None) -> str:
     """Return the command that installs the build of PaddlePaddle for this machine's GPU, or the CPU build without one.
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QLabel, QLineEd
 from workbench.core.runs.gpu_facts import GpuFacts, dotted, read_gpu_facts
 from workbench.core.runs.launch import is_frozen, program_command
 from workbench.core.runs.paddle_builds import BuildChoice, InstalledBuild, choose_for_machine, installed_build, mismatch
-from workbench.core.runs.pip_commands import paddle_command
+from workbench.core.runs.pip_commands import replace_paddle_command
 from workbench.session.tasks import TaskRunner
 
 _WIDTH = 640  # px
@@ -65,7 +65,9 @@ class GpuCheckDialog(QDialog):
             self._form.addRow(self.tr("Driver:"), _label(newest))
         self._form.addRow("PaddlePaddle:", _label(self._paddle_text(installed)))
         if choice.build is not None and not self._fits(findings) and not is_frozen():
-            self._add_command("install", self.tr("Install the matching PaddlePaddle:"), paddle_command(choice.build))
+            self._add_command(
+                "install", self.tr("Install the matching PaddlePaddle:"), replace_paddle_command(choice.build)
+            )
         self._add_command("doctor", self.tr("Check the installation:"), _quoted(program_command("doctor")))
         if facts.usable:
             test = self.tr("Test the GPU (10 to 12 minutes, writes gpu-report.md):")
