@@ -14,7 +14,13 @@ from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts, dotted
 from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.core.runs.paddle_builds import InstalledBuild, choose_build, choose_for_machine, mismatch
-from workbench.core.runs.pip_commands import paddle_command, paddle_command_here, pip_command
+from workbench.core.runs.pip_commands import (
+    paddle_command,
+    paddle_command_here,
+    pip_command,
+    replace_command,
+    replace_paddle_command,
+)
 
 _SECONDS = 300.0  # time limit of the training program's own checks
 _LOG_LINE = re.compile(r"^[WEF]\d{4} [^\]]*\] *(.+)$")  # warnings and errors of Paddle's libraries

@@ -35,7 +35,7 @@ def paddle_command(build: PaddleBuild | None = None) -> str:
 
 
 def replace_paddle_command(build: PaddleBuild | None) -> str:
-    """Return the command that removes the installed builds of PaddlePaddle, which share one folder, and installs one."""
+    """Return the command that removes all builds of PaddlePaddle, which share one folder, and installs one."""
     return replace_command(paddle_command(build))
 
 

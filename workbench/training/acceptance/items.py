@@ -47,7 +47,7 @@ class Conditions:
 
 
 @dataclass(frozen=True)
-class Item:
+class AcceptanceItem:
     """One entry of the acceptance test.
 
     target: "module:function" in this package. seconds: time limit. gpu_only: reason to leave it out on a CPU, or "".
@@ -65,27 +65,23 @@ class Item:
 _AMP = f"{NOT_ON_CPU}: PaddlePaddle has no mixed precision there"
 _MEMORY = f"{NOT_ON_CPU}: only the memory of a GPU can be limited"
 
-ITEMS: tuple[Item, ...] = (
-    Item("facts", "GPU, driver, versions and computer", "facts:collect", 120),
-    Item("identity", "the driver and CUDA number the same GPU", "facts:check_identity", 60, f"{NOT_ON_CPU}: no GPU"),
-    Item("layers", "layers and networks against the CPU", "correctness:check_layers", 180, "", "fp32"),
-    Item("layers fp16", "layers and networks in fp16 against fp32", "correctness:check_layers", 180, _AMP, "fp16"),
-    Item("layers bf16", "layers and networks in bf16 against fp32", "correctness:check_layers", 180, _AMP, "bf16"),
-    Item("losses", "losses and their gradients against the CPU", "correctness:check_losses", 120),
-    Item("adamw", "steps of AdamW, clipping and averaging against the CPU", "correctness:check_optimizer", 120),
-    Item(
-        "muon", "steps of Muon, clipping and averaging against the CPU", "correctness:check_optimizer", 120, "", "muon"
-    ),
-    Item("overflow", "a step with infinite gradients changes nothing", "overflow:check_overflow", 120, "", "fp32"),
-    Item(
-        "overflow fp16", "the same in fp16, and the loss scale is halved", "overflow:check_overflow", 120, _AMP, "fp16"
-    ),
-    Item("overflow bf16", "the same in bf16", "overflow:check_overflow", 120, _AMP, "bf16"),
-    Item("loss scale", "the loss scale doubles after 500 steps", "overflow:check_growth", 180, _AMP),
-    Item("resume", "save, kill and resume in fp32", "resuming:check_resume", 300, "", ["fp32", "O1"]),
-    Item("resume fp16", "save, kill and resume in fp16", "resuming:check_resume", 300, _AMP, ["fp16", "O1"]),
-    Item("resume bf16", "save, kill and resume in bf16", "resuming:check_resume", 300, _AMP, ["bf16", "O1"]),
-    Item(
+_ROWS: tuple[tuple[Any, ...], ...] = (
+    ("facts", "GPU, driver, versions and computer", "facts:collect", 120),
+    ("identity", "the driver and CUDA number the same GPU", "facts:check_identity", 60, f"{NOT_ON_CPU}: no GPU"),
+    ("layers", "layers and networks against the CPU", "correctness:check_layers", 180, "", "fp32"),
+    ("layers fp16", "layers and networks in fp16 against fp32", "correctness:check_layers", 180, _AMP, "fp16"),
+    ("layers bf16", "layers and networks in bf16 against fp32", "correctness:check_layers", 180, _AMP, "bf16"),
+    ("losses", "losses and their gradients against the CPU", "correctness:check_losses", 120),
+    ("adamw", "steps of AdamW, clipping and averaging against the CPU", "correctness:check_optimizer", 120),
+    ("muon", "steps of Muon, clipping and averaging against the CPU", "correctness:check_optimizer", 120, "", "muon"),
+    ("overflow", "a step with infinite gradients changes nothing", "overflow:check_overflow", 120, "", "fp32"),
+    ("overflow fp16", "the same in fp16, and the loss scale is halved", "overflow:check_overflow", 120, _AMP, "fp16"),
+    ("overflow bf16", "the same in bf16", "overflow:check_overflow", 120, _AMP, "bf16"),
+    ("loss scale", "the loss scale doubles after 500 steps", "overflow:check_growth", 180, _AMP),
+    ("resume", "save, kill and resume in fp32", "resuming:check_resume", 300, "", ["fp32", "O1"]),
+    ("resume fp16", "save, kill and resume in fp16", "resuming:check_resume", 300, _AMP, ["fp16", "O1"]),
+    ("resume bf16", "save, kill and resume in bf16", "resuming:check_resume", 300, _AMP, ["bf16", "O1"]),
+    (
         "resume fp16 O2",
         "save, kill and resume with 16-bit weights",
         "resuming:check_resume",
@@ -93,24 +89,25 @@ ITEMS: tuple[Item, ...] = (
         _AMP,
         ["fp16", "O2"],
     ),
-    Item("memory 60 %", "with too little memory, training goes on in parts", "memory:check_limit", 300, _MEMORY, 0.6),
-    Item("memory 5 %", "with far too little memory, a sentence", "memory:check_limit", 300, _MEMORY, 0.05),
-    Item("memory shared", "another program fills the GPU", "memory:check_shared", 300, _MEMORY),
-    Item("speed UNet 96", "UNet 32…256, patches of 96 pixels", "speed:compare", 400, "", "unet-96"),
-    Item("speed UNet 256", "UNet 64…512, patches of 256 pixels", "speed:compare", 400, "", "unet-256"),
-    Item("speed UNet deep", "UNet of five levels, patches of 256 pixels", "speed:compare", 400, "", "unet-deep"),
-    Item("speed ResNet-34", "ResNet-34, images of 96 pixels", "speed:compare", 400, "", "resnet34-96"),
-    Item("speed ResNet-50", "ResNet-50, images of 224 pixels", "speed:compare", 400, "", "resnet50-224"),
-    Item("data", "images prepared per second by 1 to 8 threads", "speed:check_loader", 240),
-    Item("whole UNet", "train, evaluate, export, self-test, predict", "workflow:check_model", 900, "", "unet"),
-    Item("whole ResNet", "train, evaluate, export, self-test, predict", "workflow:check_model", 900, "", "resnet"),
-    Item("quality", "GPU against CPU settings in equal minutes", "workflow:compare_quality", 900),
-    Item("two processes", "a step of two GPUs equals a step of one", "two_processes:check_step", 400),
-    Item("lost process", "a run ends with a sentence if one process dies", "two_processes:check_loss", 300),
+    ("memory 60 %", "with too little memory, training goes on in parts", "memory:check_limit", 300, _MEMORY, 0.6),
+    ("memory 5 %", "with far too little memory, a sentence", "memory:check_limit", 300, _MEMORY, 0.05),
+    ("memory shared", "another program fills the GPU", "memory:check_shared", 300, _MEMORY),
+    ("speed UNet 96", "UNet 32…256, patches of 96 pixels", "speed:compare", 400, "", "unet-96"),
+    ("speed UNet 256", "UNet 64…512, patches of 256 pixels", "speed:compare", 400, "", "unet-256"),
+    ("speed UNet deep", "UNet of five levels, patches of 256 pixels", "speed:compare", 400, "", "unet-deep"),
+    ("speed ResNet-34", "ResNet-34, images of 96 pixels", "speed:compare", 400, "", "resnet34-96"),
+    ("speed ResNet-50", "ResNet-50, images of 224 pixels", "speed:compare", 400, "", "resnet50-224"),
+    ("data", "images prepared per second by 1 to 8 threads", "speed:check_loader", 240),
+    ("whole UNet", "train, evaluate, export, self-test, predict", "workflow:check_model", 900, "", "unet"),
+    ("whole ResNet", "train, evaluate, export, self-test, predict", "workflow:check_model", 900, "", "resnet"),
+    ("quality", "GPU against CPU settings in equal minutes", "workflow:compare_quality", 900),
+    ("two processes", "a step of two GPUs equals a step of one", "two_processes:check_step", 400),
+    ("lost process", "a run ends with a sentence if one process dies", "two_processes:check_loss", 300),
 )
+ITEMS = tuple(AcceptanceItem(*row) for row in _ROWS)
 
 
-def find_item(name: str) -> Item:
+def find_item(name: str) -> AcceptanceItem:
     """Return an item by name. Raises KeyError."""
     found = next((item for item in ITEMS if item.name == name), None)
     if found is None:
@@ -118,7 +115,7 @@ def find_item(name: str) -> Item:
     return found
 
 
-def run_item(item: Item, conditions: Conditions) -> Outcome:
+def run_item(item: AcceptanceItem, conditions: Conditions) -> Outcome:
     """Run an item in this process. Any exception is a FAIL."""
     if item.gpu_only and not conditions.on_gpu:
         return Outcome(SKIP, item.gpu_only)

@@ -65,7 +65,7 @@ def compare_quality(conditions: Conditions) -> Outcome:
     """Train with the settings planned for the GPU and with those for the CPU, each there, for equal minutes."""
     with open_sample(conditions, small=conditions.reduced) as project:
         root = project.root
-    minutes = 0.15 if conditions.reduced else 0.6 if conditions.quick else 1.5
+    minutes = 0.3 if conditions.reduced else 0.6 if conditions.quick else 1.5
     scores: dict[str, Any] = {}
     for device in dict.fromkeys((conditions.device, "cpu:1" if not conditions.on_gpu else "cpu")):
         trained = _verb(
