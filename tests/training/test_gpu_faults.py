@@ -28,10 +28,12 @@ from workbench.training import training_loop as loop
 from workbench.training.__main__ import main
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device import Device, is_out_of_memory
+from workbench.training.device_loader import DeviceLoader
 from workbench.training.evaluator import DygraphEngine
 from workbench.training.learner import Learner
 from workbench.training.losses import segmentation_loss
 from workbench.training.optimizers import clip_gradients, clip_on_device, make_optimizer
+from workbench.training.patch_loader import PatchLoader
 from workbench.training.precision import LossScaler, Precision, PrecisionChoice, choose
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.training_context import TrainingContext
@@ -598,3 +600,43 @@ def test_paddle_engine_of_an_export_computes_without_tf32(monkeypatch):
     monkeypatch.setattr(paddle.device, "is_compiled_with_cuda", lambda: True)
     monkeypatch.setattr(paddle.device.cuda, "device_count", raise_os_error)
     assert not paddle_engine._has_gpu()
+
+
+# --- batches ------------------------------------------------------------------------------------------
+
+
+def test_batch_of_the_next_step_is_prepared_while_the_gpu_computes(on_card, monkeypatch):
+    """The batches are those of a run on the CPU; a change of labels or of the patch discards what was prepared."""
+    taken, prepared_steps = [], []
+    take, prefetch = DeviceLoader.take, DeviceLoader.prefetch
+    monkeypatch.setattr(
+        DeviceLoader, "prefetch", lambda self, step: (prepared_steps.append(step), prefetch(self, step))
+    )
+
+    def record(self, step):
+        batch_of_step = take(self, step)
+        taken.append((step, [np.asarray(tensor).copy() for tensor in batch_of_step]))
+        return batch_of_step
+
+    monkeypatch.setattr(DeviceLoader, "take", record)
+    on_card.fits, on_card.scale = 4, 2.0**20  # some steps overflow and are repeated
+    assert isinstance(on_card.train()[-1], Finished)
+    assert prepared_steps and set(prepared_steps) <= {step + 1 for step, _ in taken}
+    context = prepared(on_card.run)
+    plain = PatchLoader(context.sampler, batch=4, threads=1)
+    for step, arrays in taken:
+        assert all((one == other).all() for one, other in zip(arrays, plain.take(step)))
+    plain.close()
+    loader = DeviceLoader(context.sampler, batch=4, threads=1)
+    loader.prefetch(3)
+    loader.restart()
+    assert loader._ready is None
+    loader.close()
+
+
+def test_algorithms_are_searched_in_the_first_steps_only(on_card, monkeypatch):
+    flags = []
+    monkeypatch.setattr(paddle, "set_flags", lambda values: flags.append(values.get("FLAGS_cudnn_exhaustive_search")))
+    on_card.fits, on_card.scale = 4, 1.0
+    on_card.train()
+    assert [flag for flag in flags if flag is not None] == [True, False]

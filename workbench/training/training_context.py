@@ -25,6 +25,7 @@ from workbench.training import checkpoint, device, losses, networks, precision
 from workbench.training.best_checkpoint import BestCheckpoint
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device import Device
+from workbench.training.device_loader import DeviceLoader
 from workbench.training.device_settings import adapt_to_device
 from workbench.training.distributed import process_group
 from workbench.training.distributed.process_group import ProcessGroup, RankCommand
@@ -251,7 +252,11 @@ def prepare(
     if training_settings.start_from and not resume:
         start_from(project, training_settings, dataset, net, report)
     optimizer = make_optimizer(
-        net, training_settings.optimizer, weight_decay=training_settings.weight_decay, masters=choice.name != "fp32"
+        net,
+        training_settings.optimizer,
+        weight_decay=training_settings.weight_decay,
+        masters=choice.name != "fp32",
+        fused=training_device.is_gpu,
     )
     learner = Learner(
         net,
@@ -277,7 +282,7 @@ def prepare(
         model_settings=settings,
         learner=learner,
         sampler=sampler,
-        loader=PatchLoader(
+        loader=(DeviceLoader if training_device.is_gpu else PatchLoader)(
             sampler, batch=training_settings.batch, threads=threads, places=group.places(training_settings.batch)
         ),
         evaluator=Evaluator(

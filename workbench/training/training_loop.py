@@ -13,7 +13,8 @@ from workbench.core.runs.run import Run
 from workbench.inference.engines import EngineError, NotFiniteError
 from workbench.training.continuous_rounds import ContinuousRounds
 from workbench.training.control_channel import ControlChannel
-from workbench.training.device import release_memory
+from workbench.training.device import release_memory, search_algorithms
+from workbench.training.device_loader import DeviceLoader
 from workbench.training.distributed.process_group import RankCommand
 from workbench.training.finalize import finalize_run
 from workbench.training.learner import OutOfMemory, StepResult
@@ -30,6 +31,7 @@ _SAVE_SECONDS = 60.0
 _REPORT_SECONDS = 0.2
 _MAX_ROLLBACKS = 3
 _ROLLBACKS_IN_16_BITS = 2  # after as many, a run in mixed precision continues in 32 bits
+_SEARCH_STEPS = 2  # in which cuDNN searches for its fastest algorithms
 _MAX_REPORTED = 20  # images reported individually as left out from the start
 _MAX_SKIPPED = 40  # consecutive steps; the loss scale is then practically zero
 
@@ -76,6 +78,11 @@ class TrainingLoop:
         self.skipped_in_row = 0
         self.reported_keys: set[str] = set()
         profiled = context.settings.profile and context.ranks.is_leader
+        if isinstance(context.loader, DeviceLoader):
+            loader = context.loader
+            context.learner.while_waiting = lambda: loader.prefetch(context.state.step + 1)
+        self.searching = True
+        search_algorithms(context.device, True)
         self.profile = StepProfiler(context.run, context.device, context.report) if profiled else None
 
     def run(self) -> None:
@@ -161,6 +168,9 @@ class TrainingLoop:
         self.busy += time.perf_counter() - started
         self.waited += context.loader.wait_seconds - waited
         self.busy_steps += 1
+        if self.searching and self.busy_steps >= _SEARCH_STEPS:
+            self.searching = False
+            search_algorithms(context.device, False)
         if self.profile is not None:
             self.profile.step(context.loader.wait_seconds - waited)
         return outcome
