@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import sys
+import threading
 import types
 import weakref
 
@@ -15,15 +16,23 @@ import pytest
 
 from tests.training.conftest import make_run, state_of
 from workbench.core.messages import Message
-from workbench.core.problems import DeviceMissing, RunBroken, WorkerFailed
+from workbench.core.problems import CannotWrite, DeviceMissing, RunBroken, WorkerFailed
 from workbench.core.runs import gpu_plan
-from workbench.core.runs.events import Finished, Started, Step, Trouble
+from workbench.core.runs.events import Checkpoint, Finished, Started, Step, Trouble
 from workbench.core.runs.run import create_run, write_settings
 from workbench.core.runs.training_settings import concerns, request
 from workbench.inference.engines import EngineError, NotFiniteError, paddle_engine
 from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.inference.predictor import Predictor
-from workbench.training import device, device_settings, precision_check, profiler, tile_memory, training_context
+from workbench.training import (
+    checkpoint,
+    device,
+    device_settings,
+    precision_check,
+    profiler,
+    tile_memory,
+    training_context,
+)
 from workbench.training import training_loop as loop
 from workbench.training.__main__ import main
 from workbench.training.control_channel import ControlChannel
@@ -640,3 +649,50 @@ def test_algorithms_are_searched_in_the_first_steps_only(on_card, monkeypatch):
     on_card.fits, on_card.scale = 4, 1.0
     on_card.train()
     assert [flag for flag in flags if flag is not None] == [True, False]
+
+
+# --- checkpoints --------------------------------------------------------------------------------------
+
+
+def test_checkpoint_is_written_beside_the_training(on_card, monkeypatch):
+    """A step is taken while the file is written; the event follows the file, and rollback and end wait for it."""
+    writing, stepped, order = threading.Event(), threading.Event(), []
+    save, step = checkpoint.save_last, Learner.step
+
+    def slow(run, number, *rest):
+        if threading.current_thread() is not threading.main_thread() and not stepped.is_set():
+            writing.set()
+            assert stepped.wait(20), "the training waits for the disk"
+        save(run, number, *rest)
+        order.append(number)
+
+    def observed(self, *arguments, **options):
+        outcome = step(self, *arguments, **options)
+        if writing.is_set():
+            stepped.set()
+        return outcome
+
+    monkeypatch.setattr(checkpoint, "save_last", slow)
+    monkeypatch.setattr(Learner, "step", observed)
+    monkeypatch.setattr(loop, "_SAVE_SECONDS", 0.0)
+    on_card.fits, on_card.scale = 4, 1.0
+    events = on_card.train()
+    saved = [event.step for event in events if isinstance(event, Checkpoint) and event.which == "last"]
+    assert stepped.is_set() and saved and set(saved) <= set(order)
+    assert isinstance(events[-1], Finished) and state_of(on_card.run)["step"] == events[0].steps_planned
+
+
+def test_checkpoint_that_cannot_be_written_is_reported_and_retried(on_card, monkeypatch):
+    save, failed = checkpoint.save_last, []
+
+    def full(run, number, *rest):
+        if threading.current_thread() is not threading.main_thread() and len(failed) < 2:
+            failed.append(number)
+            raise CannotWrite(path="last", why="no space left on device")
+        save(run, number, *rest)
+
+    monkeypatch.setattr(checkpoint, "save_last", full)
+    on_card.fits, on_card.scale = 4, 1.0
+    events = on_card.train()
+    troubles = [event for event in events if isinstance(event, Trouble) and "no space" in event.what]
+    assert len(troubles) == len(failed) == 2 and isinstance(events[-1], Finished)

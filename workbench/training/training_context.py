@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -142,24 +144,25 @@ class TrainingContext:
 
     def save_last(self) -> None:
         """Write `last/`. Raise CannotWrite."""
-        checkpoint.save_last(
-            self.run,
-            self.state.step,
-            {
-                "weights": weights(self.learner.net),
-                "optimiser": self.learner.optimizer_arrays(),
-                "average": weights(self.learner.mean),
-            },
-            {
-                "elapsed": self.clock.elapsed,
-                "recipe": checkpoint.settings_hash(self.settings),
-                "course": {name: value for name, value in vars(self.state).items() if name != "step"},
-                "updates": self.learner.updates,
-                "parts": self.learner.parts,
-                "scaler": self.learner.precision.state(),
-                "best": self.best.state(),
-            },
-        )
+        self.snapshot()()
+
+    def snapshot(self) -> Callable[[], None]:
+        """Return a function that writes the present state to `last/`, in any thread. It raises CannotWrite."""
+        tensors = {
+            "weights": weights(self.learner.net),
+            "optimiser": self.learner.optimizer_arrays(),
+            "average": weights(self.learner.mean),
+        }
+        state = {
+            "elapsed": self.clock.elapsed,
+            "recipe": checkpoint.settings_hash(self.settings),
+            "course": {name: value for name, value in vars(self.state).items() if name != "step"},
+            "updates": self.learner.updates,
+            "parts": self.learner.parts,
+            "scaler": self.learner.precision.state(),
+            "best": self.best.state(),
+        }
+        return partial(checkpoint.save_last, self.run, self.state.step, tensors, state)
 
     def load_last(self) -> dict[str, Any]:
         """Restore the state of `last/`. Return the content of its state.json. Raise RunBroken.

@@ -11,6 +11,7 @@ from workbench.core.runs.dataset import SPLITS
 from workbench.core.runs.events import Checkpoint, Finished, Started, Step, Trouble
 from workbench.core.runs.run import Run
 from workbench.inference.engines import EngineError, NotFiniteError
+from workbench.training.checkpoint_writer import CheckpointWriter
 from workbench.training.continuous_rounds import ContinuousRounds
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device import release_memory, search_algorithms
@@ -58,6 +59,7 @@ def train(run: Run, report: Reporter, orders: ControlChannel, clock: Clock, *, r
         try:
             session.run()
         finally:
+            session.writer.close()
             context.ranks.dismiss()
         return finalize_run(context, images_per_second=session.images_per_second)
     finally:
@@ -71,6 +73,7 @@ class TrainingLoop:
         self.context = context
         self.intake, self.previews = LiveLabels(context), PreviewScheduler(context)
         self.rounds = ContinuousRounds(context, self.intake, self.previews)
+        self.writer = CheckpointWriter(beside=context.device.is_gpu)
         self.saved, self.saved_step = time.perf_counter(), -1
         self.reported = 0.0
         self.busy = self.busy_steps = 0.0
@@ -94,8 +97,10 @@ class TrainingLoop:
         self.finish_round()
         while self.rounds.begin_next():
             self.finish_round()
+        self.writer.wait()
         if self.saved_step != self.context.state.step:
             self.save()
+        self.writer.wait()
         if self.profile is not None:
             self.profile.close()
 
@@ -195,6 +200,7 @@ class TrainingLoop:
         if rollbacks > _MAX_ROLLBACKS:
             why = Message("training.diverged_repeatedly", n=rollbacks)
             raise WorkerFailed(what=Message("process.training"), why=why, log=str(self.context.run.log_path))
+        self.writer.wait()
         self.context.load_last()
         self.context.ranks.send_command(RankCommand.LOAD)
         self.context.ranks.share(self.context.learner.net)  # all have loaded `last/` before it is overwritten
@@ -212,6 +218,7 @@ class TrainingLoop:
         if not context.control.paused:
             return
         self.save()
+        self.writer.wait()
         while context.control.paused:
             started = time.perf_counter()
             context.control.wait_until_resumed(0.5)
@@ -258,14 +265,19 @@ class TrainingLoop:
 
     def save(self) -> None:
         self.context.ranks.wait_idle()
-        try:
-            self.context.save_last()
-        except Problem as problem:
-            done = Message("training.save_retried")
-            self.context.report(Trouble(what=Message.of(problem), done=done))
-        else:
-            self.saved_step = self.context.state.step
-            self.context.report(Checkpoint(step=self.saved_step, which="last"))
+        step, write = self.context.state.step, self.context.snapshot()
+
+        def save() -> None:
+            try:
+                write()
+            except Problem as problem:
+                done = Message("training.save_retried")
+                self.context.report(Trouble(what=Message.of(problem), done=done))
+            else:
+                self.saved_step = step
+                self.context.report(Checkpoint(step=step, which="last"))
+
+        self.writer.start(save)
         self.saved = time.perf_counter()
 
     def validate(self) -> None:
