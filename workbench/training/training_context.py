@@ -30,7 +30,8 @@ from workbench.training.device import Device
 from workbench.training.device_loader import DeviceLoader
 from workbench.training.device_settings import adapt_to_device
 from workbench.training.distributed import process_group
-from workbench.training.distributed.process_group import ProcessGroup, RankCommand
+from workbench.training.distributed.process_group import ProcessGroup
+from workbench.training.distributed.rank_commands import RankCommand
 from workbench.training.evaluator import Evaluator, stratified_order
 from workbench.training.frozen_labels import FrozenLabels
 from workbench.training.image_cache import ImageCache
@@ -39,29 +40,12 @@ from workbench.training.optimizers import make_optimizer
 from workbench.training.patch_loader import PatchLoader, PatchSampler
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.schedule import Budget, one_cycle
+from workbench.training.training_progress import TrainingProgress
 from workbench.training.unet import LocalContrast
 from workbench.training.weights.encoder_weights import load_initial_weights
 from workbench.training.weights.warm_start import start_from
 
 LATER_ROUND_PEAK = 0.4  # relative to the configured rate: later rounds only refine
-
-
-@dataclass
-class TrainingProgress:
-    """Progress of a run, saved completely in state.json."""
-
-    step: int = 0
-    skipped: int = 0  # steps skipped because gradients overflowed
-    validated: int = 0  # number of validations made
-    rollbacks: int = 0
-    rate_factor: float = 1.0  # halved after every divergence
-    halvings: int = 0  # of the patch, after running out of memory
-    fp32: str = ""  # id of the message that states why a run in mixed precision continues in 32 bits
-    reserve: float | None = None  # seconds reserved for the end; None: not measured yet
-    subset: list[str] | None = None  # validation images evaluated during the run; None: not chosen yet
-    round: int = 0  # of a run kept open, see training.continuous_rounds; 0 is the planned round
-    round_step: int = 0  # first step of the round
-    round_time: float = 0.0
 
 
 @dataclass
