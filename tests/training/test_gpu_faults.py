@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import sys
+import threading
 import types
 import weakref
 
@@ -15,23 +16,33 @@ import pytest
 
 from tests.training.conftest import make_run, state_of
 from workbench.core.messages import Message
-from workbench.core.problems import DeviceMissing, RunBroken, WorkerFailed
+from workbench.core.problems import CannotWrite, DeviceMissing, RunBroken, WorkerFailed
 from workbench.core.runs import gpu_plan
-from workbench.core.runs.events import Finished, Started, Step, Trouble
+from workbench.core.runs.events import Checkpoint, Finished, Started, Step, Trouble
 from workbench.core.runs.run import create_run, write_settings
 from workbench.core.runs.training_settings import concerns, request
 from workbench.inference.engines import EngineError, NotFiniteError, paddle_engine
 from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.inference.predictor import Predictor
-from workbench.training import device, device_settings, precision_check, profiler, tile_memory, training_context
+from workbench.training import (
+    checkpoint,
+    device,
+    device_settings,
+    precision_check,
+    profiler,
+    tile_memory,
+    training_context,
+)
 from workbench.training import training_loop as loop
 from workbench.training.__main__ import main
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device import Device, is_out_of_memory
+from workbench.training.device_loader import DeviceLoader
 from workbench.training.evaluator import DygraphEngine
 from workbench.training.learner import Learner
 from workbench.training.losses import segmentation_loss
 from workbench.training.optimizers import clip_gradients, clip_on_device, make_optimizer
+from workbench.training.patch_loader import PatchLoader
 from workbench.training.precision import LossScaler, Precision, PrecisionChoice, choose
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.training_context import TrainingContext
@@ -598,3 +609,90 @@ def test_paddle_engine_of_an_export_computes_without_tf32(monkeypatch):
     monkeypatch.setattr(paddle.device, "is_compiled_with_cuda", lambda: True)
     monkeypatch.setattr(paddle.device.cuda, "device_count", raise_os_error)
     assert not paddle_engine._has_gpu()
+
+
+# --- batches ------------------------------------------------------------------------------------------
+
+
+def test_batch_of_the_next_step_is_prepared_while_the_gpu_computes(on_card, monkeypatch):
+    """The batches are those of a run on the CPU; a change of labels or of the patch discards what was prepared."""
+    taken, prepared_steps = [], []
+    take, prefetch = DeviceLoader.take, DeviceLoader.prefetch
+    monkeypatch.setattr(
+        DeviceLoader, "prefetch", lambda self, step: (prepared_steps.append(step), prefetch(self, step))
+    )
+
+    def record(self, step):
+        batch_of_step = take(self, step)
+        taken.append((step, [np.asarray(tensor).copy() for tensor in batch_of_step]))
+        return batch_of_step
+
+    monkeypatch.setattr(DeviceLoader, "take", record)
+    on_card.fits, on_card.scale = 4, 2.0**20  # some steps overflow and are repeated
+    assert isinstance(on_card.train()[-1], Finished)
+    assert prepared_steps and set(prepared_steps) <= {step + 1 for step, _ in taken}
+    context = prepared(on_card.run)
+    plain = PatchLoader(context.sampler, batch=4, threads=1)
+    for step, arrays in taken:
+        assert all((one == other).all() for one, other in zip(arrays, plain.take(step)))
+    plain.close()
+    loader = DeviceLoader(context.sampler, batch=4, threads=1)
+    loader.prefetch(3)
+    loader.restart()
+    assert loader._ready is None
+    loader.close()
+
+
+def test_algorithms_are_searched_in_the_first_steps_only(on_card, monkeypatch):
+    flags = []
+    monkeypatch.setattr(paddle, "set_flags", lambda values: flags.append(values.get("FLAGS_cudnn_exhaustive_search")))
+    on_card.fits, on_card.scale = 4, 1.0
+    on_card.train()
+    assert [flag for flag in flags if flag is not None] == [True, False]
+
+
+# --- checkpoints --------------------------------------------------------------------------------------
+
+
+def test_checkpoint_is_written_beside_the_training(on_card, monkeypatch):
+    """A step is taken while the file is written; the event follows the file, and rollback and end wait for it."""
+    writing, stepped, order = threading.Event(), threading.Event(), []
+    save, step = checkpoint.save_last, Learner.step
+
+    def slow(run, number, *rest):
+        if threading.current_thread() is not threading.main_thread() and not stepped.is_set():
+            writing.set()
+            assert stepped.wait(20), "the training waits for the disk"
+        save(run, number, *rest)
+        order.append(number)
+
+    def observed(self, *arguments, **options):
+        outcome = step(self, *arguments, **options)
+        if writing.is_set():
+            stepped.set()
+        return outcome
+
+    monkeypatch.setattr(checkpoint, "save_last", slow)
+    monkeypatch.setattr(Learner, "step", observed)
+    monkeypatch.setattr(loop, "_SAVE_SECONDS", 0.0)
+    on_card.fits, on_card.scale = 4, 1.0
+    events = on_card.train()
+    saved = [event.step for event in events if isinstance(event, Checkpoint) and event.which == "last"]
+    assert stepped.is_set() and saved and set(saved) <= set(order)
+    assert isinstance(events[-1], Finished) and state_of(on_card.run)["step"] == events[0].steps_planned
+
+
+def test_checkpoint_that_cannot_be_written_is_reported_and_retried(on_card, monkeypatch):
+    save, failed = checkpoint.save_last, []
+
+    def full(run, number, *rest):
+        if threading.current_thread() is not threading.main_thread() and len(failed) < 2:
+            failed.append(number)
+            raise CannotWrite(path="last", why="no space left on device")
+        save(run, number, *rest)
+
+    monkeypatch.setattr(checkpoint, "save_last", full)
+    on_card.fits, on_card.scale = 4, 1.0
+    events = on_card.train()
+    troubles = [event for event in events if isinstance(event, Trouble) and "no space" in event.what]
+    assert len(troubles) == len(failed) == 2 and isinstance(events[-1], Finished)

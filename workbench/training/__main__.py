@@ -232,9 +232,7 @@ def _doctor(pipe: int | None) -> int:
     from workbench.training.device_check import examine
 
     report: dict[str, Any] = examine()
-    line = (json.dumps(report, ensure_ascii=False) + "\n").encode()
-    if pipe is not None:
-        os.write(pipe, line)
+    _print_report(report, pipe)
     return 0 if report["ok"] else 1
 
 
@@ -243,9 +241,7 @@ def _probe(pipe: int | None) -> int:
     from workbench.training.device import choose
 
     chosen = choose("auto")
-    report = {"device": chosen.name, "title": chosen.title, "fault": str(chosen.fault), "memory": chosen.memory}
-    if pipe is not None:
-        os.write(pipe, (json.dumps(report) + "\n").encode())
+    _print_report({"device": chosen.name, "title": chosen.title, "fault": str(chosen.fault)}, pipe)
     return 0
 
 
@@ -265,6 +261,11 @@ def _accept(options: argparse.Namespace, pipe: int | None) -> int:
     if pipe is not None:
         os.write(pipe, (line + "\n").encode())
     return 0
+
+
+def _print_report(report: dict[str, Any], pipe: int | None) -> None:
+    if pipe is not None:
+        os.write(pipe, (json.dumps(report, ensure_ascii=False) + "\n").encode())
 
 
 def _quieten(options: argparse.Namespace) -> None:

@@ -179,6 +179,17 @@ def release_memory(device: Device) -> None:
             paddle.device.cuda.empty_cache()
 
 
+def search_algorithms(device: Device, on: bool) -> None:
+    """Let cuDNN measure its algorithms for convolutions of new sizes, or take the one that is usually the fastest.
+
+    The algorithms found remain in use: so a search in the first steps serves the whole run, and evaluations of images
+    of various sizes search nothing.
+    """
+    if device.is_gpu:
+        with contextlib.suppress(ValueError, RuntimeError, OSError):
+            paddle.set_flags({"FLAGS_cudnn_exhaustive_search": on, "FLAGS_conv_workspace_size_limit": 1024})
+
+
 def processor_name() -> str:
     try:
         for line in Path("/proc/cpuinfo").read_text("ascii", errors="replace").splitlines():

@@ -287,5 +287,9 @@ def to_array(tensor: paddle.Tensor) -> np.ndarray:
 def _select(batch: Batch, part: np.ndarray) -> paddle.Tensor:
     """Return a part of a batch as a tensor on the device; without a copy if it is the whole batch."""
     if isinstance(batch, paddle.Tensor):
-        return batch if len(part) == len(batch) else paddle.index_select(batch, paddle.to_tensor(part))
+        if len(part) == len(batch):
+            return batch
+        # `index_select` does not accept uint8.
+        whole = batch.astype("int32") if batch.dtype == paddle.uint8 else batch
+        return paddle.index_select(whole, paddle.to_tensor(part))
     return paddle.to_tensor(batch if len(part) == len(batch) else batch[part])

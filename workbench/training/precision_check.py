@@ -8,7 +8,7 @@ import numpy as np
 import paddle
 
 from workbench.training.device import is_out_of_memory
-from workbench.training.learner import Learner
+from workbench.training.learner import Batch, Learner
 from workbench.training.precision import Precision, PrecisionChoice
 
 _IMAGES = 8  # of the batch
@@ -17,14 +17,14 @@ _MIN_COSINE = 0.9  # between the gradients; about 0.999 in fp16 and 0.99 in bf16
 _SCALES = (2.0**15, 2.0**11, 2.0**7, 2.0**3, 1.0)  # of the loss: the first at which no gradient overflows counts
 
 
-def computes_alike(learner: Learner, images: np.ndarray, truth: np.ndarray) -> bool:
+def computes_alike(learner: Learner, images: Batch, truth: Batch) -> bool:
     """Return True if loss and gradients of some images of a batch are alike in the learner's precision and in fp32.
 
     Some GPUs return NaN from convolutions in 16 bits. Nothing is changed. True also if memory is insufficient: then
     the first step reduces what it needs.
     """
     chosen = np.arange(len(images))[:: max(1, len(images) // _IMAGES)][:_IMAGES]
-    images, truth = images[chosen], truth[chosen]
+    images, truth = (np.asarray(array)[chosen] for array in (images, truth))
     statistics = [p for p in learner.net.parameters() if p.stop_gradient]
     before = [p.clone() for p in statistics]
     try:

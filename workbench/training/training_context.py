@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,9 +27,11 @@ from workbench.training import checkpoint, device, losses, networks, precision
 from workbench.training.best_checkpoint import BestCheckpoint
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device import Device
+from workbench.training.device_loader import DeviceLoader
 from workbench.training.device_settings import adapt_to_device
 from workbench.training.distributed import process_group
-from workbench.training.distributed.process_group import ProcessGroup, RankCommand
+from workbench.training.distributed.process_group import ProcessGroup
+from workbench.training.distributed.rank_commands import RankCommand
 from workbench.training.evaluator import Evaluator, stratified_order
 from workbench.training.frozen_labels import FrozenLabels
 from workbench.training.image_cache import ImageCache
@@ -36,29 +40,12 @@ from workbench.training.optimizers import make_optimizer
 from workbench.training.patch_loader import PatchLoader, PatchSampler
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.schedule import Budget, one_cycle
+from workbench.training.training_progress import TrainingProgress
 from workbench.training.unet import LocalContrast
 from workbench.training.weights.encoder_weights import load_initial_weights
 from workbench.training.weights.warm_start import start_from
 
 LATER_ROUND_PEAK = 0.4  # relative to the configured rate: later rounds only refine
-
-
-@dataclass
-class TrainingProgress:
-    """Progress of a run, saved completely in state.json."""
-
-    step: int = 0
-    skipped: int = 0  # steps skipped because gradients overflowed
-    validated: int = 0  # number of validations made
-    rollbacks: int = 0
-    rate_factor: float = 1.0  # halved after every divergence
-    halvings: int = 0  # of the patch, after running out of memory
-    fp32: str = ""  # id of the message that states why a run in mixed precision continues in 32 bits
-    reserve: float | None = None  # seconds reserved for the end; None: not measured yet
-    subset: list[str] | None = None  # validation images evaluated during the run; None: not chosen yet
-    round: int = 0  # of a run kept open, see training.continuous_rounds; 0 is the planned round
-    round_step: int = 0  # first step of the round
-    round_time: float = 0.0
 
 
 @dataclass
@@ -141,24 +128,25 @@ class TrainingContext:
 
     def save_last(self) -> None:
         """Write `last/`. Raise CannotWrite."""
-        checkpoint.save_last(
-            self.run,
-            self.state.step,
-            {
-                "weights": weights(self.learner.net),
-                "optimiser": self.learner.optimizer_arrays(),
-                "average": weights(self.learner.mean),
-            },
-            {
-                "elapsed": self.clock.elapsed,
-                "recipe": checkpoint.settings_hash(self.settings),
-                "course": {name: value for name, value in vars(self.state).items() if name != "step"},
-                "updates": self.learner.updates,
-                "parts": self.learner.parts,
-                "scaler": self.learner.precision.state(),
-                "best": self.best.state(),
-            },
-        )
+        self.snapshot()()
+
+    def snapshot(self) -> Callable[[], None]:
+        """Return a function that writes the present state to `last/`, in any thread. It raises CannotWrite."""
+        tensors = {
+            "weights": weights(self.learner.net),
+            "optimiser": self.learner.optimizer_arrays(),
+            "average": weights(self.learner.mean),
+        }
+        state = {
+            "elapsed": self.clock.elapsed,
+            "recipe": checkpoint.settings_hash(self.settings),
+            "course": {name: value for name, value in vars(self.state).items() if name != "step"},
+            "updates": self.learner.updates,
+            "parts": self.learner.parts,
+            "scaler": self.learner.precision.state(),
+            "best": self.best.state(),
+        }
+        return partial(checkpoint.save_last, self.run, self.state.step, tensors, state)
 
     def load_last(self) -> dict[str, Any]:
         """Restore the state of `last/`. Return the content of its state.json. Raise RunBroken.
@@ -251,7 +239,11 @@ def prepare(
     if training_settings.start_from and not resume:
         start_from(project, training_settings, dataset, net, report)
     optimizer = make_optimizer(
-        net, training_settings.optimizer, weight_decay=training_settings.weight_decay, masters=choice.name != "fp32"
+        net,
+        training_settings.optimizer,
+        weight_decay=training_settings.weight_decay,
+        masters=choice.name != "fp32",
+        fused=training_device.is_gpu,
     )
     learner = Learner(
         net,
@@ -277,7 +269,7 @@ def prepare(
         model_settings=settings,
         learner=learner,
         sampler=sampler,
-        loader=PatchLoader(
+        loader=(DeviceLoader if training_device.is_gpu else PatchLoader)(
             sampler, batch=training_settings.batch, threads=threads, places=group.places(training_settings.batch)
         ),
         evaluator=Evaluator(

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 from workbench.core.messages import Message
 from workbench.core.problems import Problem, WorkerFailed
-from workbench.core.runs.dataset import SPLITS
-from workbench.core.runs.events import Checkpoint, Finished, Started, Step, Trouble
+from workbench.core.runs.events import Checkpoint, Finished, Step, Trouble
 from workbench.core.runs.run import Run
 from workbench.inference.engines import EngineError, NotFiniteError
+from workbench.training.checkpoint_writer import CheckpointWriter
 from workbench.training.continuous_rounds import ContinuousRounds
 from workbench.training.control_channel import ControlChannel
-from workbench.training.device import gpu_uuids, release_memory
-from workbench.training.distributed.process_group import RankCommand
+from workbench.training.device import release_memory, search_algorithms
+from workbench.training.device_loader import DeviceLoader
+from workbench.training.distributed.rank_commands import RankCommand
 from workbench.training.finalize import finalize_run
 from workbench.training.learner import OutOfMemory, StepResult
 from workbench.training.live_labels import LiveLabels
@@ -22,6 +22,7 @@ from workbench.training.precision_check import computes_alike
 from workbench.training.preview_scheduler import PreviewScheduler
 from workbench.training.profiler import StepProfiler
 from workbench.training.reporter import Clock, Reporter
+from workbench.training.run_reports import ImageReports, started_event
 from workbench.training.training_context import TrainingContext, prepare
 from workbench.training.validation import validate
 from workbench.training.worker_rank import abandon, run_worker
@@ -30,7 +31,7 @@ _SAVE_SECONDS = 60.0
 _REPORT_SECONDS = 0.2
 _MAX_ROLLBACKS = 3
 _ROLLBACKS_IN_16_BITS = 2  # after as many, a run in mixed precision continues in 32 bits
-_MAX_REPORTED = 20  # images reported individually as left out from the start
+_SEARCH_STEPS = 2  # in which cuDNN searches for its fastest algorithms
 _MAX_SKIPPED = 40  # consecutive steps; the loss scale is then practically zero
 
 
@@ -50,12 +51,13 @@ def train(run: Run, report: Reporter, orders: ControlChannel, clock: Clock, *, r
             run_worker(context, reduce_memory=session.reduce_memory)
             return Finished(why="done")
         reduced = session.check_precision()
-        report(_started(context, resume))
+        report(started_event(context, resumed=resume))
         if reduced is not None:
             report(reduced)
         try:
             session.run()
         finally:
+            session.writer.close()
             context.ranks.dismiss()
         return finalize_run(context, images_per_second=session.images_per_second)
     finally:
@@ -69,13 +71,19 @@ class TrainingLoop:
         self.context = context
         self.intake, self.previews = LiveLabels(context), PreviewScheduler(context)
         self.rounds = ContinuousRounds(context, self.intake, self.previews)
+        self.writer = CheckpointWriter(beside=context.device.is_gpu)
         self.saved, self.saved_step = time.perf_counter(), -1
         self.reported = 0.0
         self.busy = self.busy_steps = 0.0
         self.waited = 0.0
         self.skipped_in_row = 0
-        self.reported_keys: set[str] = set()
+        self.images = ImageReports(context)
         profiled = context.settings.profile and context.ranks.is_leader
+        if isinstance(context.loader, DeviceLoader):
+            loader = context.loader
+            context.learner.while_waiting = lambda: loader.prefetch(context.state.step + 1)
+        self.searching = True
+        search_algorithms(context.device, True)
         self.profile = StepProfiler(context.run, context.device, context.report) if profiled else None
 
     def run(self) -> None:
@@ -83,12 +91,14 @@ class TrainingLoop:
         if self.context.state.step:
             self.intake.apply_missed()
         else:
-            self.report_left_out()
+            self.images.report_left_out()
         self.finish_round()
         while self.rounds.begin_next():
             self.finish_round()
+        self.writer.wait()
         if self.saved_step != self.context.state.step:
             self.save()
+        self.writer.wait()
         if self.profile is not None:
             self.profile.close()
 
@@ -102,7 +112,7 @@ class TrainingLoop:
             if outcome is None:
                 continue
             self.report_step(outcome)
-            self.report_broken()
+            self.images.report_broken()
             reached = int(context.progress * context.validations)
             if reached > context.state.validated and not context.control.stop:
                 context.state.validated = reached
@@ -161,6 +171,9 @@ class TrainingLoop:
         self.busy += time.perf_counter() - started
         self.waited += context.loader.wait_seconds - waited
         self.busy_steps += 1
+        if self.searching and self.busy_steps >= _SEARCH_STEPS:
+            self.searching = False
+            search_algorithms(context.device, False)
         if self.profile is not None:
             self.profile.step(context.loader.wait_seconds - waited)
         return outcome
@@ -185,6 +198,7 @@ class TrainingLoop:
         if rollbacks > _MAX_ROLLBACKS:
             why = Message("training.diverged_repeatedly", n=rollbacks)
             raise WorkerFailed(what=Message("process.training"), why=why, log=str(self.context.run.log_path))
+        self.writer.wait()
         self.context.load_last()
         self.context.ranks.send_command(RankCommand.LOAD)
         self.context.ranks.share(self.context.learner.net)  # all have loaded `last/` before it is overwritten
@@ -202,6 +216,7 @@ class TrainingLoop:
         if not context.control.paused:
             return
         self.save()
+        self.writer.wait()
         while context.control.paused:
             started = time.perf_counter()
             context.control.wait_until_resumed(0.5)
@@ -229,33 +244,21 @@ class TrainingLoop:
         )
         self.reported = now
 
-    def report_left_out(self) -> None:
-        """Report labelled images excluded when the run was created."""
-        left_out = self.context.dataset.skipped
-        done = Message("training.image_left_out")
-        for image in left_out[:_MAX_REPORTED]:
-            self.context.report(Trouble(what=image.why, done=done, picture=image.key))
-        if (more := len(left_out) - _MAX_REPORTED) > 0:
-            what = Message("training.more_unusable", n=more)
-            self.context.report(Trouble(what=what, done=Message("training.images_left_out")))
-
-    def report_broken(self) -> None:
-        broken = {**self.context.sampler.cache.broken, **self.context.evaluator.skipped}
-        for key in broken.keys() - self.reported_keys:
-            self.reported_keys.add(key)
-            done = Message("training.image_left_out")
-            self.context.report(Trouble(what=Message.of(broken[key]), done=done, picture=key))
-
     def save(self) -> None:
         self.context.ranks.wait_idle()
-        try:
-            self.context.save_last()
-        except Problem as problem:
-            done = Message("training.save_retried")
-            self.context.report(Trouble(what=Message.of(problem), done=done))
-        else:
-            self.saved_step = self.context.state.step
-            self.context.report(Checkpoint(step=self.saved_step, which="last"))
+        step, write = self.context.state.step, self.context.snapshot()
+
+        def save() -> None:
+            try:
+                write()
+            except Problem as problem:
+                done = Message("training.save_retried")
+                self.context.report(Trouble(what=Message.of(problem), done=done))
+            else:
+                self.saved_step = step
+                self.context.report(Checkpoint(step=step, which="last"))
+
+        self.writer.start(save)
         self.saved = time.perf_counter()
 
     def validate(self) -> None:
@@ -274,30 +277,10 @@ class TrainingLoop:
         if why is not None:
             self.roll_back()
             return
-        self.report_broken()
+        self.images.report_broken()
         if completed:
             self.save()
             self.previews.write_previews()
-
-
-def _started(context: TrainingContext, resumed: bool) -> Started:
-    dataset, choice = context.dataset, context.learner.precision.choice
-    return Started(
-        model=context.settings.model,
-        device=context.device.name,
-        device_name=context.device.title,
-        precision=choice.name,
-        precision_reason=choice.reason,
-        parameters=sum(p.size for p in context.learner.net.parameters()),
-        pictures={split: len(dataset.of(split)) for split in SPLITS},
-        held_out_note=dataset.held_out_note,
-        steps_planned=context.budget.steps,
-        seconds_planned=context.budget.seconds,
-        step=context.state.step,
-        resumed=resumed,
-        process=os.getpid(),
-        gpu=",".join(gpu_uuids(context.device)),
-    )
 
 
 def _in_32_bits(reason: str) -> Trouble:

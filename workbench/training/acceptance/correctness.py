@@ -83,6 +83,12 @@ def check_optimizer(conditions: Conditions) -> Outcome:
     return _outcome(distances, (_UPDATE_LIMIT,), "CPU")
 
 
+def interpolate_contrast(net: UNet, chosen: devices.Device) -> None:
+    """Let a UNet compute the local contrast as a training on this device does."""
+    if net.contrast is not None:
+        net.contrast.interpolated = chosen.is_gpu
+
+
 def make_small_learner(kind: str, number_type: str, place: str, *, grad_clip: float = 0.05) -> Learner:
     """Return a learner of a small UNet on a device. The same weights on every device and in every process."""
     paddle.set_device("cpu")
@@ -92,12 +98,14 @@ def make_small_learner(kind: str, number_type: str, place: str, *, grad_clip: fl
     chosen = devices.choose(place)
     nets = [UNet(1, 3, [16, 32]) for _ in range(2)]
     load_weights(nets[0], start, "initial weights")
+    for net in nets:
+        interpolate_contrast(net, chosen)
     return Learner(
         nets[0],
         nets[1],
         partial(segmentation_loss, dice_weight=1.0, cross_entropy_weight=1.0),
         precision.Precision(precision.choose(number_type, chosen)),
-        make_optimizer(nets[0], kind, weight_decay=0.01, masters=number_type != "fp32"),
+        make_optimizer(nets[0], kind, weight_decay=0.01, masters=number_type != "fp32", fused=chosen.is_gpu),
         grad_clip=grad_clip,
         average=0.9,
         on_gpu=chosen.is_gpu,
@@ -131,6 +139,8 @@ def _run_layer(
     paddle.seed(1)
     chosen = devices.choose(place)
     layer = make()
+    if isinstance(layer, UNet):
+        interpolate_contrast(layer, chosen)
     if state is not None:
         load_weights(layer, state, "initial weights")
     state = weights(layer)

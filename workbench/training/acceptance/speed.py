@@ -17,6 +17,7 @@ from workbench.core.runs.gpu_facts import GIB, read_gpu_facts
 from workbench.training import device as devices
 from workbench.training import precision
 from workbench.training.acceptance import child
+from workbench.training.acceptance.correctness import interpolate_contrast
 from workbench.training.acceptance.items import FAIL, NOT_ON_CPU, PASS, SLOW, Conditions, Outcome
 from workbench.training.acceptance.sample_runs import SMALL, make_run, prepare_run
 from workbench.training.learner import Learner
@@ -258,6 +259,8 @@ def _make_learner(network: Network, kind: str, chosen: devices.Device) -> Learne
     paddle.seed(0)
     if network.model == "unet":
         nets: list[Any] = [UNet(1, 3, network.widths) for _ in range(2)]
+        for net in nets:
+            interpolate_contrast(net, chosen)
         loss: Any = partial(segmentation_loss, dice_weight=1.0, cross_entropy_weight=1.0)
     else:
         width = 0.25 if network.side < 64 else 1.0
@@ -265,7 +268,9 @@ def _make_learner(network: Network, kind: str, chosen: devices.Device) -> Learne
         loss = partial(verdict_loss, label_smoothing=0.05)
     choice = precision.choose(kind, chosen)
     kind_of_optimizer = "muon" if network.model == "unet" else "adamw"
-    optimizer = make_optimizer(nets[0], kind_of_optimizer, weight_decay=0.01, masters=choice.name != "fp32")
+    optimizer = make_optimizer(
+        nets[0], kind_of_optimizer, weight_decay=0.01, masters=choice.name != "fp32", fused=chosen.is_gpu
+    )
     return Learner(
         nets[0],
         nets[1],

@@ -15,8 +15,6 @@ import socket
 import time
 import zlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from enum import IntEnum
 from pathlib import Path
 
 import numpy as np
@@ -31,31 +29,11 @@ from workbench.core.runs.events import Failed, decode
 from workbench.core.runs.launch import rank_of_this_process
 from workbench.training.device import is_out_of_memory
 from workbench.training.distributed.message_timer import MessageTimer
+from workbench.training.distributed.rank_commands import CommandMessage, RankCommand
 
 _LOSS_TIMEOUT = 3.0  # seconds in which a lost process may still report its failure
 _MESSAGE_SECONDS = 600.0  # a step in the slowest process; longer pauses of rank 0 are announced by `wait_idle`
 _FAILURES = (RuntimeError, OSError)  # raised by gloo; raised by NCCL
-
-
-class RankCommand(IntEnum):
-    """Next command of rank 0 to the other processes."""
-
-    LEARN = 0  # step, rate
-    RELABEL = 1  # item: index in the list of labels that joined the data set
-    LOAD = 2  # restore the state of last/
-    WAIT = 3  # until the next command, without time limit
-    END = 4
-    FP32 = 5  # continue in 32 bits
-
-
-@dataclass(frozen=True)
-class CommandMessage:
-    """One command. rate is transmitted exactly, in 64 bits."""
-
-    do: RankCommand
-    step: int = 0
-    rate: float = 0.0
-    item: int = 0
 
 
 class ProcessGroup:
