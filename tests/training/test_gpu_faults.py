@@ -696,3 +696,34 @@ def test_checkpoint_that_cannot_be_written_is_reported_and_retried(on_card, monk
     events = on_card.train()
     troubles = [event for event in events if isinstance(event, Trouble) and "no space" in event.what]
     assert len(troubles) == len(failed) == 2 and isinstance(events[-1], Finished)
+
+
+# --- waiting for the device ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["adamw", "muon"])
+@pytest.mark.parametrize("parts", [1, 2])
+def test_step_of_a_gpu_reads_one_value_of_the_device(card, monkeypatch, kind, parts):
+    """Each read waits for all work of the GPU: loss, norm and overflow come in one, and the scale is known."""
+    precision = Precision(PrecisionChoice("fp16", ""), scaler=LossScaler(init_loss_scaling=2.0**10))
+    learner = learner_of((16, 24), kind=kind, on_gpu=True, precision=precision)
+    learner.parts = parts
+    tensors = [paddle.to_tensor(array) for array in batch()]
+    scale = learner.precision.loss_scale
+    learner.step(*tensors, 1e-3)
+    reads, inside = [], []
+    for name in ("numpy", "item", "tolist", "__bool__", "__float__", "__int__", "__array__"):
+        read = getattr(paddle.Tensor, name)
+
+        def counted(self, *arguments, read=read, name=name, **options):
+            if not inside:
+                reads.append(name)
+            inside.append(name)
+            try:
+                return read(self, *arguments, **options)
+            finally:
+                inside.pop()
+
+        monkeypatch.setattr(paddle.Tensor, name, counted)
+    outcome = learner.step(*tensors, 1e-3)
+    assert reads == ["tolist"] and not outcome.skipped and learner.precision.loss_scale == scale

@@ -40,7 +40,9 @@ def main(argv: list[str] | None = None) -> int:
         save_legacy(Run(options.run), options.stem)
         return 0
     if options.verb == "lite":
-        _convert_to_lite(options.source, options.target, options.places)
+        from workbench.training.export.lite_conversion import convert_to_lite
+
+        convert_to_lite(options.source, options.target, options.places)
         return 0
     if options.verb == "measure":
         return _measure(options, pipe)
@@ -169,19 +171,6 @@ def _export(run: Run, report: Reporter, orders: ControlChannel, options: argpars
 
     choices = ExportOptions.from_namespace(options)
     return export(run, options.out, choices, report, cancelled=lambda: orders.stop)
-
-
-def _convert_to_lite(source: Path, target: Path, places: str) -> None:
-    """Convert source.pdmodel and source.pdiparams to target.nb, without importing Paddle itself."""
-    from paddlelite.lite import Opt
-
-    converter = Opt()
-    converter.set_model_file(str(source.with_suffix(".pdmodel")))
-    converter.set_param_file(str(source.with_suffix(".pdiparams")))
-    converter.set_valid_places(places)
-    converter.set_model_type("naive_buffer")
-    converter.set_optimize_out(str(target))
-    converter.run()
 
 
 def _measure(options: argparse.Namespace, pipe: int | None) -> int:

@@ -101,7 +101,7 @@ _ROWS: tuple[tuple[Any, ...], ...] = (
     ("whole UNet", "train, evaluate, export, self-test, predict", "workflow:check_model", 900, "", "unet"),
     ("whole ResNet", "train, evaluate, export, self-test, predict", "workflow:check_model", 900, "", "resnet"),
     ("quality", "GPU against CPU settings in equal minutes", "workflow:compare_quality", 900),
-    ("two processes", "a step of two GPUs equals a step of one", "two_processes:check_step", 400),
+    ("two processes", "two GPUs compute as two replicas on the CPU", "two_processes:check_step", 400),
     ("lost process", "a run ends with a sentence if one process dies", "two_processes:check_loss", 300),
 )
 ITEMS = tuple(AcceptanceItem(*row) for row in _ROWS)
