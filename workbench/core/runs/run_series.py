@@ -128,7 +128,7 @@ class RunSeries:
     """Time series of a run and of the machine. Pass events in order to `hear`, machine samples to `see`."""
 
     def __init__(self) -> None:
-        self.begun: Started | None = None
+        self.started: Started | None = None
         self.steps = Columns(STEP_VALUES)
         self.scores = Columns(("score",))
         self.machine = Columns(("cpu", "ram", "ram_total", "disk"))
@@ -173,10 +173,10 @@ class RunSeries:
         }
         # Other GPUs of the machine are not shown, if it is known which ones train.
         shown = sample.gpus
-        if self.begun is not None and self.begun.gpu:
-            shown = training_gpus(sample.gpus, self.begun.gpu, self.begun.device) or sample.gpus
+        if self.started is not None and self.started.gpu:
+            shown = training_gpus(sample.gpus, self.started.gpu, self.started.device) or sample.gpus
         for gpu in shown:
-            told = (
+            gpu_values = (
                 gpu.utilisation,
                 _gb(gpu.memory_used),
                 _gb(gpu.memory_reserved),
@@ -185,7 +185,7 @@ class RunSeries:
                 gpu.power,
                 gpu.clock,
             )
-            values.update({f"{name} {gpu.index}": value for name, value in zip(GPU_VALUES, told)})
+            values.update({f"{name} {gpu.index}": value for name, value in zip(GPU_VALUES, gpu_values)})
             while len(self.cards) <= gpu.index:
                 self.cards.append("")
             self.cards[gpu.index] = gpu.name
@@ -195,7 +195,7 @@ class RunSeries:
 
     def _begin(self, event: Started) -> None:
         """Start or resume. On resume, values after the resumed time are removed."""
-        self.begun = event
+        self.started = event
         if event.resumed:
             for columns in (self.steps, self.scores, self.machine, self._sums):
                 columns.cut(event.time)
