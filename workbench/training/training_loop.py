@@ -203,6 +203,7 @@ class TrainingLoop:
         self.context.ranks.send_command(RankCommand.LOAD)
         self.context.ranks.share(self.context.learner.net)  # all have loaded `last/` before it is overwritten
         self.context.state.rollbacks, self.context.state.rate_factor = rollbacks, factor
+        self.context.state.fp32 = progress.fp32  # decided after that state was saved
         self.skipped_in_row = 0
         done = Message("training.rolled_back", n=self.context.state.step)
         self.context.report(Trouble(what=Message("training.diverged", n=step), done=done))
