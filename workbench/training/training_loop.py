@@ -106,7 +106,7 @@ class TrainingLoop:
         context = self.context
         while context.progress < 1 and not context.control.stop:
             if self.intake.poll():
-                self.previews.request_soon()
+                self.previews.allow_previews()
             self.wait_if_paused()
             outcome = self.step()
             if outcome is None:
@@ -152,7 +152,7 @@ class TrainingLoop:
         rate = context.rate
         outcome = None
         try:
-            context.ranks.send_command(RankCommand.LEARN, step=progress.step, rate=rate)
+            context.ranks.send_command(RankCommand.STEP, step=progress.step, rate=rate)
             outcome = context.learner.step(images, truth, rate, batch_size=context.settings.batch)
         except MemoryError:
             pass  # its traceback refers to all tensors of the step, until this block ends

@@ -20,8 +20,8 @@ def abandon(context: TrainingContext, problem: WorkerFailed) -> None:
 
 def run_worker(context: TrainingContext, *, reduce_memory: Callable[[], None]) -> None:
     """Execute the commands of rank 0 until the end. Raise WorkerFailed."""
-    while (command := context.ranks.receive_command()).do is not RankCommand.END:
-        if command.do is RankCommand.LEARN:
+    while (command := context.ranks.receive_command()).command is not RankCommand.END:
+        if command.command is RankCommand.STEP:
             no_memory = False
             try:
                 context.learner.step(
@@ -31,9 +31,9 @@ def run_worker(context: TrainingContext, *, reduce_memory: Callable[[], None]) -
                 no_memory = True
             if no_memory:
                 reduce_memory()
-        elif command.do is RankCommand.FP32:
+        elif command.command is RankCommand.FP32:
             context.use_fp32("precision.diverged")
-        elif command.do is RankCommand.LOAD:
+        elif command.command is RankCommand.LOAD:
             context.load_last()
             context.ranks.share(context.learner.net)
         else:  # a label was added; its record in the data set already exists

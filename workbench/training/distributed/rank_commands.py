@@ -9,7 +9,7 @@ from enum import IntEnum
 class RankCommand(IntEnum):
     """Next command of rank 0 to the other processes."""
 
-    LEARN = 0  # step, rate
+    STEP = 0  # step, rate
     RELABEL = 1  # item: index in the list of labels that joined the data set
     LOAD = 2  # restore the state of last/
     WAIT = 3  # until the next command, without time limit
@@ -21,7 +21,7 @@ class RankCommand(IntEnum):
 class CommandMessage:
     """One command. rate is transmitted exactly, in 64 bits."""
 
-    do: RankCommand
+    command: RankCommand
     step: int = 0
     rate: float = 0.0
     item: int = 0
