@@ -381,6 +381,21 @@ def test_run_that_diverges_twice_in_16_bits_continues_in_32(on_card, monkeypatch
         (False, True),
     ]
     assert isinstance(events[-1], Finished) and events[-1].result["precision"] == "fp32" and events[-1].result["usable"]
+    assert state_of(on_card.run)["course"]["fp32"] == "precision.diverged"
+
+
+def test_decision_for_32_bits_survives_a_rollback(on_card, monkeypatch):
+    monkeypatch.setattr(loop, "computes_alike", lambda *arguments: False)
+    failing = iter([True, False, False])
+    monkeypatch.setattr(loop, "validate", lambda context: next(failing) and raise_not_finite())
+    on_card.fits = 4
+    events = on_card.train()
+    assert any("diverged at" in event.what for event in events if isinstance(event, Trouble))
+    assert state_of(on_card.run)["course"]["fp32"] == "precision.not_alike"
+
+
+def raise_not_finite() -> None:
+    raise NotFiniteError("The network answered with numbers that are not finite.")
 
 
 def o2_learner() -> Learner:
