@@ -147,6 +147,10 @@ class ValueStatistics:
     colors: set[int] = field(default_factory=set)
     too_large: int = 0  # the largest value above 65535
 
+    @property
+    def only_black_and_white(self) -> bool:
+        return not self.colors and np.count_nonzero(self.palette[1:]) <= 1
+
     def add(self, raw: RawMask) -> None:
         if raw.kind == "grey":
             values = raw.values

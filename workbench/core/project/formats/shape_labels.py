@@ -123,7 +123,9 @@ def _entry(
     drive, outside = PureWindowsPath(name).drive, _is_outside(name, label)
     name = name.removeprefix(drive).lstrip("/")
     found = images.find(name, label)
-    if found is None and shaped.embedded is None and outside and ".." in PurePosixPath(name).parts:
+    if found is None and read is not None:  # the only image of a file may have the file's name
+        found = images.find(PurePosixPath(label).stem, label)
+    if found is None and outside:
         missing = Message("import.image_outside", path=name[:200])
     else:
         missing = Message("import.image_missing")
