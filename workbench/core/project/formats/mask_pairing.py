@@ -39,6 +39,7 @@ _ENDING = re.compile(
     r"(masks?|gt|groundtruth|ground[-_]truth|labels?|labelids|seg|segmentation|annotation)$",
     re.IGNORECASE,
 )
+_PREFIX = re.compile(r"^(mask|label|gt|seg)(?P<rest>[-_. ]?\w*\d\w*)$", re.IGNORECASE)
 _IMAGE_ENDING = re.compile(r"^(?P<stem>.+?)[-_. ]+(img|image|rgb|leftimg8bit|photo)$", re.IGNORECASE)
 
 
@@ -152,6 +153,13 @@ def _pair_in_folder(files: list[str]) -> dict[str, str]:
                 break
     for file in files:
         path = PurePosixPath(file)
+        prefix_match = _PREFIX.match(path.stem)
+        if prefix_match is not None and suffix_of(file) not in LOSSY:
+            names = (path.with_name(f"{word}{prefix_match['rest']}") for word in ("img", "image", "photo", "picture"))
+            found = [p for name in names for p in stems.get(str(name).casefold(), [])]
+            if len(found) == 1:
+                pairs[file] = found[0]
+                continue
         suffix_match = _ENDING.match(path.stem)
         if suffix_match is None or file in pairs or suffix_of(file) in LOSSY:
             continue

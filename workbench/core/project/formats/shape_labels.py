@@ -88,6 +88,7 @@ def find_shapes(tree: FileTree, files: Sequence[str], parse: Parser, options: Im
     """Return the labels in `files`, paths below the tree, each parsed by `parse`."""
     batch, images = ImportedLabels(), ImageFinder(tree)
     lost: Counter[str] = Counter()
+    empty = 0
     for name in files:
         try:
             found = list(parse(tree, name))
@@ -96,10 +97,13 @@ def find_shapes(tree: FileTree, files: Sequence[str], parse: Parser, options: Im
                 read = partial(_parse_again, parse, tree, name, options) if len(found) == 1 else None
                 batch.entries.append(_entry(tree, name, shaped, images, options, read))
                 lost += shaped.lost
+                empty += not shaped.shapes and shaped.verdict is None
         except FAULTS as error:
             batch.skipped.append((str(tree.path(name)), reason(error)))
     if batch.entries:
         batch.unlabeled = images.without({entry.image for entry in batch.entries})
+    if 0 < empty < len(batch.entries):
+        batch.notes.append(Message("import.empty_labels", n=empty))
     batch.notes += [Message("import.lost", n=count, name=kind) for kind, count in sorted(lost.items())]
     return batch
 
