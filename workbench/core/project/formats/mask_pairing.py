@@ -84,7 +84,8 @@ def pair(tree: FileTree, *, look_inside: bool = False) -> Pairing:
 
 
 def is_in_mask_folder(file: str) -> bool:
-    return _mask_level(file) is not None or _is_derived(file)
+    """Return True for masks and for the copies that labelme's exporter writes into folders "<image>_json"."""
+    return _mask_level(file) is not None or _is_derived(file) or PurePosixPath(file).parent.name.endswith("_json")
 
 
 def masks_beside_images(tree: FileTree) -> set[str]:
@@ -160,6 +161,9 @@ def _pair_in_folder(files: list[str]) -> dict[str, str]:
             if len(found) == 1:
                 pairs[file] = found[0]
                 continue
+        if path.stem == "label" and len(found := stems.get(str(path.parent / "img").casefold(), [])) == 1:
+            pairs[file] = found[0]
+            continue
         suffix_match = _ENDING.match(path.stem)
         if suffix_match is None or file in pairs or suffix_of(file) in LOSSY:
             continue
