@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, decode_text
-from workbench.core.project.formats.shape_labels import Shape, ShapedImage, find_shapes
+from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
+from workbench.core.project.formats.shapes import Shape
 from workbench.inference.io.json_io import read_file
 
 _LINE = re.compile(r"(\d+)[ ,]+(\d+)[ ,]+(\d+)[ ,]+(\d+)[ ,]+([1-6])\s*")

@@ -20,7 +20,7 @@ from workbench.core.project.formats.base import (
     without_suffix,
 )
 from workbench.core.project.formats.data_split import listed_pairs
-from workbench.core.project.formats.mask_values import read_raw
+from workbench.core.project.formats.mask_files import read_raw
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
 ARRAY_SUFFIXES = (".npy", ".mat")

@@ -23,8 +23,9 @@ from workbench.core.project.formats.base import (
 )
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, encode_numbers, palette
 from workbench.core.project.formats.label_lists import find_list, write_list
+from workbench.core.project.formats.mask_files import read_raw
 from workbench.core.project.formats.mask_pairing import name_after, pair, spellings
-from workbench.core.project.formats.mask_values import ValueMeaning, collect_values, decide, read_raw
+from workbench.core.project.formats.mask_values import ValueMeaning, collect_values, decide
 from workbench.core.project.project import NOT_LABELED
 from workbench.core.project.storage import write_bytes, write_text
 

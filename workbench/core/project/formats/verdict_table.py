@@ -23,7 +23,7 @@ from workbench.core.project.formats.base import (
     without_suffix,
 )
 from workbench.core.project.formats.data_split import split_of
-from workbench.core.project.formats.shape_labels import ImageFinder
+from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.json_io import JsonError, read_file
 

@@ -20,7 +20,8 @@ from workbench.core.project.formats.base import (
 )
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, polygon, regions
-from workbench.core.project.formats.shape_labels import Shape, ShapedImage, find_shapes
+from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
+from workbench.core.project.formats.shapes import Shape
 from workbench.core.project.storage import write_text
 from workbench.inference.io.json_io import JsonError, read_file
 
