@@ -238,6 +238,17 @@ def test_shapes_of_x_anylabeling(project, folder):
     assert "checked" not in notes
 
 
+def test_overlaps_and_merged_objects_are_reported(project, folder):
+    photo(folder / "p1.png")
+    square = [[10, 10], [20, 10], [20, 20], [10, 20]]
+    beside = [[x + 10, y] for x, y in square]
+    over = [[x + 5, y + 5] for x, y in square]
+    labelme(folder / "p1.json", [polygon("pit", square), polygon("pit", beside), polygon("dent", over)])
+    report = import_labels(project, folder)
+    assert any("objects touch" in note and "1 objects" in note for note in report.notes)
+    assert any("pixels are covered" in note for note in report.notes)
+
+
 def test_names_that_differ_in_case_and_blanks_are_one_class(project, folder):
     for name, label in (("p1", "Crack"), ("p2", "crack "), ("p3", "CRACK")):
         photo(folder / f"{name}.png")

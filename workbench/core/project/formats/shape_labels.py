@@ -29,9 +29,10 @@ from workbench.core.project.formats.base import (
     without_suffix,
 )
 from workbench.core.project.formats.image_finder import ImageFinder, is_outside
-from workbench.core.project.formats.shapes import Shape, box_rect, draw_shape
+from workbench.core.project.formats.shapes import Shape, box_rect, checked, draw_shape
 from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
+from workbench.inference.io.opencv import cv2
 
 IGNORE, BACKGROUND = "__ignore__", "_background_"  # labels of labelme
 
@@ -53,6 +54,9 @@ class ShapedImage:
     embedded: Callable[[], bytes] | None = None
     notes: list[str] = field(default_factory=list)
 
+
+_MARGIN = 4  # pixels around the points of a shape that may be painted
+_MOST_SEARCHED = 1 << 26  # pixels of a mask in which merged objects are counted, which needs four bytes per pixel
 
 Parser = Callable[[FileTree, str], Iterable[ShapedImage]]
 
@@ -148,6 +152,8 @@ def rasterize(shaped: ShapedImage, options: ImportOptions, width: int, height: i
     mask = np.zeros((height, width), np.uint8)
     ids = LocalIds(options)
     boxes: list[tuple[int, Rect]] = []
+    objects: Counter[int] = Counter()
+    overlap = 0
     for shape in shaped.shapes:
         id = ids.of(shape.label)
         if shape.fractions:
@@ -158,16 +164,48 @@ def rasterize(shaped: ShapedImage, options: ImportOptions, width: int, height: i
             if shape.kind == "box" and 0 < id <= MAX_CLASS_ID:
                 boxes.append((id, box_rect(shape.points, width, height)))
             else:
-                draw_shape(mask, shape, Paint(id))
+                overlap += _draw_over(mask, shape, id)
+                objects[id] += 1
         except (TypeError, ValueError, OverflowError, IndexError) as error:
             raise UnreadableLabel(Message("import.shape_damaged", name=repr(shape.label), why=str(error))) from None
     boxes = [(id, rect) for id, rect in boxes if not rect.empty]
     used = set(annotation.ids_in(mask)) | {id for id, _ in boxes}
     names = {id: name for id, name in ids.names.items() if id in used}
+    notes = list(shaped.notes)
+    if overlap:
+        notes.append(Message("import.overlap", n=overlap))
+    merged = sum(max(0, count - _region_count(mask, id)) for id, count in objects.items() if id in used and count > 1)
+    if merged:
+        notes.append(Message("import.merged", n=merged))
     if shaped.shapes or shaped.verdict is None:
-        return ImportedLabel(mask, names, shaped.verdict, shaped.notes, boxes)
+        return ImportedLabel(mask, names, shaped.verdict, notes, boxes)
     # A label of the whole image does not label its pixels.
     return ImportedLabel(None, {}, shaped.verdict, shaped.notes)
+
+
+def _draw_over(mask: np.ndarray, shape: Shape, id: int) -> int:
+    """Paint a shape; return the number of pixels of other classes that it covers."""
+    height, width = mask.shape
+    rect = Rect(0, 0, width, height)
+    if shape.kind in ("polygon", "line", "point"):
+        points = np.array(checked(shape.points)).reshape(-1, 2)
+        if len(points):
+            x, y = np.floor(points.min(axis=0)).astype(int) - _MARGIN
+            right, bottom = np.ceil(points.max(axis=0)).astype(int) + _MARGIN
+            rect = Rect(int(x), int(y), int(right - x), int(bottom - y)).clipped(width, height)
+    view = mask[rect.slices]
+    before = view.copy()
+    draw_shape(mask, shape, Paint(id))
+    if not 0 < id <= MAX_CLASS_ID:
+        return 0
+    return int(np.count_nonzero((before != view) & (before > 0) & (before <= MAX_CLASS_ID)))
+
+
+def _region_count(mask: np.ndarray, id: int) -> int:
+    """Return the number of connected regions of a class; more than any count for a mask that is too large to search."""
+    if mask.size > _MOST_SEARCHED:
+        return mask.size
+    return cv2.connectedComponents((mask == id).astype(np.uint8), connectivity=8)[0] - 1
 
 
 class LocalIds:
