@@ -286,7 +286,7 @@ def test_mvtec_folders_come_back(project, tmp_path):
     ]
     assert report.losses["lot/a.jpg"] == {"classes in one mask": 1, "masks with ignored areas": 1, "verdicts": 1}
     with Project.create(tmp_path / "again") as again:
-        assert import_labels(again, out).labelled == 3
+        assert import_labels(again, out).labeled == 3
         mask = annotation.load_mask(again, "test/combined/lot_a.jpg")
         assert np.array_equal(mask > 0, without_ignored(sample_mask()) > 0)
         assert annotation.load_note(again, "train/good/c.png").verdict == "OK"

@@ -73,7 +73,7 @@ def test_one_mask_file_per_class(project, folder, where):
     save(folder / where.format(kind="scratch"), region(5, 5) * 255)
     save(folder / where.format(kind="dent"), region(30, 20) * 255)
     report = import_labels(project, folder)
-    assert (report.labelled, report.skipped) == (1, []) and names_of(project) == {"scratch", "dent"}
+    assert (report.labeled, report.skipped) == (1, []) and names_of(project) == {"scratch", "dent"}
     assert np.array_equal(mask_of(project, "images/p1.jpg", "scratch"), region(5, 5) == 1)
     assert np.array_equal(mask_of(project, "images/p1.jpg", "dent"), region(30, 20) == 1)
 
@@ -92,7 +92,7 @@ def test_mvtec_folders(project, folder):
     save(folder / "bottle" / "ground_truth" / "crack" / "000_mask.png", region(5, 5) * 255)
     save(folder / "bottle" / "ground_truth" / "hole" / "000_mask.png", region(30, 20) * 255)
     report = import_labels(project, folder)
-    assert (report.pictures, report.labelled, report.skipped) == (5, 5, []) and names_of(project) == {"crack", "hole"}
+    assert (report.images, report.labeled, report.skipped) == (5, 5, []) and names_of(project) == {"crack", "hole"}
     assert np.array_equal(mask_of(project, "bottle/test/crack/000.png", "crack"), region(5, 5) == 1)
     for key in project.images():
         note = annotation.load_note(project, key)
@@ -109,7 +109,7 @@ def test_cityscapes_folders(project, folder):
         save(folder / "gtFine" / f"{name}_gtFine_color.png", np.repeat(region(5, 5)[..., None] * 90, 3, 2))
         (folder / "gtFine" / f"{name}_gtFine_polygons.json").write_text('{"objects": []}', "utf-8")
     report = import_labels(project, folder)
-    assert (report.format, report.labelled, report.pictures, report.skipped) == ("png", 2, 2, [])
+    assert (report.format, report.labeled, report.images, report.skipped) == ("png", 2, 2, [])
     assert project.file.verdicts == [] and names_of(project) == {"class_7"}
     assert [annotation.load_note(project, key).pin for key in project.images()] == ["train", "val"]
 
@@ -124,7 +124,7 @@ def test_two_planes_and_floating_point_values(project, folder):
     tifffile.imwrite(folder / "masks" / "b.tiff", np.stack((numbers, kinds)).astype(np.float64))
     tifffile.imwrite(folder / "masks" / "c.tiff", kinds.astype(np.float32))
     report = import_labels(project, folder)
-    assert (report.labelled, report.skipped) == (3, []) and names_of(project) == {"toy"}
+    assert (report.labeled, report.skipped) == (3, []) and names_of(project) == {"toy"}
     for name in ("a", "b", "c"):
         assert np.array_equal(mask_of(project, f"images/{name}.png", "toy"), kinds == 2)
     assert sum("2 numbers of single objects" in note for note in report.notes) == 2
@@ -137,7 +137,7 @@ def test_numpy_arrays(project, folder):
     np.save(folder / "masks" / "a.npy", region(5, 5).astype(np.int64) * 3)
     np.save(folder / "masks" / "b.npy", np.array([{}], object), allow_pickle=True)
     report = import_labels(project, folder)
-    assert report.labelled == 1 and report.skipped[0][0].endswith("b.npy")
+    assert report.labeled == 1 and report.skipped[0][0].endswith("b.npy")
     assert annotation.load_mask(project, "images/a.jpg").sum() == 3 * 48
 
 
@@ -147,7 +147,7 @@ def test_roboflow_masks(project, folder):
         save(folder / split / f"{name}_mask.png", region(5, 5) * 2)
         (folder / split / "_classes.csv").write_text("Pixel Value, Class\n0, background\n1, crack\n2, 凹坑\n", "utf-8")
     report = import_labels(project, folder)
-    assert (report.format, report.labelled, report.pictures) == ("png", 2, 2) and names_of(project) == {"凹坑"}
+    assert (report.format, report.labeled, report.images) == ("png", 2, 2) and names_of(project) == {"凹坑"}
     assert [annotation.load_note(project, key).pin for key in project.images()] == ["train", "val"]
 
 
@@ -166,7 +166,7 @@ def test_paddleseg_lists_pair_masks_of_any_name_and_give_the_split(project, fold
     (folder / "train.txt").write_text("raw/a.png out/9ax.png\n", "utf-8")
     (folder / "val.txt").write_text("raw\\b.png\tout\\9bx.png\n", "utf-8")
     report = import_labels(project, folder)
-    assert (report.format, report.labelled, report.pictures) == ("png", 2, 2)
+    assert (report.format, report.labeled, report.images) == ("png", 2, 2)
     assert [annotation.load_note(project, key).pin for key in project.images()] == ["train", "val"]
 
 
@@ -176,7 +176,7 @@ def test_folders_of_labelmes_exporter(project, folder):
     save(folder / "p1_json" / "label_viz.png", np.repeat(region(5, 5)[..., None] * 90, 3, 2))
     (folder / "p1_json" / "label_names.txt").write_text("_background_\npit\ndent\n", "utf-8")
     report = import_labels(project, folder)
-    assert (report.labelled, report.pictures) == (1, 1) and names_of(project) == {"dent"}
+    assert (report.labeled, report.images) == (1, 1) and names_of(project) == {"dent"}
 
 
 # --- labelme and its dialects -----------------------------------------------------------------------
@@ -188,14 +188,14 @@ def test_masks_beside_labelme_files_are_no_images(project, folder, mask):
     labelme(folder / "p1.json", [polygon("pit")], "p1.jpg")
     save(folder / mask, region(5, 5) * 255)
     report = import_labels(project, folder, format="labelme")
-    assert report.labelled == 1 and project.images() == ["p1.jpg"]
+    assert report.labeled == 1 and project.images() == ["p1.jpg"]
 
 
 def test_images_in_a_folder_with_the_name_of_labels(project, folder):
     for name in ("p1", "p2"):
         photo(folder / "annotations" / f"{name}.png")
     labelme(folder / "annotations" / "p1.json", [polygon("pit")])
-    assert import_labels(project, folder).labelled == 1
+    assert import_labels(project, folder).labeled == 1
     assert project.images() == ["annotations/p1.png", "annotations/p2.png"]
 
 
@@ -213,7 +213,7 @@ def test_several_flags_are_reported(project, folder, shapes):
     report = import_labels(project, folder)
     texts = [why for _, why in report.skipped] + report.notes
     assert any("NG, scratched" in text for text in texts) and annotation.load_note(project, "p1.png").verdict is None
-    assert report.labelled == len(shapes)
+    assert report.labeled == len(shapes)
 
 
 def test_shapes_of_x_anylabeling(project, folder):
@@ -228,7 +228,7 @@ def test_shapes_of_x_anylabeling(project, folder):
     ]
     labelme(folder / "p1.json", shapes, checked=True, imageHeight=40, imageWidth=60)
     report = import_labels(project, folder)
-    assert (report.labelled, report.boxes) == (1, 1) and names_of(project) == {"turned", "cube", "box"}
+    assert (report.labeled, report.boxes) == (1, 1) and names_of(project) == {"turned", "cube", "box"}
     assert mask_of(project, "p1.png", "turned")[10:20, 10:20].all()
     assert mask_of(project, "p1.png", "box").sum() == 100
     assert mask_of(project, "p1.png", "cube")[8, 42] and not mask_of(project, "p1.png", "cube")[14, 42]
@@ -280,7 +280,7 @@ def test_json_and_xml_in_other_encodings(project, folder, encoding):
     web = f"<annotation><filename>p2.png</filename>{web}</annotation>"
     (folder / "p2.xml").write_bytes((declared + web).encode(encoding))
     report = import_labels(project, folder, format="voc")
-    assert report.labelled == 1 and names_of(project) == {"划痕", "凹坑"}
+    assert report.labeled == 1 and names_of(project) == {"划痕", "凹坑"}
     assert mask_of(project, "p2.png", "凹坑").any() and mask_of(project, "p1.png", "划痕").any()
 
 
@@ -314,7 +314,7 @@ def test_images_without_objects_are_reported(project, folder):
     for name, content in (("a", objects), ("b", "")):
         (folder / f"{name}.xml").write_text(f"<annotation><filename>{name}.png</filename>{content}</annotation>")
     report = import_labels(project, folder)
-    assert report.labelled == 2 and any("1 images have no objects" in note for note in report.notes)
+    assert report.labeled == 2 and any("1 images have no objects" in note for note in report.notes)
 
 
 def test_a_label_file_of_many_images_is_refused_by_its_size(project, folder):
@@ -325,7 +325,7 @@ def test_a_label_file_of_many_images_is_refused_by_its_size(project, folder):
         file.seek(0, 2)
         file.write(b"]}")
     report = import_labels(project, folder)
-    assert report.labelled == 0 and "256 MB" in report.skipped[0][1]
+    assert report.labeled == 0 and "256 MB" in report.skipped[0][1]
 
 
 def test_boxes_given_as_coordinates_without_an_outline(project, folder):
@@ -338,4 +338,4 @@ def test_boxes_given_as_coordinates_without_an_outline(project, folder):
     }
     (folder / "a.json").write_text(json.dumps(content), "utf-8")
     report = import_labels(project, folder)
-    assert (report.labelled, report.boxes) == (1, 1) and annotation.load_mask(project, "a.png").sum() == 100
+    assert (report.labeled, report.boxes) == (1, 1) and annotation.load_mask(project, "a.png").sum() == 100

@@ -69,7 +69,7 @@ def test_labelme_folders(project, foreign, name):
     report = import_labels(project, foreign / name)
     shapes = labelme_shapes(foreign / name)
     files = len(list((foreign / name).glob("*.json")))
-    assert (report.format, report.labelled, report.skipped) == ("labelme", files, [])
+    assert (report.format, report.labeled, report.skipped) == ("labelme", files, [])
     assert report.boxes == sum(kind == "rectangle" for _, _, kind in shapes)
     visible = {label for _, label, _ in shapes} - {"__ignore__", "_background_"}
     assert {info.name for info in project.classes} == visible
@@ -78,23 +78,23 @@ def test_labelme_folders(project, foreign, name):
 def test_masks_and_other_copies_do_not_become_images_beside_labelme_files(project, foreign):
     report = import_labels(project, foreign / "labelme" / "semantic_segmentation")
     assert report.format == "labelme" and report.found["png"] == 3
-    assert all(key.endswith(".jpg") for key in project.images()) and report.labelled == 3
+    assert all(key.endswith(".jpg") for key in project.images()) and report.labeled == 3
 
 
 def test_a_mask_is_not_taken_for_the_image_of_an_x_anylabeling_file(project, foreign):
     folder = foreign / "x-anylabeling" / "segmentation" / "binary_semantic_segmentation"
     report = import_labels(project, folder)
-    assert report.labelled == 0 and project.images() == [] and len(report.skipped) == 1
+    assert report.labeled == 0 and project.images() == [] and len(report.skipped) == 1
     label = json.loads((folder / "sources" / "cat_dog.json").read_text("utf-8"))
     image = np.zeros((label["imageHeight"], label["imageWidth"]), np.uint8)
     project.image_path("cat_dog.png").parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(image).save(project.image_path("cat_dog.png"))
-    assert import_labels(project, folder).labelled == 1
+    assert import_labels(project, folder).labeled == 1
     drawn = annotation.load_mask(project, "cat_dog.png") > 0
     exported = np.asarray(Image.open(folder / "masks" / "cat_dog.png")) > 0
     assert (drawn & exported).sum() > 0.98 * (drawn | exported).sum()
     # The exported mask, named by the map of gray values.
-    assert import_labels(project, folder, format="png", overwrite=True).labelled == 1
+    assert import_labels(project, folder, format="png", overwrite=True).labeled == 1
     assert [info.name for info in project.classes] == ["pet"]
     assert np.array_equal(annotation.load_mask(project, "cat_dog.png") > 0, exported)
 
@@ -103,7 +103,7 @@ def test_cvat_folders(project, foreign):
     root = ElementTree.parse(next((foreign / "2label" / "cvat1.1").glob("*.xml"))).getroot()
     shapes = [(image.get("name"), shape.tag, shape.get("label")) for image in root.iter("image") for shape in image]
     report = import_labels(project, foreign / "2label" / "cvat1.1")
-    assert (report.format, report.labelled, report.skipped) == ("cvat", len(root.findall("image")), [])
+    assert (report.format, report.labeled, report.skipped) == ("cvat", len(root.findall("image")), [])
     assert report.boxes == sum(kind == "box" for _, kind, _ in shapes)
     by_image = {}
     for name, _, label in shapes:
@@ -116,7 +116,7 @@ def test_cvat_folders(project, foreign):
 def test_voc_boxes_of_labelme_and_of_the_steel_strips(project, shared_data, tmp_path):
     folder = shared_data / "foreign-labels" / "labelme" / "bbox_detection" / "data_dataset_voc"
     report = import_labels(project, folder)
-    assert (report.format, report.labelled) == ("voc", 3)
+    assert (report.format, report.labeled) == ("voc", 3)
     assert report.boxes == len(voc_objects(folder / "Annotations"))
     assert all(annotation.load_note(project, key).status == "started" for key in project.images())
     few = tmp_path / "few"
@@ -127,13 +127,13 @@ def test_voc_boxes_of_labelme_and_of_the_steel_strips(project, shared_data, tmp_
     objects = voc_objects(few / "ANNOTATIONS")
     with Project.create(tmp_path / "steel") as steel:
         report = import_labels(steel, few)
-        assert (report.format, report.labelled, report.boxes) == ("voc", len({s for s, _ in objects}), len(objects))
+        assert (report.format, report.labeled, report.boxes) == ("voc", len({s for s, _ in objects}), len(objects))
         assert {info.name for info in steel.classes} == {label for _, label in objects}
 
 
 def test_voc_export_of_cvat_with_two_of_four_images(project, foreign):
     report = import_labels(project, foreign / "2label" / "voc1.1")
-    assert set(report.found) >= {"voc", "png"} and report.labelled == 2 and len(report.skipped) == 2
+    assert set(report.found) >= {"voc", "png"} and report.labeled == 2 and len(report.skipped) == 2
     assert sorted(key.rsplit("/", 1)[-1] for key in project.images()) == ["crack.jpeg", "shapes.jpg"]
     with Project.create(project.root.parent / "masks") as masks:
         report = import_labels(masks, foreign / "2label" / "voc1.1", format="png")
@@ -156,7 +156,7 @@ def test_labels_whose_images_are_in_another_folder(project, foreign, name, image
     for path in (foreign / "2label" / "cvat1.1" / "images").iterdir():
         project.copy_image(path, path.name)
     report = import_labels(project, foreign / name)
-    assert (report.labelled, report.skipped) == (images, [])
+    assert (report.labeled, report.skipped) == (images, [])
     if name.endswith("labelImg"):
         boxes = len(voc_objects(foreign / name))
     else:
@@ -166,9 +166,9 @@ def test_labels_whose_images_are_in_another_folder(project, foreign, name, image
 
 def test_anylabeling_polygons_are_those_of_the_yolo_files(project, foreign, tmp_path):
     folder = foreign / "neu-inclusion-anylabeling"
-    assert import_labels(project, folder).labelled == 25 == len(list(folder.rglob("*.json")))
+    assert import_labels(project, folder).labeled == 25 == len(list(folder.rglob("*.json")))
     with Project.create(tmp_path / "yolo") as other:
-        assert import_labels(other, folder, format="yolo").labelled == 25 == len(list(folder.rglob("*.txt")))
+        assert import_labels(other, folder, format="yolo").labeled == 25 == len(list(folder.rglob("*.txt")))
         for key in project.images():
             a, b = annotation.load_mask(project, key) > 0, annotation.load_mask(other, key) > 0
             assert (a & b).sum() > 0.8 * (a | b).sum()
@@ -185,7 +185,7 @@ def test_paddlelabel_instances_and_their_image_lists(project, foreign, tmp_path)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(path.read_bytes())
     report = import_labels(project, tmp_path / "in")
-    assert (report.format, report.labelled, report.skipped) == ("png", 4, [])
+    assert (report.format, report.labeled, report.skipped) == ("png", 4, [])
     names = {1: "苹果", 2: "梨"}
     objects = 0
     for path in (masks / "Annotations").iterdir():
@@ -203,7 +203,7 @@ def test_paddlelabel_instances_and_their_image_lists(project, foreign, tmp_path)
 def test_the_best_format_of_a_folder_is_the_one_that_fits_its_images(project, foreign):
     """PaddleLabel's COCO files hold the size of another image, so that their 23 objects fit none."""
     report = import_labels(project, foreign / "paddlelabel" / "fruit")
-    assert report.format == "png" and report.labelled == 4
+    assert report.format == "png" and report.labeled == 4
     assert set(report.found) == {"png", "yolo", "voc", "coco", "verdicts", "folders"} and report.found["coco"] == 23
 
 
@@ -213,10 +213,10 @@ def test_paddlelabel_boxes(project, foreign):
     for path in (fruit / "img").iterdir():
         project.copy_image(path, path.name)
     report = import_labels(project, fruit / "detection" / "voc", format="voc")
-    assert report.labelled == 0 and all("756 × 1008" in why for _, why in report.skipped)
+    assert report.labeled == 0 and all("756 × 1008" in why for _, why in report.skipped)
     report = import_labels(project, fruit / "detection" / "yolo", format="yolo")
     lines = [path.read_text().split("\n") for path in (fruit / "detection" / "yolo" / "Annotations").iterdir()]
-    assert (report.labelled, report.boxes) == (4, sum(bool(line) for file in lines for line in file))
+    assert (report.labeled, report.boxes) == (4, sum(bool(line) for file in lines for line in file))
 
 
 def test_paddlelabel_verdicts(project, foreign):
@@ -225,7 +225,7 @@ def test_paddlelabel_verdicts(project, foreign):
         project.copy_image(path, path.name)
     report = import_labels(project, fruit / "classification" / "singleClass")
     verdicts = {key: annotation.load_note(project, key).verdict for key in project.images()}
-    assert report.labelled == 4 and not project.classes
+    assert report.labeled == 4 and not project.classes
     assert verdicts == {"1.jpeg": "苹果", "2.jpeg": "梨", "3.jpeg": "苹果", "4.jpeg": "梨", "5.jpeg": None}
 
 
@@ -233,11 +233,11 @@ def test_eiseg_and_datumaro(project, foreign, tmp_path):
     label = next((foreign / "paddlelabel" / "bear").rglob("*.json"))
     report = import_labels(project, foreign / "paddlelabel" / "bear")
     names = {polygon["name"] for polygon in json.loads(label.read_text("utf-8"))}
-    assert (report.format, report.labelled) == ("eiseg", 1) and {info.name for info in project.classes} == names
+    assert (report.format, report.labeled) == ("eiseg", 1) and {info.name for info in project.classes} == names
     with Project.create(tmp_path / "task") as task:
         report = import_labels(task, foreign / "datumaro")
         root = ElementTree.parse(next((foreign / "datumaro").rglob("*.xml"))).getroot()
-        assert report.labelled == len(root.findall("image")) == 2
+        assert report.labeled == len(root.findall("image")) == 2
         assert report.boxes == len(root.findall("image/box"))
         attributes = sum(shape.find("attribute") is not None for image in root.findall("image") for shape in image)
         assert any(f"{attributes} × shapes' attributes" in note for note in report.notes)
@@ -248,12 +248,12 @@ def test_coco_without_images_is_refused_by_image(project, foreign):
     content = json.loads(label.read_text("utf-8"))
     report = import_labels(project, foreign / "dtu-blades-coco")
     assert report.found == {"coco": len(content["annotations"])}
-    assert report.labelled == 0 and len(report.skipped) == len(content["images"]) == 93
+    assert report.labeled == 0 and len(report.skipped) == len(content["images"]) == 93
     image = content["images"][0]
     Image.new("L", (image["width"], image["height"])).save(tmp := project.root.parent / "x.png")
     project.copy_image(tmp, image["file_name"].rsplit(".", 1)[0] + ".png")
     report = import_labels(project, foreign / "dtu-blades-coco")
-    assert report.labelled == 1
+    assert report.labeled == 1
     assert report.boxes == sum(entry["image_id"] == image["id"] for entry in content["annotations"])
 
 
@@ -265,7 +265,7 @@ def test_crack_masks_of_matlab_files(project, shared_data, tmp_path):
         (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "in" / name).write_bytes((folder / name).read_bytes())
     report = import_labels(project, tmp_path / "in")
-    assert (report.format, report.labelled, report.pictures, report.skipped) == ("png", 5, 6, [])
+    assert (report.format, report.labeled, report.images, report.skipped) == ("png", 5, 6, [])
     for number in numbers:
         segmentation = loadmat(folder / "groundTruth" / f"{number}.mat")["groundTruth"][0, 0]["Segmentation"]
         mask = annotation.load_mask(project, f"image/{number}.jpg")
@@ -281,7 +281,7 @@ def test_boxes_of_printed_circuit_boards(project, shared_data, tmp_path):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(path.read_bytes())
     report = import_labels(project, tmp_path / "in")
-    assert (report.format, report.labelled, report.pictures) == ("deeppcb", 5, 10)
+    assert (report.format, report.labeled, report.images) == ("deeppcb", 5, 10)
     assert report.boxes == len(lines)
     order = ["open", "short", "mousebite", "spur", "copper", "pin-hole"]
     kinds = Counter(order[int(line.split()[4]) - 1] for line in lines)
@@ -290,7 +290,7 @@ def test_boxes_of_printed_circuit_boards(project, shared_data, tmp_path):
 
 def test_sixteen_bit_object_numbers_are_refused_with_the_reason(project, shared_data):
     report = import_labels(project, shared_data / "sixteen-bit", format="png")
-    assert report.labelled == 0 and "numbered objects" in report.skipped[0][1]
+    assert report.labeled == 0 and "numbered objects" in report.skipped[0][1]
     assert [key for key in project.images() if "mask" in key] == []
     report = import_labels(project, shared_data / "sixteen-bit", format="png", class_name="nucleus")
     numbers = tifffile.imread(next((shared_data / "sixteen-bit").rglob("mask2d.tif")))
