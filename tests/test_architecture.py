@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import os
 import re
 import subprocess
@@ -46,6 +47,16 @@ def test_ruff_finds_nothing():
     for arguments in (["check", "--no-cache"], ["format", "--check", "--no-cache"]):
         done = subprocess.run([sys.executable, "-m", "ruff", *arguments, "."], cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("platform", ["Linux", "Windows"])
+def test_types_are_consistent(platform):
+    """The type check of `[tool.pyright]`, with the libraries of this interpreter."""
+    if importlib.util.find_spec("basedpyright") is None:
+        pytest.skip("basedpyright, of the extra `dev`, is not installed")
+    command = [sys.executable, "-m", "basedpyright", "--level", "error", "--pythonplatform", platform]
+    done = subprocess.run([*command, "--pythonpath", sys.executable], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("package", ["core", "inference", "training", "cli"])
@@ -172,8 +183,11 @@ NEEDED_BY = {
     "pytest-xdist": ("README.md", r"pytest .*-n "),
     "import-linter": ("tests/test_architecture.py", r"from importlinter"),
     "ruff": ("tests/test_architecture.py", r'"-m", "ruff"'),
+    "basedpyright": ("tests/test_architecture.py", r'"-m", "basedpyright"'),
     "build": ("packaging/build.py", r'"-m", "build"'),
     "pyinstaller": ("packaging/build.py", r"PyInstaller"),
+    "cyclonedx-bom": ("packaging/build.py", r"cyclonedx-py"),
+    "pip-licenses": ("packaging/build.py", r"pip-licenses"),
 }
 
 

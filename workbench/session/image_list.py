@@ -41,10 +41,10 @@ class ImageList(QObject):
         self._scores: dict[str, float] = {}  # not in the index yet
         self._project: Project | None = None
         self.done = 0  # number of images marked done
-        self._reread = QTimer(self, singleShot=True, interval=round(REREAD_DELAY * 1000), timeout=self._read_rows)
-        self._timer = QTimer(
-            self, singleShot=True, interval=round(index_worker.REPORT_INTERVAL * 1000), timeout=self._emit_changed_rows
-        )
+        self._reread = QTimer(self, singleShot=True, interval=round(REREAD_DELAY * 1000))
+        self._reread.timeout.connect(self._read_rows)
+        self._timer = QTimer(self, singleShot=True, interval=round(index_worker.REPORT_INTERVAL * 1000))
+        self._timer.timeout.connect(self._emit_changed_rows)
         self._tasks = TaskRunner(parent=self)
         self._pending = 0  # number of requests that are not done
 

@@ -73,7 +73,8 @@ def refresh(project: Project, reporter: IndexReporter, *, first: bool) -> None:
             for batch in index.batches(1000):
                 if reporter.cancelled():
                     return
-                reported.update(row.key for row in batch)
+                if reported is not None:
+                    reported.update(row.key for row in batch)
                 reporter.report("rows", batch)
                 reporter.pause()
         keys = project.images()

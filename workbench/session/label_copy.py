@@ -41,7 +41,7 @@ class LabelCopier(QObject):
 
         def work(_: Task) -> tuple[tuple[int, ...], list[ClassRegion]]:
             if unsaved is not None and unsaved.mask is not None:
-                return unsaved.mask.shape, _consistent_regions(unsaved)
+                return unsaved.mask.shape, _consistent_regions(unsaved, unsaved.mask)
             mask = annotation.load_mask(project, source)
             if mask is None:
                 raise LabelsNotCopied(source=source, why="it has no labels")
@@ -67,15 +67,15 @@ class LabelCopier(QObject):
             self._editor.commit()
 
 
-def _consistent_regions(label: Label) -> list[ClassRegion]:
-    """Return the `class_regions` of a label that the GUI thread may be changing; retry until no stroke intervenes.
+def _consistent_regions(label: Label, mask: np.ndarray) -> list[ClassRegion]:
+    """Return the `class_regions` of the mask of a label that the GUI thread may be changing.
 
-    Raises LabelsNotCopied after too many attempts.
+    Retry until no stroke was made meanwhile. Raises LabelsNotCopied after too many attempts.
     """
     for _ in range(_ATTEMPTS):
         before = label.write_sequence
         if before % 2 == 0:
-            regions = class_regions(label.mask)
+            regions = class_regions(mask)
             if label.write_sequence == before:
                 return regions
         time.sleep(0.05)

@@ -98,14 +98,14 @@ class LabelIssueReview(QObject):
     def accept_model(self) -> bool:
         """Apply the model's prediction: paint its region, erase the labeled one, or set its verdict."""
         issue, session, editor = self.issue, self._session, self._session.editor
-        if issue is None or not session.writable:
+        if issue is None or session.key is None or not session.writable:
             return False
         if issue.kind == "verdict":
             session.verdict_steps.set_verdicts([session.key], issue.predicted_verdict)
             return True
-        if not editor.begin(ACCEPT if issue.kind == "missing" else CORRECT):
-            return False
         region, mask = issue.selection, session.mask
+        if not editor.begin(ACCEPT if issue.kind == "missing" else CORRECT) or mask is None:
+            return False
         inside = region.inside
         if issue.kind != "missing":  # pixels painted there since the check stay
             inside = inside & (mask[region.rect.slices] == issue.labeled_id)
@@ -134,13 +134,14 @@ class LabelIssueReview(QObject):
     def keep_label(self) -> bool:
         """Confirm the label: no model suggests this error again. One undo command."""
         issue, session = self.issue, self._session
-        if issue is None or not session.writable or session.note is None:
+        key = session.key
+        if issue is None or key is None or not session.writable or session.note is None:
             return False
-        command = LabelConfirmation(session, session.key, confirmation(issue))
+        command = LabelConfirmation(session, key, confirmation(issue))
         if not command.redo():
             return False
         session.undo_stack.push(command)
-        self.confirmed.emit(session.key)
+        self.confirmed.emit(key)
         return True
 
     def can_undo(self, key: str) -> bool:

@@ -174,7 +174,7 @@ class LabelQueue(Job):
         """Remove resolved label errors of the open image, and done images, from the list."""
         session, key = self._session, self._session.key
         issues = self.issue_list.issues if self.mode == "errors" and self.issue_list is not None else {}
-        if key in issues and session.note is not None:
+        if key is not None and key in issues and session.note is not None:
             note, mask = session.note, session.mask
             self._open_issues[key] = tuple(
                 issue
@@ -187,13 +187,14 @@ class LabelQueue(Job):
     def _list(self) -> None:
         before, session = self._keys, self._session
         self._keys = []
-        if session.project is not None and self.mode == "next" and self.ranking is not None:
-            self._keys = [entry.key for entry in self.ranking.entries if self._waits(entry.key)]
-        elif session.project is not None and self.mode == "errors" and self.issue_list is not None:
+        project = session.project
+        if project is not None and self.mode == "next" and self.ranking is not None:
+            self._keys = [entry.key for entry in self.ranking.entries if self._waits(entry.key, project)]
+        elif project is not None and self.mode == "errors" and self.issue_list is not None:
             self._keys = [key for key in self.issue_list.issues if self._open_issues.get(key) or key == session.key]
         if self._keys != before or not self._keys:
             self.changed.emit()
 
-    def _waits(self, key: str) -> bool:
+    def _waits(self, key: str, project: Project) -> bool:
         session = self._session
-        return key == session.key or is_open(session.rows.get(key, ImageRow(key)), session.project)
+        return key == session.key or is_open(session.rows.get(key, ImageRow(key)), project)

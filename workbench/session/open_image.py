@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.problems import Problem
+from workbench.inference.io.tiff_regions import ImageArray
 from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
 from workbench.session.image_loader import ImageLoader, LoadedImage
@@ -31,7 +31,7 @@ class OpenImage(QObject):
     ) -> None:
         super().__init__(parent)
         self.key: str | None = None
-        self.image: np.ndarray | None = None
+        self.image: ImageArray | None = None
         self.label: Label | None = None
         self.pages = 1  # of the image file; the first one is displayed
         self._image_list, self._loader, self._editor, self._undo_stack = image_list, loader, editor, undo_stack
@@ -84,7 +84,7 @@ class OpenImage(QObject):
         self._set(key, None, None)
         self.failed.emit(key, problem)
 
-    def _set(self, key: str, image: np.ndarray | None, label: Label | None) -> None:
+    def _set(self, key: str, image: ImageArray | None, label: Label | None) -> None:
         self._editor.commit()
         self.key, self.image, self.label = key, image, label
         self._editor.label = label
@@ -108,7 +108,7 @@ class OpenImage(QObject):
         command = self._next(direction)
         if command is None:
             return
-        if command.needs_image and (command.key != self.key or self.image is None):
+        if command.needs_image and command.key is not None and (command.key != self.key or self.image is None):
             self._pending.append(direction)
             self._request(command.key)
         elif direction == "redo":

@@ -22,7 +22,8 @@ class ProjectWatch(QObject):
         self.problem: CannotWrite | None = None
         self._autosave = autosave
         self._project: Project | None = None
-        self._timer = QTimer(self, interval=round(retry * 1000), timeout=self.check)
+        self._timer = QTimer(self, interval=round(retry * 1000))
+        self._timer.timeout.connect(self.check)
 
     def open(self, project: Project) -> None:
         self._project = project

@@ -209,9 +209,10 @@ class RunEvaluation(QObject):
         def work(task: Task) -> EvaluatedImages | None:
             return evaluate_images(predictions, settings, point, task.cancelled)
 
-        def on_done(result: EvaluatedImages) -> None:
-            self.result = result
-            self.evaluated.emit(result)
+        def on_done(result: EvaluatedImages | None) -> None:
+            if result is not None:
+                self.result = result
+                self.evaluated.emit(result)
 
         self._points.submit(work, on_done, key="evaluate")
 
@@ -226,9 +227,10 @@ class RunEvaluation(QObject):
                 tallies = [result for result in results if result is not None]
             return OperatingPointSweep(predictions, tallies, ids) if len(tallies) == len(predictions) else None
 
-        def on_done(sweep: OperatingPointSweep) -> None:
-            self.sweep = sweep
-            self.sweep_finished.emit()
+        def on_done(sweep: OperatingPointSweep | None) -> None:
+            if sweep is not None:
+                self.sweep = sweep
+                self.sweep_finished.emit()
 
         self._passes.submit(work, on_done)
 
@@ -266,8 +268,9 @@ class RunEvaluation(QObject):
 
     def store(self) -> None:
         """Put the present operating point to use in overlay, prediction and export."""
-        if self.can_store():
-            self._write(lambda run: operating_point.store(run, self.point, chosen_on=(self.split,)))
+        point = self.point
+        if self.can_store() and point is not None:
+            self._write(lambda run: operating_point.store(run, point, chosen_on=(self.split,)))
 
     def restore(self) -> None:
         """Restore the operating point chosen by the training."""

@@ -11,6 +11,7 @@ from workbench.core.problems import Problem
 from workbench.core.project.annotation import Note
 from workbench.core.project.image_index import ImageRow
 from workbench.core.project.project import Project
+from workbench.inference.io.tiff_regions import ImageArray
 from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
 from workbench.session.class_merge_job import ClassMergeJob
@@ -139,7 +140,7 @@ class SessionState(QObject):
         return self._loader.requested
 
     @property
-    def image(self) -> np.ndarray | None:
+    def image(self) -> ImageArray | None:
         """Open image: (H, W) or (H, W, 3) RGB, uint8, uint16 or float32."""
         return self._current_image.image
 

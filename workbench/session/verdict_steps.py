@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Literal, cast
 
 from PySide6.QtCore import QObject, Signal
 
@@ -124,8 +124,11 @@ class VerdictSteps(QObject):
         """Set a field of the notes of some images, without an undo command."""
         remaining, label = dict(values), self._editor.label
         if label is not None and label.key in remaining:
-            change = self._notes.set_verdict if field == "verdict" else self._notes.set_status
-            change(remaining.pop(label.key))
+            value = remaining.pop(label.key)
+            if field == "verdict":
+                self._notes.set_verdict(value)
+            else:
+                self._notes.set_status(cast("Status", value))
         for key in list(remaining):
             label = self._autosave.unsaved(key)
             if label is not None and label.problem is None:

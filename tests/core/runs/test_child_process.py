@@ -111,6 +111,7 @@ def test_escalation_terminates_then_kills_and_waits_for_a_checkpoint():
 def test_commands_of_a_packed_application_use_its_executable(monkeypatch, tmp_path, frozen):
     if frozen:
         monkeypatch.setattr("sys.frozen", True, raising=False)
+        monkeypatch.setattr("sys.executable", str(tmp_path / "DefectWorkbench"))
     head = ["--worker"] if frozen else ["-m", "workbench.training"]
     for verb in VERBS:
         assert worker_command(verb, "x") == [sys.executable, *head, verb, "x"]

@@ -172,9 +172,10 @@ def _salience_matches(candidates: Sequence[Candidate], labeled: LabeledImage) ->
     None for all if this cannot be determined, and for candidates with verdict probabilities, which do not concern
     spots.
     """
-    if not labeled.defective or not labeled.good or any(candidate.salience is None for candidate in candidates):
+    salience = [candidate.salience for candidate in candidates if candidate.salience is not None]
+    if not labeled.defective or not labeled.good or len(salience) < len(candidates):
         return [None] * len(candidates)
-    stacks = ([candidate.salience for candidate in candidates], labeled.defective, labeled.good)
+    stacks = (salience, labeled.defective, labeled.good)
     matches = saliency_match(*(np.stack(rows) for rows in stacks)).tolist()
     return [None if candidate.probabilities else match for candidate, match in zip(candidates, matches)]
 
@@ -277,8 +278,9 @@ def issue_reason(issue: LabelIssue, names: Mapping[int, str], *, good: bool = Fa
 
 def _model_reasons(candidate: Candidate, labeled: LabeledImage) -> list[RankReason]:
     if candidate.probabilities:
-        order = sorted(candidate.probabilities, key=lambda name: -candidate.probabilities[name])
-        if len(order) > 1 and _verdict_uncertainty(candidate.probabilities) >= 0.4:
+        probabilities = candidate.probabilities
+        order = sorted(probabilities, key=lambda name: -probabilities[name])
+        if len(order) > 1 and _verdict_uncertainty(probabilities) >= 0.4:
             return [RankReason("between", {"said": order[0], "other": order[1]})]
         return [RankReason("found", {"name": order[0]})]
     reasons, regions = [], candidate.regions or ()

@@ -306,7 +306,7 @@ def read_row(project: Project, key: str) -> ImageRow:
     except Problem as problem:
         return ImageRow(key=key, width=width, height=height, broken=str(problem), date=date)
     counts = () if mask is None else annotation.foreground_counts(mask)
-    regions = tuple((id, count_regions(mask, id)) for id, _ in counts)
+    regions = () if mask is None else tuple((id, count_regions(mask, id)) for id, _ in counts)
     return ImageRow(
         key, width, height, note.status, note.verdict, counts, mask is not None, "", regions, note.group or "", date
     )

@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import cast
 
 import numpy as np
 
@@ -206,7 +207,7 @@ class _LabelImport:
                 self.project.add_verdict(label.verdict)
                 self.report.added_verdicts.append(label.verdict)
         if entry.split is not None and note.pin is None:
-            note.pin = entry.split
+            note.pin = cast("annotation.Split", entry.split)
         note.status = "started" if label.boxes else "done"  # regions made of boxes are to be checked
         note.add(self.act)
         annotation.save_note(self.project, key, note)

@@ -17,11 +17,11 @@ from workbench.core import problems
 from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message, MessageModel, Text
 from workbench.core.project import annotation
+from workbench.core.project.annotation import Split
 from workbench.core.project.grouping import group
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, ClassInfo, Project
 from workbench.core.project.sources import natural_key
 
-Split = Literal["train", "val", "test"]
 SPLITS: tuple[Split, ...] = ("train", "val", "test")
 FEWEST = 10  # training examples; with fewer, none of them can be held out
 
@@ -108,7 +108,7 @@ def collect(project: Project, model: Literal["unet", "resnet"], trained_keys: Co
     if model == "resnet":
         found = Counter(item.verdict for item in dataset.items)
         _leave_out_lone_verdicts(dataset, found)
-        used_verdicts = {item.verdict for item in dataset.items}
+        used_verdicts = {item.verdict for item in dataset.items if item.verdict is not None}
         if len(used_verdicts) < 2:
             raise problems.NoVerdicts(found=found.total(), kinds=len(found))
         listed = [name for name in project.file.verdicts if name in used_verdicts]
@@ -125,14 +125,14 @@ def collect(project: Project, model: Literal["unet", "resnet"], trained_keys: Co
     return dataset
 
 
-def _leave_out_lone_verdicts(dataset: Dataset, counts: Counter[str]) -> None:
+def _leave_out_lone_verdicts(dataset: Dataset, counts: Counter[str | None]) -> None:
     """Skip images whose verdict occurs only once.
 
     A single example is useless for training and most often a mistake; it must not prevent training on the others.
     """
     for item in dataset.items:
         if counts[item.verdict] == 1:
-            why = Message.of(problems.LoneVerdict(verdict=item.verdict))
+            why = Message.of(problems.LoneVerdict(verdict=item.verdict or ""))
             dataset.skipped.append(SkippedImage(key=item.key, why=why))
     dataset.items = [item for item in dataset.items if counts[item.verdict] > 1]
 
@@ -213,7 +213,7 @@ def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note
 
     free = []
     for name, members in groups.items():
-        pins = [notes[item.key].pin for item in members if notes[item.key].pin]
+        pins: list[Split] = [pin for item in members if (pin := notes[item.key].pin)]
         if pins:
             assign(members, pins[0])
         elif any(item.key in trained_keys for item in members):
@@ -231,7 +231,7 @@ def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note
 
     for _, members in sorted(free, key=order):
         rarest = min((s for item in members for s in strata[item.key]), key=lambda s: (totals[s], str(s)))
-        lack = {
+        lack: dict[Split, float] = {
             split: (target_shares[split] * totals[rarest] - assigned[split][rarest]) / max(target_shares[split], 1e-9)
             for split in SPLITS
             if target_shares[split] > 0

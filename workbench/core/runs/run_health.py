@@ -86,9 +86,10 @@ class RunState:
         self._scale_found = self._scale_found or (event.step > 20 and event.skipped == self._skipped)
         self._skipped = event.skipped
         if math.isfinite(event.loss):
-            first = self.loss is None
-            self.loss = event.loss if first else 0.95 * self.loss + 0.05 * event.loss
-            self.first_loss = event.loss if first else self.first_loss
+            if self.loss is None:
+                self.loss = self.first_loss = event.loss
+            else:
+                self.loss = 0.95 * self.loss + 0.05 * event.loss
             self.least_loss = min(self.least_loss, self.loss)
 
     def mean(self, name: str) -> float | None:

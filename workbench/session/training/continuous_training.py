@@ -43,9 +43,10 @@ class ContinuousTraining(QObject):
 
     def resume(self) -> None:
         """Resume the shown run with continuous training."""
-        if self.can_resume():
+        run = self._training.run
+        if run is not None and self.can_resume():
             self.on = True
-            self._training.resume(self._training.run)
+            self._training.resume(run)
             self.changed.emit()
 
     def _training_started(self, _: Run) -> None:

@@ -193,13 +193,13 @@ class TrainingControl(QObject):
 
     def pause(self) -> None:
         """Save and pause after the current step; the time of the run is paused as well."""
-        if self.running and not (self.paused or self.stopping):
+        if self.running and self._thread is not None and not (self.paused or self.stopping):
             self._thread.pause()
             self.paused = True
             self.state_changed.emit()
 
     def unpause(self) -> None:
-        if self.running and self.paused:
+        if self.running and self._thread is not None and self.paused:
             self._thread.resume()
             self.paused = False
             self.state_changed.emit()
@@ -317,7 +317,10 @@ class TrainingControl(QObject):
     # --- session updates --------------------------------------------------------------------------
 
     def _attach_to_live_run(self) -> None:
-        root = self._session.project.root
+        project = self._session.project
+        if project is None:
+            return
+        root = project.root
 
         def work(_: Task) -> Run | None:
             return next(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import secrets
 import shutil
 from collections.abc import Callable
@@ -32,7 +31,7 @@ from workbench.inference.batch.export_package import write_package
 from workbench.inference.batch.reference_results import self_test, write_reference_results
 from workbench.inference.engines import EngineError, load_engine
 from workbench.inference.engines.registry import KINDS
-from workbench.inference.io.atomic_write import make_folder
+from workbench.inference.io.atomic_write import make_folder, replace_path
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings, save_settings
 from workbench.inference.predictor import Predictor
@@ -69,7 +68,7 @@ def export(run: Run, out: Path, options: ExportOptions, report: Reporter, *, can
             result = _Builder(run, part, options, report, cancelled).build()
             if out.exists():
                 out.rmdir()
-            os.replace(part, out)
+            replace_path(part, out)
         return Finished(result={"path": str(out), **result})
     except ExportCancelled:
         return Finished(why="stopped")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from workbench.core.runs.dataset import Split
+from workbench.core.project.annotation import Split
 from workbench.session.session import Session
 from workbench.ui.actions.command_table import Command, CommandContext, CommandGroup
 from workbench.ui.images.images_panel import ImagesPanel

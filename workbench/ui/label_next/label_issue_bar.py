@@ -77,7 +77,7 @@ class LabelIssueBar(QFrame):
             return self.tr("Add region")
         if issue.kind == "extra":
             return self.tr("Remove region")
-        name = issue.said if issue.kind == "verdict" else names.get(issue.class_id, str(issue.class_id))
+        name = issue.predicted_verdict if issue.kind == "verdict" else names.get(issue.class_id, str(issue.class_id))
         return self.tr("Change to {name}").format(name=name)
 
     def eventFilter(self, watched, event) -> bool:

@@ -321,7 +321,7 @@ def _one_class_values(counts: np.ndarray, listed: LabelList | None, known: dict[
 def _is_photograph(values: np.ndarray) -> bool:
     """Return True for a photograph: many pixels between black and white, which a black and white mask has few of."""
     white = 65535 if values.dtype.itemsize > 1 and values.size and values.max() > 255 else 255
-    gray_pixels = np.count_nonzero((values > white * 0.1) & (values < white * 0.9))
+    gray_pixels = int(np.count_nonzero((values > white * 0.1) & (values < white * 0.9)))
     return gray_pixels > 0.25 * values.size or _is_grainy(values)
 
 

@@ -81,7 +81,7 @@ class _Reader:
         self._names = names or {id - 1: name for id, name in known.items()}
 
     def parse(self, tree: FileTree, name: str) -> Iterator[ShapedImage]:
-        shaped = ShapedImage(_image_name(name), split=split_of(PurePosixPath(name).parent))
+        shaped = ShapedImage(_image_name(name), split=split_of(str(PurePosixPath(name).parent)))
         for line in _lines(tree, name) or []:
             shaped.shapes.append(self._shape(line))
         yield shaped
