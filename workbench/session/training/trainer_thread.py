@@ -153,7 +153,7 @@ class TrainerThread(QThread):
         ending = self._emit_event(child.events())
         if ending is None and not self._detached:
             if child.forced and self._stopping:
-                ending = process_exit.stopped_event(run, self._time)
+                ending = process_exit.stopped_event(run.name, self._time, usable=run.usable, resumable=run.resumable)
             else:
                 ending = child.exit_event("training", self._time)
             append_ending(run, ending)
@@ -194,7 +194,7 @@ class TrainerThread(QThread):
                 break
         if ending is None and not self._detached:
             if stop_sent:
-                ending = process_exit.stopped_event(run, self._time)
+                ending = process_exit.stopped_event(run.name, self._time, usable=run.usable, resumable=run.resumable)
             else:
                 why = process_exit.cause(None, "")
                 ending = process_exit.failed_event("training", why, run.log_path, self._time)

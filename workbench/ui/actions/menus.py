@@ -166,7 +166,7 @@ MENUS: dict[str, Table] = {
         "export",
         "export_choices",
     ),
-    "help": ("keys", "show_log", "about"),
+    "help": ("keys", "check_gpu", "show_log", "about"),
 }
 
 TOOL_STRIP: Table = (*_tool_buttons(), "-", "keep", "ruler")
