@@ -36,7 +36,7 @@ BOX = Rect(0, 0, 9, 9)
 
 
 def planes(*shapes: tuple[int, Rect, int]) -> np.ndarray:
-    """Scores of the two classes of `grey_settings`: (place of the class, where, 255 times the probability)."""
+    """Scores of the two classes of `gray_settings`: (place of the class, where, 255 times the probability)."""
     scores = np.zeros((2, 60, 80), np.uint8)
     for place, rect, score in shapes:
         scores[place][rect.slices] = score
