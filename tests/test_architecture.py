@@ -290,3 +290,40 @@ def test_identifiers_use_the_terms_of_the_glossary():
             if words & AVOIDED and name not in JSON_KEYS:
                 found[f"{path.relative_to(ROOT)}: {name}"] = sorted(words & AVOIDED)
     assert not found
+
+
+DOCUMENTS = ("ARCHITECTURE.md", "CONTRIBUTING.md", "GLOSSARY.md", "README.md", "README.zh-CN.md")
+
+
+def documented_places() -> list[tuple[str, str, str]]:
+    """Return (document, file or folder, dotted name or "") of each place that a document quotes in backticks."""
+    pattern = r"`([\w./-]+/[\w./-]*\w)(?::([A-Za-z_][\w.]*))?`"
+    return [
+        (document, path, name)
+        for document in DOCUMENTS
+        for path, name in re.findall(pattern, (ROOT / document).read_text("utf-8"))
+        if path.split("/")[0] in {folder.name for base in (ROOT, ROOT / "workbench") for folder in base.iterdir()}
+    ]
+
+
+def defines(tree: ast.AST, name: str) -> bool:
+    """Return True if a module or a class defines a name; "Class.name" is looked up in the class."""
+    first, _, rest = name.partition(".")
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == first:
+            return not rest or defines(node, rest)
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if not rest and any(isinstance(target, ast.Name) and target.id == first for target in targets):
+            return True
+    return False
+
+
+def test_documents_quote_existing_places():
+    places = documented_places()
+    assert len(places) > 40
+    missing = []
+    for document, path, name in places:
+        found = [base / path for base in (ROOT, ROOT / "workbench") if (base / path).exists()]
+        if not found or (name and not defines(ast.parse(found[0].read_text("utf-8")), name)):
+            missing.append(f"{document}: {path}:{name}")
+    assert not missing

@@ -17,6 +17,7 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT))
 
 from workbench.core import messages, problems  # noqa: E402
+from workbench.core.resources import LANGUAGES, SOURCE_LANGUAGE  # noqa: E402
 
 
 def patterns() -> list[tuple[str, str]]:
@@ -33,7 +34,10 @@ def main() -> int:
         calls = [f"QCoreApplication.translate({context!r}, {text!r})" for context, text in dict.fromkeys(patterns())]
         passing.write_text("\n".join(calls) + "\n", "utf-8")
         sources = sorted(map(str, (ROOT / "workbench" / "ui").rglob("*.py")))
-        for ts in sorted(HERE.glob("workbench_*.ts")):
+        for name in LANGUAGES:
+            if name == SOURCE_LANGUAGE:
+                continue
+            ts = HERE / f"workbench_{name}.ts"
             subprocess.run(
                 [update, *sources, str(passing), "-locations", "none", "-no-obsolete", "-ts", str(ts)], check=True
             )

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import fill_project
-from tests.inference.conftest import grey_export
+from tests.inference.conftest import gray_export
 from workbench import cli
 from workbench.core.project.project import Project
 from workbench.inference.io.opencv import cv2
 
-__all__ = ["grey_export"]
+__all__ = ["gray_export"]
 ROOT = Path(__file__).resolve().parents[2]
 POSIX = pytest.mark.skipif(os.name != "posix", reason="a closed pipe is another error on Windows")
 
@@ -58,7 +58,7 @@ def test_wrong_use_and_help_end_quietly(verb):
 @POSIX
 @pytest.mark.parametrize("closed", [("stdout",), ("stderr",), ("stdout", "stderr")])
 @pytest.mark.parametrize("json", [False, True])
-def test_verb_ends_quietly(folder, grey_export, tmp_path, closed, json):
+def test_verb_ends_quietly(folder, gray_export, tmp_path, closed, json):
     verbs = [
         ("check", folder),
         ("check", tmp_path / "missing"),
@@ -66,7 +66,7 @@ def test_verb_ends_quietly(folder, grey_export, tmp_path, closed, json):
         ("labels", folder, tmp_path / "labels"),
         ("import", folder, folder / "pictures"),
         ("train", folder, "--resume", "last"),
-        ("predict", grey_export, folder / "pictures", "--out", tmp_path / "out"),
+        ("predict", gray_export, folder / "pictures", "--out", tmp_path / "out"),
         ("serve", tmp_path),
         ("queue", folder),
         ("evaluate", folder),
@@ -81,14 +81,14 @@ def test_verb_ends_quietly(folder, grey_export, tmp_path, closed, json):
 
 @POSIX
 @pytest.mark.parametrize("closed", [("stdout",), ("stderr",), ("stdout", "stderr")])
-def test_export_ends_quietly(grey_export, tmp_path, closed):
+def test_export_ends_quietly(gray_export, tmp_path, closed):
     pictures = tmp_path / "in"
     pictures.mkdir()
     for number in range(3):
         cv2.imwrite(str(pictures / f"{number}.png"), cv2.UMat(80, 90, cv2.CV_8U).get())
     code = "import sys; from workbench.inference.batch.runner import main; sys.exit(main(sys.argv[2:], sys.argv[1]))"
     for words in ((pictures, "--out", tmp_path / "out"), (pictures, "--out", tmp_path / "out", "--json"), ("--help",)):
-        _, out, error = end_of(["-c", code, grey_export, *words], *closed)
+        _, out, error = end_of(["-c", code, gray_export, *words], *closed)
         for said in (out, error):
             assert "Traceback" not in said and "BrokenPipe" not in said and "Exception ignored" not in said, words
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import fill_project
-from tests.inference.conftest import grey_settings, write_onnx
+from tests.inference.conftest import gray_settings, write_onnx
 from workbench.cli import main
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -37,7 +37,7 @@ def filled(project) -> Project:
 def run(filled) -> Run:
     run = Run(filled.root / "runs" / "20260101-000000-unet")
     write_onnx(run.best / "network.onnx", WEIGHTS, BIAS)
-    settings = grey_settings(classes=(ClassSettings(1, "scratch", "#ff0000"),), thresholds=(0.5,), min_area=(6,))
+    settings = gray_settings(classes=(ClassSettings(1, "scratch", "#ff0000"),), thresholds=(0.5,), min_area=(6,))
     save_settings(settings, run.best / "model.json")
     write_json(run.settings_path, TrainingSettings(model="unet").model_dump(mode="json"))
     write_json(run.dataset_path, collect(filled, "unet").model_dump(mode="json"))
@@ -92,14 +92,14 @@ def test_label_errors_are_listed_without_confirmed_ones(filled, run, capsys):
     wrong = filled.images()[4]
     status, said = ask(capsys, filled.root, "--errors", "--run", "last")
     assert status == 0 and [entry["path"] for entry in said["pictures"]] == [wrong]
-    slip = said["pictures"][0]["slips"][0]
-    assert slip["kind"] == "missing" and slip["why"] == "scratch predicted, labeled as good"
+    issue = said["pictures"][0]["slips"][0]
+    assert issue["kind"] == "missing" and issue["why"] == "scratch predicted, labeled as good"
     learned = {item.key for item in run.dataset().items if item.split == "train"}
-    assert slip["learned"] == (wrong in learned) and said["learned_from"] == len(learned)
-    assert slip["area"] > 20 and slip["width"] > 4 and not said["weak_model"]
+    assert issue["learned"] == (wrong in learned) and said["learned_from"] == len(learned)
+    assert issue["area"] > 20 and issue["width"] > 4 and not said["weak_model"]
     note = annotation.load_note(filled, wrong)
-    wanted = {name: slip[name] for name in annotation.ConfirmedLabel.model_fields}
-    note.confirmed.append(annotation.ConfirmedLabel(**wanted))
+    expected = {name: issue[name] for name in annotation.ConfirmedLabel.model_fields}
+    note.confirmed.append(annotation.ConfirmedLabel(**expected))
     annotation.save_note(filled, wrong, note)
     assert ask(capsys, filled.root, "--errors")[1]["pictures"] == []
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.inference.conftest import grey_export, spotted
+from tests.inference.conftest import gray_export, spotted
 from workbench import cli
 from workbench.inference.batch.results_log import RESULTS_LOG_FILE
 from workbench.inference.io.image_io import write_png
 
-__all__ = ["grey_export"]
+__all__ = ["gray_export"]
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -36,35 +36,35 @@ def said(capsys, *arguments) -> tuple[int, dict, str]:
     return status, json.loads(text.out), text.err
 
 
-def test_second_call_continues_or_starts_over(grey_export, pictures, tmp_path, capsys):
+def test_second_call_continues_or_starts_over(gray_export, pictures, tmp_path, capsys):
     out = tmp_path / "out"
-    status, found, _ = said(capsys, grey_export, pictures / "0.png", "--out", out)
+    status, found, _ = said(capsys, gray_export, pictures / "0.png", "--out", out)
     assert status == 0 and len(found["pictures"]) == 1
     mask = out / "masks" / "0.png"
     stamp = mask.stat().st_mtime_ns
-    status, found, _ = said(capsys, grey_export, pictures, "--out", out, "--continue")
+    status, found, _ = said(capsys, gray_export, pictures, "--out", out, "--continue")
     assert status == 0 and [Path(entry["path"]).name for entry in found["pictures"]] == [f"{n}.png" for n in range(4)]
     assert mask.stat().st_mtime_ns == stamp
-    status, found, _ = said(capsys, grey_export, pictures, "--out", out)
+    status, found, _ = said(capsys, gray_export, pictures, "--out", out)
     assert status == 0 and len(found["pictures"]) == 4 and mask.stat().st_mtime_ns > stamp
 
 
-def test_problems_are_sentences(grey_export, pictures, tmp_path, capsys):
+def test_problems_are_sentences(gray_export, pictures, tmp_path, capsys):
     assert said(capsys, tmp_path, pictures)[1]["error"].startswith(f"{tmp_path} is neither a run nor an export.")
-    status, found, _ = said(capsys, grey_export, tmp_path / "none", "--out", tmp_path / "out")
+    status, found, _ = said(capsys, gray_export, tmp_path / "none", "--out", tmp_path / "out")
     assert status == 1 and "there is no such file" in found["error"]
-    assert said(capsys, grey_export, pictures, "--out", tmp_path / "out")[0] == 0
+    assert said(capsys, gray_export, pictures, "--out", tmp_path / "out")[0] == 0
     head, *lines = (tmp_path / "out" / RESULTS_LOG_FILE).read_text("utf-8").splitlines()
     other = json.dumps({**json.loads(head), "fingerprint": "0"})
     (tmp_path / "out" / RESULTS_LOG_FILE).write_text("\n".join([other, *lines, ""]), "utf-8")
-    status, found, _ = said(capsys, grey_export, pictures, "--out", tmp_path / "out", "--continue")
+    status, found, _ = said(capsys, gray_export, pictures, "--out", tmp_path / "out", "--continue")
     assert status == 1 and "another model" in found["error"]
-    assert cli.main(["predict", str(grey_export), str(pictures), "--watch", "--continue"]) == 2
+    assert cli.main(["predict", str(gray_export), str(pictures), "--watch", "--continue"]) == 2
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a test cannot press Ctrl-C there without ending itself")
-def test_watch_prints_one_line_per_image(grey_export, pictures, tmp_path):
-    command = [sys.executable, "-m", "workbench", "predict", grey_export, pictures, "--out", tmp_path / "out"]
+def test_watch_prints_one_line_per_image(gray_export, pictures, tmp_path):
+    command = [sys.executable, "-m", "workbench", "predict", gray_export, pictures, "--out", tmp_path / "out"]
     process = subprocess.Popen(
         [*map(str, command), "--watch", "--json"],
         stdout=subprocess.PIPE,

@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 import pytest
 
-from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, grey_export, grey_settings, spotted, write_onnx
+from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, gray_export, gray_settings, spotted, write_onnx
 from workbench import cli
 from workbench.core.project import annotation
 from workbench.core.project.annotation import SuggestionDecision
@@ -19,7 +19,7 @@ from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import ClassSettings, save_settings
 from workbench.inference.predictor import Predictor
 
-__all__ = ["grey_export"]
+__all__ = ["gray_export"]
 RUN = "20260101-000000-unet"
 KEYS = ["lot 1/0.png", "lot 1/1.png", "图 2.png"]
 
@@ -31,9 +31,9 @@ def root(tmp_path):
     rng = np.random.default_rng(6)
     with Project.create(root, classes=["dark", "bright"]) as project:
         run = Run(root / "runs" / RUN)
-        write_onnx(run.best / "network.onnx", GREY_WEIGHTS, GREY_BIAS)
+        write_onnx(run.best / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
         classes = (ClassSettings(1, "dark", "#ff0000"), ClassSettings(2, "bright", "#00ff80"))
-        save_settings(grey_settings(classes=classes, run=RUN), run.best / "model.json")
+        save_settings(gray_settings(classes=classes, run=RUN), run.best / "model.json")
         (run.root / "recipe.json").write_text("{}")
         predictor = Predictor.open(run.best)
         for number, key in enumerate(KEYS):
@@ -111,12 +111,12 @@ def test_suggestions_for_images_by_path_and_continue(root, capsys, tmp_path):
     assert said(capsys, RUN, root, "--continue")[0] == 0 and load_stored(project, KEYS[2]) is not None
 
 
-def test_classes_of_another_export_are_matched_by_name(root, grey_export, capsys):
-    status, found, _ = said(capsys, grey_export, root)
+def test_classes_of_another_export_are_matched_by_name(root, gray_export, capsys):
+    status, found, _ = said(capsys, gray_export, root)
     assert status == 0 and found["proposals"] == 0  # it knows other classes
     with Project.open(root) as project:
         project.add_class("亮点")
-    status, found, _ = said(capsys, grey_export, root)
+    status, found, _ = said(capsys, gray_export, root)
     assert {r["class_name"] for entry in found["pictures"] for r in entry["regions"]} == {"亮点"}
 
 
@@ -133,8 +133,8 @@ def test_problems_are_sentences(root, capsys, tmp_path):
     assert "no run" in said(capsys, "none", root)[1]["error"]
     assert cli.main(["predict", RUN, str(root), "--as-proposals", "--watch"]) == 2
     model = root / "runs" / RUN / "best" / "model.json"
-    judging = grey_settings(task="classification", classes=(), thresholds=(), min_area=(), verdicts=("OK", "NG"))
+    verdicts = gray_settings(task="classification", classes=(), thresholds=(), min_area=(), verdicts=("OK", "NG"))
     write_onnx(model.parent / "network.onnx", np.ones((2, 1)), np.zeros(2), pooled=True)
-    save_settings(judging, model)
+    save_settings(verdicts, model)
     status, found, _ = said(capsys, RUN, root)
     assert status == 1 and found["error"].startswith(f"{RUN} predicts verdicts")

@@ -220,12 +220,12 @@ def test_samples_with_values_of_other_types_are_left_out():
 
 
 def test_a_point_of_another_kind_is_the_trained_one(labelled):
-    from tests.inference.conftest import grey_settings
+    from tests.inference.conftest import gray_settings
     from workbench.inference.model_settings import save_settings
 
     run = create_run(labelled, request("unet", epochs=1))
-    save_settings(grey_settings(), run.best / "model.json")
-    now = operating_point.OperatingPoint.of(grey_settings())
+    save_settings(gray_settings(), run.best / "model.json")
+    now = operating_point.OperatingPoint.of(gray_settings())
     good = {"thresholds": list(now.thresholds), "min_area": list(now.min_area)}
     for trained in (
         None,
@@ -235,7 +235,7 @@ def test_a_point_of_another_kind_is_the_trained_one(labelled):
         {**good, "min_area": [1.5, -1]},
     ):
         write_json(run.root / operating_point.FILE, {"format": 1, "trained": trained, "chosen": good, "chosen_on": []})
-        assert operating_point.read(run).trained.on(grey_settings()) is not None
+        assert operating_point.read(run).trained.on(gray_settings()) is not None
     text = json.dumps({"format": 1, "trained": good, "chosen": {**good, "unsure": 10**400}, "chosen_on": []})
     (run.root / operating_point.FILE).write_text(text, "utf-8")
     assert operating_point.read(run).trained == now
@@ -248,7 +248,7 @@ def test_a_point_of_another_kind_is_the_trained_one(labelled):
 @pytest.mark.parametrize(
     "changes", [{"gamma": 0}, {"gamma": -1}, {"low": 1e300}, {"low": 9, "high": 3}, {"local_contrast": -1}]
 )
-def test_a_display_that_no_picture_can_be_shown_with_is_refused(project, changes):
+def test_a_display_that_no_image_can_be_shown_with_is_refused(project, changes):
     write_json(project.root / "display.json", {"format": 1, "presets": {"a": changes}})
     with pytest.raises(problems.ProjectBroken, match="presets.a"):
         display_file.load_displays(project)

@@ -16,7 +16,7 @@ def kinds(project):
     return {(finding.kind, finding.key) for finding in check(project)}
 
 
-def grey(seed, size=(96, 80)):
+def gray(seed, size=(96, 80)):
     return np.random.default_rng(seed).integers(90, 200, (size[1], size[0])).astype(np.uint8)
 
 
@@ -68,7 +68,7 @@ def test_slips_of_the_hand(labelled):
     assert "at 0, 0" in detail
 
 
-def test_labels_without_pictures(labelled):
+def test_labels_without_images(labelled):
     key = labelled.images()[0]
     labelled.image_path(key).rename(labelled.image_path(key).with_name("renamed.png"))
     assert {("stray_mask", f"masks/{key}.png"), ("stray_note", f"notes/{key}.json")} <= kinds(labelled)
@@ -82,8 +82,8 @@ def test_copies_and_lookalikes_across_the_split(labelled):
         note = annotation.load_note(project, key)
         note.pin = pin
         annotation.save_note(project, key, note)
-    write_png(project.image_path(keys[0]), grey(1))
-    write_png(project.image_path(keys[1]), np.clip(grey(1).astype(int) + 9, 0, 255).astype(np.uint8))
+    write_png(project.image_path(keys[0]), gray(1))
+    write_png(project.image_path(keys[1]), np.clip(gray(1).astype(int) + 9, 0, 255).astype(np.uint8))
     assert ("leak", keys[1]) in kinds(project)
     project.image_path(keys[1]).write_bytes(project.image_path(keys[0]).read_bytes())
     finding = next(f for f in check(project) if f.kind == "duplicate")
@@ -91,11 +91,11 @@ def test_copies_and_lookalikes_across_the_split(labelled):
     assert "other side" in finding.detail and "differently" in finding.detail
 
 
-def test_pictures_alike_on_one_side_are_no_leak(labelled):
+def test_images_alike_on_one_side_are_no_leak(labelled):
     project = labelled
     keys = project.images()
-    write_png(project.image_path(keys[1]), np.clip(grey(1).astype(int) + 9, 0, 255).astype(np.uint8))
-    write_png(project.image_path(keys[0]), grey(1))  # the automatic grouping puts both on one side
+    write_png(project.image_path(keys[1]), np.clip(gray(1).astype(int) + 9, 0, 255).astype(np.uint8))
+    write_png(project.image_path(keys[0]), gray(1))  # the automatic grouping puts both on one side
     assert not [f for f in check(project) if f.kind == "leak"]
 
 

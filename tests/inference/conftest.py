@@ -51,7 +51,7 @@ def write_onnx(path: Path, weights: np.ndarray, bias: np.ndarray, *, pooled: boo
     path.write_bytes(model.SerializeToString())
 
 
-def grey_settings(**changes) -> ModelSettings:
+def gray_settings(**changes) -> ModelSettings:
     """Two classes on grey pictures: class 3 is dark, class 7 is bright."""
     settings = ModelSettings(
         task="segmentation",
@@ -73,7 +73,7 @@ def grey_settings(**changes) -> ModelSettings:
 
 
 # Rows: background, dark, bright; the input is grey, -1 black to 1 white.
-GREY_WEIGHTS, GREY_BIAS = np.array([[0.0], [-12.0], [12.0]]), np.array([0.0, -6.0, -6.0])
+GRAY_WEIGHTS, GRAY_BIAS = np.array([[0.0], [-12.0], [12.0]]), np.array([0.0, -6.0, -6.0])
 
 
 def spotted(rng: np.random.Generator, height: int = 150, width: int = 230) -> np.ndarray:
@@ -100,20 +100,20 @@ def _complete(folder: Path, settings: ModelSettings, pictures: Sequence[np.ndarr
 
 
 @pytest.fixture
-def grey_export(tmp_path) -> Path:
+def gray_export(tmp_path) -> Path:
     """A complete export of a segmentation of grey pictures, in a folder with an awkward name."""
     folder = tmp_path / "导出 [1] 🔍" / "export"
-    write_onnx(folder / "network.onnx", GREY_WEIGHTS, GREY_BIAS)
+    write_onnx(folder / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
     rng = np.random.default_rng(5)
-    return _complete(folder, grey_settings(), [spotted(rng), spotted(rng, 40, 50)])
+    return _complete(folder, gray_settings(), [spotted(rng), spotted(rng, 40, 50)])
 
 
 @pytest.fixture
-def colour_export(tmp_path) -> Path:
+def color_export(tmp_path) -> Path:
     """A complete export that looks for red in colour pictures."""
     folder = tmp_path / "colour"
     write_onnx(folder / "network.onnx", np.array([[0.0, 0, 0], [9, -9, -9]]), np.array([0.0, -6]))
-    settings = grey_settings(
+    settings = gray_settings(
         channels=3, mean=(0.5, 0.4, 0.3), std=(0.5, 0.5, 0.5), classes=(DARK,), thresholds=(0.5,), min_area=(0,)
     )
     picture = np.zeros((50, 60, 3), np.uint8)

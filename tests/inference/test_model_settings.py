@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.inference.conftest import grey_settings
+from tests.inference.conftest import gray_settings
 from workbench.inference.model_settings import (
     ClassSettings,
     ModelSettings,
@@ -21,7 +21,7 @@ from workbench.inference.model_settings import (
 VERDICTS = ModelSettings(task="classification", name="n", verdicts=("OK", "裂纹"), temperature=1.3)
 
 
-@pytest.mark.parametrize("settings", [grey_settings(), grey_settings(um_per_pixel=None, channels=1), VERDICTS])
+@pytest.mark.parametrize("settings", [gray_settings(), gray_settings(um_per_pixel=None, channels=1), VERDICTS])
 def test_settings_come_back_as_they_were_saved(tmp_path, settings):
     save_settings(settings, tmp_path / "model.json")
     again = load_settings(tmp_path / "model.json")
@@ -33,18 +33,18 @@ def test_settings_come_back_as_they_were_saved(tmp_path, settings):
 
 
 def test_numbers_written_differently_are_the_same_settings(tmp_path):
-    loose = grey_settings(low=0, high=255, mean=[np.float32(0.5)], thresholds=[0.5, np.float64(0.6)])
-    assert loose == grey_settings()
-    assert settings_hash(loose) == settings_hash(grey_settings())
+    loose = gray_settings(low=0, high=255, mean=[np.float32(0.5)], thresholds=[0.5, np.float64(0.6)])
+    assert loose == gray_settings()
+    assert settings_hash(loose) == settings_hash(gray_settings())
     save_settings(loose, tmp_path / "model.json")
     content = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
     content["high"] = 255
     (tmp_path / "model.json").write_text(json.dumps(content), encoding="utf-8-sig")
-    assert settings_hash(load_settings(tmp_path / "model.json")) == settings_hash(grey_settings())
+    assert settings_hash(load_settings(tmp_path / "model.json")) == settings_hash(gray_settings())
 
 
 def test_every_setting_counts_in_the_hash():
-    settings = grey_settings()
+    settings = gray_settings()
     others = {
         "name": "other",
         "run": "r",
@@ -112,7 +112,7 @@ def test_every_setting_counts_in_the_hash():
 )
 def test_settings_that_make_no_sense_are_refused(changes, words):
     with pytest.raises(SettingsError, match=words):
-        grey_settings(**changes)
+        gray_settings(**changes)
 
 
 @pytest.mark.parametrize(

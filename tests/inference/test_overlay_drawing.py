@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.inference.conftest import grey_settings
+from tests.inference.conftest import gray_settings
 from workbench.inference.io.image_io import read_image
 from workbench.inference.io.png_stream import stream_png
 from workbench.inference.overlay_drawing import overlay, overlay_bands, to_display
@@ -17,10 +17,10 @@ def test_eight_bits_are_shown_as_they_are():
 
 
 @pytest.mark.parametrize("dtype", [np.uint16, np.float32])
-@pytest.mark.parametrize("colour", [False, True])
-def test_a_range_that_fills_little_of_its_type_is_stretched(dtype, colour):
+@pytest.mark.parametrize("color", [False, True])
+def test_a_range_that_fills_little_of_its_type_is_stretched(dtype, color):
     rng = np.random.default_rng(0)
-    picture = (90 + 1600 * rng.random((300, 200, 3) if colour else (300, 200))).astype(dtype)
+    picture = (90 + 1600 * rng.random((300, 200, 3) if color else (300, 200))).astype(dtype)
     picture[0, 0] = 60_000  # one hot pixel must not darken the rest
     shown = to_display(picture)
     assert shown.dtype == np.uint8 and shown.shape == picture.shape
@@ -30,7 +30,7 @@ def test_a_range_that_fills_little_of_its_type_is_stretched(dtype, colour):
     assert (np.diff(shown.ravel()[order].astype(int)) >= 0).all()
 
 
-def test_float_oddities_and_flat_pictures_are_shown():
+def test_float_oddities_and_flat_images_are_shown():
     picture = np.linspace(0, 1, 10_000, dtype=np.float32).reshape(100, 100)
     picture[0, :3] = np.nan, np.inf, -np.inf
     shown = to_display(picture)
@@ -47,7 +47,7 @@ def test_the_overlay_tints_inside_and_outlines_at_the_rim(shape):
     mask[10:20, 20:30] = 7
     mask[0:5, 0:5] = 200  # no class of this model
     before = picture.copy()
-    shown = overlay(picture, mask, grey_settings(), opacity=0.5)
+    shown = overlay(picture, mask, gray_settings(), opacity=0.5)
     assert shown.shape == (40, 50, 3) and shown.dtype == np.uint8
     assert tuple(shown[15, 15]) == (178, 50, 50)
     assert tuple(shown[15, 25]) == (50, 178, 114)
@@ -57,7 +57,7 @@ def test_the_overlay_tints_inside_and_outlines_at_the_rim(shape):
     outside = ~np.isin(mask, (3, 7))
     assert (shown[outside] == 100).all()
     np.testing.assert_array_equal(picture, before)
-    clear = overlay(picture, mask, grey_settings(), opacity=0.0)
+    clear = overlay(picture, mask, gray_settings(), opacity=0.0)
     assert tuple(clear[15, 15]) == (100, 100, 100)
 
 
@@ -67,12 +67,12 @@ def test_an_overlay_in_bands_is_that_of_the_whole(dtype, rows):
     rng = np.random.default_rng(1)
     picture = (rng.random((40, 50)) * (200 if dtype == np.uint8 else 1)).astype(dtype)
     mask = (rng.random((40, 50)) < 0.5).astype(np.uint8) * 3
-    bands = list(overlay_bands(picture, mask, grey_settings(), rows=rows))
+    bands = list(overlay_bands(picture, mask, gray_settings(), rows=rows))
     assert [len(band) for band in bands] == [rows] * (40 // rows) + [40 % rows] * bool(40 % rows)
-    np.testing.assert_array_equal(np.concatenate(bands), overlay(picture, mask, grey_settings()))
+    np.testing.assert_array_equal(np.concatenate(bands), overlay(picture, mask, gray_settings()))
 
 
-def test_a_picture_written_in_bands_is_the_same_picture(tmp_path):
+def test_a_image_written_in_bands_is_the_same_image(tmp_path):
     picture = np.random.default_rng(2).integers(0, 256, (61, 37, 3), dtype=np.uint8)
     path = tmp_path / "ü 图" / "p.png"
     stream_png(path, 37, 61, (picture[y : y + 8] for y in range(0, 61, 8)))

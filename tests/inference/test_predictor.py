@@ -16,13 +16,13 @@ from workbench.inference.model_settings import ClassSettings, ModelSettings, Set
 from workbench.inference.predictor import Prediction, PredictionCancelled, Predictor, apply_thresholds
 from workbench.inference.regions import drop_small, find_regions
 
-from .conftest import GREY_BIAS, GREY_WEIGHTS, grey_settings, spotted, write_onnx
+from .conftest import GRAY_BIAS, GRAY_WEIGHTS, gray_settings, spotted, write_onnx
 
 
 def pixelwise(batch: np.ndarray) -> np.ndarray:
     """Probabilities that depend on each pixel alone: softmax of a linear function of the first channel."""
-    grey = batch[:, :1]
-    logits = np.concatenate([np.zeros_like(grey), -12 * grey - 6, 12 * grey - 6], axis=1)
+    gray = batch[:, :1]
+    logits = np.concatenate([np.zeros_like(gray), -12 * gray - 6, 12 * gray - 6], axis=1)
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     return (powers / powers.sum(axis=1, keepdims=True)).astype(np.float32)
 
@@ -34,9 +34,9 @@ def at_once(picture: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 2000), (2000, 1), (7, 3), (61, 67), (64, 64), (127, 131), (97, 401)])
 @pytest.mark.parametrize("overlap", [0, 16])
-def test_tiles_give_what_the_whole_picture_gives(size, overlap):
+def test_tiles_give_what_the_whole_image_gives(size, overlap):
     picture = np.random.default_rng(0).integers(0, 256, size).astype(np.uint8)
-    predictor = Predictor(grey_settings(overlap=overlap), pixelwise)
+    predictor = Predictor(gray_settings(overlap=overlap), pixelwise)
     np.testing.assert_allclose(predictor.probabilities(picture), at_once(picture), atol=1e-5)
     result = predictor.predict(picture, keep_probabilities=True)
     assert result.mask.shape == result.scores.shape == size
@@ -54,10 +54,10 @@ def leaning(batch: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     "mirrored", [("left_right",), ("upside_down",), ("both",), ("left_right", "upside_down", "both")]
 )
-def test_a_mirrored_look_sees_the_mirrored_picture_and_the_mean_of_all_counts(mirrored):
+def test_a_mirrored_look_sees_the_mirrored_image_and_the_mean_of_all_counts(mirrored):
     picture = np.random.default_rng(0).integers(0, 256, (64, 64)).astype(np.uint8)
-    found = Predictor(grey_settings(mirrored=mirrored), leaning).probabilities(picture)
-    plain = Predictor(grey_settings(), leaning)
+    found = Predictor(gray_settings(mirrored=mirrored), leaning).probabilities(picture)
+    plain = Predictor(gray_settings(), leaning)
     turns = {"left_right": np.s_[:, ::-1], "upside_down": np.s_[::-1], "both": np.s_[::-1, ::-1]}
     looks = [plain.probabilities(picture)]
     for way in mirrored:
@@ -88,7 +88,7 @@ def test_mirrored_looks_can_be_cancelled_between_them_and_make_verdicts_too():
 
 
 @pytest.mark.parametrize("scale", [0.3, 0.5, 1.7])
-def test_another_scale_gives_a_result_of_the_picture_s_own_size(scale):
+def test_another_scale_gives_a_result_of_the_image_s_own_size(scale):
     rows, columns = np.mgrid[:150, :170]
     picture = (128 + 100 * np.sin(rows / 23) * np.cos(columns / 31)).astype(np.uint8)
     seen = []
@@ -97,7 +97,7 @@ def test_another_scale_gives_a_result_of_the_picture_s_own_size(scale):
         seen.append(batch.shape)
         return pixelwise(batch)
 
-    predictor = Predictor(grey_settings(scale=scale, tile=32, overlap=8), engine)
+    predictor = Predictor(gray_settings(scale=scale, tile=32, overlap=8), engine)
     found = predictor.probabilities(picture)
     assert found.shape == (3, 150, 170)
     assert np.abs(found - at_once(picture)).mean() < 0.02
@@ -114,14 +114,14 @@ def test_the_network_sees_equal_tiles_in_batches_of_at_most_the_set_size():
         shapes.append(batch.shape)
         return pixelwise(batch)
 
-    Predictor(grey_settings(batch=4), engine).predict(np.zeros((200, 150), np.uint8))
+    Predictor(gray_settings(batch=4), engine).predict(np.zeros((200, 150), np.uint8))
     assert [shape[0] for shape in shapes] == [4, 4, 4]
     assert {shape[1:] for shape in shapes} == {(1, 64, 64)}
 
 
 def test_results_do_not_depend_on_how_tiles_are_batched():
     picture = spotted(np.random.default_rng(1))
-    results = [Predictor(grey_settings(batch=batch), pixelwise).predict(picture) for batch in (1, 2, 7, 100)]
+    results = [Predictor(gray_settings(batch=batch), pixelwise).predict(picture) for batch in (1, 2, 7, 100)]
     for result in results[1:]:
         assert result.mask.tobytes() == results[0].mask.tobytes()
         assert result.regions == results[0].regions
@@ -141,7 +141,7 @@ def slow_thresholds(class_scores: np.ndarray, settings: ModelSettings) -> np.nda
 @pytest.mark.parametrize("thresholds", [(0.5, 0.6, 0.4), (0.2, 0.2, 0.2), (1.0, 0.001, 0.5)])
 def test_thresholds_follow_the_rule(thresholds):
     classes = tuple(ClassSettings(number, f"c{number}", "#112233") for number in (9, 2, 5))
-    settings = grey_settings(classes=classes, thresholds=thresholds, min_area=(0, 0, 0))
+    settings = gray_settings(classes=classes, thresholds=thresholds, min_area=(0, 0, 0))
     rng = np.random.default_rng(2)
     class_scores = rng.choice([0, 1, 50, 51, 52, 102, 127, 128, 153, 154, 254, 255], (3, 40, 50)).astype(np.uint8)
     mask, scores = apply_thresholds(class_scores, settings)
@@ -151,17 +151,17 @@ def test_thresholds_follow_the_rule(thresholds):
 
 
 def test_a_score_at_the_threshold_counts_and_one_below_does_not():
-    settings = grey_settings(thresholds=(0.2, 0.5), min_area=(0, 0))
+    settings = gray_settings(thresholds=(0.2, 0.5), min_area=(0, 0))
     scores = np.array([[[50, 51, 0, 0]], [[0, 0, 127, 128]]], np.uint8)
     np.testing.assert_array_equal(apply_thresholds(scores, settings)[0], [[0, 3, 0, 7]])
 
 
 def test_new_thresholds_on_kept_scores_give_exactly_a_new_prediction():
     picture = spotted(np.random.default_rng(3))
-    kept = Predictor(grey_settings(), pixelwise).predict(picture, keep_probabilities=True).class_scores
+    kept = Predictor(gray_settings(), pixelwise).predict(picture, keep_probabilities=True).class_scores
     masks = set()
     for thresholds, min_area in [((0.5, 0.6), (4, 0)), ((0.05, 0.9), (0, 30)), ((0.99, 0.01), (100, 100))]:
-        settings = grey_settings(thresholds=thresholds, min_area=min_area)
+        settings = gray_settings(thresholds=thresholds, min_area=min_area)
         again = Predictor(settings, pixelwise).predict(picture)
         mask, scores = apply_thresholds(kept, settings)
         assert mask.tobytes() == again.mask.tobytes()
@@ -173,8 +173,8 @@ def test_new_thresholds_on_kept_scores_give_exactly_a_new_prediction():
 
 def test_small_regions_are_gone_from_mask_and_list():
     picture = spotted(np.random.default_rng(4))
-    everything = Predictor(grey_settings(min_area=(0, 0)), pixelwise).predict(picture)
-    result = Predictor(grey_settings(min_area=(100, 0)), pixelwise).predict(picture)
+    everything = Predictor(gray_settings(min_area=(0, 0)), pixelwise).predict(picture)
+    result = Predictor(gray_settings(min_area=(100, 0)), pixelwise).predict(picture)
     dark = [region.area for region in everything.regions if region.class_id == 3]
     assert min(dark) < 100 <= max(dark)
     assert [region.area for region in result.regions if region.class_id == 3] == [a for a in dark if a >= 100]
@@ -182,14 +182,14 @@ def test_small_regions_are_gone_from_mask_and_list():
 
 
 def test_without_keeping_no_stack_of_scores_is_held():
-    result = Predictor(grey_settings(), pixelwise).predict(np.zeros((9, 9), np.uint8))
+    result = Predictor(gray_settings(), pixelwise).predict(np.zeros((9, 9), np.uint8))
     assert result.class_scores is None and result.verdict is None and result.probabilities is None
     assert result.milliseconds > 0
 
 
-def test_sixteen_bits_and_colour_of_one_picture_give_the_same_mask():
+def test_sixteen_bits_and_color_of_one_image_give_the_same_mask():
     picture = spotted(np.random.default_rng(5))
-    predictor = Predictor(grey_settings(), pixelwise)
+    predictor = Predictor(gray_settings(), pixelwise)
     expected = predictor.predict(picture).mask.tobytes()
     assert predictor.predict(picture.astype(np.uint16) * 257).mask.tobytes() == expected
     assert predictor.predict(np.dstack([picture] * 3)).mask.tobytes() == expected
@@ -197,7 +197,7 @@ def test_sixteen_bits_and_colour_of_one_picture_give_the_same_mask():
 
 def test_progress_counts_every_tile_and_cancelling_stops_at_the_next_call():
     picture = np.zeros((200, 200), np.uint8)
-    predictor = Predictor(grey_settings(batch=2), pixelwise)
+    predictor = Predictor(gray_settings(batch=2), pixelwise)
     told = []
     predictor.predict(picture, progress=lambda done, total: told.append((done, total)))
     assert told == [(number, 16) for number in range(1, 17)]
@@ -215,15 +215,15 @@ def test_progress_counts_every_tile_and_cancelling_stops_at_the_next_call():
         (lambda batch: 1 / 0, "failed: division by zero"),
     ],
 )
-def test_a_network_that_misbehaves_is_told_in_a_sentence(engine, words):
+def test_a_network_that_misbehaves_is_reported_in_a_sentence(engine, words):
     with pytest.raises(EngineError, match=words):
-        Predictor(grey_settings(), engine).predict(np.zeros((20, 20), np.uint8))
+        Predictor(gray_settings(), engine).predict(np.zeros((20, 20), np.uint8))
 
 
-def test_what_is_no_picture_is_refused():
+def test_what_is_no_image_is_refused():
     for wrong in (np.zeros((0, 5), np.uint8), np.zeros(5, np.uint8), np.zeros((5, 5), np.int64)):
         with pytest.raises(ValueError):
-            Predictor(grey_settings(), pixelwise).predict(wrong)
+            Predictor(gray_settings(), pixelwise).predict(wrong)
 
 
 def test_a_verdict_and_its_temperature():
@@ -245,14 +245,14 @@ def test_a_verdict_and_its_temperature():
 
 
 def test_a_result_without_its_arrays_goes_into_json():
-    result = Predictor(grey_settings(), pixelwise).predict(spotted(np.random.default_rng(6)))
+    result = Predictor(gray_settings(), pixelwise).predict(spotted(np.random.default_rng(6)))
     assert isinstance(result, Prediction)
     assert set(result.to_json()) == {"regions", "verdict", "probabilities", "milliseconds"}
 
 
 def test_onnx_runtime_gives_what_the_formula_says(tmp_path):
-    write_onnx(tmp_path / "network.onnx", GREY_WEIGHTS, GREY_BIAS)
-    save_settings(grey_settings(), tmp_path / "model.json")
+    write_onnx(tmp_path / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
+    save_settings(gray_settings(), tmp_path / "model.json")
     picture = spotted(np.random.default_rng(7))
     predictor = Predictor.open(tmp_path, threads=1)
     assert predictor.engine.name == "onnx" and predictor.engine.device in ("cpu", "cuda")
@@ -263,26 +263,26 @@ def test_onnx_runtime_gives_what_the_formula_says(tmp_path):
 def test_opening_says_what_is_missing(tmp_path):
     with pytest.raises(SettingsError, match="does not exist"):
         Predictor.open(tmp_path)
-    save_settings(grey_settings(), tmp_path / "model.json")
+    save_settings(gray_settings(), tmp_path / "model.json")
     with pytest.raises(EngineError, match="is missing"):
         Predictor.open(tmp_path)
     with pytest.raises(EngineError, match="no network for the engine 'paddle'"):
         Predictor.open(tmp_path, engine="paddle")
     with pytest.raises(EngineError, match="no engine 'tensor'"):
-        load_engine("tensor", tmp_path, grey_settings(), 0)
+        load_engine("tensor", tmp_path, gray_settings(), 0)
     (tmp_path / "network.onnx").write_bytes(b"nonsense")
     with pytest.raises(EngineError, match="cannot be loaded by onnxruntime"):
         Predictor.open(tmp_path)
-    save_settings(grey_settings(files={}), tmp_path / "model.json")
+    save_settings(gray_settings(files={}), tmp_path / "model.json")
     with pytest.raises(EngineError, match="names no network"):
         Predictor.open(tmp_path)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system counts memory in other units")
-def test_a_real_picture_of_many_megapixels_stays_within_bounds(tmp_path):
+def test_a_real_image_of_many_megapixels_stays_within_bounds(tmp_path):
     """A long strip, from a file, in a child of its own, because the most memory used is counted per process."""
-    write_onnx(tmp_path / "network.onnx", GREY_WEIGHTS, GREY_BIAS)
-    save_settings(grey_settings(tile=256, overlap=32, batch=2), tmp_path / "model.json")
+    write_onnx(tmp_path / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
+    save_settings(gray_settings(tile=256, overlap=32, batch=2), tmp_path / "model.json")
     strip = np.full((24_000, 1_000), 128, np.uint8)
     strip[20_000:20_010, 500:520] = 0
     write_png(tmp_path / "strip.png", strip)

@@ -9,7 +9,7 @@ import pytest
 
 from workbench.inference.regions import drop_small, find_regions
 
-from .conftest import BRIGHT, DARK, grey_settings
+from .conftest import BRIGHT, DARK, gray_settings
 
 
 def flood(mask: np.ndarray, class_id: int) -> list[list[tuple[int, int]]]:
@@ -34,7 +34,7 @@ def test_regions_are_those_of_a_flood_fill(seed):
     height, width = rng.integers(1, 40, 2)
     mask = rng.choice([0, 0, 0, DARK.id, BRIGHT.id, 200], (height, width)).astype(np.uint8)
     scores = rng.integers(0, 256, mask.shape).astype(np.uint8)
-    found = find_regions(mask, scores, grey_settings())
+    found = find_regions(mask, scores, gray_settings())
     expected = []
     for entry in (DARK, BRIGHT):
         for pixels in flood(mask, entry.id):
@@ -77,12 +77,12 @@ def test_dropping_small_regions_is_what_the_flood_fill_says(seed):
                 expected[y, x] = 0
     np.testing.assert_array_equal(drop_small(mask, least), expected)
     np.testing.assert_array_equal(mask, before)
-    assert min(region.area for region in find_regions(expected, mask, grey_settings()) if region.class_id == 3) >= 4
+    assert min(region.area for region in find_regions(expected, mask, gray_settings()) if region.class_id == 3) >= 4
 
 
 def test_an_empty_mask_has_no_regions():
     nothing = np.zeros((5, 6), np.uint8)
-    assert find_regions(nothing, nothing, grey_settings()) == []
+    assert find_regions(nothing, nothing, gray_settings()) == []
     assert not drop_small(nothing, {3: 10}).any()
 
 
@@ -90,16 +90,16 @@ def test_lengths_and_areas_are_known_where_the_scale_is():
     mask = np.zeros((9, 9), np.uint8)
     mask[2:4, 5:8] = 3
     scores = np.full((9, 9), 255, np.uint8)
-    region = find_regions(mask, scores, grey_settings())[0]
+    region = find_regions(mask, scores, gray_settings())[0]
     assert region.to_json() == {
         **{"class_id": 3, "class_name": "dark scratch", "x": 5, "y": 2, "width": 3, "height": 2, "area": 6},
         **{"width_um": 7.5, "height_um": 5.0, "area_um2": 37.5, "centroid": [6.0, 2.5], "score": 1.0, "peak": 1.0},
     }
-    region = find_regions(mask, scores, grey_settings(um_per_pixel=None))[0]
+    region = find_regions(mask, scores, gray_settings(um_per_pixel=None))[0]
     assert (region.width_um, region.height_um, region.area_um2) == (None, None, None)
 
 
-def test_regions_touching_the_border_of_the_picture():
+def test_regions_touching_the_border_of_the_image():
     mask = np.full((4, 5), 7, np.uint8)
-    region = find_regions(mask, mask, grey_settings())[0]
+    region = find_regions(mask, mask, gray_settings())[0]
     assert (region.x, region.y, region.width, region.height, region.area) == (0, 0, 5, 4, 20)

@@ -43,15 +43,15 @@ def test_numbers_and_other_text_stay_as_they_are(value):
 
 
 @pytest.fixture
-def odd_export(grey_export):
+def odd_export(gray_export):
     """The export with a class name that is a formula and holds control characters."""
-    settings = load_settings(grey_export / "model.json")
+    settings = load_settings(gray_export / "model.json")
     classes = (replace(settings.classes[0], name="=cmd|' /C calc'!A0\x1b[2J"), settings.classes[1])
-    save_settings(replace(settings, classes=classes), grey_export / "model.json")
-    pictures = [(f"{number}", grey_export / "golden" / f"{number}.png") for number in (1, 2)]
-    write_reference_results(grey_export, Predictor.open(grey_export), pictures)
-    write_checks(grey_export)
-    return grey_export
+    save_settings(replace(settings, classes=classes), gray_export / "model.json")
+    pictures = [(f"{number}", gray_export / "golden" / f"{number}.png") for number in (1, 2)]
+    write_reference_results(gray_export, Predictor.open(gray_export), pictures)
+    write_checks(gray_export)
+    return gray_export
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows forbids these file names")

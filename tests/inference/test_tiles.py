@@ -45,7 +45,7 @@ def test_tiles_are_equal_and_cover_everything(size, tile, overlap, multiple):
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("channels", [0, 3])
-def test_a_tile_holds_the_picture_and_its_mirror_image(size, channels):
+def test_a_tile_holds_the_image_and_its_mirror_image(size, channels):
     rng = np.random.default_rng(0)
     picture = rng.integers(0, 256, (*size, channels) if channels else size).astype(np.uint8)
     grid = plan_grid(*size, tile=64, overlap=16, multiple=16)
@@ -79,7 +79,7 @@ def test_the_window_is_smooth_and_ends_where_a_neighbour_knows_better(length, ov
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(("tile", "overlap"), [(64, 16), (64, 0), (32, 24)])
-def test_stitching_equal_tiles_gives_the_picture_back(size, tile, overlap):
+def test_stitching_equal_tiles_gives_the_image_back(size, tile, overlap):
     picture = np.random.default_rng(1).random((3, *size), np.float32)
     grid = plan_grid(*size, tile=tile, overlap=overlap, multiple=8)
     answers = (np.moveaxis(cut(np.moveaxis(picture, 0, -1), grid, y, x), -1, 0) for y, x in grid)
@@ -105,7 +105,7 @@ def test_streaming_gives_what_blending_all_at_once_gives(size, overlap):
     np.testing.assert_allclose(whole(stitch(grid, answers)), expected, atol=1e-5)
 
 
-def test_memory_does_not_grow_with_the_height_of_the_picture():
+def test_memory_does_not_grow_with_the_height_of_the_image():
     def peak(height: int) -> int:
         grid = plan_grid(height, 256, tile=64, overlap=16, multiple=16)
         tracemalloc.start()

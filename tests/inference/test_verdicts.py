@@ -48,10 +48,10 @@ class Spots:
 
 
 def test_an_improbable_verdict_is_not_given(verdict_export):
-    sure = Predictor.open(verdict_export)
-    pictures = [np.full((20, 30), grey, np.uint8) for grey in range(100, 160, 3)]
-    before = [sure.predict(picture) for picture in pictures]
-    unsure = Predictor(replace(sure.settings, unsure=0.7), sure.engine)
+    certain = Predictor.open(verdict_export)
+    pictures = [np.full((20, 30), gray, np.uint8) for gray in range(100, 160, 3)]
+    before = [certain.predict(picture) for picture in pictures]
+    unsure = Predictor(replace(certain.settings, unsure=0.7), certain.engine)
     after = [unsure.predict(picture) for picture in pictures]
     assert [one.probabilities for one in after] == [one.probabilities for one in before]
     assert [one.likeliest for one in after] == [one.verdict for one in before]
@@ -75,14 +75,14 @@ def test_the_band_travels_in_the_settings_and_leaves_others_as_they_were(tmp_pat
 def test_an_export_with_a_band_says_unsure_by_itself(verdict_export, tmp_path):
     """Golden pictures, self-test and the embedded runner, in a process that knows nothing of the workbench."""
     save_settings(replace(load_settings(verdict_export / MODEL_FILE), unsure=0.95), verdict_export / MODEL_FILE)
-    grey, bright = tmp_path / "grey.png", tmp_path / "bright.png"
-    write_png(grey, np.full((40, 30), 130, np.uint8))
+    gray, bright = tmp_path / "grey.png", tmp_path / "bright.png"
+    write_png(gray, np.full((40, 30), 130, np.uint8))
     write_png(bright, np.full((40, 30), 250, np.uint8))
-    write_reference_results(verdict_export, Predictor.open(verdict_export), [("grey", grey), ("bright", bright)])
+    write_reference_results(verdict_export, Predictor.open(verdict_export), [("grey", gray), ("bright", bright)])
     write_package(verdict_export, ())
     write_checks(verdict_export)
     assert self_test(verdict_export, Predictor.open(verdict_export)) == []
-    command = [sys.executable, "predict.py", str(grey), str(bright), "--out", str(tmp_path / "out")]
+    command = [sys.executable, "predict.py", str(gray), str(bright), "--out", str(tmp_path / "out")]
     done = subprocess.run(command, cwd=verdict_export, capture_output=True, text=True, encoding="utf-8", timeout=120)
     assert done.returncode == 0, done.stderr
     results = json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))
@@ -105,7 +105,7 @@ def test_heat_is_where_it_is(place):
     assert abs(centre[0] - y) < 7 and abs(centre[1] - x) < 7, centre
 
 
-def test_heat_has_the_size_of_the_picture_and_is_of_the_verdict_given():
+def test_heat_has_the_size_of_the_image_and_is_of_the_verdict_given():
     picture = np.full((70, 210), 128, np.uint8)
     picture[:30, :50] = 10
     result = Predictor(SETTINGS, Spots()).predict(picture, keep_heat=True)

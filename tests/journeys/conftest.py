@@ -14,7 +14,7 @@ from workbench.ui.shell.application import Application
 
 
 @pytest.fixture
-def raw_pictures(tmp_path):
+def raw_images(tmp_path):
     """A folder of eight pictures with a dark blob each and four good ones; returns (folder, {name: mask})."""
     folder = tmp_path / "来自产线 [3]"
     rng = np.random.default_rng(3)

@@ -37,7 +37,7 @@ def stroke(hand, x: float, y: float) -> None:
         event(hand.canvas, Qt.MouseButton.LeftButton, pos=hand.at(x, y))
 
 
-def test_a_run_takes_in_what_is_labelled_while_it_learns(hand, qtbot, root):
+def test_a_run_takes_in_what_is_labeled_while_it_learns(hand, qtbot, root):
     session, training, window = hand.session, hand.services.training, hand.window
     with qtbot.waitSignal(session.image_opened, timeout=15_000):
         session.open_project(root)
@@ -45,19 +45,19 @@ def test_a_run_takes_in_what_is_labelled_while_it_learns(hand, qtbot, root):
     events = []
     training.reported.connect(events.append)
 
-    def came(kind, **facts) -> bool:
+    def received(kind, **facts) -> bool:
         return any(isinstance(e, kind) and all(getattr(e, k) == v for k, v in facts.items()) for e in events)
 
     # Two epochs, kept open; the open picture is seen by the network long before the end.
     line = window.training.controls.layout().itemAtPosition(6, 0).widget()
     QTest.mouseClick(line.check, Qt.MouseButton.LeftButton)
     training.start("unet", epochs=2, device="cpu", widths=[4, 8], patch=32, batch=4)
-    qtbot.waitUntil(lambda: came(Preview, picture=session.key), timeout=60_000)
+    qtbot.waitUntil(lambda: received(Preview, picture=session.key), timeout=60_000)
     qtbot.waitUntil(lambda: window.overlay.maps is not None, timeout=10_000)
     assert window.overlay.maps.adjustable and "after step" in window.header.prediction.text()
     following = session.keys[session.keys.index(session.key) + 1]
-    qtbot.waitUntil(lambda: came(BestKept, waiting=True), timeout=60_000)
-    qtbot.waitUntil(lambda: came(Preview, picture=following), timeout=30_000)  # predicted ahead
+    qtbot.waitUntil(lambda: received(BestKept, waiting=True), timeout=60_000)
+    qtbot.waitUntil(lambda: received(Preview, picture=following), timeout=30_000)  # predicted ahead
     assert training.running and window.training.can_export() and window.training.controls.export.isEnabled()
 
     # A label is corrected, a new picture is labelled: both enter, and it learns on.
@@ -69,12 +69,12 @@ def test_a_run_takes_in_what_is_labelled_while_it_learns(hand, qtbot, root):
     hand.open("lot9/x900.png")
     stroke(hand, 50, 40)
     hand.key(Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: came(LabelsAdded, picture=corrected, how="corrected"), timeout=30_000)
-    qtbot.waitUntil(lambda: came(LabelsAdded, picture="lot9/x900.png", how="new"), timeout=30_000)
-    qtbot.waitUntil(lambda: came(Step, round=1), timeout=30_000)
+    qtbot.waitUntil(lambda: received(LabelsAdded, picture=corrected, how="corrected"), timeout=30_000)
+    qtbot.waitUntil(lambda: received(LabelsAdded, picture="lot9/x900.png", how="new"), timeout=30_000)
+    qtbot.waitUntil(lambda: received(Step, round=1), timeout=30_000)
     assert line.status.text() == "2 labels added"
     qtbot.waitUntil(
-        lambda: events[-1].kind == "kept" and events[-1].waiting or came(BestKept, round=1, waiting=True),
+        lambda: events[-1].kind == "kept" and events[-1].waiting or received(BestKept, round=1, waiting=True),
         timeout=60_000,
     )
     hand.open(corrected)

@@ -81,7 +81,7 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     events = []
     training.reported.connect(events.append)
 
-    def came(kind, **facts) -> bool:
+    def received(kind, **facts) -> bool:
         return any(isinstance(e, kind) and all(getattr(e, k) == v for k, v in facts.items()) for e in events)
 
     hand.open(LATER)
@@ -91,13 +91,13 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     hand.services.saved_overrides.save("unet", SHORT)
     blank = hand.canvas.grab().toImage()
     QTest.mouseClick(controls.button, LEFT)
-    qtbot.waitUntil(lambda: came(Preview, picture=LATER), timeout=90_000)
+    qtbot.waitUntil(lambda: received(Preview, picture=LATER), timeout=90_000)
     run = training.run
     assert FIRST in {item.key for item in run.dataset().items}
     qtbot.waitUntil(lambda: window.overlay.maps is not None and window.overlay.maps.step is not None, timeout=20_000)
     qtbot.waitUntil(lambda: hand.services.suggestions.shown != [], timeout=90_000)
     assert hand.canvas.grab().toImage() != blank
-    qtbot.waitUntil(lambda: came(BestKept, waiting=True), timeout=90_000)
+    qtbot.waitUntil(lambda: received(BestKept, waiting=True), timeout=90_000)
 
     # Accept what it proposes there: exactly that becomes the label, and where it came from stands in the note.
     accepted = []
@@ -124,9 +124,9 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     hand.open(WRONG)
     assert not session.mask.any()
     hand.scribble(masks[WRONG])
-    qtbot.waitUntil(lambda: came(LabelsAdded, picture=LATER, how="new"), timeout=60_000)
-    qtbot.waitUntil(lambda: came(LabelsAdded, picture=WRONG, how="corrected"), timeout=60_000)
-    qtbot.waitUntil(lambda: came(Step, round=1), timeout=60_000)
+    qtbot.waitUntil(lambda: received(LabelsAdded, picture=LATER, how="new"), timeout=60_000)
+    qtbot.waitUntil(lambda: received(LabelsAdded, picture=WRONG, how="corrected"), timeout=60_000)
+    qtbot.waitUntil(lambda: received(Step, round=1), timeout=60_000)
     with qtbot.waitSignal(training.ended, timeout=120_000) as ended:
         QTest.mouseClick(keep.check, LEFT)  # let go
     assert isinstance(ended.args[0], Finished) and ended.args[0].why == "done", ended.args[0]
@@ -147,13 +147,13 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
 
     # Another point is chosen there, and used from now on.
     trained = operating_point.settings_of(run)
-    wanted = 0.62 if trained.thresholds[0] < 0.6 else 0.41
+    expected = 0.62 if trained.thresholds[0] < 0.6 else 0.41
     with qtbot.waitSignal(room.evaluated, timeout=30_000):
-        page.points.threshold.setValue(round(100 * wanted))
+        page.points.threshold.setValue(round(100 * expected))
     with qtbot.waitSignal(room.evaluated, timeout=30_000):
         page.points.area.setValue(page.points.area.value() + 2)
     area = room.point.min_area
-    assert area[0] > trained.min_area[0] and room.point.thresholds == (wanted,)
+    assert area[0] > trained.min_area[0] and room.point.thresholds == (expected,)
     QTest.mouseClick(page.points.store, LEFT)
     assert operating_point.read(run).chosen_on == (room.split,) and "set in the evaluation" in page.points.in_use.text()
     QTest.keyClick(page, Qt.Key.Key_Escape)
@@ -168,12 +168,12 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     assert isinstance(ended[0], dict), ended[0]
     (path,) = (root / "exports").glob(f"*/{MODEL_FILE}")
     carried = load_settings(path)
-    assert (carried.thresholds, carried.min_area) == ((wanted,), area)
+    assert (carried.thresholds, carried.min_area) == ((expected,), area)
     assert (carried.thresholds, carried.min_area) != (trained.thresholds, trained.min_area)
     assert ended[0]["point"] == {
         "chosen_by": "review",
         "chosen_on": [room.split],
-        "thresholds": {"scratch": wanted},
+        "thresholds": {"scratch": expected},
         "min_area": {"scratch": area[0]},
     }
     parity = ended[0]["parity"]["onnx"]

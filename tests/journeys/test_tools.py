@@ -80,7 +80,7 @@ def test_a_real_crack_from_its_two_ends(stage):
     found = stage.session.mask == 2
     assert found[:, :4].any() and found[:, -4:].any()
     assert found.any(axis=0).mean() > 0.98  # in one piece from side to side
-    grey = stage.session.image.mean(axis=2)
+    gray = stage.session.image.mean(axis=2)
     beside = cv2.dilate(found.astype(np.uint8), np.ones((21, 21), np.uint8)) > 0
-    assert grey[found].mean() < grey[beside & ~found].mean() - 20  # it lies on what is dark
+    assert gray[found].mean() < gray[beside & ~found].mean() - 20  # it lies on what is dark
     assert found.sum() / width < 8  # and is as thin as that

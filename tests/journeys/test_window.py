@@ -48,9 +48,9 @@ def new_project(hand, root: Path, pictures: Path) -> None:
     hand.qtbot.waitUntil(hand.window.isActiveWindow, timeout=5000)
 
 
-def test_from_a_folder_of_pictures_to_a_verified_export(hand, qtbot, tmp_path, raw_pictures):
+def test_from_a_folder_of_images_to_a_verified_export(hand, qtbot, tmp_path, raw_images):
     had_paddle = "paddle" in sys.modules
-    folder, masks = raw_pictures
+    folder, masks = raw_images
     root = tmp_path / "my project"
     new_project(hand, root, folder)
     session, training = hand.session, hand.services.training
@@ -135,25 +135,25 @@ def test_from_a_folder_of_pictures_to_a_verified_export(hand, qtbot, tmp_path, r
     assert ("paddle" in sys.modules) == had_paddle  # a test before this one may have brought it
 
 
-def start_training(hand, labelled_root: Path, minutes: float) -> None:
+def start_training(hand, labeled_root: Path, minutes: float) -> None:
     with hand.qtbot.waitSignal(hand.session.image_opened, timeout=15_000):
-        hand.session.open_project(labelled_root)
+        hand.session.open_project(labeled_root)
         hand.qtbot.waitUntil(lambda: bool(hand.session.keys), timeout=10_000)
     hand.services.training.start("unet", minutes=minutes)
 
 
 @pytest.fixture
-def labelled_root(tmp_path) -> Path:
+def labeled_root(tmp_path) -> Path:
     with Project.create(tmp_path / "labelled", classes=["scratch"]) as project:
         fill_project(project, 10, good=2)
     return tmp_path / "labelled"
 
 
-def test_a_killed_trainer_is_told_and_the_window_stays(hand, qtbot, labelled_root):
+def test_a_killed_trainer_is_reported_and_the_window_stays(hand, qtbot, labeled_root):
     training = hand.services.training
     events = []
     training.reported.connect(events.append)
-    start_training(hand, labelled_root, minutes=5)
+    start_training(hand, labeled_root, minutes=5)
     qtbot.waitUntil(lambda: any(isinstance(e, Step) for e in events), timeout=60_000)
     started = next(e for e in events if isinstance(e, Started))
     with qtbot.waitSignal(training.ended, timeout=20_000) as ended:
@@ -173,11 +173,11 @@ def test_a_killed_trainer_is_told_and_the_window_stays(hand, qtbot, labelled_roo
     assert hand.window.training.can_train()
 
 
-def test_stop_keeps_a_model(hand, qtbot, labelled_root):
+def test_stop_keeps_a_model(hand, qtbot, labeled_root):
     training = hand.services.training
     events = []
     training.reported.connect(events.append)
-    start_training(hand, labelled_root, minutes=5)
+    start_training(hand, labeled_root, minutes=5)
     qtbot.waitUntil(lambda: sum(isinstance(e, Step) for e in events) > 3, timeout=60_000)
     with qtbot.waitSignal(training.ended, timeout=60_000) as ended:
         QTest.mouseClick(hand.window.training.controls.button, Qt.MouseButton.LeftButton)
@@ -203,15 +203,15 @@ app.exec()
 """
 
 
-def test_a_killed_window_loses_nothing_and_the_next_one_takes_over(hand, qtbot, labelled_root):
+def test_a_killed_window_loses_nothing_and_the_next_one_takes_over(hand, qtbot, labeled_root):
     """kill -9 on the window: the trainer notices, saves a usable model and ends; a new window shows that run."""
     window = subprocess.Popen(
-        [sys.executable, "-c", WINDOW, str(labelled_root)],
+        [sys.executable, "-c", WINDOW, str(labeled_root)],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT), "QT_QPA_PLATFORM": "offscreen"},
     )
     try:
-        run = wait_for_run(labelled_root)
+        run = wait_for_run(labeled_root)
         wait_for(lambda: sum(isinstance(e, Step) for e in run.events()) > 2, 90)
         trainer = psutil.Process(next(e.process for e in run.events() if isinstance(e, Started)))
         window.send_signal(signal.SIGKILL if os.name != "nt" else signal.SIGTERM)
@@ -222,27 +222,27 @@ def test_a_killed_window_loses_nothing_and_the_next_one_takes_over(hand, qtbot, 
     assert isinstance(run.ending(), Finished)
     assert run.usable and run.resumable
     with qtbot.waitSignal(hand.session.project_opened, timeout=15_000):
-        hand.session.open_project(labelled_root)
+        hand.session.open_project(labeled_root)
     qtbot.waitUntil(lambda: hand.window.training.run is not None, timeout=10_000)
     assert hand.window.training.run.name == run.name
     assert hand.window.training.can_export()
 
 
-def test_a_new_window_follows_a_run_that_still_lives(hand, qtbot, labelled_root):
+def test_a_new_window_follows_a_run_that_still_lives(hand, qtbot, labeled_root):
     """A run started from the command line, or left behind: the window re-attaches, follows, and can stop it."""
     child = subprocess.Popen(
-        [sys.executable, "-m", "workbench", "train", str(labelled_root), "--model", "unet", "--minutes", "5", "--json"],
+        [sys.executable, "-m", "workbench", "train", str(labeled_root), "--model", "unet", "--minutes", "5", "--json"],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
     try:
-        run = wait_for_run(labelled_root)
+        run = wait_for_run(labeled_root)
         wait_for(lambda: any(isinstance(e, Step) for e in run.events()), 90)
         training, events = hand.services.training, []
         training.reported.connect(events.append)
-        hand.session.open_project(labelled_root, write=False)
+        hand.session.open_project(labeled_root, write=False)
         qtbot.waitUntil(lambda: sum(isinstance(e, Step) for e in events) > 3, timeout=30_000)
         assert training.running
         with qtbot.waitSignal(training.ended, timeout=60_000) as ended:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.conftest import scratched
-from tests.inference.conftest import grey_settings, write_onnx
+from tests.inference.conftest import gray_settings, write_onnx
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
@@ -57,7 +57,7 @@ def make_mask_project(root: Path, **changes) -> Run:
     run = Run(root / "runs" / "20261121-080000-unet")
     write_onnx(run.best / "network.onnx", np.array([[0.0], [-20.0], [20.0]]), np.array([0.0, -1.0, -12.0]))
     chosen = {"thresholds": (0.5, 0.5), "min_area": (9, 9), "um_per_pixel": None, **changes}
-    save_settings(grey_settings(classes=CLASSES, run=run.name, **chosen), run.best / "model.json")
+    save_settings(gray_settings(classes=CLASSES, run=run.name, **chosen), run.best / "model.json")
     write_json(run.dataset_path, data.model_dump(mode="json"))
     write_json(run.settings_path, TrainingSettings(model="unet").model_dump(mode="json"))
     return run

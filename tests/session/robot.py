@@ -60,8 +60,8 @@ def orders(session: Session, seed: int) -> Iterator[int]:
         width, height = SIZES[session.key]
         act = rng.random()
         finished, undone = session.steps()
-        judging = isinstance(session.undo_stack.next_undo, VerdictChange)
-        skipped, judged = judging and not judged, False
+        is_verdict = isinstance(session.undo_stack.next_undo, VerdictChange)
+        skipped, judged = is_verdict and not judged, False
         if act < 0.55:
             session.editor.begin("paint")
             x, y, radius, id = rng.uniform(0, width), rng.uniform(0, height), rng.uniform(1, 30), rng.randint(0, 2)
@@ -71,7 +71,7 @@ def orders(session: Session, seed: int) -> Iterator[int]:
                 x, y = to
             session.editor.commit()
         elif act < 0.64:
-            if session.can_undo() and not skipped and (judging or session.undo_stack.next_undo.key == session.key):
+            if session.can_undo() and not skipped and (is_verdict or session.undo_stack.next_undo.key == session.key):
                 session.undo()
         elif act < 0.7:
             undone = session.undo_stack.next_redo
@@ -198,8 +198,8 @@ def check(root: Path, reported: int, states: list[State]) -> Kill:
         }
         for name, value in found.items():
             if not any(np.array_equal(value, state[key][name]) for state in states[reported : reported + 2]):
-                wanted = [state[key][name] for state in states[reported : reported + 2]] if name != "mask" else ""
-                lost.append(f"{name} of {key} {'' if name == 'mask' else value} {wanted}")
+                expected = [state[key][name] for state in states[reported : reported + 2]] if name != "mask" else ""
+                lost.append(f"{name} of {key} {'' if name == 'mask' else value} {expected}")
     broken += [str(path) for path in root.rglob(".*.tmp")]
     broken += [path.name for path in (root / "journal").rglob("*") if path.is_file()]
     session.close_project()

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, grey_settings, write_onnx
+from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, gray_settings, write_onnx
 from tests.session.conftest import saved_mask, settle, show
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Selection
@@ -45,8 +45,8 @@ def root(tmp_path):
         write_png(project.image_path(KEY), picture)
         write_png(project.image_path("calm.png"), np.full((100, 150), 128, np.uint8))
     run = Run(root / "runs" / "20260101-000000-unet")
-    write_onnx(run.best / "network.onnx", GREY_WEIGHTS, GREY_BIAS)
-    save_settings(grey_settings(classes=(SCRATCH, DENT), run=run.name), run.best / "model.json")
+    write_onnx(run.best / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
+    save_settings(gray_settings(classes=(SCRATCH, DENT), run=run.name), run.best / "model.json")
     return root
 
 
@@ -85,7 +85,7 @@ class Room:
 
 
 @pytest.fixture
-def rooms(root, qtbot):
+def services(root, qtbot):
     made: list[Room] = []
 
     def make() -> Room:
@@ -100,8 +100,8 @@ def rooms(root, qtbot):
 EVERY = [(10, 10), (10, 60), (10, 110), (60, 10), (60, 60)]
 
 
-def test_accepting_is_one_undo_step_with_origin(rooms, root):
-    room = rooms()
+def test_accepting_is_one_undo_step_with_origin(services, root):
+    room = services()
     room.look()
     assert room.at == EVERY and not room.session.mask.any() and not room.session.can_undo()
     spot = room.one(10, 60)
@@ -124,8 +124,8 @@ def test_accepting_is_one_undo_step_with_origin(rooms, root):
     assert np.array_equal(room.session.mask, expected) and len(room.at) == 4
 
 
-def test_accepting_all_is_one_step(rooms):
-    room = rooms()
+def test_accepting_all_is_one_step(services):
+    room = services()
     room.look()
     expected = Predictor.open(root_of(room) / "best").predict(room.session.image).mask
     assert room.proposals.accept_all()
@@ -141,8 +141,8 @@ def root_of(room: Room):
     return room.root / "runs" / "20260101-000000-unet"
 
 
-def test_rejecting_keeps_mask_and_can_be_undone(rooms):
-    room = rooms()
+def test_rejecting_keeps_mask_and_can_be_undone(services):
+    room = services()
     room.look()
     assert room.proposals.reject([room.one(10, 10), room.one(60, 60)])
     room.rest()
@@ -158,8 +158,8 @@ def test_rejecting_keeps_mask_and_can_be_undone(rooms):
     assert not room.session.project.mask_path(KEY).exists()  # a picture that nobody painted on has no mask
 
 
-def test_decisions_are_persistent(rooms):
-    first = rooms()
+def test_decisions_are_persistent(services):
+    first = services()
     first.look()
     first.proposals.reject([first.one(10, 10)])
     first.proposals.accept([first.one(60, 60)])
@@ -168,7 +168,7 @@ def test_decisions_are_persistent(rooms):
     first.proposals.accept([first.one(10, 60)])
     first.rest()
     first.end()
-    again = rooms()
+    again = services()
     again.look()
     assert again.at == [(10, 110), (60, 10)]
     assert again.session.mask[14, 66] == 2 and again.session.mask[66, 64] == 2 and again.session.mask[14, 14] == 0
@@ -180,9 +180,9 @@ def test_decisions_are_persistent(rooms):
     assert again.at == [(10, 110), (60, 10)]
 
 
-def test_rejection_is_written_at_once(rooms, root):
+def test_rejection_is_written_at_once(services, root):
     """As after a kill: what is on the disk when the writing thread has done what it was told."""
-    room = rooms()
+    room = services()
     room.look()
     room.proposals.reject([room.one(10, 10)])
     room.session.autosave._tasks.wait()
@@ -190,8 +190,8 @@ def test_rejection_is_written_at_once(rooms, root):
     assert [(one.what, one.y, one.x) for one in note.decided] == [("rejected", 10, 10)]
 
 
-def test_suggestion_can_be_changed_before_acceptance(rooms):
-    room = rooms()
+def test_suggestion_can_be_changed_before_acceptance(services):
+    room = services()
     room.look()
     one = room.one(10, 10)
     wide = np.ones((10, 14), bool)
@@ -207,8 +207,8 @@ def test_suggestion_can_be_changed_before_acceptance(rooms):
     assert room.session.note.history[-1].detail.endswith("changed before")
 
 
-def test_painted_regions_are_not_suggested(rooms):
-    room = rooms()
+def test_painted_regions_are_not_suggested(services):
+    room = services()
     room.look()
     room.session.editor.paint_region(np.ones((9, 12), bool), (10, 10), 1)
     room.rest()
@@ -218,8 +218,8 @@ def test_painted_regions_are_not_suggested(rooms):
     assert room.at == EVERY
 
 
-def test_locked_class_is_not_painted_over_by_suggestion(rooms):
-    room = rooms()
+def test_locked_class_is_not_painted_over_by_suggestion(services):
+    room = services()
     room.look()
     room.session.editor.paint_region(np.ones((100, 150), bool), (0, 0), 2)
     room.session.classes.set_locked(2, True)
@@ -231,8 +231,8 @@ def test_locked_class_is_not_painted_over_by_suggestion(rooms):
     assert (room.session.mask == 2).all() and room.session.note.decided == []
 
 
-def test_read_only_project_is_unchanged(rooms, qtbot):
-    with_lock = rooms()
+def test_read_only_project_is_unchanged(services, qtbot):
+    with_lock = services()
     reader = Room(with_lock.root, qtbot)
     try:
         assert not reader.session.writable
@@ -245,13 +245,13 @@ def test_read_only_project_is_unchanged(rooms, qtbot):
         reader.end()
 
 
-def test_stored_suggestions_are_shown_and_removed_when_decided(rooms, root):
-    first = rooms()
+def test_stored_suggestions_are_shown_and_removed_when_decided(services, root):
+    first = services()
     first.look()
     shown, project = first.proposals.shown, first.session.project
     save_stored(project, KEY, shown, model="20251231-unet", fingerprint="", size=(150, 100))
     first.end()
-    room = rooms()
+    room = services()
     show(room.session, room.qtbot, KEY)
     room.rest()
     assert room.at == EVERY
@@ -269,11 +269,11 @@ def test_stored_suggestions_are_shown_and_removed_when_decided(rooms, root):
     assert load_stored(room.session.project, KEY)[1] == () and room.at == []
 
 
-def test_broken_suggestion_file_is_reported_and_kept(rooms, root):
+def test_broken_suggestion_file_is_reported_and_kept(services, root):
     path = suggestions_path(Project.open(root, write=False), KEY)
     path.parent.mkdir(parents=True)
     path.write_text("{")
-    room = rooms()
+    room = services()
     told = []
     room.session.problem_met.connect(told.append)
     room.look()
@@ -281,8 +281,8 @@ def test_broken_suggestion_file_is_reported_and_kept(rooms, root):
     assert path.read_text() == "{"
 
 
-def test_each_image_shows_its_own_suggestions(rooms):
-    room = rooms()
+def test_each_image_shows_its_own_suggestions(services):
+    room = services()
     room.look()
     room.look("calm.png")
     assert room.at == []
@@ -317,8 +317,8 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
-def test_decisions_survive_kill(rooms, root):
-    first = rooms()
+def test_decisions_survive_kill(services, root):
+    first = services()
     first.look()
     shown, project = first.proposals.shown, first.session.project
     save_stored(project, KEY, shown, model="20251231-unet", fingerprint="", size=(150, 100))
@@ -326,7 +326,7 @@ def test_decisions_survive_kill(rooms, root):
     command = [sys.executable, "-c", KILLED, str(root), KEY]
     done = subprocess.run(command, env=worker_environment(), capture_output=True, text=True, timeout=60)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    room = rooms()
+    room = services()
     show(room.session, room.qtbot, KEY)
     room.rest()
     assert room.at == EVERY[2:]
@@ -335,13 +335,13 @@ def test_decisions_survive_kill(rooms, root):
     assert np.array_equal(room.session.mask, expected) and room.proposals.rejected == 1
 
 
-def test_further_suggestions_follow_decisions(rooms, root):
+def test_further_suggestions_follow_decisions(services, root):
     with Project.open(root) as project:
         picture = np.full((120, 640), 128, np.uint8)
         picture[2:118:6, 2:638:6] = 10  # 20 x 106 single pixels are too small for the run
         picture[3:118:6, 2:638:6] = picture[2:118:6, 3:638:6] = picture[3:118:6, 3:638:6] = 10
         write_png(project.image_path(KEY), picture)
-    room = rooms()
+    room = services()
     room.look()
     assert len(room.proposals.shown) == 200 and room.proposals.left_out == 20 * 106 - 200
     for done in range(200, 20 * 106, 200):  # far beyond as many as are listed at a time
@@ -353,12 +353,12 @@ def test_further_suggestions_follow_decisions(rooms, root):
     assert np.count_nonzero(room.session.mask == 1) == 20 * 106 * 4
 
 
-def test_suggest_all_can_be_stopped_and_resumed(rooms, root, qtbot):
+def test_suggest_all_can_be_stopped_and_resumed(services, root, qtbot):
     with Project.open(root) as project:
         for number in range(40):
             write_png(project.image_path(f"many/{number:02}.png"), np.full((90, 90), 128, np.uint8))
         project.image_path("broken.png").write_bytes(b"no picture")
-    room = rooms()
+    room = services()
     everywhere = SuggestAll(room.session)
     model = root / "runs" / "20260101-000000-unet"
     (model / "recipe.json").write_text("{}")
@@ -375,16 +375,16 @@ def test_suggest_all_can_be_stopped_and_resumed(rooms, root, qtbot):
     everywhere.start(model)
     room.session.close_project()  # ends it without a word
     assert not everywhere.running
-    assert not list((root / "masks").rglob("*")) and rooms().session.writable
+    assert not list((root / "masks").rglob("*")) and services().session.writable
 
 
-def test_classification_model_is_refused_for_suggestions(rooms, root, qtbot):
+def test_classification_model_is_refused_for_suggestions(services, root, qtbot):
     run = Run(root / "runs" / "20260303-000000-resnet")
     write_onnx(run.best / "network.onnx", np.ones((2, 1)), np.zeros(2), pooled=True)
-    judging = grey_settings(task="classification", classes=(), thresholds=(), min_area=(), verdicts=("OK", "NG"))
-    save_settings(judging, run.best / "model.json")
+    verdicts = gray_settings(task="classification", classes=(), thresholds=(), min_area=(), verdicts=("OK", "NG"))
+    save_settings(verdicts, run.best / "model.json")
     (run.root / "recipe.json").write_text("{}")
-    everywhere = SuggestAll(rooms().session)
+    everywhere = SuggestAll(services().session)
     with qtbot.waitSignal(everywhere.failed, timeout=20_000) as failed:
         everywhere.start(run.root)
     assert isinstance(failed.args[0], ProposesNothing)

@@ -182,15 +182,15 @@ def test_stroke_during_encoding_is_saved(project, monkeypatch):
 
 
 def test_save_during_stroke_is_repeated_after_it(large):
-    saver = large.autosave
+    autosave = large.autosave
     dot(large, 100, 100, 2)
     large.editor.begin("paint")
     large.editor.paint_segment((500, 500), (600, 500), 4, 1)
-    saver._save_all()
-    saver._tasks.wait()
+    autosave._save_all()
+    autosave._tasks.wait()
     assert large.save_state == "dirty" and not large.project.mask_path("large.png").exists()
     large.editor.commit()
-    saver._tasks.wait()
+    autosave._tasks.wait()
     assert large.save_state == "saved"
     check_file(large)
 

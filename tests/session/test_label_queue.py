@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.cli.test_label_queue import BIAS, WEIGHTS
-from tests.inference.conftest import grey_settings, write_onnx
+from tests.inference.conftest import gray_settings, write_onnx
 from tests.session.conftest import saved_mask, settle, show
 from tests.session.verdict_run import make_verdict_project
 from workbench.core.problems import RunBroken
@@ -31,7 +31,7 @@ def run(root) -> Run:
 
     run = Run(root / "runs" / "20260101-000000-unet")
     write_onnx(run.best / "network.onnx", WEIGHTS, BIAS)
-    settings = grey_settings(classes=(ClassSettings(1, "scratch", "#ff0000"),), thresholds=(0.5,), min_area=(6,))
+    settings = gray_settings(classes=(ClassSettings(1, "scratch", "#ff0000"),), thresholds=(0.5,), min_area=(6,))
     save_settings(settings, run.best / "model.json")
     write_json(run.settings_path, TrainingSettings(model="unet").model_dump(mode="json"))
     with Project.open(root) as project:
@@ -66,7 +66,7 @@ def lead(guide: LabelQueue, qtbot, mode) -> None:
     qtbot.waitUntil(lambda: not guide.running and guide.result is not None, timeout=20_000)
 
 
-def test_open_pictures_are_listed_with_reasons_and_leave_when_they_are_done(guide: LabelQueue, opened, qtbot):
+def test_open_images_are_listed_with_reasons_and_leave_when_they_are_done(guide: LabelQueue, opened, qtbot):
     told = []
     guide.progressed.connect(lambda done, total: told.append((done, total)))
     lead(guide, qtbot, "next")
@@ -126,7 +126,7 @@ def test_without_a_model_only_the_order_of_kinds_is_offered(guide: LabelQueue, o
     assert guide.result.model == "" and len(guide.keys) == 2
 
 
-def test_a_run_that_cannot_be_read_is_told(guide: LabelQueue, opened, run, qtbot):
+def test_a_run_that_cannot_be_read_is_reported(guide: LabelQueue, opened, run, qtbot):
     run.dataset_path.write_text("{")
     with qtbot.waitSignal(guide.failed, timeout=20_000) as failed:
         guide.activate("errors")

@@ -41,22 +41,22 @@ def small_limits(monkeypatch):
     monkeypatch.setattr("workbench.inference.io.tiff_regions._OVERVIEW_SEGMENTS", 9)
 
 
-def picture(dtype, colour: bool = False) -> np.ndarray:
+def picture(dtype, color: bool = False) -> np.ndarray:
     """Smooth enough for an overview to be compared, with detail in every pixel."""
     y, x = np.mgrid[0:1003, 0:1501]
     values = 100 + 60 * np.sin(x / 90) * np.cos(y / 70) + RNG.normal(0, 4, x.shape)
-    values = np.stack((values, values[::-1], values[:, ::-1]), axis=2) if colour else values
+    values = np.stack((values, values[::-1], values[:, ::-1]), axis=2) if color else values
     return (values * (200 if dtype == np.uint16 else 1)).astype(dtype)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
-@pytest.mark.parametrize("colour", [False, True])
-def test_tiff_regions_equal_whole_image(tmp_path, small_limits, layout, dtype, colour):
+@pytest.mark.parametrize("color", [False, True])
+def test_tiff_regions_equal_whole_image(tmp_path, small_limits, layout, dtype, color):
     if layout == "predictor" and dtype == np.float32:
         pytest.skip("integer predictor")
-    whole, path = picture(dtype, colour), tmp_path / "图 [1].tif"
-    tifffile.imwrite(path, whole, photometric="rgb" if colour else "minisblack", **LAYOUTS[layout])
+    whole, path = picture(dtype, color), tmp_path / "图 [1].tif"
+    tifffile.imwrite(path, whole, photometric="rgb" if color else "minisblack", **LAYOUTS[layout])
     found = TiffImage(path)
     assert (found.shape, found.dtype, found.ndim, found.nbytes) == (whole.shape, whole.dtype, whole.ndim, whole.nbytes)
     for key in (

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, grey_settings, write_onnx
+from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, gray_settings, write_onnx
 from tests.session.conftest import show
 from workbench.core.images.image_files import read
 from workbench.core.problems import ImageBroken, RunUnusable
@@ -22,8 +22,8 @@ from workbench.session.run_thresholds import RunThresholds
 @pytest.fixture
 def run(opened) -> Run:
     run = Run(opened.project.root / "runs" / "r")
-    write_onnx(run.best / "network.onnx", GREY_WEIGHTS, GREY_BIAS)
-    save_settings(grey_settings(), run.best / "model.json")
+    write_onnx(run.best / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
+    save_settings(gray_settings(), run.best / "model.json")
     return run
 
 
@@ -52,7 +52,7 @@ def test_prediction_is_cached_until_model_changes(predictions, opened, run, qtbo
         with qtbot.waitSignal(predictions.predicted, timeout=20_000):
             predictions.predict(opened.key)
     assert results[0] is results[1] is predictions.result(opened.key)
-    write_onnx(run.best / "network.onnx", -GREY_WEIGHTS, GREY_BIAS + 0.5)  # a better checkpoint
+    write_onnx(run.best / "network.onnx", -GRAY_WEIGHTS, GRAY_BIAS + 0.5)  # a better checkpoint
     with qtbot.waitSignal(predictions.model_changed):
         predictions.load(run)
     assert predictions.result(opened.key) is None
@@ -63,7 +63,7 @@ def test_prediction_is_cached_until_model_changes(predictions, opened, run, qtbo
 
 def test_engine_runs_without_memory_arena(predictions, opened, run, qtbot):
     tuning = EngineOptions(threads=1, optimise="extended", spin=False)
-    save_settings(replace(grey_settings(), engines={"onnx": tuning}), run.best / "model.json")
+    save_settings(replace(gray_settings(), engines={"onnx": tuning}), run.best / "model.json")
     before = (run.best / "model.json").read_bytes()
     predictions.load(run)
     with qtbot.waitSignal(predictions.predicted, timeout=20_000):
@@ -138,12 +138,12 @@ def test_thresholds_apply_to_cached_probabilities(predictions, opened, run, qtbo
         predictions.predict(opened.key)
     seen = predictions.cached(opened.key)
     assert seen.adjustable and seen.planes.shape == (2, 80, 96)
-    moved = replace(grey_settings(), thresholds=(0.05, 0.9))
+    moved = replace(gray_settings(), thresholds=(0.05, 0.9))
     expected = Predictor(moved, Predictor.open(run.best).engine).predict(read(opened.project.image_path(opened.key)))
     thresholds, shown = RunThresholds(opened), []
     thresholds.applied.connect(lambda seen, mask: shown.append(mask))
-    thresholds.choose("r", [grey_settings().classes[0].id], 0.05)
-    thresholds.choose("r", [grey_settings().classes[1].id], 0.9)
+    thresholds.choose("r", [gray_settings().classes[0].id], 0.05)
+    thresholds.choose("r", [gray_settings().classes[1].id], 0.9)
     for _ in range(50):  # a slider that is dragged
         thresholds.apply("r", seen)
     qtbot.waitUntil(lambda: bool(shown) and not thresholds._tasks.busy)

@@ -32,8 +32,8 @@ def make_verdict_project(root: Path, count: int = 40, *, wrong: int = 3) -> Run:
             verdict = "NG" if number % 2 else "OK"
             bright = verdict == "OK" or number // 2 < wrong
             key = f"线 [1]/p{number:03d}.png"
-            grey = int(rng.integers(150, 230) if bright else rng.integers(40, 120))
-            pixels = np.full((40, 48), grey, np.uint8)
+            gray = int(rng.integers(150, 230) if bright else rng.integers(40, 120))
+            pixels = np.full((40, 48), gray, np.uint8)
             pixels[5:11, 30:38] = 255 if bright else 0
             write_png(project.image_path(key), pixels)
             annotation.save_note(project, key, annotation.Note(verdict=verdict, status="done"))

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, _complete, grey_settings, spotted, write_onnx
+from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, _complete, gray_settings, spotted, write_onnx
 from workbench.inference.io.image_io import write_png
 
 
@@ -20,9 +20,9 @@ from workbench.inference.io.image_io import write_png
 def export(tmp_path_factory) -> Path:
     """Small complete export with its folder of images beside it."""
     folder = tmp_path_factory.mktemp("damage") / "export"
-    write_onnx(folder / "network.onnx", GREY_WEIGHTS, GREY_BIAS)
+    write_onnx(folder / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
     rng = np.random.default_rng(5)
-    _complete(folder, grey_settings(), [spotted(rng, 40, 50)])
+    _complete(folder, gray_settings(), [spotted(rng, 40, 50)])
     write_png(folder.parent / "in" / "part.png", spotted(rng, 60, 80))
     return folder
 

@@ -18,7 +18,7 @@ import pytest
 from PySide6.QtCore import QObject, Signal
 
 from tests.conftest import scratched
-from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, _complete, grey_settings, spotted, write_onnx
+from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, _complete, gray_settings, spotted, write_onnx
 from tests.torture.mutations import mutate, mutate_bytes
 from workbench.cli import main
 from workbench.core.evaluation import operating_point
@@ -146,8 +146,8 @@ def attack(target: Target, count: int, seed: int) -> list[str]:
 def run(labelled) -> Run:
     """Run with a model, a history and an operating point chosen by a user, made without training."""
     run = create_run(labelled, request("unet", minutes=0.1, device="cpu"))
-    write_onnx(run.best / "network.onnx", GREY_WEIGHTS, GREY_BIAS)
-    save_settings(grey_settings(), run.best / "model.json")
+    write_onnx(run.best / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
+    save_settings(gray_settings(), run.best / "model.json")
     point = operating_point.read(run).trained
     operating_point.store(run, point.at(0, threshold=0.7, area=9), chosen_on=["val"])
     run.events_path.write_text("\n".join(map(events.encode, EVENTS)) + "\n", "utf-8")
@@ -161,8 +161,8 @@ def run(labelled) -> Run:
 @pytest.fixture
 def export(tmp_path) -> Path:
     folder = tmp_path / "export"
-    write_onnx(folder / "network.onnx", GREY_WEIGHTS, GREY_BIAS)
-    return _complete(folder, grey_settings(), [spotted(np.random.default_rng(5), 40, 50)])
+    write_onnx(folder / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
+    return _complete(folder, gray_settings(), [spotted(np.random.default_rng(5), 40, 50)])
 
 
 def cli(*words: object) -> None:
@@ -397,14 +397,14 @@ def _import_all(project: Project, folder: Path, good: str) -> None:
 
 
 @pytest.fixture
-def picture_and_mask() -> tuple[np.ndarray, np.ndarray]:
+def image_and_mask() -> tuple[np.ndarray, np.ndarray]:
     return scratched(np.random.default_rng(3))
 
 
-def test_a_damaged_labelme_file_ends_no_import(project, tmp_path, picture_and_mask, cases, report):
+def test_a_damaged_labelme_file_ends_no_import(project, tmp_path, image_and_mask, cases, report):
     shape = {"label": "scratch", "points": [[10.5, 10], [40, 12], [30, 50]], "shape_type": "polygon", "flags": {}}
     for name in ("damaged", "good"):
-        write_png(tmp_path / "in" / f"{name}.png", picture_and_mask[0])
+        write_png(tmp_path / "in" / f"{name}.png", image_and_mask[0])
         content = {
             "version": "5.3.1",
             "flags": {"NG": True},
@@ -422,11 +422,11 @@ def test_a_damaged_labelme_file_ends_no_import(project, tmp_path, picture_and_ma
     assert not failures, "\n".join(failures[:5])
 
 
-def test_a_damaged_mask_ends_no_import(project, tmp_path, picture_and_mask, cases, report):
+def test_a_damaged_mask_ends_no_import(project, tmp_path, image_and_mask, cases, report):
     folder = tmp_path / "in"
     for name in ("damaged", "good"):
-        write_png(folder / "images" / f"{name}.png", picture_and_mask[0])
-        write_png(folder / "masks" / f"{name}.png", picture_and_mask[1])
+        write_png(folder / "images" / f"{name}.png", image_and_mask[0])
+        write_png(folder / "masks" / f"{name}.png", image_and_mask[1])
     (folder / "labels.txt").write_text("__ignore__\n_background_\nscratch\n", "utf-8")
     count, failures = cases(3, 250), []
     for name in ("masks/damaged.png", "images/damaged.png", "labels.txt"):

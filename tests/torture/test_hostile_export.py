@@ -20,7 +20,7 @@ from onnx import external_data_helper
 
 from tests.conftest import fill_project
 from tests.inference.batch.test_exported_runner import _BARE
-from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, _complete, grey_settings, spotted, write_onnx
+from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, _complete, gray_settings, spotted, write_onnx
 from workbench.cli import main
 from workbench.core.project.project import Project
 from workbench.core.runs.run import create_run
@@ -64,8 +64,8 @@ NAMES = (
 @pytest.fixture
 def export(tmp_path) -> Path:
     folder = tmp_path / "deep" / "export"
-    write_onnx(folder / "network.onnx", GREY_WEIGHTS, GREY_BIAS)
-    return _complete(folder, grey_settings(), [spotted(np.random.default_rng(5), 40, 50)])
+    write_onnx(folder / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
+    return _complete(folder, gray_settings(), [spotted(np.random.default_rng(5), 40, 50)])
 
 
 @pytest.fixture
@@ -248,7 +248,7 @@ def test_files_outside_in_the_checks_are_refused(export, pictures, size):
         refused(export, pictures, size)
 
 
-def test_golden_pictures_outside_are_not_read(export):
+def test_golden_images_outside_are_not_read(export):
     golden = next(path for path in export.rglob("golden.json"))
     write_png(export.parent / "secret.png", np.zeros((40, 50), np.uint8))
     (golden.parent / "link.png").symlink_to(export.parent / "secret.png")
@@ -265,7 +265,7 @@ def test_golden_pictures_outside_are_not_read(export):
 @pytest.mark.parametrize("location", ["../secret.bin", "/etc/hostname", "sub/../../secret.bin", "link.bin"])
 def test_weights_outside_of_an_export_are_not_read(export, pictures, size, location):
     secret = export.parent / "secret.bin"
-    secret.write_bytes(GREY_WEIGHTS.astype(np.float32).tobytes())
+    secret.write_bytes(GRAY_WEIGHTS.astype(np.float32).tobytes())
     (export / "link.bin").symlink_to(secret)
     (export / "sub").mkdir()
     model = onnx.load(export / "network.onnx")

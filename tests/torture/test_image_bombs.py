@@ -75,12 +75,12 @@ def zeros(count: int) -> bytes:
     return b"".join([*parts, packer.flush()])
 
 
-def png(width: int, height: int, bits: int = 8, colour: int = 0, data: int | None = None, extra: bytes = b"") -> bytes:
+def png(width: int, height: int, bits: int = 8, color: int = 0, data: int | None = None, extra: bytes = b"") -> bytes:
     """Return a PNG of zeros. data: their number in bytes, by default as claimed by the header."""
-    channels = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour]
+    channels = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[color]
     whole = height * (1 + -(-width * channels * bits // 8))
-    header = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, bits, colour, 0, 0, 0))
-    palette = chunk(b"PLTE", bytes(768)) if colour == 3 else b""
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, bits, color, 0, 0, 0))
+    palette = chunk(b"PLTE", bytes(768)) if color == 3 else b""
     body = chunk(b"IDAT", zeros(whole if data is None else data))
     return b"\x89PNG\r\n\x1a\n" + header + extra + palette + body + chunk(b"IEND", b"")
 

@@ -15,19 +15,19 @@ import numpy as np
 import pytest
 
 from tests.cli.serving.conftest import png, server
-from tests.inference.conftest import grey_export, spotted
+from tests.inference.conftest import gray_export, spotted
 from workbench.inference.predictor import Predictor
 
-__all__ = ["grey_export", "server"]
+__all__ = ["gray_export", "server"]
 POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows knows no gentle signal between processes")
 MASK = {"Accept": "image/png"}
 
 
 @pytest.fixture
-def pictures(grey_export):
+def pictures(gray_export):
     """Images and their masks, all different."""
     rng = np.random.default_rng(8)
-    predictor = Predictor.open(grey_export)
+    predictor = Predictor.open(gray_export)
     made = [spotted(rng, 30 + 5 * number, 90 - 3 * number) for number in range(12)]
     return [(png(each), png(predictor.predict(each).mask)) for each in made]
 
@@ -64,8 +64,8 @@ def ask(client, running, rng, pictures):
     return answer.status_code == 503 or (answer.status_code == 200 and answer.content == mask)
 
 
-def test_every_answer_belongs_to_its_own_picture(server, grey_export, pictures, cases, report):
-    running = server(grey_export, "--queue", "64")
+def test_every_answer_belongs_to_its_own_image(server, gray_export, pictures, cases, report):
+    running = server(gray_export, "--queue", "64")
     clients, each = cases(8, 64), cases(6, 40)
 
     def work(seed):
@@ -81,8 +81,8 @@ def test_every_answer_belongs_to_its_own_picture(server, grey_export, pictures, 
     assert not failed and httpx.get(f"{running.url}/health").json()["ready"]
 
 
-def test_honest_clients_are_served_beside_those_that_hold_connections(server, grey_export, pictures, cases, report):
-    running = server(grey_export, "--queue", "8", "--max-connections", "60", "--max-mb", "1", "--stall-timeout", "3")
+def test_honest_clients_are_served_beside_those_that_hold_connections(server, gray_export, pictures, cases, report):
+    running = server(gray_export, "--queue", "8", "--max-connections", "60", "--max-mb", "1", "--stall-timeout", "3")
     stop, count = threading.Event(), cases(10, 300)
     starts = [
         b"",
@@ -134,10 +134,10 @@ def test_honest_clients_are_served_beside_those_that_hold_connections(server, gr
 
 
 @POSIX
-def test_a_stop_under_load_answers_whole_or_refuses(server, grey_export, pictures, cases, report):
+def test_a_stop_under_load_answers_whole_or_refuses(server, gray_export, pictures, cases, report):
     tried, failed = 0, 0
     for _ in range(cases(1, 12)):
-        running = server(grey_export, "--queue", "64")
+        running = server(gray_export, "--queue", "64")
         clients = cases(6, 48)
         begun = threading.Barrier(clients + 1)
 

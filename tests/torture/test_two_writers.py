@@ -344,17 +344,17 @@ def test_random_edits_on_both_sides(tmp_path, cases, report):
         rng = random.Random(seed)
         edit(root, lambda content: content.update(classes=content["classes"][:3], retired_ids=[], sources=[]))
         with Project.open(root) as project:
-            wanted: set[str] = set()
-            edit(root, lambda content: wanted.update(random_change(rng, content, "theirs")))  # noqa: B023
+            expected: set[str] = set()
+            edit(root, lambda content: expected.update(random_change(rng, content, "theirs")))  # noqa: B023
             mine = project.file.model_dump(mode="json")
-            wanted |= random_change(rng, mine, "ours")
+            expected |= random_change(rng, mine, "ours")
             new = ProjectFile.model_validate(mine)
             for name in ProjectFile.model_fields:
                 setattr(project.file, name, getattr(new, name))
             project.save()
             file = read_project_file(root)
             names, ids = [c.name for c in file.classes], [c.id for c in file.classes]
-            good = wanted <= set(names) and len(set(names)) == len(names) and len(set(ids)) == len(ids)
+            good = expected <= set(names) and len(set(names)) == len(names) and len(set(ids)) == len(ids)
             failed += not (good and file == project.file)
     report("project.json edited on both sides", tried, failed)
     assert not failed

@@ -59,11 +59,11 @@ def disturbed(run: Run, rng: random.Random, *, longest: float, kills: int) -> Fa
                 fate.kills.append(ran_out.timeout)
                 fate.early += not run.resumable
         fate.seconds = max(fate.seconds, time.monotonic() - began)
-        look_at(run)
+        predict_image(run)
     return fate
 
 
-def look_at(run: Run) -> None:
+def predict_image(run: Run) -> None:
     """What a kill has left must be of use at once, whatever it was done in."""
     assert not run.resumable or all((run.last / name).exists() for name in state_of(run)["files"].values())
     if run.usable:

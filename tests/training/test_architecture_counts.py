@@ -29,8 +29,8 @@ RECIPES = {
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_multiplications_are_those_of_the_built_network(name):
-    recipe = RECIPES[name]
-    net = networks.build(recipe, DATASETS[recipe.model])
+    settings = RECIPES[name]
+    net = networks.build(settings, DATASETS[settings.model])
     counted = []
 
     def count(layer: nn.Layer, inputs: tuple[paddle.Tensor], output: paddle.Tensor) -> None:
@@ -40,7 +40,7 @@ def test_multiplications_are_those_of_the_built_network(name):
     for part, layer in net.named_sublayers():
         if isinstance(layer, (nn.Conv2D, nn.Conv2DTranspose)) and part != "head":
             layer.register_forward_post_hook(count)
-    side = recipe.patch if recipe.model == "unet" else recipe.input_size
+    side = settings.patch if settings.model == "unet" else settings.input_size
     net.eval()
-    net(paddle.zeros([1, recipe.channels, side, side]))
-    assert multiplications(recipe) == sum(counted) > 0
+    net(paddle.zeros([1, settings.channels, side, side]))
+    assert multiplications(settings) == sum(counted) > 0

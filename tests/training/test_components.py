@@ -102,7 +102,7 @@ def test_budget_of_minutes_keeps_time_back_but_not_all_of_it():
     assert Budget(steps=8, seconds=None).progress(2, 1e9) == 0.25
 
 
-def test_a_network_looks_at_pictures_mirrored_only_as_it_has_learned_from_them():
+def test_a_network_looks_at_images_mirrored_only_as_it_has_learned_from_them():
     recipe = TrainingSettings(model="unet", mirror=True, augment=["flip_horizontal", "flip_vertical"])
     assert mirrored(recipe) == ("both",) and mirrored(recipe.model_copy(update={"mirror": False})) == ()
     for augment, ways in (
@@ -114,7 +114,7 @@ def test_a_network_looks_at_pictures_mirrored_only_as_it_has_learned_from_them()
 
 
 @pytest.mark.parametrize(("device", "share"), [(Device("cpu"), 1), (GPU, 2)])
-def test_the_last_look_at_all_held_out_pictures_is_kept_back(device, share):
+def test_the_last_look_at_all_held_out_images_is_kept_back(device, share):
     """A card looks twice as long then, at mirrored pictures too; a processor by an engine that is quicker."""
     items = [Item(key=f"{n}.png", split="val", width=100, height=100) for n in range(6)]
     stage = types.SimpleNamespace(
@@ -149,17 +149,17 @@ def test_threshold_is_where_dice_is_greatest():
 
 
 @pytest.mark.parametrize(("pictures", "own"), [(1, False), (60, True)])
-def test_a_class_of_few_pictures_borrows_its_threshold_from_the_others(pictures, own):
+def test_a_class_of_few_images_borrows_its_threshold_from_the_others(pictures, own):
     """Of the first class 30 pictures say that all below 0.4 is ground. The second one's defects are half unsure."""
     truth = np.zeros((20, 20), np.uint8)
     truth[:5] = 1
-    sure = np.zeros((2, 20, 20), np.uint8)
-    sure[0], sure[0, :5] = 100, 200
+    certain = np.zeros((2, 20, 20), np.uint8)
+    certain[0], certain[0, :5] = 100, 200
     unsure = np.zeros((2, 20, 20), np.uint8)
     unsure[1], unsure[1, :5], unsure[1, :2] = 20, 40, 200
     sweep = ThresholdSweep((1, 2))
     for _ in range(30):
-        sweep.add(truth, sure)
+        sweep.add(truth, certain)
     for _ in range(pictures):
         sweep.add(truth * 2, unsure)
     first, second = sweep.best()
@@ -388,7 +388,7 @@ def test_averaged_weights_follow_in_fp32():
     np.testing.assert_allclose(weights(learner.mean)["head.bias"], expected, rtol=1e-6)
 
 
-def test_optimiser_comes_back_in_a_process_that_has_made_other_layers():
+def test_optimizer_comes_back_in_a_process_that_has_made_other_layers():
     first = small_learner()
     for _ in range(3):
         first.step(*batch(), 1e-3)
@@ -473,7 +473,7 @@ def test_a_damaged_checkpoint_is_a_sentence(tmp_path, damage):
         checkpoint.load_last(run)
 
 
-def test_recipe_hash_heeds_settings_and_not_their_reasons():
+def test_settings_hash_heeds_settings_and_not_their_reasons():
     one = request("unet", minutes=3)
     assert checkpoint.settings_hash(one) == checkpoint.settings_hash(
         TrainingSettings(**{**one.model_dump(), "reasons": {"a": "b"}})

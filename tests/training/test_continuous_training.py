@@ -55,7 +55,7 @@ def joined(child, key: str) -> LabelsAdded:
     return event
 
 
-def test_a_run_that_is_kept_open_takes_in_what_is_labelled_until_it_is_let_go(labelled, child, tmp_path):
+def test_a_run_that_is_kept_open_takes_in_what_is_labeled_until_it_is_let_go(labelled, child, tmp_path):
     run = make_run(labelled, **QUICK)
     before = run.dataset()
     one = child("train", run.root)
@@ -178,7 +178,7 @@ def test_a_resumed_run_learns_from_what_had_joined_and_says_what_it_cannot_repea
     assert more.end() == 0
 
 
-def test_a_run_that_has_ended_is_opened_again_for_what_was_labelled_since(trained, labelled, child, tmp_path):
+def test_a_run_that_has_ended_is_opened_again_for_what_was_labeled_since(trained, labelled, child, tmp_path):
     root = tmp_path / "again"
     shutil.copytree(trained.project_root, root)
     run = Run(root / "runs" / trained.name)
@@ -192,7 +192,7 @@ def test_a_run_that_has_ended_is_opened_again_for_what_was_labelled_since(traine
     assert one.end() == 0 and one.last.result["steps"] > trained.ending().result["steps"]
 
 
-def test_pictures_that_will_be_opened_next_are_predicted_ahead(labelled, child):
+def test_images_that_will_be_opened_next_are_predicted_ahead(labelled, child):
     labelled.add_class("dent")
     run = make_run(labelled, **QUICK)
     keys = [item.key for item in run.dataset().items[:3]]

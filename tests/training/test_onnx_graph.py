@@ -44,11 +44,11 @@ def pictures(generator: np.random.Generator, *shape: int) -> np.ndarray:
 
 
 @paddle.no_grad()
-def said_by(net: paddle.nn.Layer, batch: np.ndarray) -> np.ndarray:
+def output_of(net: paddle.nn.Layer, batch: np.ndarray) -> np.ndarray:
     return paddle.nn.functional.softmax(net(paddle.to_tensor(batch)), axis=1).numpy()
 
 
-def said_by_onnx(model: bytes, batch: np.ndarray) -> np.ndarray:
+def output_of_onnx(model: bytes, batch: np.ndarray) -> np.ndarray:
     session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
     return session.run(None, {session.get_inputs()[0].name: batch})[0]
 
@@ -61,14 +61,14 @@ def test_answers_as_the_network(made):
         if side is not None:
             height = width = side
         batch = pictures(generator, count, channels, height, width)
-        assert np.abs(said_by_onnx(model, batch) - said_by(net, batch)).max() < 2e-5
+        assert np.abs(output_of_onnx(model, batch) - output_of(net, batch)).max() < 2e-5
 
 
-def test_an_even_picture_is_no_trouble(made):
+def test_an_even_image_is_no_trouble(made):
     net, channels, side = made
     model = onnx_graph.to_onnx(net, channels, side).SerializeToString()
     batch = np.full((1, channels, side or 64, side or 64), 1.7, np.float32)
-    assert np.abs(said_by_onnx(model, batch) - said_by(net, batch)).max() < 2e-5
+    assert np.abs(output_of_onnx(model, batch) - output_of(net, batch)).max() < 2e-5
 
 
 def test_answers_as_a_general_converter_does(made, tmp_path):
@@ -86,10 +86,10 @@ def test_answers_as_a_general_converter_does(made, tmp_path):
         optimize_tool="none",
     )
     batch = pictures(np.random.default_rng(7), 2, channels, side or 128, side or 96)
-    logits = said_by_onnx((tmp_path / "other.onnx").read_bytes(), batch)
+    logits = output_of_onnx((tmp_path / "other.onnx").read_bytes(), batch)
     other = np.exp(logits - logits.max(axis=1, keepdims=True))
     other /= other.sum(axis=1, keepdims=True)
-    ours = said_by_onnx(onnx_graph.to_onnx(net, channels, side).SerializeToString(), batch)
+    ours = output_of_onnx(onnx_graph.to_onnx(net, channels, side).SerializeToString(), batch)
     assert np.abs(ours - other).max() < 2e-5
 
 
@@ -114,6 +114,6 @@ def test_the_maps_of_a_verdict_are_those_of_the_network():
         logits = net(paddle.to_tensor(batch))
         # The head is linear, so each logit is the mean of what every place adds to it, and a bias.
         last = net.stages(paddle.to_tensor(batch))[-1]
-        wanted = paddle.einsum("nchw,ck->nkhw", last, net.head.weight)
-    assert np.abs(maps - wanted.numpy()).max() < 2e-5
+        expected = paddle.einsum("nchw,ck->nkhw", last, net.head.weight)
+    assert np.abs(maps - expected.numpy()).max() < 2e-5
     assert np.abs(shares - paddle.nn.functional.softmax(logits, axis=1).numpy()).max() < 2e-5

@@ -51,7 +51,7 @@ def test_patches_hold_defects_as_often_as_asked(labelled):
     assert picture.shape == (1, 64, 64) and picture.dtype == np.float32 and set(np.unique(truth)) <= {0, 1, IGNORED}
 
 
-def test_what_is_not_labelled_and_what_lies_outside_is_ignored(project):
+def test_what_is_not_labeled_and_what_lies_outside_is_ignored(project):
     for number in range(4):
         picture = np.full((40, 50), 100 + number, np.uint8)
         mask = np.zeros((40, 50), np.uint8)
@@ -98,7 +98,7 @@ def test_hairlines_survive_shrinking_and_specks_are_drawn_like_stains():
     assert 0.3 < speck < 0.7 and (mask[tuple(spots.T)] == 7).all()
 
 
-def test_a_broken_picture_is_passed_over_the_same_way_every_time(labelled):
+def test_a_broken_image_is_passed_over_the_same_way_every_time(labelled):
     sampler = sampler_of(labelled)
     victim = sampler.items[0].key
     labelled.image_path(victim).write_bytes(b"no picture")
@@ -108,7 +108,7 @@ def test_a_broken_picture_is_passed_over_the_same_way_every_time(labelled):
     assert all((a[0] == b[0]).all() for a, b in zip(samples, again))
 
 
-def test_all_pictures_broken_is_a_sentence(labelled):
+def test_all_images_broken_is_a_sentence(labelled):
     sampler = sampler_of(labelled)
     for item in sampler.items:
         labelled.image_path(item.key).unlink()
@@ -162,7 +162,7 @@ def test_a_label_that_was_being_read_when_it_changed_is_read_again(labelled, mon
     assert (cache.get(key).mask == 1).all()
 
 
-def test_an_epoch_covers_the_pictures_once(labelled):
+def test_an_epoch_covers_the_images_once(labelled):
     assert sampler_of(labelled, "resnet", batch=4).steps_per_epoch == 3
     sampler = sampler_of(labelled, batch=4)  # 12 pictures of 96 x 80, patches of 64 x 64
     assert sampler.steps_per_epoch == 6

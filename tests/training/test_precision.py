@@ -114,8 +114,8 @@ def test_whole_weights_of_16_bits_only_where_asked_for(monkeypatch, level):
     net, optimizer = object(), object()
     Precision(PrecisionChoice("bf16", ""), level).prepare(net, optimizer)
     Precision(PrecisionChoice("fp32", ""), level).prepare(net, optimizer)
-    wanted = {"models": net, "optimizers": optimizer, "level": "O2", "dtype": "bfloat16", "master_grad": True}
-    assert told == ([wanted] if level == "O2" else [])
+    expected = {"models": net, "optimizers": optimizer, "level": "O2", "dtype": "bfloat16", "master_grad": True}
+    assert told == ([expected] if level == "O2" else [])
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_a_card_on_which_nothing_fits_or_nothing_stays_finite_is_a_sentence(on_c
         on_card.train()
 
 
-def test_looking_at_pictures_needs_less_memory_in_smaller_batches():
+def test_looking_at_images_needs_less_memory_in_smaller_batches():
     class Net(paddle.nn.Layer):
         def forward(self, batch):
             if len(batch) > 1:
@@ -218,7 +218,7 @@ def test_looking_at_pictures_needs_less_memory_in_smaller_batches():
     assert paddle.is_grad_enabled()  # the training goes on
 
 
-def test_master_weights_of_an_optimiser_come_back(card):
+def test_master_weights_of_an_optimizer_come_back(card):
     """Level O2: the optimiser keeps what 16 bits have lost. Made by hand, as there are no such steps on a processor."""
 
     def learner() -> Learner:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.conftest import scratched
-from tests.core.evaluation.test_prediction_maps import Grey
-from tests.inference.conftest import grey_settings
+from tests.core.evaluation.test_prediction_maps import Gray
+from tests.inference.conftest import gray_settings
 from tests.training.conftest import make_run
 from workbench.core.project import annotation
 from workbench.core.runs.events import decode, encode
@@ -30,16 +30,16 @@ def test_what_was_written_is_what_is_seen(labelled, side, count):
     write_png(labelled.image_path("大.png"), picture)
     annotation.save_mask(labelled, "大.png", mask)
     run = make_run(labelled)
-    settings = grey_settings(classes=CLASSES[:count], thresholds=(0.6, 0.4)[:count], min_area=(3, 0)[:count], scale=1.0)
-    engine = Grey() if count == 2 else lambda batch: Grey()(batch)[:, :2]
+    settings = gray_settings(classes=CLASSES[:count], thresholds=(0.6, 0.4)[:count], min_area=(3, 0)[:count], scale=1.0)
+    engine = Gray() if count == 2 else lambda batch: Gray()(batch)[:, :2]
     event = decode(encode(preview(run, labelled, engine, settings, "大.png", 7)))
     seen = read_preview(run, event)
-    looked = seen.mask != 255
-    rows, columns = (np.flatnonzero(looked.any(axis=axis)) for axis in (1, 0))
+    analyzed = seen.mask != 255
+    rows, columns = (np.flatnonzero(analyzed.any(axis=axis)) for axis in (1, 0))
     assert seen.mask.shape == picture.shape and seen.step == 7 and seen.adjustable
-    assert looked.all() == (side == 200) and (looked[mask == 1].any() or not (mask == 1).any())
+    assert analyzed.all() == (side == 200) and (analyzed[mask == 1].any() or not (mask == 1).any())
     part = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
-    assert looked[part].all()
+    assert analyzed[part].all()
     expected = Predictor(settings, engine).predict(picture[part], keep_probabilities=True)
     assert np.array_equal(seen.mask[part], expected.mask) and np.array_equal(seen.scores[part], expected.scores)
     assert np.array_equal(seen.class_probabilities[(slice(None), *part)], expected.class_scores)

@@ -128,7 +128,7 @@ def test_a_stopped_run_is_usable_and_can_go_on(labelled, child, way):
         assert more.next(Step).step > started.step
 
 
-def test_it_runs_on_without_a_window_if_told_so(labelled):
+def test_it_runs_on_without_a_window_if_reported_so(labelled):
     run = make_run(labelled, widths=[4, 8], patch=32)
     done = subprocess.run(
         worker_command("train", run.root, "--keep-running"),
@@ -159,7 +159,7 @@ def test_pause_stands_still_and_saves(labelled, child):
     assert after.time - written.time < 1.0  # the pause is not counted
 
 
-def test_watched_picture_is_shown_and_a_new_label_is_taken(labelled, child):
+def test_watched_image_is_shown_and_a_new_label_is_taken(labelled, child):
     run = make_run(labelled, **{**LONG, "widths": [4, 8], "patch": 32})
     key = run.dataset().of("train")[0].key
     one = child("train", run.root)
@@ -227,7 +227,7 @@ def test_a_profile_tells_where_the_time_of_a_step_goes(labelled, child):
 # --- trouble ------------------------------------------------------------------------------------------
 
 
-def test_a_picture_that_breaks_is_named_and_left_out(labelled, child):
+def test_a_image_that_breaks_is_named_and_left_out(labelled, child):
     early = labelled.images()[-1]
     labelled.note_path(early).write_text("{")
     run = make_run(labelled)
@@ -268,7 +268,7 @@ def test_a_run_that_is_not_there_fails_clearly(labelled, child, tmp_path, argume
     assert one.end() == 1 and one.last.problem == "RunBroken"
 
 
-def test_without_held_out_pictures_no_score_is_invented(project, child):
+def test_without_held_out_images_no_score_is_invented(project, child):
     from tests.conftest import fill_project
 
     fill_project(project, 4)

@@ -173,8 +173,8 @@ def _onnxruntime() -> Check:
     command = pip_command(requirement("onnxruntime"))
     if plain and gpu:
         # Both own the folder onnxruntime: uninstalling one removes files of the other.
-        wanted = command.replace("onnxruntime", "onnxruntime-gpu")
-        fix = f"{python_pip()} uninstall -y onnxruntime onnxruntime-gpu && {wanted}"
+        install = command.replace("onnxruntime", "onnxruntime-gpu")
+        fix = f"{python_pip()} uninstall -y onnxruntime onnxruntime-gpu && {install}"
         detail = f"onnxruntime {plain} and onnxruntime-gpu {gpu} are both installed and overwrite each other"
         return Check("onnxruntime", False, detail, fix)
     if number == "1.24.0":

@@ -10,7 +10,7 @@ import workbench
 
 SOURCE_LANGUAGE = "en"  # language of the texts in the sources
 # Languages of the window and of the model card, by locale name. Each one except the source language needs
-# resources/i18n/workbench_<name>.ts and training/model_card/<name>.tsv.
+# resources/i18n/workbench_<name>.ts, which resources/i18n/update.py creates.
 LANGUAGES = {SOURCE_LANGUAGE: "English", "zh_CN": "简体中文"}
 
 

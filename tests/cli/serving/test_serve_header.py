@@ -18,23 +18,23 @@ from workbench.inference.io.image_io import ReadError, decode_image
 from workbench.inference.io.opencv import cv2
 
 WIDTH, HEIGHT = 37, 23
-GREY = np.random.default_rng(0).integers(0, 256, (HEIGHT, WIDTH)).astype(np.uint8)
-COLOUR = np.dstack([GREY, GREY[::-1], GREY[:, ::-1]])
+GRAY = np.random.default_rng(0).integers(0, 256, (HEIGHT, WIDTH)).astype(np.uint8)
+COLOR = np.dstack([GRAY, GRAY[::-1], GRAY[:, ::-1]])
 
 
-def by_opencv(ending, picture=GREY, *flags):
+def by_opencv(ending, picture=GRAY, *flags):
     done, data = cv2.imencode(ending, picture, list(flags))
     assert done
     return data.tobytes()
 
 
-def by_pillow(kind, picture=GREY, **options):
+def by_pillow(kind, picture=GRAY, **options):
     out = io.BytesIO()
     Image.fromarray(picture).save(out, kind, **options)
     return out.getvalue()
 
 
-def by_tifffile(picture=GREY, **options):
+def by_tifffile(picture=GRAY, **options):
     out = io.BytesIO()
     big, order = options.pop("bigtiff", False), options.pop("byteorder", "<")
     with tifffile.TiffWriter(out, bigtiff=big, byteorder=order) as writer:
@@ -44,28 +44,28 @@ def by_tifffile(picture=GREY, **options):
 
 FILES = {
     "png": by_opencv(".png"),
-    "png 16 colour": by_opencv(".png", COLOUR.astype(np.uint16) * 257),
-    "jpeg": by_opencv(".jpg", COLOUR),
-    "jpeg progressive": by_opencv(".jpg", COLOUR, cv2.IMWRITE_JPEG_PROGRESSIVE, 1),
+    "png 16 colour": by_opencv(".png", COLOR.astype(np.uint16) * 257),
+    "jpeg": by_opencv(".jpg", COLOR),
+    "jpeg progressive": by_opencv(".jpg", COLOR, cv2.IMWRITE_JPEG_PROGRESSIVE, 1),
     "jpeg with exif": by_pillow("JPEG", exif=b"Exif\0\0II*\0\x08\0\0\0\0\0\0\0\0\0"),
     "jpeg with fill": by_opencv(".jpg")[:2] + b"\xff\xff\xff" + by_opencv(".jpg")[2:],
-    "bmp": by_opencv(".bmp", COLOUR),
-    "webp": by_pillow("WEBP", COLOUR),
-    "webp lossless": by_pillow("WEBP", COLOUR, lossless=True),
-    "webp with exif": by_pillow("WEBP", COLOUR, exif=b"Exif\0\0II*\0\x08\0\0\0\0\0\0\0\0\0"),
-    "jp2": by_pillow("JPEG2000", COLOUR),
-    "jpeg 2000 codestream": by_pillow("JPEG2000", COLOUR, no_jp2=True),
+    "bmp": by_opencv(".bmp", COLOR),
+    "webp": by_pillow("WEBP", COLOR),
+    "webp lossless": by_pillow("WEBP", COLOR, lossless=True),
+    "webp with exif": by_pillow("WEBP", COLOR, exif=b"Exif\0\0II*\0\x08\0\0\0\0\0\0\0\0\0"),
+    "jp2": by_pillow("JPEG2000", COLOR),
+    "jpeg 2000 codestream": by_pillow("JPEG2000", COLOR, no_jp2=True),
     "pgm": by_opencv(".pgm"),
-    "pgm of text": by_opencv(".pgm", GREY, cv2.IMWRITE_PXM_BINARY, 0),
-    "pgm with remarks": f"P5 # {WIDTH + 5}\n#7 7\n {WIDTH}\n# x\n{HEIGHT} 255\n".encode() + GREY.tobytes(),
-    "ppm": by_opencv(".ppm", COLOUR),
-    "pbm": by_opencv(".pbm", (GREY > 99).astype(np.uint8) * 255),
-    "tiff": by_opencv(".tif", COLOUR),
+    "pgm of text": by_opencv(".pgm", GRAY, cv2.IMWRITE_PXM_BINARY, 0),
+    "pgm with remarks": f"P5 # {WIDTH + 5}\n#7 7\n {WIDTH}\n# x\n{HEIGHT} 255\n".encode() + GRAY.tobytes(),
+    "ppm": by_opencv(".ppm", COLOR),
+    "pbm": by_opencv(".pbm", (GRAY > 99).astype(np.uint8) * 255),
+    "tiff": by_opencv(".tif", COLOR),
     "tiff deflate": by_tifffile(compression="zlib"),
-    "tiff 16 big-endian": by_tifffile(GREY.astype(np.uint16), byteorder=">"),
+    "tiff 16 big-endian": by_tifffile(GRAY.astype(np.uint16), byteorder=">"),
     "tiff of 8 byte offsets": by_tifffile(bigtiff=True),
-    "tiff half float": by_tifffile(GREY.astype(np.float16)),
-    "tiff planes": by_tifffile(np.moveaxis(COLOUR, 2, 0), photometric="rgb", planarconfig="separate"),
+    "tiff half float": by_tifffile(GRAY.astype(np.float16)),
+    "tiff planes": by_tifffile(np.moveaxis(COLOR, 2, 0), photometric="rgb", planarconfig="separate"),
 }
 
 

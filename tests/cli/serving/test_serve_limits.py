@@ -24,7 +24,7 @@ from workbench.cli.serving.upload import IMAGE_TYPES
 from workbench.inference.predictor import Predictor
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows knows neither such signals nor such limits")
-PICTURE = spotted(np.random.default_rng(5), 60, 70)
+IMAGE = spotted(np.random.default_rng(5), 60, 70)
 HEAD = b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 
 
@@ -54,11 +54,11 @@ def read_all(connection):
 
 
 def post(running, **request):
-    return httpx.post(f"{running.url}/predict", content=png(PICTURE), timeout=120, **request)
+    return httpx.post(f"{running.url}/predict", content=png(IMAGE), timeout=120, **request)
 
 
-def test_stalled_bodies_do_not_block_other_requests(server, grey_export, connect):
-    running = server(grey_export, "--queue", "2")
+def test_stalled_bodies_do_not_block_other_requests(server, gray_export, connect):
+    running = server(gray_export, "--queue", "2")
     slow = [connect(running, HEAD + b"Content-Length: 5000\r\n\r\nabcd") for _ in range(40)]
     running.wait_for(lambda: running.metric("workbench_in_flight") == 0)
     for _ in range(5):
@@ -66,15 +66,15 @@ def test_stalled_bodies_do_not_block_other_requests(server, grey_export, connect
     assert len(slow) == 40
 
 
-def test_stalled_body_times_out(server, grey_export, connect):
-    running = server(grey_export, "--stall-timeout", "0.5")
+def test_stalled_body_times_out(server, gray_export, connect):
+    running = server(gray_export, "--stall-timeout", "0.5")
     answer = read_all(connect(running, HEAD + b"Content-Length: 5000\r\n\r\nabcd"))
     assert answer.startswith(b"HTTP/1.1 408") and b"0.5 s" in answer and b"connection: close" in answer.lower()
 
 
 @pytest.mark.parametrize("start", [b"", b"POST /pre", HEAD + b"X: y\r\n"])
-def test_endless_header_closes_the_connection(server, grey_export, connect, start):
-    running = server(grey_export, "--stall-timeout", "0.5")
+def test_endless_header_closes_the_connection(server, gray_export, connect, start):
+    running = server(gray_export, "--stall-timeout", "0.5")
     assert read_all(connect(running, start)) == b""
     # After an answer as well.
     one = connect(running, b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -83,14 +83,14 @@ def test_endless_header_closes_the_connection(server, grey_export, connect, star
     assert b"200 OK" not in read_all(one)
 
 
-def test_idle_connection_is_closed(server, grey_export, connect):
-    running = server(grey_export, "--idle-timeout", "0.5")
+def test_idle_connection_is_closed(server, gray_export, connect):
+    running = server(gray_export, "--idle-timeout", "0.5")
     assert b"200 OK" in read_all(connect(running, b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"))
 
 
 @pytest.mark.parametrize("path", [b"/predict", b"/nowhere", b"/health"])
-def test_refused_upload_is_not_read_to_its_end(server, grey_export, connect, path):
-    running = server(grey_export, "--max-mb", "1")
+def test_refused_upload_is_not_read_to_its_end(server, gray_export, connect, path):
+    running = server(gray_export, "--max-mb", "1")
     one = connect(running, b"POST %s HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" % path)
     chunk = b"%x\r\n%s\r\n" % (2**20, bytes(2**20))
     sent = 0
@@ -104,8 +104,8 @@ def test_refused_upload_is_not_read_to_its_end(server, grey_export, connect, pat
     assert answer.startswith(b"HTTP/1.1 413") and b"connection: close" in answer.lower()
 
 
-def test_stalled_request_is_evicted_at_the_memory_limit(server, grey_export, connect):
-    running = server(grey_export, "--max-mb", "2", "--max-received-mb", "3", "--stall-timeout", "600")
+def test_stalled_request_is_evicted_at_the_memory_limit(server, gray_export, connect):
+    running = server(gray_export, "--max-mb", "2", "--max-received-mb", "3", "--stall-timeout", "600")
     head = HEAD + b"Content-Length: 2000000\r\n\r\n"
     first = connect(running, head + bytes(1_900_000))
     time.sleep(0.2)
@@ -117,7 +117,7 @@ def test_stalled_request_is_evicted_at_the_memory_limit(server, grey_export, con
 
 
 @pytest.fixture
-def few_handles(grey_export):
+def few_handles(gray_export):
     """Start a server that may open 120 files; its stderr goes to a file."""
 
     def start(path, *options):
@@ -125,7 +125,7 @@ def few_handles(grey_export):
             "import resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (120, 120));"
             "from workbench import cli; sys.exit(cli.main(sys.argv[1:]))"
         )
-        command = [sys.executable, "-c", code, "serve", str(grey_export), "--port", "0", "--json", *options]
+        command = [sys.executable, "-c", code, "serve", str(gray_export), "--port", "0", "--json", *options]
         with path.open("wb") as error:
             process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=error, env=os.environ)
         made.append(process)
@@ -149,7 +149,7 @@ def test_more_connections_than_file_handles(few_handles, tmp_path):
             with contextlib.suppress(OSError):
                 one.sendall(b"GET / HTTP/1.1\r\n")
         for _ in range(5):
-            answer = httpx.post(f"{url}/predict", content=png(PICTURE), timeout=120)
+            answer = httpx.post(f"{url}/predict", content=png(IMAGE), timeout=120)
             assert answer.status_code == 200
     process.terminate()
     assert process.wait(120) == 0
@@ -157,8 +157,8 @@ def test_more_connections_than_file_handles(few_handles, tmp_path):
     assert "Too many open files" not in said and len(said.splitlines()) < 20
 
 
-def test_connections_beyond_the_limit_are_refused_if_all_are_busy(server, grey_export, connect):
-    running = server(grey_export, "--max-connections", "3", "--stall-timeout", "600")
+def test_connections_beyond_the_limit_are_refused_if_all_are_busy(server, gray_export, connect):
+    running = server(gray_export, "--max-connections", "3", "--stall-timeout", "600")
     for _ in range(3):
         busy = connect(running, HEAD + b"Content-Length: 5000\r\nExpect: 100-continue\r\n\r\n")
         assert busy.recv(65536).startswith(b"HTTP/1.1 100")
@@ -166,8 +166,8 @@ def test_connections_beyond_the_limit_are_refused_if_all_are_busy(server, grey_e
     assert answer.startswith(b"HTTP/1.1 503") and b"Too many connections" in answer
 
 
-def test_log_lines_of_bad_requests_are_limited(server, grey_export, connect):
-    running = server(grey_export)
+def test_log_lines_of_bad_requests_are_limited(server, gray_export, connect):
+    running = server(gray_export)
     for _ in range(200):
         assert b"400" in read_all(connect(running, b"\x00\x01\r\n\r\n"))
     if os.name == "posix":
@@ -191,8 +191,8 @@ HOSTS = [
 ]
 
 
-def test_other_host_names_are_refused(server, grey_export):
-    running = server(grey_export, "--allow-host", "Inside.example")
+def test_other_host_names_are_refused(server, gray_export):
+    running = server(gray_export, "--allow-host", "Inside.example")
     for host, status in HOSTS:
         for path in ("/health", "/", "/openapi.json"):
             assert httpx.get(f"{running.url}{path}", headers={"Host": host}).status_code == status, host
@@ -202,15 +202,15 @@ def test_other_host_names_are_refused(server, grey_export):
             assert "--allow-host" in answer.json()["detail"]
 
 
-def test_openapi_lists_accepted_media_types(served, grey_export):
-    one = served(grey_export)
+def test_openapi_lists_accepted_media_types(served, gray_export):
+    one = served(gray_export)
     kinds = one.ask("GET", "/openapi.json").json()["paths"]["/predict"]["post"]["requestBody"]["content"]
     assert set(kinds) == {"multipart/form-data", "application/octet-stream", *IMAGE_TYPES}
     for kind in kinds:
         if kind != "multipart/form-data":
-            assert one.predict(png(PICTURE), headers={"Content-Type": kind}).status_code == 200
+            assert one.predict(png(IMAGE), headers={"Content-Type": kind}).status_code == 200
     for kind in ("image/gif", "image/svg+xml", "image/avif"):
-        answer = one.predict(png(PICTURE), headers={"Content-Type": kind})
+        answer = one.predict(png(IMAGE), headers={"Content-Type": kind})
         assert answer.status_code == 415 and "image/png" in answer.json()["detail"]
 
 
@@ -227,8 +227,8 @@ def large_png(side, channels, bits):
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
-def test_memory_counts_channels_and_depth(served, grey_export):
-    one = served(grey_export, memory=2_000_000)
+def test_memory_counts_channels_and_depth(served, gray_export):
+    one = served(gray_export, memory=2_000_000)
     for channels, bits, status in ((1, 8, 200), (4, 8, 200), (1, 16, 200), (4, 16, 413)):
         answer = one.predict(large_png(600, channels, bits))
         assert answer.status_code == status
@@ -236,12 +236,12 @@ def test_memory_counts_channels_and_depth(served, grey_export):
     assert "16 bits" in answer.json()["detail"] and "4 channels" in answer.json()["detail"]
 
 
-def test_large_images_wait_for_memory_and_small_ones_pass(served, grey_export):
+def test_large_images_wait_for_memory_and_small_ones_pass(served, gray_export):
     import asyncio
 
     from tests.cli.serving.conftest import until
 
-    one = served(grey_export, memory=400_000, threads=3)
+    one = served(gray_export, memory=400_000, threads=3)
     one.engine.gate.clear()
 
     async def go():
@@ -259,8 +259,8 @@ def test_large_images_wait_for_memory_and_small_ones_pass(served, grey_export):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the C library gives memory back on Linux")
-def test_memory_is_released_after_a_large_image(server, grey_export):
-    running = server(grey_export)
+def test_memory_is_released_after_a_large_image(server, gray_export):
+    running = server(gray_export)
     assert post(running).status_code == 200
     process = psutil.Process(running.process.pid)
     before = process.memory_info().rss
@@ -272,15 +272,15 @@ def test_memory_is_released_after_a_large_image(server, grey_export):
 
 
 @POSIX
-def test_stop_answers_connections_waiting_to_be_accepted(server, grey_export, connect):
-    running = server(grey_export)
+def test_stop_answers_connections_waiting_to_be_accepted(server, gray_export, connect):
+    running = server(gray_export)
     os.kill(running.process.pid, signal.SIGSTOP)  # so that nothing is accepted
-    content = png(PICTURE)
+    content = png(IMAGE)
     request = HEAD + b"Accept: image/png\r\nContent-Length: %d\r\n\r\n" % len(content) + content
     waiting = [connect(running, request) for _ in range(60)]
     os.kill(running.process.pid, signal.SIGTERM)
     os.kill(running.process.pid, signal.SIGCONT)
-    expected = png(Predictor.open(grey_export).predict(PICTURE).mask)
+    expected = png(Predictor.open(gray_export).predict(IMAGE).mask)
     answers = [read_all(one) for one in waiting]
     refused = [answer for answer in answers if answer.startswith(b"HTTP/1.1 503")]  # the queue is shorter than that
     assert all(b"Too many requests are waiting" in answer for answer in refused) and len(refused) < 60

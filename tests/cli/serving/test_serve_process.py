@@ -46,11 +46,11 @@ def post_all(server, pictures, clients, **request):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_forty_parallel_requests_get_their_own_mask(server, grey_export, workers):
-    running = server(grey_export, "--workers", str(workers), "--queue", "64")
+def test_forty_parallel_requests_get_their_own_mask(server, gray_export, workers):
+    running = server(gray_export, "--workers", str(workers), "--queue", "64")
     assert running.facts["model"] == "spots" and running.facts["workers"] == workers
     assert running.url.startswith("http://127.0.0.1:")
-    predictor, pictures = Predictor.open(grey_export), mixed(40)
+    predictor, pictures = Predictor.open(gray_export), mixed(40)
     answers = post_all(running, pictures, 40, headers={"Accept": "image/png"})
     expected = [png(predictor.predict(picture).mask) for picture in pictures]
     assert len(set(expected)) == 40
@@ -76,8 +76,8 @@ def test_verdicts_for_many_clients(server, verdict_export):
 
 
 @POSIX
-def test_stop_finishes_requests_in_flight_and_refuses_new_ones(server, grey_export):
-    running = server(grey_export)
+def test_stop_finishes_requests_in_flight_and_refuses_new_ones(server, gray_export):
+    running = server(gray_export)
     large = spotted(np.random.default_rng(3), 5000, 5000)
     answers = []
 
@@ -102,14 +102,14 @@ def test_stop_finishes_requests_in_flight_and_refuses_new_ones(server, grey_expo
     assert running.process.poll() is None and not answers  # it still works on the large one
     asking.join(120)
     assert answers[0].status_code == 200
-    assert answers[0].content == png(Predictor.open(grey_export).predict(large).mask)
+    assert answers[0].content == png(Predictor.open(gray_export).predict(large).mask)
     out, error = running.process.communicate(timeout=60)
     assert (running.process.returncode, out, error) == (0, "", "Stopped.\n")
 
 
 @POSIX
-def test_dead_process_is_replaced_and_all_end_with_the_first(server, grey_export):
-    running = server(grey_export, "--workers", "2")
+def test_dead_process_is_replaced_and_all_end_with_the_first(server, gray_export):
+    running = server(gray_export, "--workers", "2")
     first = psutil.Process(running.process.pid)
 
     def members():
@@ -148,37 +148,37 @@ def refuse(folder, *options, before="pass"):
     return done.returncode, done.stderr
 
 
-def test_changed_export_is_not_served(grey_export):
-    with (grey_export / "network.onnx").open("r+b") as file:
+def test_changed_export_is_not_served(gray_export):
+    with (gray_export / "network.onnx").open("r+b") as file:
         file.seek(-1, os.SEEK_END)
         file.write(b"\x01")
-    status, said = refuse(grey_export)
+    status, said = refuse(gray_export)
     assert status == 1 and "network.onnx has been changed" in said
 
 
-def test_export_with_failing_self_test_is_not_served(grey_export):
+def test_export_with_failing_self_test_is_not_served(gray_export):
     from workbench.inference.batch.checksums import write_checks
 
-    expected = grey_export / "golden" / "2.json"
+    expected = gray_export / "golden" / "2.json"
     expected.write_text(expected.read_text(encoding="utf-8").replace('"area": ', '"area": 1'), encoding="utf-8")
-    write_checks(grey_export)
-    status, said = refuse(grey_export)
+    write_checks(gray_export)
+    status, said = refuse(gray_export)
     assert status == 1 and "the regions differ" in said
 
 
-def test_missing_libraries_are_named_with_the_command(grey_export):
-    status, said = refuse(grey_export, before="sys.modules.update(fastapi=None, uvicorn=None)")
+def test_missing_libraries_are_named_with_the_command(gray_export):
+    status, said = refuse(gray_export, before="sys.modules.update(fastapi=None, uvicorn=None)")
     assert status == 1 and "-m pip install" in said
     assert "fastapi>=" in said and "uvicorn>=" in said and "multipart>=" not in said
 
 
-def test_reasons_not_to_start(grey_export, tmp_path):
+def test_reasons_not_to_start(gray_export, tmp_path):
     status, said = refuse(tmp_path)
     assert status == 1 and "is not an export" in said
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        status, said = refuse(grey_export, "--port", str(taken.getsockname()[1]))
+        status, said = refuse(gray_export, "--port", str(taken.getsockname()[1]))
     assert status == 1 and "Choose another --port" in said
-    assert refuse(grey_export, "--host", "no.such.host.invalid")[0] == 1
+    assert refuse(gray_export, "--host", "no.such.host.invalid")[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -195,16 +195,16 @@ def test_reasons_not_to_start(grey_export, tmp_path):
         ("--engine", "none"),
     ],
 )
-def test_wrong_use_returns_two(grey_export, options, capsys):
+def test_wrong_use_returns_two(gray_export, options, capsys):
     from workbench import cli
 
-    assert cli.main(["serve", str(grey_export), *options]) == 2
+    assert cli.main(["serve", str(gray_export), *options]) == 2
     assert options[0].strip("-") in capsys.readouterr().err
 
 
-def test_token_from_the_environment(server, grey_export, monkeypatch):
+def test_token_from_the_environment(server, gray_export, monkeypatch):
     monkeypatch.setenv("WORKBENCH_TOKEN", "from-outside")
-    running = server(grey_export)
+    running = server(gray_export)
     assert running.facts["token_needed"] is True
     assert httpx.post(f"{running.url}/predict", content=b"x").status_code == 401
     answer = httpx.post(f"{running.url}/predict", content=b"x", headers={"Authorization": "Bearer from-outside"})

@@ -22,8 +22,8 @@ def post(client, picture, **request):
     return asyncio.ensure_future(client.post("/predict", content=png(picture), **request))
 
 
-def test_full_queue_refuses_at_once_and_loses_no_request(served, grey_export):
-    one = served(grey_export, threads=1, queue=2)
+def test_full_queue_refuses_at_once_and_loses_no_request(served, gray_export):
+    one = served(gray_export, threads=1, queue=2)
     one.engine.gate.clear()
 
     async def stuff():
@@ -48,8 +48,8 @@ def test_full_queue_refuses_at_once_and_loses_no_request(served, grey_export):
     assert one.predict(png(SMALL)).status_code == 200
 
 
-def test_timed_out_work_frees_its_place(served, grey_export):
-    one = served(grey_export, threads=1, queue=1, seconds=1.2)
+def test_timed_out_work_frees_its_place(served, gray_export):
+    one = served(gray_export, threads=1, queue=1, seconds=1.2)
     one.engine.gate.clear()
 
     async def wait():
@@ -66,8 +66,8 @@ def test_timed_out_work_frees_its_place(served, grey_export):
     assert one.predict(png(SMALL)).status_code == 200
 
 
-def test_large_image_is_cancelled_between_two_calls(served, grey_export):
-    one = served(grey_export, threads=1, queue=0, seconds=1.2)
+def test_large_image_is_cancelled_between_two_calls(served, gray_export):
+    one = served(gray_export, threads=1, queue=0, seconds=1.2)
     one.engine.gate.clear()
     large = np.zeros((700, 700), np.uint8)
     assert one.predict(png(large)).status_code == 504
@@ -76,8 +76,8 @@ def test_large_image_is_cancelled_between_two_calls(served, grey_export):
     assert len(one.engine.calls) == 1
 
 
-def test_upload_times_out(served, grey_export):
-    one = served(grey_export, queue=0, threads=1, seconds=0.2)
+def test_upload_times_out(served, gray_export):
+    one = served(gray_export, queue=0, threads=1, seconds=0.2)
 
     async def slowly():
         yield png(SMALL)[:100]
@@ -88,8 +88,8 @@ def test_upload_times_out(served, grey_export):
     assert one.predict(png(SMALL)).status_code == 200
 
 
-def test_work_of_a_disconnected_client_is_not_begun(served, grey_export):
-    one = served(grey_export, threads=1, queue=5)
+def test_work_of_a_disconnected_client_is_not_begun(served, gray_export):
+    one = served(gray_export, threads=1, queue=5)
     one.engine.gate.clear()
 
     async def hang_up():
@@ -159,8 +159,8 @@ def test_waiting_classification_images_share_a_call(served, verdict_export):
             assert found["probabilities"][name] == pytest.approx(probability, abs=1e-6)
 
 
-def test_tiles_of_different_images_do_not_share_a_call(served, grey_export):
-    one = served(grey_export, threads=4)
+def test_tiles_of_different_images_do_not_share_a_call(served, gray_export):
+    one = served(gray_export, threads=4)
     one.engine.gate.clear()
 
     async def together():

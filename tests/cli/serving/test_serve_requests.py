@@ -22,14 +22,14 @@ from workbench.inference.io.image_io import decode_image
 from workbench.inference.overlay_drawing import overlay
 from workbench.inference.regions import Region
 
-PICTURE = spotted(np.random.default_rng(8), 120, 170)
+IMAGE = spotted(np.random.default_rng(8), 120, 170)
 
 
-def test_json_holds_regions_in_pixels_and_micrometers(served, grey_export):
-    one = served(grey_export)
-    answer = one.predict(png(PICTURE))
+def test_json_holds_regions_in_pixels_and_micrometers(served, gray_export):
+    one = served(gray_export)
+    answer = one.predict(png(IMAGE))
     assert answer.status_code == 200 and answer.headers["content-type"] == "application/json"
-    found, expected = answer.json(), one.predictor.predict(PICTURE).to_json()
+    found, expected = answer.json(), one.predictor.predict(IMAGE).to_json()
     assert found["size"] == {"width": 170, "height": 120}
     assert (found["model"], found["run"], found["um_per_pixel"]) == ("spots", "2024-unet", 2.5)
     assert found["verdict"] is None and found["probabilities"] is None and found["milliseconds"] > 0
@@ -43,39 +43,39 @@ def test_region_schema_matches_the_region():
     assert set(RegionResponse.model_fields) == {field.name for field in fields(Region)}
 
 
-def test_mask_and_overlay_equal_those_of_the_predictor(served, grey_export):
-    one = served(grey_export)
-    mask = one.predictor.predict(PICTURE).mask
-    drawn = png(overlay(PICTURE, mask, one.predictor.settings))
+def test_mask_and_overlay_equal_those_of_the_predictor(served, gray_export):
+    one = served(gray_export)
+    mask = one.predictor.predict(IMAGE).mask
+    drawn = png(overlay(IMAGE, mask, one.predictor.settings))
     assert len(np.unique(mask)) == 3
     for request, expected in (
         ({"headers": {"Accept": "image/png"}}, png(mask)),
         ({"headers": {"Accept": "image/png;overlay"}}, drawn),
         ({"params": {"overlay": "1"}}, drawn),
     ):
-        answer = one.predict(png(PICTURE), **request)
+        answer = one.predict(png(IMAGE), **request)
         assert answer.headers["content-type"] == "image/png"
         assert answer.content == expected
-    found = one.predict(png(PICTURE), params={"include": ["mask", "overlay"]}).json()
+    found = one.predict(png(IMAGE), params={"include": ["mask", "overlay"]}).json()
     assert base64.b64decode(found["mask"]) == png(mask) and base64.b64decode(found["overlay"]) == drawn
 
 
-def test_raw_bytes_and_forms_give_the_same_result(served, grey_export):
-    one = served(grey_export)
-    expected = one.predict(png(PICTURE), headers={"Accept": "image/png"}).content
+def test_raw_bytes_and_forms_give_the_same_result(served, gray_export):
+    one = served(gray_export)
+    expected = one.predict(png(IMAGE), headers={"Accept": "image/png"}).content
     for name in ("part.png", "../../etc/passwd", "片 [1] 🔍.png", "/etc/passwd", 'quo"te.png'):
-        form = {"files": {"picture": (name, png(PICTURE))}, "data": {"note": "x" * 3000}}
+        form = {"files": {"picture": (name, png(IMAGE))}, "data": {"note": "x" * 3000}}
         answer = one.ask("POST", "/predict", headers={"Accept": "image/png"}, **form)
         assert answer.content == expected
     for kind in ("image/png", "application/x-www-form-urlencoded", "text/plain; charset=utf-8"):
-        answer = one.predict(png(PICTURE), headers={"Accept": "image/png", "Content-Type": kind})
+        answer = one.predict(png(IMAGE), headers={"Accept": "image/png", "Content-Type": kind})
         assert answer.content == expected
 
 
-def test_sixteen_bit_image(served, grey_export):
-    one = served(grey_export)
-    deep = PICTURE.astype(np.uint16) * 257
-    eight, sixteen = (one.predict(png(each), headers={"Accept": "image/png"}).content for each in (PICTURE, deep))
+def test_sixteen_bit_image(served, gray_export):
+    one = served(gray_export)
+    deep = IMAGE.astype(np.uint16) * 257
+    eight, sixteen = (one.predict(png(each), headers={"Accept": "image/png"}).content for each in (IMAGE, deep))
     assert eight == sixteen
 
 
@@ -125,13 +125,13 @@ def test_other_forms_are_refused(accept):
         (b"", "contains no image"),
         (b"/etc/passwd", "file format is unknown"),
         (b"GIF89a" + bytes(40), "file format is unknown"),
-        (png(PICTURE)[:-40], "incomplete"),
+        (png(IMAGE)[:-40], "incomplete"),
         (b"\x89PNG\r\n\x1a\n" + bytes(8), "file format is unknown"),
-        (png(PICTURE)[:60] + bytes(500) + png(PICTURE)[560:], "damaged"),
+        (png(IMAGE)[:60] + bytes(500) + png(IMAGE)[560:], "damaged"),
     ],
 )
-def test_broken_image_is_refused_with_the_reason(served, grey_export, content, expected):
-    one = served(grey_export)
+def test_broken_image_is_refused_with_the_reason(served, gray_export, content, expected):
+    one = served(gray_export)
     answer = one.predict(content)
     assert answer.status_code == 422 and expected in answer.json()["detail"]
     answer = one.ask("POST", "/predict", files={"picture": ("p.png", content)})
@@ -155,13 +155,13 @@ PART, OTHER = (b'--b\r\nContent-Disposition: form-data; name="%s"\r\n\r\nabc\r\n
         (f"{FORM}{'b' * 999}", b"x", 400, "cannot be read"),
     ],
 )
-def test_damaged_form_is_refused(served, grey_export, kind, body, status, expected):
-    answer = served(grey_export).predict(body, headers={"Content-Type": kind})
+def test_damaged_form_is_refused(served, gray_export, kind, body, status, expected):
+    answer = served(gray_export).predict(body, headers={"Content-Type": kind})
     assert answer.status_code == status and expected in answer.json()["detail"]
 
 
-def test_too_large_request_is_refused(served, grey_export):
-    one = served(grey_export, bytes=3000)
+def test_too_large_request_is_refused(served, gray_export):
+    one = served(gray_export, bytes=3000)
     taken = []
 
     async def chunks():
@@ -173,7 +173,7 @@ def test_too_large_request_is_refused(served, grey_export):
     assert one.predict(chunks()).status_code == 413
     assert len(taken) == 4  # the rest is not read
     assert one.ask("POST", "/predict", files={"picture": ("p.png", bytes(4000))}).status_code == 413
-    assert one.predict(png(PICTURE[:20, :20])).status_code == 200
+    assert one.predict(png(IMAGE[:20, :20])).status_code == 200
     assert one.counters['workbench_requests_total{status="413"}'] == 3
 
 
@@ -189,24 +189,24 @@ def bomb(width, height):
     return b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
-def test_image_with_too_many_pixels_is_refused_before_decoding(served, grey_export, monkeypatch):
+def test_image_with_too_many_pixels_is_refused_before_decoding(served, gray_export, monkeypatch):
     content = bomb(6400, 6400)
     assert len(content) < 50_000 and decode_image(content).size == 6400**2
     decoded = []
     monkeypatch.setattr(request_handler, "decode_image", lambda data: decoded.append(data) or decode_image(data))
-    one = served(grey_export, pixels=40_000_000)
+    one = served(gray_export, pixels=40_000_000)
     answer = one.predict(content)
     assert answer.status_code == 413 and "6400 x 6400" in answer.json()["detail"] and "40 megapixels" in answer.text
     assert decoded == [] and one.engine.calls == []
-    assert one.predict(png(PICTURE)).status_code == 200 and len(decoded) == 1
+    assert one.predict(png(IMAGE)).status_code == 200 and len(decoded) == 1
 
 
-def test_token_is_required(served, grey_export):
+def test_token_is_required(served, gray_export):
     token = "s3cret+/="
-    one = served(grey_export, token=token)
+    one = served(gray_export, token=token)
     wrong = ["Bearer wrong", f"Basic {token}", "Bearer", f"Bearer {token}x", "Bearer s3cr\xe9t".encode("latin-1")]
     for headers in [{}, *({"Authorization": each} for each in wrong)]:
-        answer = one.predict(png(PICTURE), headers=headers)
+        answer = one.predict(png(IMAGE), headers=headers)
         assert answer.status_code == 401 and answer.headers["www-authenticate"] == "Bearer"
         assert one.ask("GET", "/metrics", headers=headers).status_code == 401
         health = one.ask("GET", "/health", headers=headers)
@@ -217,36 +217,36 @@ def test_token_is_required(served, grey_export):
         }
     assert one.engine.calls == []
     right = {"Authorization": f"Bearer {token}"}
-    assert one.predict(png(PICTURE), headers=right).status_code == 200
+    assert one.predict(png(IMAGE), headers=right).status_code == 200
     assert one.ask("GET", "/metrics", headers=right).status_code == 200
     assert one.ask("GET", "/health", headers=right).json()["model"] == "spots"
     assert one.counters['workbench_requests_total{status="401"}'] == 2 * len([None, *wrong])
 
 
-def test_failing_network_is_reported_and_the_next_image_works(served, grey_export):
-    one = served(grey_export)
+def test_failing_network_is_reported_and_the_next_image_works(served, gray_export):
+    one = served(gray_export)
     works, one.engine.engine = one.engine.engine, lambda batch: (_ for _ in ()).throw(RuntimeError("out of\nsorts"))
-    answer = one.predict(png(PICTURE))
+    answer = one.predict(png(IMAGE))
     assert answer.status_code == 500 and answer.json()["detail"] == "The network failed: out of"
     one.engine.engine = lambda batch: batch[:0]
-    assert "does not fit its settings" in one.predict(png(PICTURE)).json()["detail"]
+    assert "does not fit its settings" in one.predict(png(IMAGE)).json()["detail"]
     one.engine.engine = works
-    assert one.predict(png(PICTURE)).status_code == 200
+    assert one.predict(png(IMAGE)).status_code == 200
     assert one.ask("GET", "/health").json()["ready"] is True
 
 
-def test_unexpected_error_reveals_no_detail(served, grey_export, monkeypatch, caplog):
+def test_unexpected_error_reveals_no_detail(served, gray_export, monkeypatch, caplog):
     def fail(*args, **options):
         raise ZeroDivisionError("secret place")
 
     monkeypatch.setattr(request_handler, "write_response", fail)
-    answer = served(grey_export).predict(png(PICTURE))
+    answer = served(gray_export).predict(png(IMAGE))
     assert answer.status_code == 500 and "secret" not in answer.text
     assert "secret place" in caplog.text
 
 
-def test_health_names_the_model(served, grey_export, verdict_export):
-    found = served(grey_export).ask("GET", "/health").json()
+def test_health_names_the_model(served, gray_export, verdict_export):
+    found = served(gray_export).ask("GET", "/health").json()
     assert found == {
         "ready": True,
         "token_needed": False,
@@ -268,10 +268,10 @@ def test_health_names_the_model(served, grey_export, verdict_export):
     assert closed.status_code == 503 and closed.json()["ready"] is False
 
 
-def test_metrics_count_requests(served, grey_export):
-    one = served(grey_export, pixels=30_000)
-    one.predict(png(PICTURE))
-    one.predict(png(PICTURE))
+def test_metrics_count_requests(served, gray_export):
+    one = served(gray_export, pixels=30_000)
+    one.predict(png(IMAGE))
+    one.predict(png(IMAGE))
     one.predict(b"nothing")
     one.predict(png(np.zeros((300, 300), np.uint8)))
     assert one.ask("GET", "/nowhere").status_code == 404
@@ -312,8 +312,8 @@ def test_duration_buckets_are_cumulative():
     assert Counters(cells, 1).text().count("workbench_queue_depth 1") == 1  # a new process has nothing in flight
 
 
-def test_pages_load_no_external_resources(served, grey_export):
-    one = served(grey_export)
+def test_pages_load_no_external_resources(served, gray_export):
+    one = served(gray_export)
     for path in ("/", "/docs"):
         page = one.ask("GET", path)
         assert page.status_code == 200 and page.headers["content-type"] == "text/html; charset=utf-8"

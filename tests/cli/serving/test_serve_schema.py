@@ -11,7 +11,7 @@ LIMITED = settings(max_examples=30, deadline=None, database=None, suppress_healt
 
 
 @pytest.mark.parametrize("token", [None, "a-token"])
-@pytest.mark.parametrize("kind", ["grey_export", "verdict_export"])
+@pytest.mark.parametrize("kind", ["gray_export", "verdict_export"])
 def test_every_response_is_described_in_the_schema(served, request, kind, token):
     one = served(request.getfixturevalue(kind), token=token)
     headers = {"Authorization": f"Bearer {token}"} if token else {}

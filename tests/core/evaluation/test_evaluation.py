@@ -62,7 +62,7 @@ points = some.builds(
 
 @limits(max_examples=60, deadline=None)
 @given(seed=some.integers(0, 10_000), point=points, small=some.booleans())
-def test_what_is_kept_counts_as_the_whole_picture_does(seed, point, small):
+def test_what_is_kept_counts_as_the_whole_image_does(seed, point, small):
     truth, scores = scene(seed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kept, "_MAX_UNCUT_PIXELS", 1 << 30 if small else 0)
@@ -239,7 +239,7 @@ def test_a_model_that_says_the_same_of_everything_is_an_alarm():
     assert summarize(right, ["g"] * 7, (1, 4)).alerts == ()
 
 
-def test_good_pictures_left_empty_earn_no_dice():
+def test_good_images_left_empty_earn_no_dice():
     good = np.zeros((20, 20), np.uint8)
     result = summarize([told(good, good)] * 9, list("abcdefghi"), (1, 4))
     assert result.dice is None and result.iou is None and result.found.value is None

@@ -42,7 +42,7 @@ def test_the_sums_are_those_of_the_meter():
     assert sum(each.missed for each in facts) == report["regions"]["defects"] - report["regions"]["found"] > 0
 
 
-def test_an_interval_covers_and_is_given_for_enough_pictures_only():
+def test_an_interval_covers_and_is_given_for_enough_images_only():
     """Of pictures whose Dice is known by construction, 19 of 20 intervals or so hold it."""
     rng = np.random.default_rng(3)
     real = np.ones((1, 100), bool)

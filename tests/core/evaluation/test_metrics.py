@@ -92,7 +92,7 @@ def test_nothing_to_find_gives_no_score():
     assert report["dice"] is None and report["regions"]["recall"] is None and not report["only_background"]
 
 
-def test_no_pictures_give_no_score():
+def test_no_images_give_no_score():
     assert SegmentationMeter(CLASSES).report()["dice"] is None
     assert VerdictMeter(("OK", "NG")).report()["accuracy"] is None
 

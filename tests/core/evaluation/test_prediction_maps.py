@@ -7,12 +7,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from tests.inference.conftest import grey_settings, spotted
+from tests.inference.conftest import gray_settings, spotted
 from workbench.core.evaluation.prediction_maps import PredictionMaps
 from workbench.inference.predictor import Predictor
 
 
-class Grey:
+class Gray:
     """A network: dark is class 3, bright is class 7."""
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:
@@ -27,25 +27,25 @@ def picture() -> np.ndarray:
 
 
 def seen_of(picture: np.ndarray, settings=None) -> PredictionMaps:
-    settings = settings or grey_settings()
-    found = Predictor(settings, Grey()).predict(picture, keep_probabilities=True)
+    settings = settings or gray_settings()
+    found = Predictor(settings, Gray()).predict(picture, keep_probabilities=True)
     return PredictionMaps(found.mask, found.scores, found.class_scores, settings)
 
 
 @pytest.mark.parametrize("thresholds", [(0.5, 0.6), (0.01, 0.99), (0.8, 0.2), (1.0, 1.0)])
 def test_other_thresholds_give_what_the_network_would_give_with_them(picture, thresholds):
     seen = seen_of(picture)
-    asked = Predictor(dataclasses.replace(grey_settings(), thresholds=thresholds), Grey()).predict(picture)
+    asked = Predictor(dataclasses.replace(gray_settings(), thresholds=thresholds), Gray()).predict(picture)
     assert seen.adjustable and np.array_equal(seen.with_thresholds(thresholds), asked.mask)
 
 
 def test_a_single_class_needs_no_more_than_the_scores(picture):
-    one = grey_settings()
+    one = gray_settings()
     one = dataclasses.replace(one, classes=one.classes[:1], thresholds=(0.5,), min_area=(0,))
     whole = seen_of(picture)
     seen = PredictionMaps(np.zeros_like(whole.mask), whole.planes[0], None, one)
     assert seen.adjustable and np.array_equal(seen.with_thresholds((0.3,)) > 0, whole.planes[0] >= 0.3 * 255)
-    assert not PredictionMaps(whole.mask, whole.scores, None, grey_settings()).adjustable
+    assert not PredictionMaps(whole.mask, whole.scores, None, gray_settings()).adjustable
 
 
 def test_where_the_model_did_not_look_stays_unknown(picture):

@@ -38,13 +38,13 @@ def test_scores_are_those_of_plain_counting():
     assert report["macro_f1"] == pytest.approx(sum(f1s) / 3, abs=1e-12)
 
 
-def test_cells_hold_every_picture_once_and_begin_with_what_tells_most():
+def test_cells_hold_every_image_once_and_begin_with_what_tells_most():
     one = review()
     cells = {(a, b): one.cell(a, b) for a in NAMES for b in NAMES}
     assert sorted(p.key for cell in cells.values() for p in cell) == sorted(p.key for p in one.images)
     for (a, b), cell in cells.items():
-        sure = [p.probability for p in cell]
-        assert sure == sorted(sure, reverse=a != b)
+        certain = [p.probability for p in cell]
+        assert certain == sorted(certain, reverse=a != b)
     assert {p.key for p in one.mistakes()} == {p.key for (a, b), cell in cells.items() if a != b for p in cell}
     assert {p.split for p in one.of("val").images} == {"val"} and len(one.of("val", "test").images) == 400
 

@@ -89,7 +89,7 @@ def test_a_region_is_clipped_at_the_border():
     st.one_of(st.floats(0.2, 30), st.floats(200, 500)),
     st.sampled_from([frozenset(), frozenset({7})]),
 )
-def test_a_stroke_told_by_what_is_new_of_each_part_is_the_whole_stroke(points, radius, keep):
+def test_a_stroke_reported_by_what_is_new_of_each_part_is_the_whole_stroke(points, radius, keep):
     rng = np.random.default_rng(3)
     start = np.where(rng.random((600, 700)) < 0.1, 7, 0).astype(np.uint8)
     whole, told = start.copy(), start.copy()

@@ -42,9 +42,9 @@ def test_ranges_of_what_cameras_write():
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
-@pytest.mark.parametrize("colour", [False, True])
-def test_every_part_is_developed_as_in_the_whole(dtype, colour):
-    shape = (301, 407, 3) if colour else (301, 407)
+@pytest.mark.parametrize("color", [False, True])
+def test_every_part_is_developed_as_in_the_whole(dtype, color):
+    shape = (301, 407, 3) if color else (301, 407)
     picture = (RNG.random(shape) * 200).astype(dtype)
     for display in (Display(local_contrast=3), Display(flat_field=True), Display(local_contrast=2, flat_field=True)):
         developer = ToneMapper(picture, display)
@@ -60,9 +60,9 @@ def test_every_part_is_developed_as_in_the_whole(dtype, colour):
 def test_channels():
     picture = RNG.integers(0, 65535, (5, 6, 3)).astype(np.uint16)
     assert np.array_equal(select_channel(picture, "green"), picture[:, :, 1])
-    grey = select_channel(picture, "grey")
-    assert grey.dtype == np.uint16 and np.abs(grey - picture @ [0.299, 0.587, 0.114]).max() <= 1
-    assert select_channel(grey, "blue") is grey and select_channel(picture, "colour") is picture
+    gray = select_channel(picture, "grey")
+    assert gray.dtype == np.uint16 and np.abs(gray - picture @ [0.299, 0.587, 0.114]).max() <= 1
+    assert select_channel(gray, "blue") is gray and select_channel(picture, "colour") is picture
 
 
 def test_displays_are_kept_and_what_is_broken_is_refused(tmp_path):

@@ -80,7 +80,7 @@ def test_exif_behind_rubbish_turns_the_pixels_as_pillow_does(orientation):
 
 
 @pytest.mark.parametrize("orientation", [5, 6, 7, 8])
-def test_labelled_turned_tiffs_are_trained_on(tmp_path, orientation):
+def test_labeled_turned_tiffs_are_trained_on(tmp_path, orientation):
     with Project.create(tmp_path / "p", classes=["scratch"]) as project:
         for number in range(4):
             path = project.root / "pictures" / f"{number}.tif"
@@ -96,11 +96,11 @@ def test_labelled_turned_tiffs_are_trained_on(tmp_path, orientation):
 # --- incomplete -----------------------------------------------------------------------------------------
 
 
-def lying_jpeg(width: int, height: int, grey: bool = False, **options) -> bytes:
+def lying_jpeg(width: int, height: int, gray: bool = False, **options) -> bytes:
     """A JPEG of 64 x 64 whose header claims another size."""
     file = io.BytesIO()
     picture = noise((64, 64))
-    Image.fromarray(picture[:, :, 0] if grey else picture).save(file, "JPEG", **options)
+    Image.fromarray(picture[:, :, 0] if gray else picture).save(file, "JPEG", **options)
     data = bytearray(file.getvalue())
     at = next(at for at in range(len(data)) if data[at] == 0xFF and data[at + 1] in (0xC0, 0xC2))
     data[at + 5 : at + 9] = struct.pack(">HH", height, width)
@@ -108,7 +108,7 @@ def lying_jpeg(width: int, height: int, grey: bool = False, **options) -> bytes:
 
 
 @pytest.mark.parametrize("size", [(64, 128), (640, 64), (2000, 1500), (65, 200)])
-@pytest.mark.parametrize("options", [{}, {"grey": True}, {"progressive": True}, {"subsampling": 0}])
+@pytest.mark.parametrize("options", [{}, {"gray": True}, {"progressive": True}, {"subsampling": 0}])
 def test_a_jpeg_that_claims_more_than_it_holds_is_refused(tmp_path, size, options):
     path = tmp_path / "lying.jpg"
     path.write_bytes(lying_jpeg(*size, **options))
@@ -118,10 +118,10 @@ def test_a_jpeg_that_claims_more_than_it_holds_is_refused(tmp_path, size, option
 
 @pytest.mark.parametrize("options", [{}, {"progressive": True}, {"optimize": True}, {"restart_marker_blocks": 3}])
 @pytest.mark.parametrize("mode", ["L", "RGB", "CMYK"])
-def test_a_medium_grey_jpeg_is_whole(tmp_path, options, mode):
+def test_a_medium_gray_jpeg_is_whole(tmp_path, options, mode):
     path = tmp_path / "grey.jpg"
-    grey = Image.new("L", (200, 150), 128).convert(mode)
-    grey.save(path, quality=100, **options)
+    gray = Image.new("L", (200, 150), 128).convert(mode)
+    gray.save(path, quality=100, **options)
     assert read_image(path).shape[:2] == (150, 200)
 
 
@@ -153,8 +153,8 @@ def chunk(kind: bytes, body: bytes) -> bytes:
     return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
 
-def huge_png(width: int, height: int, bits: int = 8, colour: int = 0) -> bytes:
-    header = struct.pack(">IIBBBBB", width, height, bits, colour, 0, 0, 0)
+def huge_png(width: int, height: int, bits: int = 8, color: int = 0) -> bytes:
+    header = struct.pack(">IIBBBBB", width, height, bits, color, 0, 0, 0)
     data = chunk(b"IDAT", zlib.compress(b"\0" * 1000))
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + data + chunk(b"IEND", b"")
 

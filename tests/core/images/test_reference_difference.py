@@ -71,7 +71,7 @@ def test_parts_of_the_difference_equal_the_whole_and_the_data_stay():
     assert np.array_equal(picture, copies[0]) and np.array_equal(sample, copies[1])
 
 
-def test_equal_pictures_do_not_differ_and_colours_are_compared_as_grey():
+def test_equal_images_do_not_differ_and_colors_are_compared_as_gray():
     sample = np.repeat(surface()[:, :, None], 3, axis=2).astype(np.uint8)
     assert not difference_map(sample, sample).any()
     flat = np.full((40, 50), 7, np.uint8)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.inference.conftest import grey_settings
+from tests.inference.conftest import gray_settings
 from workbench.core.geometry.drawing import Rect
 from workbench.core.label_next.feature_cache import CachedPrediction
 from workbench.core.label_next.label_issues import (
@@ -22,7 +22,7 @@ from workbench.core.project.project import DONT_CARE, NOT_LABELED
 from workbench.inference.predictor import apply_thresholds
 
 A, B = Rect(10, 10, 20, 12), Rect(50, 40, 14, 9)
-SETTINGS = grey_settings(thresholds=(0.5, 0.5), min_area=(0, 0))
+SETTINGS = gray_settings(thresholds=(0.5, 0.5), min_area=(0, 0))
 
 
 def look(scores: dict[Rect, tuple[int, int]], label: dict[Rect, int]) -> tuple[list[LabelIssue], int]:
@@ -57,7 +57,7 @@ def test_a_region_beside_a_label_is_a_matter_of_taste():
     assert slips == []
 
 
-def test_a_labelled_region_that_the_model_is_sure_is_background():
+def test_a_labeled_region_that_the_model_is_sure_is_background():
     slips, count = look({A: (0, 250), B: (1, 5)}, {A: 3, B: 7})
     assert count == 2 and [(s.kind, s.class_id, s.rect) for s in slips] == [("extra", 7, B)]
     assert look({B: (1, 60)}, {B: 7})[0] == []  # it sees a little: that is doubt, not certainty
@@ -79,11 +79,13 @@ def test_corners_are_added():
 
 def test_a_mended_label_holds_no_slip_any_more():
     label = np.zeros((70, 90), np.uint8)
-    slip = look({A: (0, 250)}, {})[0][0]
-    assert is_current(slip, label)
-    label[slip.rect.slices][slip.selection.inside] = 3
+    issue = look({A: (0, 250)}, {})[0][0]
+    assert is_current(issue, label)
+    label[issue.rect.slices][issue.selection.inside] = 3
     assert (
-        not is_current(slip, label) and not is_current(slip, None) and not is_current(slip, np.zeros((5, 5), np.uint8))
+        not is_current(issue, label)
+        and not is_current(issue, None)
+        and not is_current(issue, np.zeros((5, 5), np.uint8))
     )
     extra = look({B: (1, 0)}, {B: 7})[0][0]
     assert not is_current(extra, label)
@@ -94,12 +96,12 @@ def test_a_mended_label_holds_no_slip_any_more():
 
 
 def test_verdicts_differ_only_where_the_model_is_sure():
-    slip = verdict_issue({"OK": 0.03, "NG": 0.97}, "OK")
-    assert (slip.kind, slip.verdict, slip.predicted_verdict) == (
+    issue = verdict_issue({"OK": 0.03, "NG": 0.97}, "OK")
+    assert (issue.kind, issue.verdict, issue.predicted_verdict) == (
         "verdict",
         "OK",
         "NG",
-    ) and slip.certainty == pytest.approx(0.97)
+    ) and issue.certainty == pytest.approx(0.97)
     for probabilities, verdict in (
         ({"OK": 0.3, "NG": 0.7}, "OK"),
         ({"OK": 0.97, "NG": 0.03}, "OK"),

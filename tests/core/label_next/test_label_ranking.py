@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import fill_project, scratched
-from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, grey_settings, spotted, write_onnx
+from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, gray_settings, spotted, write_onnx
 from workbench.core.geometry.drawing import Rect
 from workbench.core.images.descriptor import SIZE, describe
 from workbench.core.images.image_files import read
@@ -36,7 +36,7 @@ BOX = Rect(0, 0, 9, 9)
 
 
 def planes(*shapes: tuple[int, Rect, int]) -> np.ndarray:
-    """Scores of the two classes of `grey_settings`: (place of the class, where, 255 times the probability)."""
+    """Scores of the two classes of `gray_settings`: (place of the class, where, 255 times the probability)."""
     scores = np.zeros((2, 60, 80), np.uint8)
     for place, rect, score in shapes:
         scores[place][rect.slices] = score
@@ -47,7 +47,7 @@ def planes(*shapes: tuple[int, Rect, int]) -> np.ndarray:
 
 
 def test_a_region_near_its_threshold_is_doubtful_and_a_clear_one_is_not():
-    settings = grey_settings(thresholds=(0.5, 0.9))
+    settings = gray_settings(thresholds=(0.5, 0.9))
     at, clear, faint = Rect(5, 5, 9, 9), Rect(30, 5, 9, 9), Rect(55, 5, 9, 9)
     seen = region_certainties(planes((0, at, 128), (0, clear, 252), (1, faint, 20)), settings)
     assert [(each.rect, each.class_id) for each in seen] == [(at, 3), (clear, 3)]  # 20 of 255 is background
@@ -58,23 +58,23 @@ def test_a_region_near_its_threshold_is_doubtful_and_a_clear_one_is_not():
 
 
 def test_doubt_between_two_classes_names_the_rival():
-    seen = region_certainties(planes((0, BOX, 150), (1, BOX, 140)), grey_settings(thresholds=(0.5, 0.5)))
+    seen = region_certainties(planes((0, BOX, 150), (1, BOX, 140)), gray_settings(thresholds=(0.5, 0.5)))
     assert len(seen) == 1 and (seen[0].class_id, seen[0].rival) == (3, 7)
     assert seen[0].uncertainty > 0.4
 
 
-def test_the_size_of_the_picture_does_not_drown_a_doubtful_region():
+def test_the_size_of_the_image_does_not_drown_a_doubtful_region():
     one = planes((0, BOX, 128))
     large = np.zeros((2, 600, 800), np.uint8)
     large[:, :60, :80] = one
-    small, wide = (region_certainties(scores, grey_settings()) for scores in (one, large))
+    small, wide = (region_certainties(scores, gray_settings()) for scores in (one, large))
     assert small == wide and image_uncertainty(small) == image_uncertainty(wide) == pytest.approx(0.5, abs=0.01)
-    two = region_certainties(planes((0, BOX, 128), (0, Rect(40, 30, 9, 9), 128)), grey_settings())
+    two = region_certainties(planes((0, BOX, 128), (0, Rect(40, 30, 9, 9), 128)), gray_settings())
     assert len(uncertain_regions(two)) == 2 and image_uncertainty(two) > image_uncertainty(small)
 
 
 def test_specks_below_half_the_least_area_are_passed_over_and_corners_are_added():
-    settings = grey_settings(min_area=(200, 0))
+    settings = gray_settings(min_area=(200, 0))
     assert region_certainties(planes((0, BOX, 128)), settings) == []
     seen = region_certainties(planes((0, Rect(3, 4, 11, 11), 128)), settings, corner=(4096, 100))
     assert seen[0].rect == Rect(4099, 104, 11, 11) and seen[0].area == 121
@@ -83,27 +83,27 @@ def test_specks_below_half_the_least_area_are_passed_over_and_corners_are_added(
 # --- likeness ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["grey", "colour", "sixteen", "float", "thin", "flat", "broken"])
-def test_every_picture_has_a_descriptor(kind):
+@pytest.mark.parametrize("kind", ["gray", "colour", "sixteen", "float", "thin", "flat", "broken"])
+def test_every_image_has_a_descriptor(kind):
     rng = np.random.default_rng(1)
-    grey = spotted(rng)
+    gray = spotted(rng)
     picture = {
-        "grey": grey,
-        "colour": np.dstack([grey] * 3),
-        "sixteen": grey.astype(np.uint16) * 257,
-        "float": grey.astype(np.float32) / 255,
-        "thin": grey[:1],
+        "grey": gray,
+        "colour": np.dstack([gray] * 3),
+        "sixteen": gray.astype(np.uint16) * 257,
+        "float": gray.astype(np.float32) / 255,
+        "thin": gray[:1],
         "flat": np.full((40, 30), 7, np.uint8),
-        "broken": np.where(grey > 128, np.nan, grey).astype(np.float32),
+        "broken": np.where(gray > 128, np.nan, gray).astype(np.float32),
     }[kind]
     feature = describe(picture)
     assert feature.shape == (SIZE,) and np.isfinite(feature).all()
     assert np.linalg.norm(feature) == pytest.approx(1, abs=1e-5)
     if kind in ("colour", "sixteen", "float"):
-        assert feature @ describe(grey) > 0.98  # the same scene
+        assert feature @ describe(gray) > 0.98  # the same scene
 
 
-def test_alike_pictures_are_nearer_than_others():
+def test_alike_images_are_nearer_than_others():
     rng = np.random.default_rng(2)
     one = spotted(rng)
     again = np.clip(one + rng.normal(0, 4, one.shape), 0, 255).astype(np.uint8)
@@ -161,12 +161,12 @@ def test_what_stands_out_clearly_comes_before_a_surface_that_is_full_of_specks()
 def spotted_with(*spots: tuple[int, int, int], seed: int = 0) -> np.ndarray:
     """A rough surface with discs: radius, grey levels above it, column."""
     rng = np.random.default_rng(seed)
-    grey = cv2.GaussianBlur(rng.normal(0, 30, (160, 200)).astype(np.float32), (0, 0), 1.5) + 128
+    gray = cv2.GaussianBlur(rng.normal(0, 30, (160, 200)).astype(np.float32), (0, 0), 1.5) + 128
     for radius, level, x in spots:
-        disc = np.zeros_like(grey)
+        disc = np.zeros_like(gray)
         cv2.circle(disc, (x, 80), radius, 1.0, -1)
-        grey += level * disc
-    return grey.clip(0, 255).astype(np.uint8)
+        gray += level * disc
+    return gray.clip(0, 255).astype(np.uint8)
 
 
 def test_a_spot_is_salient_at_its_own_scale_and_sign():
@@ -182,22 +182,22 @@ def test_a_spot_is_salient_at_its_own_scale_and_sign():
 
 
 @pytest.mark.parametrize("kind", ["colour", "float", "thin", "point", "flat", "broken", "large"])
-def test_every_picture_has_a_salience(kind):
-    grey = spotted_with((5, 70, 60))
+def test_every_image_has_a_salience(kind):
+    gray = spotted_with((5, 70, 60))
     picture = {
-        "colour": np.dstack([grey] * 3),
-        "float": grey.astype(np.float32) / 255,
-        "thin": grey[:1],
-        "point": grey[:1, :1],
+        "colour": np.dstack([gray] * 3),
+        "float": gray.astype(np.float32) / 255,
+        "thin": gray[:1],
+        "point": gray[:1, :1],
         "flat": np.full((40, 30), 7, np.uint8),
-        "large": cv2.resize(grey, (1600, 1280)),
-        "broken": np.where(grey > 200, np.nan, grey).astype(np.float32),
+        "large": cv2.resize(gray, (1600, 1280)),
+        "broken": np.where(gray > 200, np.nan, gray).astype(np.float32),
     }[kind]
     found = saliency_features(picture)
     assert found.shape == (SPOT_SIZE,) and np.isfinite(found).all()
 
 
-def test_what_stands_out_as_on_labelled_defects_comes_first_and_says_so():
+def test_what_stands_out_as_on_labeled_defects_comes_first_and_says_so():
     dark = [saliency_features(spotted_with((4, -50, 60 + n), seed=n)) for n in range(3)]
     good = [saliency_features(spotted_with(seed=10 + n)) for n in range(6)]
     bright = saliency_features(spotted_with((4, 50, 90), seed=30))
@@ -218,7 +218,7 @@ def test_what_stands_out_as_on_labelled_defects_comes_first_and_says_so():
             assert not any("Spot" in str(why) for entry in rank(asked, less, 19) for why in entry.reasons)
 
 
-def test_ten_equal_pictures_do_not_fill_the_queue():
+def test_ten_equal_images_do_not_fill_the_queue():
     features = directions(11)
     same = [Candidate(f"same {n}", features[0], regions=(HALF, HALF)) for n in range(10)]
     others = [
@@ -228,7 +228,7 @@ def test_ten_equal_pictures_do_not_fill_the_queue():
     assert first[0] == "same 0" and first[1:] == [key for key in first[1:] if key.startswith("other")]
 
 
-def test_pictures_of_one_part_come_one_after_another_part():
+def test_images_of_one_part_come_one_after_another_part():
     features = directions(6)
     candidates = [
         Candidate(f"{part}{n}", features[2 * i + n], group=part, regions=(CLEAR,))
@@ -255,7 +255,7 @@ def test_without_a_model_the_queue_covers_the_kinds():
     assert [entry.key[0] for entry in entries] == ["1", "2"]
 
 
-def test_what_is_unlike_anything_labelled_is_told():
+def test_what_is_unlike_anything_labeled_is_reported():
     features = directions(21)
     labelled = LabeledImage(features[:20])
     candidates = [Candidate(f"known {n}", features[n]) for n in range(20)] + [Candidate("new", features[20])]
@@ -264,12 +264,12 @@ def test_what_is_unlike_anything_labelled_is_told():
 
 
 def test_a_contradiction_comes_before_doubt():
-    slip = LabelIssue("missing", 3, 0, 0.97, BOX, 81)
+    issue = LabelIssue("missing", 3, 0, 0.97, BOX, 81)
     features = directions(2)
     entries = rank(
         [
             Candidate("doubt", features[0], regions=(HALF,)),
-            Candidate("good", features[1], regions=(CLEAR,), issues=(slip,), started=True),
+            Candidate("good", features[1], regions=(CLEAR,), issues=(issue,), started=True),
         ],
         NOTHING,
         2,
@@ -306,7 +306,7 @@ def test_nothing_to_rank():
     assert len(rank([Candidate("a", directions(1)[0], regions=())], NOTHING, 5)[0].reasons) == 1
 
 
-def test_ten_thousand_pictures_are_ranked():
+def test_ten_thousand_images_are_ranked():
     features = directions(10_000)
     candidates = [Candidate(f"{n}", feature, group=f"{n // 7}") for n, feature in enumerate(features)]
     entries = rank(candidates, LabeledImage(features[:50]), 30)
@@ -324,8 +324,8 @@ def test_reason_is_its_message():
 @pytest.fixture
 def model(tmp_path):
     folder = tmp_path / "model"
-    write_onnx(folder / "network.onnx", GREY_WEIGHTS, GREY_BIAS)
-    save_settings(grey_settings(), folder / "model.json")
+    write_onnx(folder / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
+    save_settings(gray_settings(), folder / "model.json")
     return folder
 
 
@@ -351,7 +351,7 @@ def test_a_survey_is_bounded_goes_on_and_remembers(project, model):
         assert np.allclose(again.results[key].feature, second.results[key].feature, atol=1e-3)
     write_png(project.image_path(keys[2]), scratched(np.random.default_rng(9))[0])
     assert set(keys) - set(survey(project, model, most=0).results) == {keys[2]}  # it was exchanged
-    write_onnx(model / "network.onnx", GREY_WEIGHTS * 2, GREY_BIAS)
+    write_onnx(model / "network.onnx", GRAY_WEIGHTS * 2, GRAY_BIAS)
     assert not survey(project, model, most=0).results  # another model
     assert len(survey(project, None, most=0).results) == 8  # what it needs no model for is still known
 
@@ -367,7 +367,7 @@ def test_a_survey_can_be_cancelled_and_passes_over_what_is_broken(project, model
     assert len(stopped.results) < 3 and not stopped.complete
 
 
-def test_a_large_picture_is_looked_at_in_parts(project, model, monkeypatch):
+def test_a_large_image_is_looked_at_in_parts(project, model, monkeypatch):
     import workbench.core.label_next.image_scan as module
 
     picture = np.full((100, 230), 128, np.uint8)

@@ -18,7 +18,7 @@ from workbench.core.runs.dataset import collect
 from workbench.inference.io.image_io import write_png
 
 
-def test_a_mask_keeps_every_pixel_and_shows_in_colour(project):
+def test_a_mask_keeps_every_pixel_and_shows_in_color(project):
     project.add_class("pit", id=253)
     rng = np.random.default_rng(1)
     mask = rng.choice(np.array([0, 1, 253, 254, 255], np.uint8), (67, 41))
@@ -57,7 +57,7 @@ def test_a_torn_mask_is_refused(project):
         annotation.load_mask(project, "a.png")
 
 
-def test_a_colour_picture_is_no_mask(project):
+def test_a_color_image_is_no_mask(project):
     write_png(project.mask_path("a.png"), np.zeros((5, 5, 3), np.uint8))
     with pytest.raises(problems.MaskBroken):
         annotation.load_mask(project, "a.png")

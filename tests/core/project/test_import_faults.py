@@ -63,7 +63,7 @@ def test_a_broken_label_file_ends_no_import(project, folder, content):
     assert [Path(path).name for path, _ in report.skipped] == ["a.json"] and report.labeled == 1
 
 
-def test_a_picture_whose_files_would_have_too_long_names_is_skipped(project, folder):
+def test_a_image_whose_files_would_have_too_long_names_is_skipped(project, folder):
     name = "p" * 250
     (folder / "a.png").rename(folder / f"{name}.png")
     (folder / "a.json").rename(folder / f"{name}.json")
@@ -75,7 +75,7 @@ def test_a_picture_whose_files_would_have_too_long_names_is_skipped(project, fol
 @pytest.mark.parametrize(
     "path", ["../secret.png", "../../secret.png", "sub/../../secret.png", "..\\secret.png", "ABSOLUTE"]
 )
-def test_a_picture_outside_of_the_imported_folder_is_not_read(project, folder, path):
+def test_a_image_outside_of_the_imported_folder_is_not_read(project, folder, path):
     write_png(folder.parent / "secret.png", np.full((40, 60), 200, np.uint8))
     write_png(folder.parent.parent / "secret.png", np.full((40, 60), 200, np.uint8))
     (folder / "a.png").unlink()

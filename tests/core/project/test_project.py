@@ -38,7 +38,7 @@ def test_creating_over_a_project_is_refused(project):
         Project.create(project.root)
 
 
-def test_any_file_name_is_a_picture(project):
+def test_any_file_name_is_a_image(project):
     names = ["划痕 (3).png", "a [1].png", "ü/–ß.png", "😀.png", "a'b\"c.png", "many.dots.in.it.png"]
     for name in names:
         picture(project.root / "pictures" / name)
@@ -49,13 +49,13 @@ def test_any_file_name_is_a_picture(project):
         assert project.image_path(name).exists()
 
 
-def test_pictures_come_in_natural_order(project):
+def test_images_come_in_natural_order(project):
     for name in ("p10.png", "p9.png", "p1.png"):
         picture(project.root / "pictures" / name)
     assert project.images() == ["p1.png", "p9.png", "p10.png"]
 
 
-def test_two_pictures_of_one_stem_have_masks_of_their_own(project):
+def test_two_images_of_one_stem_have_masks_of_their_own(project):
     assert project.mask_path("a.jpg") != project.mask_path("a.png")
 
 
@@ -78,7 +78,7 @@ def test_no_key_leaves_the_project(project, key):
         project.mask_path(key)
 
 
-def test_the_second_writer_is_told_who_holds_the_project(project):
+def test_the_second_writer_is_reported_who_holds_the_project(project):
     with pytest.raises(problems.ProjectLocked) as caught:
         Project.open(project.root)
     assert caught.value.fields["pid"] == os.getpid()
@@ -145,7 +145,7 @@ def test_a_broken_or_newer_project_is_refused_and_left_alone(tmp_path, content, 
     assert (tmp_path / "project.json").read_text() == content
 
 
-def test_copying_never_overwrites_another_picture(project, tmp_path):
+def test_copying_never_overwrites_another_image(project, tmp_path):
     picture(tmp_path / "a.png")
     picture(tmp_path / "b" / "a.png", (5, 5))
     assert project.copy_image(tmp_path / "a.png", "a.png") == "a.png"

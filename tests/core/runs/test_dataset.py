@@ -34,7 +34,7 @@ def test_no_labels_and_one_label_say_so(project):
         collect(project, "unet")
 
 
-def test_good_pictures_alone_teach_nothing(project):
+def test_good_images_alone_teach_nothing(project):
     fill_project(project, 0, good=4)
     with pytest.raises(problems.OnlyBackground):
         collect(project, "unet")
@@ -142,7 +142,7 @@ def test_the_split_is_the_same_every_time(project):
     assert collect(project, "unet") == collect(project, "unet")
 
 
-def test_near_equal_pictures_share_a_group(project):
+def test_near_equal_images_share_a_group(project):
     """The same part photographed twice, under names that tell nothing."""
     rng = np.random.default_rng(5)
     smooth = [np.kron(rng.integers(60, 200, (6, 6)), np.ones((16, 16))).astype(np.float64) for _ in range(12)]
@@ -160,14 +160,14 @@ def test_near_equal_pictures_share_a_group(project):
     assert len(set(groups.values())) >= 10
 
 
-def test_a_pin_holds_a_picture_on_its_side(project):
+def test_a_pin_holds_a_image_on_its_side(project):
     keys = fill_project(project, 12)
     project.file.grouping = Grouping(rule="each")
     annotation.save_note(project, keys[0], annotation.Note(status="done", pin="val"))
     assert next(i.split for i in collect(project, "unet").items if i.key == keys[0]) == "val"
 
 
-def test_broken_pictures_are_named_and_nothing_stops(project):
+def test_broken_images_are_named_and_nothing_stops(project):
     keys = fill_project(project, 8)
     torn = project.image_path(keys[0])
     torn.write_bytes(torn.read_bytes()[:40])
@@ -180,7 +180,7 @@ def test_broken_pictures_are_named_and_nothing_stops(project):
     assert all(s.why for s in dataset.skipped)
 
 
-def test_a_verdict_of_a_single_picture_hinders_no_training(project):
+def test_a_verdict_of_a_single_image_hinders_no_training(project):
     keys = fill_project(project, 6, good=6, verdicts=True)
     project.file.verdicts = ["OK", "NG", "doubt"]
     annotation.save_note(project, keys[0], annotation.Note(verdict="doubt"))
@@ -193,7 +193,7 @@ def test_a_verdict_of_a_single_picture_hinders_no_training(project):
         collect(project, "resnet")
 
 
-def test_few_held_out_pictures_are_said(project):
+def test_few_held_out_images_are_said(project):
     fill_project(project, 12)
     dataset = collect(project, "unet")
     assert dataset.of("val") and "metrics are rough" in dataset.held_out_note
@@ -213,7 +213,7 @@ def test_verdicts_split_by_kind(labelled):
         assert {i.verdict for i in dataset.of(split)} == {"OK", "NG"}
 
 
-def test_relabelling_held_out_pictures_changes_what_may_be_compared(labelled):
+def test_relabelling_held_out_images_changes_what_may_be_compared(labelled):
     first = collect(labelled, "unet")
     key = first.of("val", "test")[0].key
     mask = annotation.load_mask(labelled, key)

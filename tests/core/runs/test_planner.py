@@ -45,7 +45,7 @@ TURNS = {"brushed": set(), "mixed": {"rotate_90"}, "noisy": {"rotate_90", "rotat
 
 
 @pytest.mark.parametrize("surface", TURNS)
-def test_pictures_are_turned_only_where_no_direction_prevails(project, surface):
+def test_images_are_turned_only_where_no_direction_prevails(project, surface):
     for number in range(8):
         turned = surface == "mixed" and number % 2 == 1
         picture = noisy(number) if surface == "noisy" else brushed(number, turned=turned)
@@ -100,7 +100,7 @@ def machine(monkeypatch):
     return set_speed
 
 
-def test_the_processor_is_measured():
+def test_the_cpu_is_measured():
     planner.core_speed.cache_clear()
     assert 1e8 < planner.core_speed() < 1e12
     quiet = planner.core_speed()

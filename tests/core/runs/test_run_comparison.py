@@ -41,7 +41,7 @@ def test_equal_runs_may_be_compared(train):
     assert found.curves and found.scores and not found.differences
 
 
-def test_other_settings_are_told(train):
+def test_other_settings_are_reported(train):
     found = compare_runs(train(minutes=2.0, patch=64), train(minutes=5.0, patch=128))
     assert found.scores and [d.kind for d in found.differences] == ["recipe"]
     settings = found.differences[0].fields["settings"]
@@ -53,7 +53,7 @@ def test_other_kinds_of_model_are_not_put_side_by_side(train):
     assert not found.curves and not found.scores and [d.kind for d in found.differences] == ["model"]
 
 
-def test_more_training_pictures_leave_the_scores_comparable(labelled, train):
+def test_more_training_images_leave_the_scores_comparable(labelled, train):
     first = train()
     dropped = next(item.key for item in first.dataset().of("train") if item.classes)
     relabelled = [item.key for item in first.dataset().of("train") if item.classes][1]
@@ -70,7 +70,7 @@ def test_more_training_pictures_leave_the_scores_comparable(labelled, train):
     assert found.scores and told.fields == {"more": 1, "fewer": 0, "changed": 1}
 
 
-def test_scores_on_other_pictures_or_labels_are_refused(labelled, train):
+def test_scores_on_other_images_or_labels_are_refused(labelled, train):
     first = train()
     for item in first.dataset().items:
         note = annotation.load_note(labelled, item.key)

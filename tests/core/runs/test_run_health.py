@@ -59,14 +59,14 @@ def test_pauses_and_silence():
     ("cpu", "started", "cause"),
     [(20.0, STARTED, "disk"), (95.0, STARTED, "processor"), (20.0, ON_CARD, "disk"), (None, STARTED, "")],
 )
-def test_who_waits_for_pictures_and_why(cpu, started, cause):
+def test_who_waits_for_images_and_why(cpu, started, cause):
     samples = [] if cpu is None else [sample(cpu)] * 5
     found = told(started, *steps(data_wait=0.62), samples=samples)
     assert found == HealthFinding("waits", "warning", {"share": 0.62, "cause": cause, "gpu": started is ON_CARD})
     assert told(started, *steps(data_wait=0.1), samples=samples).kind != "waits"
 
 
-def test_overflows_are_told_once_the_scale_had_been_found():
+def test_overflows_are_reported_once_the_scale_had_been_found():
     def scaled(scales: list[float], first: int = 1, skipped: int = 0) -> list[Step]:
         return [
             dataclasses.replace(event, loss_scale=scale, skipped=skipped)
@@ -136,7 +136,7 @@ def test_the_machine_while_it_is_at_work():
     assert told(ON_CARD, *steps(), samples=[sample(load=12)] * 5).kind == "learning"
 
 
-def test_few_held_out_pictures_and_all_well():
+def test_few_held_out_images_and_all_well():
     few = dataclasses.replace(STARTED, held_out_note=Message("dataset.few_images_held_out", n=3))
     assert told(few, *steps()) == HealthFinding("few_held_out", "info", {"note": few.held_out_note})
     assert told(STARTED, *steps(), look(1, 0.4)) == HealthFinding("well", "good")

@@ -52,7 +52,7 @@ def test_a_run_that_begins_with_another_holds_out_nothing_that_was_learned_from(
     assert on.of("val") and not learned & {item.key for item in on.of("val", "test")}
 
 
-def test_pictures_that_a_run_of_another_project_has_learned_from_are_not_held_out(project, tmp_path):
+def test_images_that_a_run_of_another_project_has_learned_from_are_not_held_out(project, tmp_path):
     fill_project(project, 20)
     project.file.grouping = Grouping(rule="each")
     first = create_run(project, request("unet", epochs=1))
@@ -93,7 +93,7 @@ def test_a_bad_setting_is_named(choices, key):
         parse_settings(["patch"])
 
 
-def test_sixteen_bit_pictures_get_a_range_of_their_own(project):
+def test_sixteen_bit_images_get_a_range_of_their_own(project):
     rng = np.random.default_rng(0)
     for i in range(4):
         write_png(project.image_path(f"{i}.png"), rng.integers(300, 900, (40, 40)).astype(np.uint16))
@@ -104,11 +104,11 @@ def test_sixteen_bit_pictures_get_a_range_of_their_own(project):
     assert recipe.full_scale == 65535 and 250 < recipe.low < 400 and 800 < recipe.high < 950
 
 
-def test_colour_is_seen_and_grey_stored_as_colour_is_not(project):
+def test_color_is_seen_and_gray_stored_as_color_is_not(project):
     rng = np.random.default_rng(0)
     for i in range(4):
-        grey = rng.integers(50, 200, (40, 40, 1)).astype(np.uint8)
-        write_png(project.image_path(f"{i}.png"), np.repeat(grey, 3, axis=2))
+        gray = rng.integers(50, 200, (40, 40, 1)).astype(np.uint8)
+        write_png(project.image_path(f"{i}.png"), np.repeat(gray, 3, axis=2))
         mask = np.zeros((40, 40), np.uint8)
         mask[5:9, 5:9] = 1
         annotation.save_mask(project, f"{i}.png", mask)
@@ -182,7 +182,7 @@ def test_the_index_rebuilds_itself(project):
     assert keys[0] not in index.rows()
 
 
-def test_the_child_is_told_its_threads_and_a_persons_choice_stays():
+def test_the_child_is_reported_its_threads_and_a_persons_choice_stays():
     environment = worker_environment("cpu", {"MKL_NUM_THREADS": "7", "PATH": "/bin"})
     assert environment["OMP_NUM_THREADS"] == "1" and environment["MKL_NUM_THREADS"] == "7"
     assert environment["CUDA_VISIBLE_DEVICES"] == ""

@@ -74,14 +74,14 @@ def test_panels_have_masks_close_ups_have_verdicts_and_every_kind_occurs(whole):
     assert verdicts == dict.fromkeys(("OK", *KINDS), 48)
 
 
-def test_small_pictures_have_both_and_they_agree(small):
+def test_small_images_have_both_and_they_agree(small):
     for key in small.images():
         painted = {KINDS[id - 1] for id in annotation.ids_in(annotation.load_mask(small, key)) if id}
         verdict = annotation.load_note(small, key).verdict
         assert painted == ({verdict} if verdict != "OK" else set()), key
 
 
-def test_sizes_depths_colours_and_lots_vary(whole):
+def test_sizes_depths_colors_and_lots_vary(whole):
     pictures = {key: read(whole.image_path(key)) for key in whole.images()}
     assert len({p.shape[:2] for p in pictures.values()}) >= 5
     assert {p.dtype.name for p in pictures.values()} == {"uint8", "uint16"}
@@ -125,13 +125,13 @@ def test_neither_a_threshold_nor_a_constant_solves_it(whole):
 def test_the_threshold_measure_finds_a_threshold_where_there_is_one():
     rng = np.random.default_rng(0)
     label = (rng.random((60, 60)) > 0.9).astype(np.uint8)
-    grey = rng.integers(100, 140, (60, 60))
+    gray = rng.integers(100, 140, (60, 60))
     for defect in (30, 220):
-        assert best_threshold_dice([(np.where(label, defect, grey).astype(np.uint8), label)]) == 1.0
-    both = np.where(label, np.where(rng.random((60, 60)) > 0.5, 20, 230), grey)
+        assert best_threshold_dice([(np.where(label, defect, gray).astype(np.uint8), label)]) == 1.0
+    both = np.where(label, np.where(rng.random((60, 60)) > 0.5, 20, 230), gray)
     assert best_threshold_dice([(both.astype(np.uint8), label)]) == 1.0
-    assert best_threshold_dice([(grey.astype(np.uint16) * 257, label)]) < 0.35
-    assert best_threshold_dice([(grey.astype(np.uint8), np.zeros_like(label))]) == 0.0
+    assert best_threshold_dice([(gray.astype(np.uint16) * 257, label)]) < 0.35
+    assert best_threshold_dice([(gray.astype(np.uint8), np.zeros_like(label))]) == 0.0
 
 
 def test_a_mask_covers_what_the_defect_changed():

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.inference.conftest import grey_settings
+from tests.inference.conftest import gray_settings
 from workbench.core.geometry.drawing import Rect
 from workbench.core.problems import ProjectReadOnly, SuggestionsBroken
 from workbench.core.project.annotation import SuggestionDecision
@@ -36,7 +36,7 @@ def predicted(rng, height=120, width=160):
         mask[away <= r * r] = rng.choice([DARK, BRIGHT])
         mask[away <= (r // 2) ** 2] = rng.choice([0, DARK, BRIGHT])
     scores = rng.integers(120, 256, mask.shape, np.uint8)
-    return mask, find_regions(mask, scores, grey_settings())
+    return mask, find_regions(mask, scores, gray_settings())
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -60,7 +60,7 @@ def test_a_ring_and_the_dot_in_it_are_two():
     mask[5:30, 5:30] = DARK
     mask[8:27, 8:27] = 0
     mask[15:18, 15:18] = DARK
-    regions = find_regions(mask, mask * 10, grey_settings())
+    regions = find_regions(mask, mask * 10, gray_settings())
     ring, dot = sorted(suggest_regions(mask, regions, SAME, "r").suggestions, key=lambda one: -one.area)
     assert not ring.selection.inside[10:13, 10:13].any() and ring.area == 25 * 25 - 19 * 19
     assert dot.area == 9 and first_match([ring], dot.origin) is None
@@ -70,7 +70,7 @@ def test_a_ring_and_the_dot_in_it_are_two():
 def test_boxes_of_any_shape(shape):
     mask = np.zeros((9, 9), np.uint8)
     mask[2 : 2 + shape[0], 3 : 3 + shape[1]] = BRIGHT
-    regions = find_regions(mask, mask * 10, grey_settings())
+    regions = find_regions(mask, mask * 10, gray_settings())
     (one,) = suggest_regions(mask, regions, SAME, "r").suggestions
     assert one.selection.inside.shape == shape and one.area == shape[0] * shape[1]
     assert open_ones([one], mask, []) == [] and open_ones([one], mask * 0, []) == [one]
@@ -87,7 +87,7 @@ def test_classes_are_known_by_id_at_home_and_by_name_elsewhere():
 def test_what_the_labels_answer_is_not_proposed():
     mask = np.zeros((50, 80), np.uint8)
     mask[10:20, 10:30], mask[30:40, 10:30], mask[10:20, 50:70] = DARK, DARK, BRIGHT
-    regions = find_regions(mask, np.full_like(mask, 200), grey_settings())
+    regions = find_regions(mask, np.full_like(mask, 200), gray_settings())
     proposals = suggest_regions(mask, regions, SAME, "r").suggestions
 
     def left(labels, **options):
@@ -113,7 +113,7 @@ def test_what_the_labels_answer_is_not_proposed():
 def test_decisions_hold_for_their_model_and_for_about_this_region():
     mask = np.zeros((50, 80), np.uint8)
     mask[10:20, 10:30], mask[30:40, 10:30] = DARK, DARK
-    regions = find_regions(mask, np.full_like(mask, 200), grey_settings())
+    regions = find_regions(mask, np.full_like(mask, 200), gray_settings())
     first, second = suggest_regions(mask, regions, SAME, "r").suggestions
     no = first.origin
     assert open_ones([first, second], None, [no]) == [second]
@@ -127,7 +127,7 @@ def test_decisions_hold_for_their_model_and_for_about_this_region():
 def test_a_box_takes_what_lies_in_it_for_the_greater_part():
     mask = np.zeros((50, 80), np.uint8)
     mask[10:20, 10:30], mask[30:40, 10:30] = DARK, BRIGHT
-    regions = find_regions(mask, np.full_like(mask, 200), grey_settings())
+    regions = find_regions(mask, np.full_like(mask, 200), gray_settings())
     dark, bright = sorted(suggest_regions(mask, regions, SAME, "r").suggestions, key=lambda one: one.class_id)
     assert in_box([dark, bright], Rect(0, 0, 21, 50)) == [dark, bright]
     assert in_box([dark, bright], Rect(0, 0, 20, 50)) == []  # half of each is not the greater part
@@ -137,7 +137,7 @@ def test_a_box_takes_what_lies_in_it_for_the_greater_part():
 def test_what_two_models_see_alike_is_proposed_once():
     mask = np.zeros((50, 80), np.uint8)
     mask[10:20, 10:30], mask[30:40, 10:30] = DARK, DARK
-    regions = find_regions(mask, np.full_like(mask, 200), grey_settings())
+    regions = find_regions(mask, np.full_like(mask, 200), gray_settings())
     old, new = (suggest_regions(mask, regions, SAME, name).suggestions for name in ("old", "new"))
     assert merged(new[:1], old) == [new[0], old[1]] and merged([], old) == list(old)
 
@@ -185,7 +185,7 @@ def test_what_is_stored_comes_back_to_the_pixel(project):
         ),
     ],
 )
-def test_a_broken_file_is_told(project, change):
+def test_a_broken_file_is_reported(project, change):
     mask, regions = predicted(np.random.default_rng(0))
     proposals = suggest_regions(mask, regions, SAME, "r").suggestions
     save_stored(project, "a.png", proposals, model="r", fingerprint="", size=(160, 120))

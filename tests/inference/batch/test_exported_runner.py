@@ -18,7 +18,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, spotted
+from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, spotted
 from workbench.inference.batch.checksums import verify_checks, write_checks
 from workbench.inference.batch.reference_results import self_test
 from workbench.inference.io.image_io import read_image, write_png
@@ -64,8 +64,8 @@ def pictures(tmp_path) -> Path:
     return folder
 
 
-def test_a_folder_of_pictures_becomes_a_folder_of_results(grey_export, pictures, tmp_path):
-    done = run(grey_export, pictures, "--out", tmp_path / "out", "--json", "--threads", 1)
+def test_a_folder_of_images_becomes_a_folder_of_results(gray_export, pictures, tmp_path):
+    done = run(gray_export, pictures, "--out", tmp_path / "out", "--json", "--threads", 1)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     out = tmp_path / "out"
@@ -75,7 +75,7 @@ def test_a_folder_of_pictures_becomes_a_folder_of_results(grey_export, pictures,
     assert set(skipped) == {"broken.jpg", "empty.png"} and skipped["empty.png"] == "the file is empty"
     assert "skipped" in done.stderr
 
-    predictor = Predictor.open(grey_export)
+    predictor = Predictor.open(gray_export)
     rows = []
     for entry in report["pictures"]:
         picture = read_image(entry["path"])
@@ -102,9 +102,9 @@ def test_a_folder_of_pictures_becomes_a_folder_of_results(grey_export, pictures,
     assert not list(out.rglob("*.tmp"))
 
 
-def test_running_again_into_the_searched_folder_does_not_eat_its_own_results(grey_export, pictures):
-    first = run(grey_export, ".", "--out", "results", "--json", cwd=pictures)
-    second = run(grey_export, ".", "--out", "results", "--json", "--no-overlays", cwd=pictures)
+def test_running_again_into_the_searched_folder_does_not_eat_its_own_results(gray_export, pictures):
+    first = run(gray_export, ".", "--out", "results", "--json", cwd=pictures)
+    second = run(gray_export, ".", "--out", "results", "--json", "--no-overlays", cwd=pictures)
     assert first.returncode == second.returncode == 0, second.stderr
     first, second = json.loads(first.stdout), json.loads(second.stdout)
     assert [entry["path"] for entry in first["pictures"]] == [entry["path"] for entry in second["pictures"]]
@@ -112,13 +112,13 @@ def test_running_again_into_the_searched_folder_does_not_eat_its_own_results(gre
     assert [entry["regions"] for entry in first["pictures"]] == [entry["regions"] for entry in second["pictures"]]
 
 
-def test_same_names_from_two_folders_and_a_pattern(grey_export, tmp_path):
+def test_same_names_from_two_folders_and_a_pattern(gray_export, tmp_path):
     rng = np.random.default_rng(3)
     for lot in ("one", "two"):
         write_png(tmp_path / lot / "p.png", spotted(rng, 40, 40))
-    done = run(grey_export, tmp_path / "one" / "p.png", tmp_path / "t*" / "*.png", tmp_path / "two" / "p.png")
+    done = run(gray_export, tmp_path / "one" / "p.png", tmp_path / "t*" / "*.png", tmp_path / "two" / "p.png")
     assert done.returncode == 0, done.stderr
-    out = grey_export.parent / "results"
+    out = gray_export.parent / "results"
     assert sorted(path.relative_to(out).as_posix() for path in out.rglob("*.png")) == [
         *("masks/p.png", "masks/two/p.png", "overlays/p.png", "overlays/two/p.png"),
     ]
@@ -150,8 +150,8 @@ def test_verdicts(verdict_export, tmp_path):
         (("--self-test",), 0, ""),
     ],
 )
-def test_exit_status_and_one_sentence(grey_export, arguments, status, words):
-    done = run(grey_export, *arguments)
+def test_exit_status_and_one_sentence(gray_export, arguments, status, words):
+    done = run(gray_export, *arguments)
     assert done.returncode == status, done.stderr
     assert words in done.stderr
     assert "Traceback" not in done.stderr
@@ -159,25 +159,25 @@ def test_exit_status_and_one_sentence(grey_export, arguments, status, words):
         assert "Self-test passed" in done.stdout
 
 
-def test_only_broken_pictures_is_a_problem_with_a_reason(grey_export, tmp_path):
+def test_only_broken_images_is_a_problem_with_a_reason(gray_export, tmp_path):
     (tmp_path / "x.png").touch()
-    done = run(grey_export, tmp_path / "x.png", "--json")
+    done = run(gray_export, tmp_path / "x.png", "--json")
     assert done.returncode == 1
     assert json.loads(done.stdout) == {"error": "None of the pictures could be read: the file is empty."}
 
 
-def test_results_that_cannot_be_written_are_told_in_a_sentence(grey_export, pictures, tmp_path):
+def test_results_that_cannot_be_written_are_reported_in_a_sentence(gray_export, pictures, tmp_path):
     (tmp_path / "taken").touch()
-    done = run(grey_export, pictures, "--out", tmp_path / "taken")
+    done = run(gray_export, pictures, "--out", tmp_path / "taken")
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "taken" in done.stderr.splitlines()[-1]
 
 
-def test_as_a_module_of_somebody_s_own_program(grey_export, tmp_path):
+def test_as_a_module_of_somebody_s_own_program(gray_export, tmp_path):
     write_png(tmp_path / "p.png", spotted(np.random.default_rng(2)))
     code = f"""
 import sys
-sys.path.insert(0, {str(grey_export)!r})
+sys.path.insert(0, {str(gray_export)!r})
 from predict import Predictor
 from inference.io.image_io import read_image
 result = Predictor().predict(read_image({str(tmp_path / "p.png")!r}))
@@ -186,13 +186,13 @@ print(len(result.regions), int((result.mask > 0).sum()))
 """
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, timeout=60, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    expected = Predictor.open(grey_export).predict(read_image(tmp_path / "p.png"))
+    expected = Predictor.open(gray_export).predict(read_image(tmp_path / "p.png"))
     assert done.stdout.split() == [str(len(expected.regions)), str(int((expected.mask > 0).sum()))]
 
 
-def test_a_missing_library_is_named_with_the_command_that_installs_it(grey_export):
+def test_a_missing_library_is_named_with_the_command_that_installs_it(gray_export):
     done = subprocess.run(
-        [sys.executable, "-I", "-c", _BARE.replace("'workbench'", "'cv2'"), str(grey_export / "predict.py"), "x.png"],
+        [sys.executable, "-I", "-c", _BARE.replace("'workbench'", "'cv2'"), str(gray_export / "predict.py"), "x.png"],
         capture_output=True,
         text=True,
         timeout=60,
@@ -264,62 +264,62 @@ TAMPERING = {
 
 
 @pytest.mark.parametrize("what", TAMPERING)
-def test_a_changed_export_refuses_to_run(grey_export, pictures, what):
+def test_a_changed_export_refuses_to_run(gray_export, pictures, what):
     tamper, words = TAMPERING[what]
-    tamper(grey_export)
-    for arguments in (["--self-test"], [pictures, "--out", grey_export.parent / "out"]):
-        done = run(grey_export, *arguments)
+    tamper(gray_export)
+    for arguments in (["--self-test"], [pictures, "--out", gray_export.parent / "out"]):
+        done = run(gray_export, *arguments)
         assert done.returncode == 1, done.stdout
         assert words in done.stderr and "Traceback" not in done.stderr
-    assert not (grey_export.parent / "out").exists()
+    assert not (gray_export.parent / "out").exists()
 
 
-def test_swapped_channels_are_caught(colour_export):
-    assert run(colour_export, "--self-test").returncode == 0
-    swap_channels(colour_export)
-    write_checks(colour_export)
-    done = run(colour_export, "--self-test")
+def test_swapped_channels_are_caught(color_export):
+    assert run(color_export, "--self-test").returncode == 0
+    swap_channels(color_export)
+    write_checks(color_export)
+    done = run(color_export, "--self-test")
     assert done.returncode == 1 and "the network's scores differ" in done.stderr
 
 
-def test_changed_rounding_is_caught_by_the_golden_pictures(grey_export):
-    change_rounding(grey_export)
-    write_checks(grey_export)
-    done = run(grey_export, "--self-test")
+def test_changed_rounding_is_caught_by_the_golden_images(gray_export):
+    change_rounding(gray_export)
+    write_checks(gray_export)
+    done = run(gray_export, "--self-test")
     assert done.returncode == 1 and "the network's scores differ" in done.stderr
 
 
 @pytest.mark.parametrize("text", ["def broken(:\n", "raise KeyError('x')\n", "import os\0\n"])
-def test_damaged_code_is_named_and_not_imported(grey_export, pictures, text):
-    (grey_export / "inference" / "batch" / "runner.py").write_text(text, encoding="utf-8")
-    done = run(grey_export, pictures, "--out", grey_export.parent / "out", "--json")
+def test_damaged_code_is_named_and_not_imported(gray_export, pictures, text):
+    (gray_export / "inference" / "batch" / "runner.py").write_text(text, encoding="utf-8")
+    done = run(gray_export, pictures, "--out", gray_export.parent / "out", "--json")
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
     assert "inference/batch/runner.py has been changed" in done.stderr
     assert json.loads(done.stdout) == {"error": done.stderr.strip()}
-    skipped = run(grey_export, pictures, "--skip-self-test", "--out", grey_export.parent / "out")
+    skipped = run(gray_export, pictures, "--skip-self-test", "--out", gray_export.parent / "out")
     assert skipped.returncode == 1 and "Unexpected: " in skipped.stderr and "Traceback" not in skipped.stderr
 
 
-def test_damaged_code_is_refused_in_a_program_of_somebody_else(grey_export):
-    change_rounding(grey_export)
-    code = f"import sys; sys.path.insert(0, {str(grey_export)!r}); from predict import Predictor; Predictor()"
+def test_damaged_code_is_refused_in_a_program_of_somebody_else(gray_export):
+    change_rounding(gray_export)
+    code = f"import sys; sys.path.insert(0, {str(gray_export)!r}); from predict import Predictor; Predictor()"
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, encoding="utf-8", timeout=60)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("ImportError: This export is damaged: inference/predictor.py")
 
 
-def test_skipping_the_self_test_runs_a_changed_export(grey_export, pictures):
-    change_threshold(grey_export)
-    done = run(grey_export, pictures, "--skip-self-test", "--out", grey_export.parent / "out")
+def test_skipping_the_self_test_runs_a_changed_export(gray_export, pictures):
+    change_threshold(gray_export)
+    done = run(gray_export, pictures, "--skip-self-test", "--out", gray_export.parent / "out")
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("tamper", [change_weights, change_threshold, change_minimum_area, change_golden_mask])
-def test_new_checksums_do_not_hide_a_change_from_the_golden_pictures(grey_export, tamper):
-    tamper(grey_export)
-    write_checks(grey_export)
-    assert verify_checks(grey_export) == []
-    assert self_test(grey_export, Predictor.open(grey_export))
+def test_new_checksums_do_not_hide_a_change_from_the_golden_images(gray_export, tamper):
+    tamper(gray_export)
+    write_checks(gray_export)
+    assert verify_checks(gray_export) == []
+    assert self_test(gray_export, Predictor.open(gray_export))
 
 
 def test_other_weights_are_caught_for_verdicts_too(verdict_export):
@@ -328,12 +328,12 @@ def test_other_weights_are_caught_for_verdicts_too(verdict_export):
     assert "probability differs" in self_test(verdict_export, Predictor.open(verdict_export))[0]
 
 
-def test_quick_looks_at_the_smallest_golden_picture_only(grey_export):
-    predictor = Predictor.open(grey_export)
-    assert self_test(grey_export, predictor) == self_test(grey_export, predictor, quick=True) == []
-    (grey_export / "golden" / "1.png").write_bytes(b"")
-    assert self_test(grey_export, predictor, quick=True) == []
-    assert "cannot be read" in self_test(grey_export, predictor)[0]
+def test_quick_looks_at_the_smallest_golden_image_only(gray_export):
+    predictor = Predictor.open(gray_export)
+    assert self_test(gray_export, predictor) == self_test(gray_export, predictor, quick=True) == []
+    (gray_export / "golden" / "1.png").write_bytes(b"")
+    assert self_test(gray_export, predictor, quick=True) == []
+    assert "cannot be read" in self_test(gray_export, predictor)[0]
 
 
 class Jittery:
@@ -347,37 +347,37 @@ class Jittery:
         return answer + self._rng.normal(0, self._size, answer.shape).astype(np.float32)
 
 
-def test_rounding_of_another_processor_passes_and_more_than_that_does_not(grey_export):
-    predictor = Predictor.open(grey_export)
-    assert self_test(grey_export, Predictor(predictor.settings, Jittery(predictor.engine, 3e-6))) == []
+def test_rounding_of_another_cpu_passes_and_more_than_that_does_not(gray_export):
+    predictor = Predictor.open(gray_export)
+    assert self_test(gray_export, Predictor(predictor.settings, Jittery(predictor.engine, 3e-6))) == []
     for size in (1e-3, 1e-2):
-        assert self_test(grey_export, Predictor(predictor.settings, Jittery(predictor.engine, size)))
+        assert self_test(gray_export, Predictor(predictor.settings, Jittery(predictor.engine, size)))
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 9}', '{"format": 1, "settings": "", "pictures": []}'])
-def test_damaged_golden_lists_are_problems_and_not_crashes(grey_export, content):
-    predictor = Predictor.open(grey_export)
-    (grey_export / "golden" / "golden.json").write_text(content, encoding="utf-8")
-    assert self_test(grey_export, predictor)
-    (grey_export / "checks.json").write_text(content, encoding="utf-8")
-    assert verify_checks(grey_export)
+def test_damaged_golden_lists_are_problems_and_not_crashes(gray_export, content):
+    predictor = Predictor.open(gray_export)
+    (gray_export / "golden" / "golden.json").write_text(content, encoding="utf-8")
+    assert self_test(gray_export, predictor)
+    (gray_export / "checks.json").write_text(content, encoding="utf-8")
+    assert verify_checks(gray_export)
 
 
-def test_files_outside_the_export_are_not_looked_at(grey_export):
+def test_files_outside_the_export_are_not_looked_at(gray_export):
     for name in ("checks.json", "golden/golden.json"):
-        path = grey_export / name
+        path = gray_export / name
         text = path.read_text(encoding="utf-8").replace('"1.png"', '"../../1.png"')
         path.write_text(text.replace('"golden/1.png"', '"../1.png"'), encoding="utf-8")
-    assert any("outside the folder" in problem for problem in verify_checks(grey_export))
-    assert "cannot be read" in self_test(grey_export, Predictor.open(grey_export))[0]
+    assert any("outside the folder" in problem for problem in verify_checks(gray_export))
+    assert "cannot be read" in self_test(gray_export, Predictor.open(gray_export))[0]
 
 
-def test_an_export_holds_sources_and_nothing_else_of_the_package(grey_export):
+def test_an_export_holds_sources_and_nothing_else_of_the_package(gray_export):
     package = Path(sys.modules["workbench.inference"].__file__).parent
     ours = {path.relative_to(package) for path in package.rglob("*.py")}
-    theirs = {path.relative_to(grey_export / "inference") for path in (grey_export / "inference").rglob("*")}
+    theirs = {path.relative_to(gray_export / "inference") for path in (gray_export / "inference").rglob("*")}
     assert {path for path in theirs if path.suffix} == ours
-    requirements = (grey_export / "requirements.txt").read_text(encoding="utf-8")
+    requirements = (gray_export / "requirements.txt").read_text(encoding="utf-8")
     assert {line.split(">")[0] for line in requirements.splitlines() if line[0] != "#"} == {
         *("numpy", "opencv-python-headless", "onnxruntime"),
     }
@@ -411,14 +411,14 @@ print(json.dumps([predictor.engine.name, predictor.engine.device, self_test(fold
 """
 
 
-def test_paddle_inference_passes_the_golden_pictures_of_onnx(grey_export):
+def test_paddle_inference_passes_the_golden_images_of_onnx(gray_export):
     if find_spec("paddle") is None:
         pytest.skip("Paddle is not installed")
-    np.save(grey_export / "kernel.npy", GREY_WEIGHTS)
-    np.save(grey_export / "bias.npy", GREY_BIAS)
+    np.save(gray_export / "kernel.npy", GRAY_WEIGHTS)
+    np.save(gray_export / "bias.npy", GRAY_BIAS)
     root = Path(__file__).resolve().parents[3]
     done = subprocess.run(
-        [sys.executable, "-c", _PADDLE, str(grey_export)],
+        [sys.executable, "-c", _PADDLE, str(gray_export)],
         env={**os.environ, "PYTHONPATH": str(root)},
         capture_output=True,
         encoding="utf-8",

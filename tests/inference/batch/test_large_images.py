@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 import tifffile
 
-from tests.inference.conftest import BRIGHT, grey_settings
+from tests.inference.conftest import BRIGHT, gray_settings
 from workbench.inference import components, predictor
 from workbench.inference.io.image_io import read_image
 from workbench.inference.io.tiff_regions import TiffImage
 from workbench.inference.predictor import Predictor
 from workbench.inference.regions import drop_small, find_regions, most_certain_regions
 
-SETTINGS = grey_settings(
+SETTINGS = gray_settings(
     classes=(BRIGHT,), thresholds=(0.5,), min_area=(4,), mean=(0.0,), std=(1.0,), tile=512, overlap=64, multiple=32
 )
 
@@ -45,7 +45,7 @@ class Coarse:
 
 
 @pytest.mark.parametrize("size", [(3000, 3000), (2977, 1531), (700, 513)])
-def test_tiles_give_what_the_whole_picture_gives(size):
+def test_tiles_give_what_the_whole_image_gives(size):
     picture = np.random.default_rng(0).integers(0, 256, size, dtype=np.uint8)
     whole = Predictor(replace(SETTINGS, tile=3008, overlap=0), Coarse()).probabilities(picture)
     engine = Coarse()
@@ -71,7 +71,7 @@ def test_tiles_are_lower_where_a_row_of_them_would_take_too_much_memory(monkeypa
     assert np.abs(tiled - whole).max() < 1e-4
 
 
-def test_a_picture_that_is_one_tile_stays_one_however_many_classes_there_are(monkeypatch):
+def test_a_image_that_is_one_tile_stays_one_however_many_classes_there_are(monkeypatch):
     monkeypatch.setattr(predictor, "_MAX_PENDING_BYTES", 1000)
     engine = Coarse()
     Predictor(SETTINGS, engine).probabilities(np.zeros((500, 512), np.uint8))
@@ -115,7 +115,7 @@ def test_pieces_found_band_by_band_are_those_of_the_whole(rows, share, monkeypat
     mask = (rng.random((40, 53)) < share).astype(np.uint8) * rng.choice([3, 7], (40, 53), p=[0.2, 0.8]).astype(np.uint8)
     mask[5:35, 8], mask[5, 8:40], mask[34, 8:40], mask[5:30, 40] = 7, 7, 7, 7
     scores = rng.integers(0, 256, mask.shape, dtype=np.uint8)
-    settings = grey_settings()
+    settings = gray_settings()
     least = {3: 2, 7: 30}
     whole, without = find_regions(mask, scores, settings), drop_small(mask, least)
     large = find_regions(without, scores, settings)
@@ -157,7 +157,7 @@ print(len(result.regions), before, most())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the most memory a process has held is read from /proc")
-def test_memory_beside_the_picture_and_its_result_is_bounded():
+def test_memory_beside_the_image_and_its_result_is_bounded():
     """20,000 x 20,000 pixels with mask and scores must fit into 2 GB: three bytes a pixel, and little more."""
     root = str(Path(__file__).resolve().parents[3])
     grown = {}

@@ -81,10 +81,10 @@ def need_all_once(export: Path, folder: Path, out: Path, report: dict) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
-def test_what_was_killed_goes_on_where_it_was(grey_export, many, tmp_path):
+def test_what_was_killed_goes_on_where_it_was(gray_export, many, tmp_path):
     out = tmp_path / "out"
     for least in (3, 11):
-        process = start(grey_export, many, "--out", out, "--continue")
+        process = start(gray_export, many, "--out", out, "--continue")
         wait_for(lambda least=least: len(lines(out)) >= least, process)
         process.kill()
         process.communicate()
@@ -94,36 +94,36 @@ def test_what_was_killed_goes_on_where_it_was(grey_export, many, tmp_path):
     (out / "masks" / ".0123456789abcdef.tmp").write_bytes(b"a write that was cut off")
     with (out / RESULTS_LOG_FILE).open("ab") as file:
         file.write(b'{"path": "cut off in the mid')
-    process = start(grey_export, many, "--out", out, "--continue", "--json")
+    process = start(gray_export, many, "--out", out, "--continue", "--json")
     said, error = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, error
-    need_all_once(grey_export, many, out, json.loads(said))
+    need_all_once(gray_export, many, out, json.loads(said))
     untouched = {Path(entry["mask"]).name for entry in done if entry["name"]}
     assert all(path.stat().st_mtime_ns == stamp for path, stamp in stamps.items() if path.name in untouched)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a test cannot press Ctrl-C there without ending itself")
-def test_an_interrupt_finishes_the_picture_in_work(grey_export, many, tmp_path):
+def test_an_interrupt_finishes_the_image_in_work(gray_export, many, tmp_path):
     out = tmp_path / "out"
-    process = start(grey_export, many, "--out", out, "--json")
+    process = start(gray_export, many, "--out", out, "--json")
     wait_for(lambda: len(lines(out)) >= 2, process)
     process.send_signal(signal.SIGINT)
     said, error = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1 and "--continue" in json.loads(said)["error"] and "Traceback" not in error
     stored = json.loads((out / "results.json").read_text("utf-8"))
     assert 2 <= len(stored["pictures"]) < 30 and len(stored["pictures"]) == len(lines(out))
-    again = start(grey_export, many, "--out", out, "--json", "--continue")
+    again = start(gray_export, many, "--out", out, "--json", "--continue")
     said, error = again.communicate(timeout=PATIENCE)
     assert again.returncode == 0, error
-    need_all_once(grey_export, many, out, json.loads(said))
+    need_all_once(gray_export, many, out, json.loads(said))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-def test_on_a_terminal_there_is_a_bar(grey_export, many, tmp_path):
+def test_on_a_terminal_there_is_a_bar(gray_export, many, tmp_path):
     import pty
 
     terminal, theirs = pty.openpty()
-    command = [sys.executable, str(grey_export / "predict.py"), str(many), "--out", str(tmp_path / "out")]
+    command = [sys.executable, str(gray_export / "predict.py"), str(many), "--out", str(tmp_path / "out")]
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
         os.close(theirs)
         said = b""
@@ -141,46 +141,46 @@ def test_on_a_terminal_there_is_a_bar(grey_export, many, tmp_path):
     assert "broken.png: skipped, " in text and "30 pictures, 1 skipped" in text
 
 
-def test_results_of_another_model_are_not_mixed_in(grey_export, colour_export, many, tmp_path):
+def test_results_of_another_model_are_not_mixed_in(gray_export, color_export, many, tmp_path):
     sources, _ = collect_images([many])
-    with ResultsFolder(tmp_path / "o", Predictor.open(grey_export), fingerprint=model_fingerprint(grey_export)) as one:
+    with ResultsFolder(tmp_path / "o", Predictor.open(gray_export), fingerprint=model_fingerprint(gray_export)) as one:
         assert predict_all(one, sources[:2])
         with pytest.raises(ResultsLogError, match="Another program"):
             ResultsFolder(tmp_path / "o", one.predictor, resume=True)
-    network = colour_export / "network.onnx"
+    network = color_export / "network.onnx"
     network.write_bytes(network.read_bytes() + b"\0")
     with pytest.raises(ResultsLogError, match="another model, spots"):
         ResultsFolder(
-            tmp_path / "o", Predictor.open(grey_export), fingerprint=model_fingerprint(colour_export), resume=True
+            tmp_path / "o", Predictor.open(gray_export), fingerprint=model_fingerprint(color_export), resume=True
         )
-    with ResultsFolder(tmp_path / "o", Predictor.open(grey_export)) as fresh:  # without resume it begins anew
+    with ResultsFolder(tmp_path / "o", Predictor.open(gray_export)) as fresh:  # without resume it begins anew
         assert fresh.report()["pictures"] == []
 
 
-def test_what_was_changed_removed_or_skipped_is_done_again(grey_export, many, tmp_path):
-    out, predictor, looked = tmp_path / "o", Predictor.open(grey_export), []
+def test_what_was_changed_removed_or_skipped_is_done_again(gray_export, many, tmp_path):
+    out, predictor, analyzed = tmp_path / "o", Predictor.open(gray_export), []
     sources, _ = collect_images([many])
 
     def go() -> list[str]:
-        looked.clear()
+        analyzed.clear()
         with ResultsFolder(out, predictor, resume=True) as folder:
-            note = lambda number, total, path, *_: looked.append(Path(path).name)  # noqa: E731
+            note = lambda number, total, path, *_: analyzed.append(Path(path).name)  # noqa: E731
             assert predict_all(folder, sources[:4] + sources[-1:], on_image=note)
             return sorted(Path(entry["path"]).name for entry in folder.report()["pictures"])
 
-    assert go() == ["00.png", "01.png", "02.png", "03.png"] and len(looked) == 5
+    assert go() == ["00.png", "01.png", "02.png", "03.png"] and len(analyzed) == 5
     go()
-    assert looked == ["broken.png"]
+    assert analyzed == ["broken.png"]
     write_png(many / "01.png", np.full((40, 40), 128, np.uint8))
     (out / "masks" / "03.png").unlink()
     write_png(many / "broken.png", np.full((40, 40), 25, np.uint8))
-    assert len(go()) == 5 and looked == ["01.png", "03.png", "broken.png"]
+    assert len(go()) == 5 and analyzed == ["01.png", "03.png", "broken.png"]
     assert read_image(out / "masks" / "01.png").shape == (40, 40)
 
 
-def test_cancelled_in_the_middle_of_a_picture_it_is_not_done(grey_export, many, tmp_path):
+def test_cancelled_in_the_middle_of_a_image_it_is_not_done(gray_export, many, tmp_path):
     sources, _ = collect_images([many])
-    with ResultsFolder(tmp_path / "o", Predictor.open(grey_export)) as folder:
+    with ResultsFolder(tmp_path / "o", Predictor.open(gray_export)) as folder:
         with pytest.raises(PredictionCancelled):
             folder.predict_file(sources[0], cancelled=lambda: True)
         assert not folder.is_done(sources[0].path) and folder.report()["pictures"] == []
@@ -198,7 +198,7 @@ def drop(folder: Path, name: str, data: bytes, pieces: int = 1, pause: float = 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a test cannot press Ctrl-C there without ending itself")
-def test_a_line_drops_pictures_and_each_is_looked_at_once(grey_export, tmp_path):
+def test_a_line_drops_images_and_each_is_looked_at_once(gray_export, tmp_path):
     folder, out = tmp_path / "线 drop", tmp_path / "out"
     folder.mkdir()
     rng = np.random.default_rng(1)
@@ -206,7 +206,7 @@ def test_a_line_drops_pictures_and_each_is_looked_at_once(grey_export, tmp_path)
     data = {name: bytes(encode_png(picture)) for name, picture in pictures.items()}
     arguments = (folder, "--out", out, "--watch", "--json", "--skip-self-test")
 
-    first = start(grey_export, *arguments)
+    first = start(gray_export, *arguments)
     drop(folder, "0.png", data["0.png"])
     drop(folder, "1.png", data["1.png"], pieces=4, pause=0.5)  # two seconds, cut off at every look
     for name in ("2.png", "3.png"):
@@ -218,7 +218,7 @@ def test_a_line_drops_pictures_and_each_is_looked_at_once(grey_export, tmp_path)
     first.communicate()
 
     drop(folder, "4.png", data["4.png"])  # while nobody looks
-    second = start(grey_export, *arguments)
+    second = start(gray_export, *arguments)
     drop(folder / "sub", "0.png", data["5.png"])
     wait_for(lambda: len(lines(out)) >= 6, second)
 
@@ -235,7 +235,7 @@ def test_a_line_drops_pictures_and_each_is_looked_at_once(grey_export, tmp_path)
     assert told[-1] == {"stopped": True, "pictures": 2, "skipped": 0}
     done = [entry["path"] for entry in lines(out)]
     assert len(done) == len(set(done)) == 6
-    predictor = Predictor.open(grey_export)
+    predictor = Predictor.open(gray_export)
     for entry in lines(out):
         mask = predictor.predict(read_image(entry["path"])).mask
         assert (read_image(out / entry["mask"]) == mask).all()

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.inference.batch.test_exported_runner import Jittery, change_weights, run
-from tests.inference.conftest import DARK, grey_settings, spotted
+from tests.inference.conftest import DARK, gray_settings, spotted
 from workbench.inference.batch import benchmark
 from workbench.inference.batch.checksums import write_checks
 from workbench.inference.batch.export_package import requirement_files, write_package
@@ -54,7 +54,7 @@ def deep_network(path: Path) -> None:
 @needs_openvino
 def test_openvino_computes_with_all_32_bits(tmp_path):
     deep_network(tmp_path / "network.onnx")
-    settings = grey_settings(files={"onnx": "network.onnx", "openvino": "network.onnx"})
+    settings = gray_settings(files={"onnx": "network.onnx", "openvino": "network.onnx"})
     batch = np.random.default_rng(1).normal(0, 2, (2, 1, 64, 96)).astype(np.float32)
     engine = load_engine("openvino", tmp_path, settings)
     expected = load_engine("onnx", tmp_path, settings)(batch)
@@ -68,7 +68,7 @@ def test_openvino_computes_with_all_32_bits(tmp_path):
 @pytest.mark.parametrize("name", ["onnx", pytest.param("openvino", marks=needs_openvino)])
 def test_a_predictor_is_shared_by_threads(tmp_path, name):
     deep_network(tmp_path / "network.onnx")
-    settings = grey_settings(files={name: "network.onnx"}, classes=(DARK,), thresholds=(0.5,), min_area=(0,))
+    settings = gray_settings(files={name: "network.onnx"}, classes=(DARK,), thresholds=(0.5,), min_area=(0,))
     predictor = Predictor(settings, load_engine(name, tmp_path, settings, 1))
     rng = np.random.default_rng(4)
     pictures = [spotted(rng, 100, 60 + 16 * number) for number in range(8)]
@@ -85,29 +85,29 @@ def test_a_predictor_is_shared_by_threads(tmp_path, name):
 
 
 @needs_openvino
-def test_an_export_runs_with_openvino_alone(grey_export):
-    settings = load_settings(grey_export / "model.json")
-    save_settings(replace(settings, files={"openvino": "network.onnx"}), grey_export / "model.json")
-    write_package(grey_export, ["openvino"])
-    write_reference_results(grey_export, Predictor.open(grey_export), [("p", grey_export / "golden" / "1.png")])
-    write_checks(grey_export)
-    done = run(grey_export, "--self-test", "--engine", "openvino", without=("onnxruntime",))
+def test_an_export_runs_with_openvino_alone(gray_export):
+    settings = load_settings(gray_export / "model.json")
+    save_settings(replace(settings, files={"openvino": "network.onnx"}), gray_export / "model.json")
+    write_package(gray_export, ["openvino"])
+    write_reference_results(gray_export, Predictor.open(gray_export), [("p", gray_export / "golden" / "1.png")])
+    write_checks(gray_export)
+    done = run(gray_export, "--self-test", "--engine", "openvino", without=("onnxruntime",))
     assert done.returncode == 0, done.stderr
-    needed = (grey_export / "requirements.txt").read_text("utf-8")
+    needed = (gray_export / "requirements.txt").read_text("utf-8")
     assert "openvino" in needed and "onnxruntime" not in needed
 
 
-def test_settings_of_an_engine_are_kept_and_used(grey_export):
-    settings = load_settings(grey_export / "model.json")
+def test_settings_of_an_engine_are_kept_and_used(gray_export):
+    settings = load_settings(gray_export / "model.json")
     assert "engines" not in settings_text(settings) and "order" not in settings_text(settings)
     tuned = replace(
         settings, order=("onnx",), engines={"onnx": EngineOptions(threads=1, optimise="extended", arena=False)}
     )
-    save_settings(tuned, grey_export / "model.json")
-    assert load_settings(grey_export / "model.json") == tuned
-    options = Predictor.open(grey_export).engine._session.get_session_options()
+    save_settings(tuned, gray_export / "model.json")
+    assert load_settings(gray_export / "model.json") == tuned
+    options = Predictor.open(gray_export).engine._session.get_session_options()
     assert options.intra_op_num_threads == 1 and not options.enable_cpu_mem_arena
-    options = Predictor.open(grey_export, threads=3).engine._session.get_session_options()
+    options = Predictor.open(gray_export, threads=3).engine._session.get_session_options()
     assert options.intra_op_num_threads == 3 and not options.enable_cpu_mem_arena
 
 
@@ -124,18 +124,18 @@ def test_settings_of_an_engine_are_kept_and_used(grey_export):
         ({"engines": {"onnx": 3}}, "must hold names and values"),
     ],
 )
-def test_settings_of_an_engine_that_make_no_sense_are_refused(grey_export, changes, words):
-    path = grey_export / "model.json"
+def test_settings_of_an_engine_that_make_no_sense_are_refused(gray_export, changes, words):
+    path = gray_export / "model.json"
     path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **changes}), "utf-8")
     with pytest.raises(SettingsError, match=words):
         load_settings(path)
 
 
-def test_the_order_of_the_export_decides_and_what_is_missing_is_passed_over(grey_export):
-    settings = load_settings(grey_export / "model.json")
+def test_the_order_of_the_export_decides_and_what_is_missing_is_passed_over(gray_export):
+    settings = load_settings(gray_export / "model.json")
     two = replace(settings, files={"onnx": "network.onnx", "int8": "network.onnx", "lite": "network.onnx"})
-    assert choose_engine("auto", grey_export, two).name == "onnx"
-    assert choose_engine("auto", grey_export, replace(two, order=("lite", "int8", "onnx"))).name == "int8"
+    assert choose_engine("auto", gray_export, two).name == "onnx"
+    assert choose_engine("auto", gray_export, replace(two, order=("lite", "int8", "onnx"))).name == "int8"
 
 
 def test_why_an_engine_cannot_be_used_says_what_to_install(tmp_path):
@@ -153,7 +153,7 @@ def test_why_an_engine_cannot_be_used_says_what_to_install(tmp_path):
         assert "without TensorRT" in unavailable_reason("tensorrt")
         (tmp_path / "network.onnx").write_bytes(b"")
         with pytest.raises(EngineError, match="TensorRT.*pip install"):
-            load_engine("tensorrt", tmp_path, grey_settings(files={"tensorrt": "network.onnx"}))
+            load_engine("tensorrt", tmp_path, gray_settings(files={"tensorrt": "network.onnx"}))
 
 
 def test_requirements_name_one_engine_each_and_the_portable_one_first(tmp_path):
@@ -174,18 +174,18 @@ def test_requirements_name_one_engine_each_and_the_portable_one_first(tmp_path):
 
 
 @pytest.fixture
-def two_engines(grey_export) -> Path:
+def two_engines(gray_export) -> Path:
     """The export with an engine of fewer bits beside: here the same network, so that only its rules differ."""
-    settings = load_settings(grey_export / "model.json")
-    (grey_export / "network.int8.onnx").write_bytes((grey_export / "network.onnx").read_bytes())
+    settings = load_settings(gray_export / "model.json")
+    (gray_export / "network.int8.onnx").write_bytes((gray_export / "network.onnx").read_bytes())
     files = {"onnx": "network.onnx", "int8": "network.int8.onnx"}
-    save_settings(replace(settings, files=files), grey_export / "model.json")
-    pictures = [(f"part {n}", grey_export / "golden" / f"{n}.png") for n in (1, 2)]
+    save_settings(replace(settings, files=files), gray_export / "model.json")
+    pictures = [(f"part {n}", gray_export / "golden" / f"{n}.png") for n in (1, 2)]
     for name in files:
-        predictor = Predictor.open(grey_export, engine=name)
-        write_reference_results(grey_export, predictor, pictures, apart="" if name == "onnx" else name)
-    write_checks(grey_export)
-    return grey_export
+        predictor = Predictor.open(gray_export, engine=name)
+        write_reference_results(gray_export, predictor, pictures, apart="" if name == "onnx" else name)
+    write_checks(gray_export)
+    return gray_export
 
 
 def test_fewer_bits_have_golden_results_and_room_of_their_own(two_engines):
@@ -217,10 +217,10 @@ def test_a_changed_golden_result_of_fewer_bits_is_caught(two_engines):
     assert done.returncode == 1 and "golden/int8/1.mask.png has been changed" in done.stderr
 
 
-def test_measuring_finds_settings_and_tells_every_size(grey_export, tmp_path, capsys):
+def test_measuring_finds_settings_and_tells_every_size(gray_export, tmp_path, capsys):
     write_png(tmp_path / "p.png", spotted(np.random.default_rng(0)))
     arguments = ["--engine", "onnx", "--picture", str(tmp_path / "p.png"), "--sizes", "60x80,200x150,9000x9000"]
-    assert benchmark.main([*arguments, "--seconds", "4"], grey_export) == 0
+    assert benchmark.main([*arguments, "--seconds", "4"], gray_export) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["engine"] == "onnx" and found["device"] and found["load_ms"] > 0
     assert EngineOptions.from_json(found["tuning"]) and len(found["tried"]) == 5
@@ -234,8 +234,8 @@ def test_measuring_finds_settings_and_tells_every_size(grey_export, tmp_path, ca
             assert "seconds" in row["why"]  # and it was not tried
 
 
-def test_measuring_what_cannot_be_run_is_a_sentence(grey_export, tmp_path, capsys):
+def test_measuring_what_cannot_be_run_is_a_sentence(gray_export, tmp_path, capsys):
     write_png(tmp_path / "p.png", spotted(np.random.default_rng(0)))
     arguments = ["--engine", "lite", "--picture", str(tmp_path / "p.png"), "--sizes", "60x80"]
-    assert benchmark.main(arguments, grey_export) == 1
+    assert benchmark.main(arguments, gray_export) == 1
     assert "no network for the engine 'lite'" in json.loads(capsys.readouterr().out)["error"]

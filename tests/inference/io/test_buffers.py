@@ -30,5 +30,5 @@ def faults(how: str) -> int:
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries do as they like")
-def test_freed_memory_is_kept_for_the_next_picture():
+def test_freed_memory_is_kept_for_the_next_image():
     assert faults("keep") * 10 < faults("leave")

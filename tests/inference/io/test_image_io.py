@@ -19,7 +19,7 @@ from workbench.inference.io.image_io import IMAGE_SUFFIXES, ReadError, decode_im
 RNG = np.random.default_rng(1)
 
 
-def corner_picture(height: int = 24, width: int = 40) -> np.ndarray:
+def corner_image(height: int = 24, width: int = 40) -> np.ndarray:
     """Colour in one corner only, so that every turn and flip shows; in blocks of 8, so that JPEG keeps it."""
     picture = np.zeros((height, width, 3), np.uint8)
     picture[:8, :16] = (240, 16, 16)
@@ -39,7 +39,7 @@ def tiff(picture: np.ndarray, **options) -> bytes:
     return file.getvalue()
 
 
-def test_a_picture_over_the_limit_is_told_the_limit():
+def test_a_image_over_the_limit_is_reported_the_limit():
     header = struct.pack(">IIBBBBB", 2_000_000, 4, 8, 0, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(b"\0" * 100)), (b"IEND", b""))
     data = b"\x89PNG\r\n\x1a\n" + b"".join(
@@ -55,7 +55,7 @@ def test_exif_orientation_is_applied_exactly_once(form, orientation):
     exif = Image.Exif()
     exif[274] = orientation
     options = {"JPEG": {"quality": 100, "subsampling": 0}, "WEBP": {"lossless": True}}.get(form, {})
-    data = saved(corner_picture(), form, exif=exif, **options)
+    data = saved(corner_image(), form, exif=exif, **options)
     expected = np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(data))))
     found = decode_image(data)
     assert found.shape == expected.shape == ((24, 40, 3) if orientation < 5 else (40, 24, 3))
@@ -69,9 +69,9 @@ def test_exif_orientation_is_applied_exactly_once(form, orientation):
     "layout", [{}, {"compression": "zlib", "tile": (16, 16)}, {"bigtiff": True}, {"byteorder": ">"}]
 )
 def test_tiff_orientation_is_applied_exactly_once(orientation, dtype, layout):
-    picture = corner_picture().astype(dtype)
+    picture = corner_image().astype(dtype)
     data = tiff(picture, photometric="rgb", extratags=[(274, 3, 1, orientation, True)], **layout)
-    upright = Image.fromarray(corner_picture())
+    upright = Image.fromarray(corner_image())
     exif = upright.getexif()
     exif[274] = orientation
     expected = np.asarray(ImageOps.exif_transpose(upright))
@@ -126,7 +126,7 @@ def test_tiff_of_every_type(dtype, expected, layout):
 
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
 @pytest.mark.parametrize("planar", ["contig", "separate"])
-def test_colour_tiff_keeps_its_channel_order(dtype, planar):
+def test_color_tiff_keeps_its_channel_order(dtype, planar):
     picture = RNG.integers(0, 200, (17, 19, 3)).astype(dtype)
     stored = picture if planar == "contig" else np.moveaxis(picture, -1, 0)
     found = decode_image(tiff(stored, photometric="rgb", planarconfig=planar))
@@ -155,18 +155,18 @@ def test_alpha_is_dropped_and_does_not_darken(form):
     np.testing.assert_array_equal(decode_image(saved(picture, form, **options)), picture[:, :, :3])
 
 
-def test_grey_stays_grey_with_alpha_too():
-    grey = RNG.integers(0, 256, (16, 20)).astype(np.uint8)
+def test_gray_stays_gray_with_alpha_too():
+    gray = RNG.integers(0, 256, (16, 20)).astype(np.uint8)
     for form in ("PNG", "BMP", "TIFF", "PPM"):
-        np.testing.assert_array_equal(decode_image(saved(grey, form)), grey)
-    with_alpha = Image.merge("LA", (Image.fromarray(grey), Image.fromarray(255 - grey)))
-    np.testing.assert_array_equal(decode_image(saved(with_alpha, "PNG")), grey)
-    assert decode_image(saved(grey, "JPEG")).ndim == 2
+        np.testing.assert_array_equal(decode_image(saved(gray, form)), gray)
+    with_alpha = Image.merge("LA", (Image.fromarray(gray), Image.fromarray(255 - gray)))
+    np.testing.assert_array_equal(decode_image(saved(with_alpha, "PNG")), gray)
+    assert decode_image(saved(gray, "JPEG")).ndim == 2
 
 
 @pytest.mark.parametrize("form", ["PNG", "BMP", "TIFF"])
-def test_palette_becomes_colour(form):
-    picture = corner_picture()
+def test_palette_becomes_color(form):
+    picture = corner_image()
     found = decode_image(saved(Image.fromarray(picture).quantize(8), form))
     assert found.shape == picture.shape
     assert np.abs(found.astype(int) - picture).max() <= 8
@@ -218,7 +218,7 @@ def test_a_thumbnail_does_not_pass_for_the_end_of_a_jpeg():
 
 
 def test_bytes_after_the_end_of_a_jpeg_do_no_harm():
-    data = saved(corner_picture(), "JPEG")
+    data = saved(corner_image(), "JPEG")
     np.testing.assert_array_equal(decode_image(data + bytes(100)), decode_image(data))
 
 
@@ -242,7 +242,7 @@ def test_a_header_that_claims_too_much_is_refused():
 @pytest.mark.parametrize(
     "content", [b"", b"\0" * 50, b"hello, I am not a picture", b"\xff\xd8\xff", b"II*\0", b"BM", b"RIFF"]
 )
-def test_what_is_no_picture_is_refused(tmp_path, content):
+def test_what_is_no_image_is_refused(tmp_path, content):
     path = tmp_path / "x.jpg"
     path.write_bytes(content)
     with pytest.raises(ReadError):
@@ -253,11 +253,11 @@ def test_random_damage_never_raises_anything_else():
     exif = Image.Exif()
     exif[274] = 6
     originals = [
-        saved(corner_picture(), "JPEG", exif=exif),
-        saved(corner_picture(), "PNG"),
-        saved(corner_picture(), "WEBP"),
-        tiff(corner_picture(), photometric="rgb", tile=(16, 16)),
-        tiff(corner_picture()[:, :, 0].astype(np.float16)),
+        saved(corner_image(), "JPEG", exif=exif),
+        saved(corner_image(), "PNG"),
+        saved(corner_image(), "WEBP"),
+        tiff(corner_image(), photometric="rgb", tile=(16, 16)),
+        tiff(corner_image()[:, :, 0].astype(np.float16)),
     ]
     rng = np.random.default_rng(3)
     outcomes = set()
@@ -306,7 +306,7 @@ def test_write_png_leaves_the_old_file_when_it_fails(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["p.png"]
 
 
-def test_real_sixteen_bit_pictures(shared_data):
+def test_real_sixteen_bit_images(shared_data):
     files = sorted((shared_data / "sixteen-bit").rglob("*.tif"))
     assert files
     for file in files:

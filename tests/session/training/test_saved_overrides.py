@@ -15,38 +15,38 @@ from workbench.session.training.saved_overrides import SavedOverrides
 
 
 @pytest.fixture
-def wishes(opened):
+def options(opened):
     room = SavedOverrides(opened)
     yield room
     room.close()
 
 
-def test_overrides_are_saved_per_project_and_model(wishes, opened, root):
-    wishes.save("unet", {"batch": 3, "augment": ["noise"]})
-    assert wishes.of("unet") == {"batch": 3, "augment": ["noise"]} and wishes.of("resnet") == {}
-    assert SavedOverrides(opened).of("unet") == wishes.of("unet")
+def test_overrides_are_saved_per_project_and_model(options, opened, root):
+    options.save("unet", {"batch": 3, "augment": ["noise"]})
+    assert options.of("unet") == {"batch": 3, "augment": ["noise"]} and options.of("resnet") == {}
+    assert SavedOverrides(opened).of("unet") == options.of("unet")
     opened.close_project()
-    assert wishes.of("unet") == {}
+    assert options.of("unet") == {}
     assert opened.open_project(root)
-    assert wishes.of("unet")["batch"] == 3
+    assert options.of("unet")["batch"] == 3
     assert "minutes" not in adjustable_settings() and {"rate", "start_from", "weights", "prune"} <= set(
         adjustable_settings()
     )
 
 
-def test_plan_equals_the_settings_of_a_run(wishes, opened, qtbot):
-    with qtbot.waitSignal(wishes.planned, timeout=10_000) as told:
-        wishes.plan("unet", {"minutes": 3.0, "device": "cpu", "batch": 5}, replanned=True)
+def test_plan_equals_the_settings_of_a_run(options, opened, qtbot):
+    with qtbot.waitSignal(options.planned, timeout=10_000) as told:
+        options.plan("unet", {"minutes": 3.0, "device": "cpu", "batch": 5}, replanned=True)
     recipe = told.args[0]
     assert recipe.batch == 5 and recipe.reasons["batch"] == "Changed manually." and recipe.reasons["patch"]
     run = create_run(opened.project, request("unet", minutes=3.0, device="cpu", batch=5))
     assert run.settings() == recipe
-    with qtbot.waitSignal(wishes.planned, timeout=10_000) as told:
-        wishes.plan("unet", {"minutes": 3.0, "device": "cpu"}, replanned=False)
+    with qtbot.waitSignal(options.planned, timeout=10_000) as told:
+        options.plan("unet", {"minutes": 3.0, "device": "cpu"}, replanned=False)
     assert told.args[0].batch != 5 or told.args[0].reasons["batch"] != "Changed manually."
 
 
-def test_plan_depends_on_the_initial_run(wishes, opened, qtbot, monkeypatch):
+def test_plan_depends_on_the_initial_run(options, opened, qtbot, monkeypatch):
     earlier = create_run(opened.project, request("unet"))
     asked = []
 
@@ -56,17 +56,17 @@ def test_plan_depends_on_the_initial_run(wishes, opened, qtbot, monkeypatch):
 
     monkeypatch.setattr("workbench.core.runs.run.collect", collect)
     for choices in ({}, {"batch": 3}, {"start_from": earlier.name}, {"start_from": earlier.name, "batch": 4}):
-        with qtbot.waitSignal(wishes.planned, timeout=10_000):
-            wishes.plan("unet", choices, replanned=not asked)
+        with qtbot.waitSignal(options.planned, timeout=10_000):
+            options.plan("unet", choices, replanned=not asked)
     assert asked == [set(), {item.key for item in earlier.dataset().of("train")}] and asked[1]
 
 
-def test_invalid_overrides_are_reported(wishes, qtbot):
-    with qtbot.waitSignal(wishes.unplanned, timeout=10_000) as told:
-        wishes.plan("unet", {"encoder": "resnet18", "stem": 4}, replanned=True)
+def test_invalid_overrides_are_reported(options, qtbot):
+    with qtbot.waitSignal(options.unplanned, timeout=10_000) as told:
+        options.plan("unet", {"encoder": "resnet18", "stem": 4}, replanned=True)
     assert isinstance(told.args[0], BadSettings) and told.args[0].fields["key"] == "stem"
-    with qtbot.waitSignal(wishes.unplanned, timeout=10_000) as told:
-        wishes.plan("resnet", {}, replanned=True)
+    with qtbot.waitSignal(options.unplanned, timeout=10_000) as told:
+        options.plan("resnet", {}, replanned=True)
     assert "verdict" in str(told.args[0])
 
 
@@ -84,16 +84,16 @@ def test_broken_file_is_reported_and_not_overwritten(opened, root, content, qtbo
     assert path.read_text("utf-8") == content and room.of("unet") == {"batch": 2}
 
 
-def test_only_the_newest_plan_is_reported(wishes, qtbot):
+def test_only_the_newest_plan_is_reported(options, qtbot):
     told = []
-    wishes.planned.connect(told.append)
+    options.planned.connect(told.append)
     for batch in (2, 3, 4):
-        wishes.plan("unet", {"batch": batch}, replanned=False)
+        options.plan("unet", {"batch": batch}, replanned=False)
     qtbot.waitUntil(lambda: bool(told), timeout=10_000)
     qtbot.wait(50)
     assert [recipe.batch for recipe in told] == [4]
 
 
-def test_content_of_the_file(wishes, root):
-    wishes.save("resnet", {"depth": 34})
+def test_content_of_the_file(options, root):
+    options.save("resnet", {"depth": 34})
     assert json.loads((root / "training.json").read_text("utf-8")) == {"format": 1, "unet": {}, "resnet": {"depth": 34}}

@@ -199,7 +199,7 @@ NO_MEMORY = Failed(why="The training process ended: the memory is too small.", p
     ],
 )
 def test_training_with_little_memory_is_judged(events, must_adapt, status):
-    assert memory.judge(events, must_adapt=must_adapt).status == status
+    assert memory.assess(events, must_adapt=must_adapt).status == status
 
 
 # --- speed ------------------------------------------------------------------------------------------------------------
@@ -232,7 +232,7 @@ def row(speed_: float, gib: float, *, busy: float | None = 90, capability=(8, 6)
     ],
 )
 def test_speeds_are_compared_with_the_targets_of_the_gpu(gpu, name, plain, half, status, words):
-    outcome = speed.judge(name, {"fp32": plain, "fp16": half}, {}, gpu)
+    outcome = speed.assess(name, {"fp32": plain, "fp16": half}, {}, gpu)
     assert outcome.status == status and words in outcome.detail
 
 
@@ -274,7 +274,7 @@ MACHINE = GpuFacts(
     ],
 )
 def test_gpu_of_the_training_is_identified(cuda, reported, status):
-    assert facts.judge_identity(cuda, reported, MACHINE, {}).status == status
+    assert facts.assess_identity(cuda, reported, MACHINE, {}).status == status
 
 
 def test_quality_is_the_metric_of_the_model():

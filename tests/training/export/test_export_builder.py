@@ -187,13 +187,13 @@ def test_parity_samples_cover_every_kind_of_image(labelled, tmp_path):
     Image.fromarray(np.zeros((9, 9), np.uint16)).save(root / "deep.tif")
     run = make_run(labelled, widths=[4, 8])
     chosen = parity_samples.choose(labelled, run.dataset())
-    why = {witness.why: witness.key for witness in chosen}
+    why = {sample.why: sample.key for sample in chosen}
     assert why["largest"] == "huge.png" and why["smallest"] == "deep.tif" and "defects" in why
-    assert len(chosen) == len({witness.key for witness in chosen}) <= parity_samples.MOST
-    (huge,) = (witness for witness in chosen if witness.key == "huge.png")
+    assert len(chosen) == len({sample.key for sample in chosen}) <= parity_samples.MOST
+    (huge,) = (sample for sample in chosen if sample.key == "huge.png")
     assert 3_900_000 < huge.read().size <= parity_samples.MOST_PIXELS
     golden = parity_samples.choose_golden(chosen)
-    assert 3 <= len(golden) <= 6 and huge not in golden and any(witness.why == "defects" for witness in golden)
+    assert 3 <= len(golden) <= 6 and huge not in golden and any(sample.why == "defects" for sample in golden)
 
 
 def test_damaged_settings_are_reported(trained, child, tmp_path):

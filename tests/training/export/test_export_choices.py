@@ -216,10 +216,10 @@ def test_invalid_operating_point_is_reported(labelled, point):
         holdout_effects.move_thresholds(point, SETTINGS, bright, labelled, [], tick=print)
 
 
-@pytest.mark.parametrize("wishes", [ExportOptions(("tflite",)), ExportOptions(()), ExportOptions(target_ms=0.0)])
-def test_invalid_options_are_reported(wishes):
+@pytest.mark.parametrize("options", [ExportOptions(("tflite",)), ExportOptions(()), ExportOptions(target_ms=0.0)])
+def test_invalid_options_are_reported(options):
     with pytest.raises(BadSettings):
-        wishes.check()
+        options.check()
 
 
 def test_point_and_target_reach_the_export(trained, child, tmp_path):

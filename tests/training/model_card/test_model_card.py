@@ -122,8 +122,8 @@ def test_card_of_verdicts(trained_resnet, tmp_path):
 
 def test_card_explains_unsure_verdicts(trained_resnet, tmp_path):
     folder = Path(shutil.copytree(trained_resnet.best, tmp_path / "export"))
-    surest = sorted(each.confidence for each in evaluated(trained_resnet, folder).verdicts)
-    least = (surest[0] + surest[1]) / 2  # one picture lies below
+    most_certain = sorted(each.confidence for each in evaluated(trained_resnet, folder).verdicts)
+    least = (most_certain[0] + most_certain[1]) / 2  # one picture lies below
     save_settings(replace(load_settings(folder / MODEL_FILE), unsure=least), folder / MODEL_FILE)
     found = evaluated(trained_resnet, folder)
     wrong = sum(each.truth != each.predicted for each in found.verdicts if each.confidence >= least)
@@ -133,8 +133,8 @@ def test_card_explains_unsure_verdicts(trained_resnet, tmp_path):
             (
                 "Every image is predicted as one of",
                 "is predicted as one of OK, NG or as “unsure”",
-                f"1 of {len(surest)} images are “unsure”",
-                f"{wrong} of the other {len(surest) - 1} verdicts are wrong",
+                f"1 of {len(most_certain)} images are “unsure”",
+                f"{wrong} of the other {len(most_certain) - 1} verdicts are wrong",
                 "This operating point was set manually in the evaluation.",
             ),
         ),
@@ -143,8 +143,8 @@ def test_card_explains_unsure_verdicts(trained_resnet, tmp_path):
             (
                 "每张图片都会被预测为",
                 "会被预测为 OK, NG 之一或“unsure”",
-                f"{len(surest)} 张图片中有 1 张为“unsure”",
-                f"其余 {len(surest) - 1} 个判定中有 {wrong} 个错误",
+                f"{len(most_certain)} 张图片中有 1 张为“unsure”",
+                f"其余 {len(most_certain) - 1} 个判定中有 {wrong} 个错误",
                 "此工作点是在评估中手动设定的。",
             ),
         ),

@@ -133,7 +133,7 @@ def test_widths_shrink_to_round_numbers(widths, share, expected):
     assert shrink(widths, share) == expected
 
 
-def test_a_smaller_network_is_told_from_another_one():
+def test_a_smaller_network_is_reported_from_another_one():
     one = request("unet", widths=[8, 16])
     assert is_smaller(request("unet", widths=[6, 16]), one)
     for other in ({"widths": [8, 16]}, {"widths": [8, 17]}, {"widths": [6]}, {"widths": [6, 16], "stem": 2}):

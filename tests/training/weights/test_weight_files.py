@@ -225,8 +225,8 @@ def test_a_resnet_sees_with_them_what_its_maker_made_it_see(tmp_path, paddles, k
     net = begin(path)
     with paddle.no_grad():
         np.testing.assert_allclose(net.stages(x)[-1].numpy(), features(paddles, x), rtol=1e-4, atol=1e-4)
-        grey = begin(path, channels=1).stages(x[:, :1])[-1].numpy()
-    np.testing.assert_allclose(grey, features(paddles, x[:, :1].tile([1, 3, 1, 1])), rtol=1e-3, atol=1e-3)
+        gray = begin(path, channels=1).stages(x[:, :1])[-1].numpy()
+    np.testing.assert_allclose(gray, features(paddles, x[:, :1].tile([1, 3, 1, 1])), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("depth", [34, 50])

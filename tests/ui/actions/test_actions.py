@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractButton, QAbstractSlider, QComboBox, QLine
 from workbench.core import resources
 from workbench.core.project import annotation
 from workbench.core.runs.dataset import collect
-from workbench.ui.actions.menus import MENUS, NAVIGATION, OVERLAYS, TOOLS, ids, titles
+from workbench.ui.actions.menus import MENUS, NAVIGATION, OVERLAYS, TOOL_STRIP, ids, titles
 from workbench.ui.actions.shortcuts_dialog import ShortcutsDialog
 from workbench.ui.text.formatting import plain
 
@@ -34,7 +34,7 @@ def test_every_command_is_in_a_menu_once(application):
     listed = Counter(id for table in MENUS.values() for id in ids(table))
     assert set(listed) == set(application.window.table.commands)
     assert max(listed.values()) == 1
-    assert {id for table in (TOOLS, NAVIGATION, OVERLAYS) for id in ids(table)} <= set(listed)
+    assert {id for table in (TOOL_STRIP, NAVIGATION, OVERLAYS) for id in ids(table)} <= set(listed)
     assert set(MENUS) <= set(titles())
 
 

@@ -240,8 +240,8 @@ def test_status_bar_shows_value_position_and_region_size(driver):
     driver.session.editor.paint_segment((60, 30), (70, 30), 4, 2)
     status = driver.window.status
     QTest.mouseMove(driver.canvas, driver.pixel(65.5, 30.5))
-    wanted = ("gray 140", "(1,300, 600) µm", "pit")
-    driver.qtbot.waitUntil(lambda: all(part in status.pixel.text() for part in wanted), timeout=5000)
+    expected = ("gray 140", "(1,300, 600) µm", "pit")
+    driver.qtbot.waitUntil(lambda: all(part in status.pixel.text() for part in expected), timeout=5000)
     area = int((driver.session.mask == 2).sum())
     driver.qtbot.waitUntil(
         lambda: f"{area} px²" in status.region.text() and "µm²" in status.region.text(), timeout=5000
@@ -268,9 +268,9 @@ def test_minimum_area_warning_does_not_depend_on_the_run_name(driver, name):
 
 
 def test_smallest_detectable_area():
-    recipe = TrainingSettings(model="unet", scale=0.5, stem=2, min_area=9)
-    assert smallest_detectable_area(recipe) == 16
-    assert smallest_detectable_area(recipe.model_copy(update={"min_area": 40})) == 40
+    settings = TrainingSettings(model="unet", scale=0.5, stem=2, min_area=9)
+    assert smallest_detectable_area(settings) == 16
+    assert smallest_detectable_area(settings.model_copy(update={"min_area": 40})) == 40
 
 
 # --- good sample ----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from tests.cli.test_label_queue import BIAS, WEIGHTS
-from tests.inference.conftest import grey_settings, write_onnx
+from tests.inference.conftest import gray_settings, write_onnx
 from workbench.core.label_next import label_ranking
 from workbench.core.project import annotation
 from workbench.core.project.storage import write_json
@@ -28,7 +28,7 @@ def with_model(opened, qtbot):
     project, keys = session.project, session.keys
     run = Run(project.root / "runs" / "20260101-000000-unet")
     write_onnx(run.best / "network.onnx", WEIGHTS, BIAS)
-    settings = grey_settings(classes=(ClassSettings(1, "scratch", "#ff0000"),), thresholds=(0.5,), min_area=(6,))
+    settings = gray_settings(classes=(ClassSettings(1, "scratch", "#ff0000"),), thresholds=(0.5,), min_area=(6,))
     save_settings(settings, run.best / "model.json")
     write_json(run.settings_path, TrainingSettings(model="unet").model_dump(mode="json"))
     write_json(run.dataset_path, collect(project, "unet").model_dump(mode="json"))

@@ -11,13 +11,13 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from tests.inference.conftest import grey_export, spotted, verdict_export
+from tests.inference.conftest import gray_export, spotted, verdict_export
 from workbench.inference.io.image_io import write_png
 from workbench.session import folder_prediction
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
 from workbench.ui.widgets.question_dialog import Question
 
-__all__ = ["grey_export", "verdict_export"]
+__all__ = ["gray_export", "verdict_export"]
 
 LONG = 30_000
 
@@ -58,9 +58,9 @@ def column_texts(dialog, column: int) -> list[str]:
     return [dialog.results.index(row, column).data() for row in range(dialog.results.rowCount())]
 
 
-def test_folder_is_predicted_while_window_stays_usable(dialog, grey_export, images, tmp_path, qtbot):
+def test_folder_is_predicted_while_window_stays_usable(dialog, gray_export, images, tmp_path, qtbot):
     out = tmp_path / "out"
-    fill_form(dialog, grey_export, images, out)
+    fill_form(dialog, gray_export, images, out)
     with qtbot.waitSignal(dialog.work.ended, timeout=LONG):
         click(dialog.start_button)
         assert dialog.work.running and dialog.start_button.text() == "Stop" and not dialog.form.model.isEnabled()
@@ -76,7 +76,7 @@ def test_folder_is_predicted_while_window_stays_usable(dialog, grey_export, imag
     qtbot.waitUntil(lambda: not dialog.preview.pixmap().isNull(), timeout=LONG)  # the first row's overlay
 
 
-def test_stopped_prediction_continues(dialog, grey_export, images, tmp_path, qtbot, monkeypatch):
+def test_stopped_prediction_continues(dialog, gray_export, images, tmp_path, qtbot, monkeypatch):
     rng = np.random.default_rng(8)
     for number in range(10, 30):
         write_png(images / f"{number}.png", spotted(rng, 90, 90))
@@ -88,7 +88,7 @@ def test_stopped_prediction_continues(dialog, grey_export, images, tmp_path, qtb
         return original(number, *rest)
 
     monkeypatch.setattr(folder_prediction, "_image_predicted", wait_for_click)
-    fill_form(dialog, grey_export, images, tmp_path / "out")
+    fill_form(dialog, gray_export, images, tmp_path / "out")
     assert not dialog.form.skip_existing.isEnabled()
     with qtbot.waitSignal(dialog.work.ended, timeout=LONG) as first:
         click(dialog.start_button)
@@ -109,10 +109,10 @@ def test_stopped_prediction_continues(dialog, grey_export, images, tmp_path, qtb
     assert len(paths) == len(set(paths)) == 25
 
 
-def test_watched_folder_predicts_new_images_until_stopped(dialog, grey_export, images, tmp_path, qtbot):
+def test_watched_folder_predicts_new_images_until_stopped(dialog, gray_export, images, tmp_path, qtbot):
     out, line = tmp_path / "out", tmp_path / "line"
     line.mkdir()
-    fill_form(dialog, grey_export, line, out)
+    fill_form(dialog, gray_export, line, out)
     dialog.form.watch.setChecked(True)
     assert not dialog.form.skip_existing.isEnabled()
     click(dialog.start_button)
@@ -136,11 +136,11 @@ def test_watched_folder_predicts_new_images_until_stopped(dialog, grey_export, i
     assert second.args[0].images == 3
 
 
-def test_failures_are_shown(dialog, grey_export, images, tmp_path, qtbot):
+def test_failures_are_shown(dialog, gray_export, images, tmp_path, qtbot):
     fill_form(dialog, tmp_path / "nothing", images, tmp_path / "out")
     for model, folder, expected in (
         (tmp_path / "nothing", images, "neither a run nor an export"),
-        (grey_export, tmp_path / "none", "there is no such file"),
+        (gray_export, tmp_path / "none", "there is no such file"),
     ):
         dialog.form.model.setEditText(str(model))
         dialog.form.images.setText(str(folder))
@@ -148,7 +148,7 @@ def test_failures_are_shown(dialog, grey_export, images, tmp_path, qtbot):
             click(dialog.start_button)
         assert expected in dialog.status.text()
     damaged = tmp_path / "damaged"
-    shutil.copytree(grey_export, damaged)
+    shutil.copytree(gray_export, damaged)
     (damaged / "network.onnx").write_bytes(b"")
     dialog.form.model.setEditText(str(damaged))
     dialog.form.images.setText(str(images))
@@ -169,8 +169,8 @@ def test_closing_dialog_keeps_results(application, dialog, verdict_export, image
     assert application.window.findChild(PredictFolderDialog) is None
 
 
-def test_closing_window_asks_and_stops_prediction(application, dialog, grey_export, images, tmp_path, qtbot):
-    fill_form(dialog, grey_export, images, tmp_path / "out")
+def test_closing_window_asks_and_stops_prediction(application, dialog, gray_export, images, tmp_path, qtbot):
+    fill_form(dialog, gray_export, images, tmp_path / "out")
     click(dialog.start_button)
     work = dialog.work
     with qtbot.waitSignal(dialog.destroyed, timeout=LONG):

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, grey_settings, write_onnx
+from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, gray_settings, write_onnx
 from workbench.core.runs.events import BestKept, Finished, LabelsAdded, Preview, Started, Step, encode
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.training_settings import request
@@ -27,8 +27,8 @@ CLASSES = (ClassSettings(1, "scratch", "#ff0000"), ClassSettings(2, "pit", "#00f
 def run(driver) -> Run:
     """A finished run with a real network of two classes and four previews of the current image."""
     run = create_run(driver.session.project, request("unet", minutes=0.1, device="cpu"))
-    write_onnx(run.best / "network.onnx", GREY_WEIGHTS, GREY_BIAS)
-    save_settings(grey_settings(classes=CLASSES), run.best / "model.json")
+    write_onnx(run.best / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
+    save_settings(gray_settings(classes=CLASSES), run.best / "model.json")
     events = [Started(model="unet", device="cpu")]
     for step in (10, 20, 30, 40):
         names = {kind: f"previews/p.{step}.{kind}.png" for kind in ("mask", "scores")}
@@ -64,7 +64,7 @@ def test_thresholds_change_display_only(shown, run, qtbot):
     )
 
     def expected(*thresholds: float) -> np.ndarray:
-        settings = replace(grey_settings(classes=CLASSES), thresholds=thresholds)
+        settings = replace(gray_settings(classes=CLASSES), thresholds=thresholds)
         return Predictor(settings, Predictor.open(run.best).engine).predict(image).mask
 
     display.class_choice.setCurrentIndex(1)

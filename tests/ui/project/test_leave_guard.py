@@ -146,8 +146,8 @@ def full(application, qtbot, tmp_path, root, monkeypatch):
         application.services.session.end()
 
 
-def same(found: dict[str, np.ndarray], wanted: dict[str, np.ndarray]) -> bool:
-    return all(key in found and np.array_equal(found[key], mask) for key, mask in wanted.items())
+def same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> bool:
+    return all(key in found and np.array_equal(found[key], mask) for key, mask in expected.items())
 
 
 WAYS = ("window", "quit", "close", "recent", "drop", "new", "sample", "again")

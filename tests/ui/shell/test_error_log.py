@@ -164,8 +164,8 @@ def test_settings_dialog_reports_an_unexpected_error(opened, qtbot, monkeypatch)
         raise ArithmeticError("not foreseen")
 
     monkeypatch.setattr(saved_overrides, "plan_run", draw_up)
-    wishes = opened.services.saved_overrides
-    with qtbot.waitSignal(wishes.unplanned, timeout=10_000) as unplanned:
-        wishes.plan("unet", {}, anew=True)
+    options = opened.services.saved_overrides
+    with qtbot.waitSignal(options.unplanned, timeout=10_000) as unplanned:
+        options.plan("unet", {}, anew=True)
     assert "not foreseen" in str(unplanned.args[0])
     qtbot.waitUntil(lambda: message(opened) is not None, timeout=5000)

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, grey_settings, write_onnx
+from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, gray_settings, write_onnx
 from tests.ui.conftest import LEFT, CanvasDriver
 from tests.ui.training.test_training_panel import at_rest, live
 from workbench.core.project import annotation
@@ -45,9 +45,9 @@ def root(tmp_path):
         write_png(project.image_path(KEY), image)
         write_png(project.image_path(CALM), np.full((96, 144), 128, np.uint8))
     run = Run(root / "runs" / RUN)
-    write_onnx(run.best / "network.onnx", GREY_WEIGHTS, GREY_BIAS)
+    write_onnx(run.best / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
     classes = (ClassSettings(1, "scratch", "#ff0000"), ClassSettings(2, "pit", "#00ff80"))
-    save_settings(grey_settings(classes=classes, run=RUN), run.best / "model.json")
+    save_settings(gray_settings(classes=classes, run=RUN), run.best / "model.json")
     (run.root / "recipe.json").write_text('{"model": "unet"}')
     return root
 

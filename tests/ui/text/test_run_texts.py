@@ -67,8 +67,8 @@ def test_comparison_text():
     assert "same images" in comparison_text(RunComparison(True, True)).lower()
     held_out = RunDifference("held_out", {"more": 1, "fewer": 2, "same": 17})
     train = RunDifference("train", {"more": 3, "fewer": 0, "changed": 2})
-    recipe = RunDifference("recipe", {"settings": {"minutes": (5.0, 2.5), "start_from": (None, "x")}})
-    text = comparison_text(RunComparison(True, False, (held_out, train, recipe)))
+    settings = RunDifference("recipe", {"settings": {"minutes": (5.0, 2.5), "start_from": (None, "x")}})
+    text = comparison_text(RunComparison(True, False, (held_out, train, settings)))
     assert "Different validation images (17 in common), so the metrics are not compared." in text
     assert "The data differ: 3 more training images, 2 images with changed labels." in text
     assert "minutes 5 ↔ 2.5" in text and "start_from – ↔ x" in text

@@ -251,7 +251,7 @@ def _strata(item: Item) -> list[object]:
 
 
 def _ensure_labeled_images(items: list[Item], trained_keys: set[str], splits: list[Split]) -> None:
-    """Ensure that training and, if wanted, validation contain an image with a label: move one group if necessary."""
+    """Ensure that training and, if requested, validation contain an image with a label: move one group if necessary."""
     labeled = [item for item in items if item.classes or item.verdict is not None]
     for split, other in (("train", "val"), ("val", "train")):
         if split not in splits or any(item.split == split for item in labeled):

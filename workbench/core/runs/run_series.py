@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 
 import numpy as np
 
@@ -13,7 +14,9 @@ from workbench.core.runs.system_stats import SystemSample, training_gpus
 
 MOST = 1600  # points of a drawn curve
 _BLOCK = 128  # values per block with stored extremes, which avoids a scan of a million points per frame
-STEP_VALUES = ("loss", "rate", "grad_norm", "loss_scale", "images_per_second", "data_wait")
+# Values of a step that are recorded: all its fields but these. A further field needs no change here.
+_NOT_RECORDED = ("time", "step", "epoch", "skipped", "progress", "round")
+STEP_VALUES = tuple(field.name for field in fields(Step) if field.name not in _NOT_RECORDED)
 GPU_VALUES = ("load", "used", "reserved", "total", "temperature", "power", "clock")
 GB = 1024**3
 

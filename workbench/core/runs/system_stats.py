@@ -65,9 +65,9 @@ def training_gpus(gpus: Sequence[GpuSample], uuids: str, device: str) -> tuple[G
     kind, _, numbers = device.partition(":")
     if kind != "gpu":
         return ()
-    wanted = [uuid for uuid in uuids.split(",") if uuid]
-    if wanted:
-        return tuple(gpu for gpu in gpus if any(own.startswith(w) for w in wanted for own in (gpu.uuid, *gpu.mig)))
+    selected = [uuid for uuid in uuids.split(",") if uuid]
+    if selected:
+        return tuple(gpu for gpu in gpus if any(own.startswith(w) for w in selected for own in (gpu.uuid, *gpu.mig)))
     indexes = [int(number) for number in numbers.split(",") if number.isdecimal()] or [0]
     return tuple(gpu for gpu in gpus if gpu.index in indexes)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -57,25 +58,8 @@ def load_engine(name: str, folder: Path | str, settings: ModelSettings, threads:
 
 
 def _create(name: str, path: Path, settings: ModelSettings, tuning: EngineOptions) -> Engine:
-    if name in ("onnx", "int8"):
-        from .onnx_engine import OnnxEngine
-
-        return OnnxEngine(path, tuning, name=name)
-    if name == "tensorrt":
-        from .tensorrt_engine import TensorrtEngine
-
-        return TensorrtEngine(path, settings)
-    if name == "openvino":
-        from .openvino_engine import OpenVinoEngine
-
-        return OpenVinoEngine(path, tuning)
-    if name == "lite":
-        from .paddle_lite_engine import LiteEngine
-
-        return LiteEngine(path, tuning)
-    from .paddle_engine import PaddleEngine
-
-    return PaddleEngine(path, tuning, name=name)
+    module, _, code = KINDS[name].code.partition(":")
+    return getattr(import_module(f".{module}", __package__), code).load(name, path, settings, tuning)
 
 
 def choose_engine(name: str, folder: Path | str, settings: ModelSettings, threads: int | None = None) -> Engine:

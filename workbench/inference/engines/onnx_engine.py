@@ -8,10 +8,16 @@ import numpy as np
 import onnxruntime
 
 from ..engine_options import EngineOptions  # noqa: TID252  the package is copied under another name
+from ..model_settings import ModelSettings  # noqa: TID252
 
 
 class OnnxEngine:
     """Callable: float32 batch to float32 batch. device: "cpu" or "cuda"."""
+
+    @classmethod
+    def load(cls, name: str, path: Path, settings: ModelSettings, tuning: EngineOptions) -> OnnxEngine:
+        """Load the network file of the engine `name`, see `registry.KINDS`."""
+        return cls(path, tuning, name=name)
 
     def __init__(self, path: Path, tuning: EngineOptions, *, name: str = "onnx") -> None:
         self.name = name

@@ -9,6 +9,7 @@ from threading import Lock
 import numpy as np
 
 from ..engine_options import EngineOptions  # noqa: TID252  the package is copied under another name
+from ..model_settings import ModelSettings  # noqa: TID252
 
 
 class OpenVinoEngine:
@@ -16,6 +17,11 @@ class OpenVinoEngine:
 
     name = "openvino"
     device = "cpu"
+
+    @classmethod
+    def load(cls, name: str, path: Path, settings: ModelSettings, tuning: EngineOptions) -> OpenVinoEngine:
+        """Load the network file of the engine `name`, see `registry.KINDS`."""
+        return cls(path, tuning)
 
     def __init__(self, path: Path, tuning: EngineOptions) -> None:
         with warnings.catch_warnings():

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..cpu_environment import cores, cpu_environment  # noqa: TID252  the package is copied under another name
 from ..engine_options import EngineOptions  # noqa: TID252
+from ..model_settings import ModelSettings  # noqa: TID252
 
 # TF32 has a 10-bit mantissa; a GPU would use it for convolutions unless this variable forbids it.
 _ENVIRONMENT = {**cpu_environment(), "GLOG_minloglevel": "2", "NVIDIA_TF32_OVERRIDE": "0"}
@@ -22,6 +23,11 @@ class PaddleEngine:
 
     name: "paddle", "legacy", or "bf16", which computes in 16 bits. device: "cpu" or "cuda".
     """
+
+    @classmethod
+    def load(cls, name: str, path: Path, settings: ModelSettings, tuning: EngineOptions) -> PaddleEngine:
+        """Load the network file of the engine `name`, see `registry.KINDS`."""
+        return cls(path, tuning, name=name)
 
     def __init__(self, path: Path, tuning: EngineOptions, *, name: str = "paddle") -> None:
         self.name = name

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..cpu_environment import cores  # noqa: TID252  the package is copied under another name
 from ..engine_options import EngineOptions  # noqa: TID252
+from ..model_settings import ModelSettings  # noqa: TID252
 
 
 class LiteEngine:
@@ -16,6 +17,11 @@ class LiteEngine:
 
     name = "lite"
     device = "cpu"
+
+    @classmethod
+    def load(cls, name: str, path: Path, settings: ModelSettings, tuning: EngineOptions) -> LiteEngine:
+        """Load the network file of the engine `name`, see `registry.KINDS`."""
+        return cls(path, tuning)
 
     def __init__(self, path: Path, tuning: EngineOptions) -> None:
         from paddlelite import lite

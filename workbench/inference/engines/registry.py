@@ -13,13 +13,15 @@ from ..cpu_environment import processor_flags  # noqa: TID252  the package is co
 class EngineSpec:
     """Properties of an engine.
 
-    module: imported module.
-    needs: packages to install.
+    module: library, as it is imported.
+    requirements: packages to install.
     file: network file in an export.
     reduced: number format of engines with reduced precision, whose results are only close to those of the trained
         network; "" for 32-bit engines, whose results must match.
     made_with: further modules required to create the file but not to run it.
     """
+
+    code: str  # module of this package and its class, which has `load(name, path, settings, tuning)`
 
     module: str
     requirements: tuple[str, ...]
@@ -33,14 +35,21 @@ _PADDLE = "paddlepaddle>=3.3,<3.4"
 
 # Order in which engines are tried if nothing was measured; reduced precision comes last.
 KINDS: dict[str, EngineSpec] = {
-    "onnx": EngineSpec("onnxruntime", (_ONNXRUNTIME,), "network.onnx"),
-    "openvino": EngineSpec("openvino", ("openvino>=2024.6",), "network.onnx"),
-    "paddle": EngineSpec("paddle", (_PADDLE,), "paddle/network.json"),
-    "legacy": EngineSpec("paddle", (_PADDLE,), "paddle-legacy/network.pdmodel"),
-    "tensorrt": EngineSpec("onnxruntime", ("onnxruntime-gpu>=1.18,!=1.24.0", "tensorrt>=10"), "network.onnx"),
-    "lite": EngineSpec("paddlelite", ("paddlelite>=2.13",), "paddle-lite/network.nb"),
-    "int8": EngineSpec("onnxruntime", (_ONNXRUNTIME,), "network.int8.onnx", "int8", ("onnx", "ml_dtypes")),
-    "bf16": EngineSpec("paddle", (_PADDLE,), "paddle/network.json", "bf16"),
+    "onnx": EngineSpec("onnx_engine:OnnxEngine", "onnxruntime", (_ONNXRUNTIME,), "network.onnx"),
+    "openvino": EngineSpec("openvino_engine:OpenVinoEngine", "openvino", ("openvino>=2024.6",), "network.onnx"),
+    "paddle": EngineSpec("paddle_engine:PaddleEngine", "paddle", (_PADDLE,), "paddle/network.json"),
+    "legacy": EngineSpec("paddle_engine:PaddleEngine", "paddle", (_PADDLE,), "paddle-legacy/network.pdmodel"),
+    "tensorrt": EngineSpec(
+        "tensorrt_engine:TensorrtEngine",
+        "onnxruntime",
+        ("onnxruntime-gpu>=1.18,!=1.24.0", "tensorrt>=10"),
+        "network.onnx",
+    ),
+    "lite": EngineSpec("paddle_lite_engine:LiteEngine", "paddlelite", ("paddlelite>=2.13",), "paddle-lite/network.nb"),
+    "int8": EngineSpec(
+        "onnx_engine:OnnxEngine", "onnxruntime", (_ONNXRUNTIME,), "network.int8.onnx", "int8", ("onnx", "ml_dtypes")
+    ),
+    "bf16": EngineSpec("paddle_engine:PaddleEngine", "paddle", (_PADDLE,), "paddle/network.json", "bf16"),
 }
 
 

@@ -17,6 +17,11 @@ class TensorrtEngine:
     name = "tensorrt"
     device = "cuda"
 
+    @classmethod
+    def load(cls, name: str, path: Path, settings: ModelSettings, tuning: EngineOptions) -> TensorrtEngine:
+        """Load the network file of the engine `name`, see `registry.KINDS`."""
+        return cls(path, settings)
+
     def __init__(self, path: Path, settings: ModelSettings) -> None:
         # TF32 has a 10-bit mantissa, and TensorRT uses it unless this variable forbids it.
         os.environ.setdefault("NVIDIA_TF32_OVERRIDE", "0")

@@ -65,10 +65,10 @@ def check_identity(conditions: Conditions) -> Outcome:
     values = {"cuda": own, "reported": reported, "driver": [[gpu.uuid, gpu.bus_id] for gpu in facts.gpus]}
     if not any(own):
         return Outcome(FAIL, "CUDA reports neither UUID nor PCI bus id", values)
-    return judge_identity(own, reported, facts, values)
+    return assess_identity(own, reported, facts, values)
 
 
-def judge_identity(own: tuple[str, str], reported: str, facts: GpuFacts, values: dict[str, Any]) -> Outcome:
+def assess_identity(own: tuple[str, str], reported: str, facts: GpuFacts, values: dict[str, Any]) -> Outcome:
     """Compare the identity by CUDA, (UUID, bus id), with the UUID that the training reports. MIG instances included."""
     found = [gpu for gpu in facts.gpus if same_gpu((gpu.uuid, gpu.bus_id), own)]
     if len(found) != 1:

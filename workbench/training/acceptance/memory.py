@@ -33,7 +33,7 @@ def check_limit(conditions: Conditions) -> Outcome:
     megabytes = max(64, limit >> 20)
     events = _train(conditions, FLAGS_gpu_memory_limit_mb=str(megabytes))
     values = {"peak": peak, "limit_mb": megabytes, **summary(events)}
-    outcome = judge(events, must_adapt=share < 0.9)
+    outcome = assess(events, must_adapt=share < 0.9)
     return Outcome(outcome.status, f"{megabytes} MB of {peak / GIB:.2f} GiB: {outcome.detail}", values)
 
 
@@ -51,7 +51,7 @@ def check_shared(conditions: Conditions) -> Outcome:
         finally:
             other.stdin.close()
             other.kill()
-    outcome = judge(events, must_adapt=False)
+    outcome = assess(events, must_adapt=False)
     return Outcome(outcome.status, f"beside a full GPU: {outcome.detail}", summary(events))
 
 
@@ -71,7 +71,7 @@ def hold(conditions: Conditions) -> Outcome:
     return Outcome(PASS, f"held {len(held)} blocks")
 
 
-def judge(events: list[Event], *, must_adapt: bool) -> Outcome:
+def assess(events: list[Event], *, must_adapt: bool) -> Outcome:
     """Judge a training with little memory: adapted and finished, or failed with a sentence about memory."""
     last, adapted = events[-1], summary(events)["adapted"]
     if isinstance(last, Finished):

@@ -77,10 +77,10 @@ def compare(conditions: Conditions) -> Outcome:
         else:
             rows[kind] = child.call("speed:measure", conditions, [name, kind], seconds=_SECONDS)
     values = {"rows": rows, "left_out": left_out}
-    return judge(name, rows, values, conditions)
+    return assess(name, rows, values, conditions)
 
 
-def judge(name: str, rows: dict[str, dict[str, Any]], values: dict[str, Any], conditions: Conditions) -> Outcome:
+def assess(name: str, rows: dict[str, dict[str, Any]], values: dict[str, Any], conditions: Conditions) -> Outcome:
     """Compare the rows of a network with the targets of this GPU. rows: number type to the values of `measure`."""
     detail = "; ".join(row_text(kind, row) for kind, row in rows.items())
     if any(not row["finite"] for row in rows.values()):

@@ -9,6 +9,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QMenuBar, QToolBar
 
 from workbench.core.resources import LANGUAGES
+from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.widgets.tool_group_button import ToolGroupButton
 
 
@@ -20,15 +21,24 @@ class ActionTable(Protocol):
 
 Table = tuple["str | tuple[str, Table]", ...]
 
+
+def _tools_of(menu: str) -> Table:
+    return tuple(name for name, spec in TOOLS.items() if spec.menu == menu)
+
+
+def _tool_buttons() -> Table:
+    """Return the tools in the order of the registry; tools with the same `button` form a group."""
+    groups: dict[str, list[str]] = {}
+    for name, spec in TOOLS.items():
+        groups.setdefault(spec.button or name, []).append(name)
+    return tuple(id if names == [id] else (id, tuple(names)) for id, names in groups.items())
+
+
 CLASSES: Table = tuple(f"class_{n}" for n in range(1, 10))
 VERDICTS: Table = tuple(f"verdict_{n}" for n in range(1, 10))
 SPLITS: Table = ("use_any", "-", "use_train", "use_val", "use_test")
 VERDICTS_NEXT: Table = tuple(f"verdict_next_{n}" for n in range(1, 10))
 
-BRUSHES: Table = ("brush", "eraser", "dont_care", "background")
-OUTLINES: Table = ("polygon", "lasso", "rectangle", "ellipse")
-SMART: Table = ("threshold", "wand", "crack", "smart_edge", "box_cut")
-AREAS: Table = ("fill", "holes", "region")
 PREDICTION_DISPLAY: Table = (
     "look_outline",
     "look_filled",
@@ -71,10 +81,10 @@ MENUS: dict[str, Table] = {
     ),
     "edit": ("undo", "redo", "history", "-", "copy_previous", "-", "find"),
     "label": (
-        ("brushes", BRUSHES),
-        ("outlines", OUTLINES),
-        ("smart", SMART),
-        ("areas", AREAS),
+        ("brushes", _tools_of("brushes")),
+        ("outlines", _tools_of("outlines")),
+        ("smart", _tools_of("smart")),
+        ("areas", _tools_of("areas")),
         "-",
         "smaller",
         "bigger",
@@ -159,21 +169,7 @@ MENUS: dict[str, Table] = {
     "help": ("keys", "check_gpu", "show_log", "about"),
 }
 
-TOOLS: Table = (
-    ("brushes", ("brush", "dont_care", "background")),
-    "eraser",
-    "threshold",
-    "wand",
-    "crack",
-    ("edges", ("smart_edge", "box_cut")),
-    ("polygons", ("polygon", "lasso")),
-    ("boxes", ("rectangle", "ellipse")),
-    ("fills", ("fill", "holes")),
-    ("regions", ("region", "proposals")),
-    "-",
-    "keep",
-    "ruler",
-)
+TOOL_STRIP: Table = (*_tool_buttons(), "-", "keep", "ruler")
 NAVIGATION: Table = ("previous", "next", "next_unlabelled", "-", "undo", "redo")
 OVERLAYS: Table = ("labels", "predictions", "show_proposals", "-", "fit", "actual")
 

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QScrollArea, QSpl
 
 from workbench.session.session import Session
 from workbench.ui.actions.actions import Actions
-from workbench.ui.actions.menus import NAVIGATION, OVERLAYS, TOOLS, Table, fill_tool_bar
+from workbench.ui.actions.menus import NAVIGATION, OVERLAYS, TOOL_STRIP, Table, fill_tool_bar
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.widgets.collapsible_section import CollapsibleSection
 from workbench.ui.widgets.elided_label import ElidedLabel
@@ -45,7 +45,7 @@ class Workspace(QSplitter):
         self.setSizes([560, 250])
 
     def fill_tools(self, actions: Actions) -> None:
-        fill_tool_bar(self._tools, TOOLS, actions)
+        fill_tool_bar(self._tools, TOOL_STRIP, actions)
 
     def show_center_only(self, on: bool) -> None:
         """Hide all panels except the central one, or show them again."""

@@ -86,7 +86,7 @@ def test_the_wand_floods_what_is_within_its_tolerance(data):
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**16), st.floats(5, 80))
-def test_colours_are_compared_in_lab(seed, tolerance):
+def test_colors_are_compared_in_lab(seed, tolerance):
     rng = np.random.default_rng(seed)
     palette = rng.integers(0, 256, (3, 3))
     picture = palette[rng.integers(0, 3, (9, 11))].astype(np.uint8)
@@ -130,7 +130,7 @@ def test_a_strip_is_selected_from_end_to_end():
 
 
 @pytest.mark.parametrize("kind", ["uint16", "float32", "nan", "rgb16"])
-def test_deep_pictures_select_as_their_bytes_do(kind):
+def test_deep_images_select_as_their_bytes_do(kind):
     """16 bit that uses 0..235 only, and floats far from 0..1: the tolerance is of the range that is really used."""
     rng = np.random.default_rng(5)
     plain = np.full((60, 80), 180.0)
@@ -209,7 +209,7 @@ def test_the_brush_takes_what_a_plain_brush_covers_within_the_band(seed, x, y, r
     np.testing.assert_array_equal(taken[clear], ((plain > 0) & (away <= tolerance))[clear])
 
 
-def test_the_histogram_counts_what_lies_under_the_brush_in_the_pictures_own_units():
+def test_the_histogram_counts_what_lies_under_the_brush_in_the_images_own_units():
     rng = np.random.default_rng(1)
     picture = rng.integers(1000, 1236, (40, 50)).astype(np.uint16)
     band = tone_band_at(picture, (20.5, 20.5), 10)
@@ -227,7 +227,7 @@ def test_the_histogram_counts_what_lies_under_the_brush_in_the_pictures_own_unit
     assert taken.inside.sum() == ((under >= found.low) & (under <= found.high)).sum()
 
 
-def test_the_histogram_of_colours_is_of_distances():
+def test_the_histogram_of_colors_is_of_distances():
     picture = np.zeros((20, 20, 3), np.uint8)
     picture[:, 10:] = (200, 30, 30)
     band = tone_band_at(picture, (3.5, 10.5), 12)
@@ -257,9 +257,9 @@ def iou(selection, truth):
 
 def clicks(picture, defect):
     """Its darkest place, and its innermost pixel."""
-    smooth_picture = np.where(defect, cv2.GaussianBlur(picture, (0, 0), 1), 255)
+    smooth_image = np.where(defect, cv2.GaussianBlur(picture, (0, 0), 1), 255)
     depth = cv2.distanceTransform(defect.astype(np.uint8), cv2.DIST_L2, 5)
-    for row, column in (divmod(int(a), picture.shape[1]) for a in (smooth_picture.argmin(), depth.argmax())):
+    for row, column in (divmod(int(a), picture.shape[1]) for a in (smooth_image.argmin(), depth.argmax())):
         yield column + 0.5, row + 0.5
 
 

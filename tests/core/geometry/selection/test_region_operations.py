@@ -47,7 +47,7 @@ def test_growing_and_shrinking_go_by_distance(seed, pixels):
     np.testing.assert_array_equal(everywhere(shrink(part, pixels, inside.shape), inside.shape), kept)
 
 
-def test_nothing_eats_a_region_from_beyond_the_pictures_border():
+def test_nothing_eats_a_region_from_beyond_the_images_border():
     inside = np.zeros((20, 20), bool)
     inside[:, :8] = True
     found = everywhere(shrink(selected(inside), 3, inside.shape), inside.shape)
@@ -116,7 +116,7 @@ def test_encircling_takes_the_loops_of_a_stroke_that_crosses_itself():
     assert found[away < outer - 1].all() and not found[away > outer + 1.5].any()
 
 
-def test_encircling_holds_the_stroke_and_stays_in_the_picture():
+def test_encircling_holds_the_stroke_and_stays_in_the_image():
     points = [(10.0, -20.0), (60.0, 30.0), (10.0, 60.0), (-15.0, 30.0)]
     thin = everywhere(encircle(points, (40, 40)), (40, 40))
     thick = everywhere(encircle(points, (40, 40), radius=4), (40, 40))

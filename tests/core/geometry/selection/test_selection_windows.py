@@ -53,15 +53,15 @@ SHAPES = [(1, 1), (3, 2), (1, 20000), (20000, 1), (40, 50)]
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(
-    ("kind", "colour"),
+    ("kind", "color"),
     [
         *((kind, False) for kind in ("uint8", "uint16", "nan", "all nan", "flat", "infinite")),
         *((kind, True) for kind in ("uint8", "nan")),
     ],
 )
-def test_every_tool_works_on_every_picture(shape, kind, colour):
+def test_every_tool_works_on_every_image(shape, kind, color):
     rng = np.random.default_rng(0)
-    size = (*shape, 3) if colour else shape
+    size = (*shape, 3) if color else shape
     noise = rng.random(size).astype(np.float32)
     picture = {
         "uint8": (noise * 255).astype(np.uint8),
@@ -83,7 +83,7 @@ def test_every_tool_works_on_every_picture(shape, kind, colour):
         assert box_cut(picture, Rect(0, 0, width, height)).empty
 
 
-def test_levels_of_deep_pictures_come_from_what_they_hold():
+def test_levels_of_deep_images_come_from_what_they_hold():
     rng = np.random.default_rng(0)
     picture = rng.integers(0, 236, (500, 700)).astype(np.uint16)
     picture[3, 5] = 65535  # one hot pixel
@@ -96,7 +96,7 @@ def test_levels_of_deep_pictures_come_from_what_they_hold():
         assert found.high > found.low
 
 
-def test_work_is_bound_to_a_window_of_a_picture_of_400_megapixels():
+def test_work_is_bound_to_a_window_of_a_image_of_400_megapixels():
     """Only a corner is ever written, so only what is looked at comes to memory; the peak is that of the window."""
     picture = np.zeros((20000, 20000), np.uint16)
     patch = np.random.default_rng(0).normal(5000, 100, (600, 800))

@@ -99,10 +99,10 @@ def rim(angle):
 
 
 @pytest.mark.parametrize(("noise", "contrast"), [(3, 40), (5, 10)])
-@pytest.mark.parametrize("colour", [False, True])
-def test_scissors_cut_out_an_ellipse_from_three_points(noise, contrast, colour):
+@pytest.mark.parametrize("color", [False, True])
+def test_scissors_cut_out_an_ellipse_from_three_points(noise, contrast, color):
     picture, inside = ellipse(noise=noise, contrast=contrast)
-    if colour:
+    if color:
         picture = np.stack([picture, np.full_like(picture, 90), 255 - picture], axis=2)
     scissors = IntelligentScissors(picture)
     for angle in (0.2, 2.3, 4.4):
@@ -221,7 +221,7 @@ def test_two_clicks_trace_a_line_and_measure_its_width(dark, kind):
     assert (selection & truth).sum() / (selection | truth).sum() > 0.75
 
 
-def test_the_polarity_can_be_told():
+def test_the_polarity_can_be_reported():
     dark, middle, _ = crack()
     picture = dark.copy()
     picture[30:34] = 220  # a bright line besides

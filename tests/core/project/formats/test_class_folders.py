@@ -40,7 +40,7 @@ def test_each_folder_is_a_verdict(empty, tmp_path, format):
     assert not empty.mask_path("OK/1.png").exists() and not empty.classes
 
 
-def test_folders_of_splits_and_of_pictures_are_no_verdicts(empty, tmp_path):
+def test_folders_of_splits_and_of_images_are_no_verdicts(empty, tmp_path):
     fill(tmp_path / "in", "train/good/images/1.png", "train/bad/images/2.png", "test/good/images/3.png")
     import_labels(empty, tmp_path / "in")
     assert Counter(verdicts(empty).values()) == {"good": 2, "bad": 1}
@@ -63,20 +63,20 @@ def test_a_verdict_that_is_there_stays_unless_asked(empty, tmp_path):
     assert verdicts(empty)["OK/1.png"] == "OK"
 
 
-def test_a_broken_picture_stops_only_itself(empty, tmp_path):
+def test_a_broken_image_stops_only_itself(empty, tmp_path):
     fill(tmp_path / "in", "OK/1.png", "NG/2.png")
     (tmp_path / "in" / "NG" / "3.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     report = import_labels(empty, tmp_path / "in")
     assert report.labeled == 2 and "3.png" in report.skipped[0][0]
 
 
-def test_one_heap_of_pictures_has_no_verdicts(empty, tmp_path):
+def test_one_heap_of_images_has_no_verdicts(empty, tmp_path):
     fill(tmp_path / "in", "a.png", "b.png")
     with pytest.raises(problems.NothingToImport):
         import_labels(empty, tmp_path / "in", format="folders")
 
 
-def test_real_steel_strip_pictures(empty, shared_data, tmp_path):
+def test_real_steel_strip_images(empty, shared_data, tmp_path):
     for source in ("IMAGES", "Validation_Images", "ANNOTATIONS"):
         for path in sorted((shared_data / "neu-det" / source).iterdir())[::20]:
             target = tmp_path / "in" / source / path.name

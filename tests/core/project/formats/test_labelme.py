@@ -25,8 +25,8 @@ def empty(tmp_path):
 
 def picture(path, size=(60, 40)):
     path.parent.mkdir(parents=True, exist_ok=True)
-    grey = np.random.default_rng(len(path.name)).integers(0, 255, (size[1], size[0])).astype(np.uint8)
-    Image.fromarray(grey).save(path)
+    gray = np.random.default_rng(len(path.name)).integers(0, 255, (size[1], size[0])).astype(np.uint8)
+    Image.fromarray(gray).save(path)
     return path
 
 
@@ -107,24 +107,24 @@ def test_later_shapes_lie_on_top_and_special_labels_are_not_classes(empty, tmp_p
         ("裂纹 1.json", None, "裂纹 1.png", "裂纹 1.png"),
     ],
 )
-def test_the_picture_is_found_wherever_the_file_says_it_was(empty, tmp_path, label, said, at, key):
+def test_the_image_is_found_wherever_the_file_says_it_was(empty, tmp_path, label, said, at, key):
     picture(tmp_path / "in" / at)
     write(tmp_path / "in" / label, [shape("pit", "rectangle", [[1, 1], [5, 5]])], said)
     imported(empty, tmp_path / "in")
     assert empty.images() == [key]
 
 
-def test_an_embedded_picture_is_used_when_the_file_is_gone(empty, tmp_path):
-    grey = np.random.default_rng(1).integers(0, 255, (40, 60)).astype(np.uint8)
+def test_an_embedded_image_is_used_when_the_file_is_gone(empty, tmp_path):
+    gray = np.random.default_rng(1).integers(0, 255, (40, 60)).astype(np.uint8)
     box = [shape("pit", "rectangle", [[1, 1], [5, 5]])]
-    write(tmp_path / "in" / "a.json", box, "a.jpg", imageData=png64(grey), imageHeight=40, imageWidth=60)
+    write(tmp_path / "in" / "a.json", box, "a.jpg", imageData=png64(gray), imageHeight=40, imageWidth=60)
     assert imported(empty, tmp_path / "in").sum() == 16
     assert empty.images() == ["a.png"]
     with Image.open(empty.image_path("a.png")) as file:
-        assert np.array_equal(np.asarray(file), grey)
+        assert np.array_equal(np.asarray(file), gray)
 
 
-def test_a_picture_of_the_project_is_preferred_to_the_embedded_one(empty, tmp_path):
+def test_a_image_of_the_project_is_preferred_to_the_embedded_one(empty, tmp_path):
     picture(empty.image_path("lot/a.png"))
     box = [shape("pit", "rectangle", [[1, 1], [5, 5]])]
     write(tmp_path / "in" / "a.json", box, imageData=png64(np.zeros((40, 60), np.uint8)))
@@ -229,7 +229,7 @@ def test_real_files_agree_with_the_tools_own_masks(empty, shared_data, tmp_path)
                 assert (a & b).sum() > 0.93 * (a | b).sum() - 1
 
 
-def test_real_files_with_every_shape_and_with_embedded_pictures(empty, shared_data):
+def test_real_files_with_every_shape_and_with_embedded_images(empty, shared_data):
     root = shared_data / "foreign-labels"
     assert import_labels(empty, root / "labelme" / "primitives").skipped == []
     report = import_labels(empty, root / "2label" / "labelme")

@@ -25,11 +25,11 @@ SIZE = (40, 30)
 def photo(path, seed=0, size=SIZE, suffix_quality=90):
     """A noisy picture file, as a camera makes it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    grey = np.random.default_rng(seed).integers(60, 190, (size[1], size[0])).astype(np.uint8)
+    gray = np.random.default_rng(seed).integers(60, 190, (size[1], size[0])).astype(np.uint8)
     if path.suffix.lower() == ".png":
-        write_png(path, grey)
+        write_png(path, gray)
     else:
-        Image.fromarray(grey).save(path, quality=suffix_quality)
+        Image.fromarray(gray).save(path, quality=suffix_quality)
     return path
 
 
@@ -82,7 +82,7 @@ def test_a_black_and_white_mask_becomes_one_class_however_it_is_stored(empty, tm
     assert note.status == "done" and note.history[-1].what == "import png"
 
 
-def test_grey_edges_are_cut_at_the_threshold(empty, tmp_path):
+def test_gray_edges_are_cut_at_the_threshold(empty, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     mask = box(255)
     mask[8:20, 5], mask[8:20, 14] = 127, 128
@@ -171,7 +171,7 @@ def test_names_come_from_a_list_beside_the_masks(empty, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["背景:0,0,0::\n划痕:10,20,30::\nbackground:0,0,0::", "background\n划痕 - 10 20 30"])
-def test_colours_are_named_by_a_list(empty, tmp_path, text):
+def test_colors_are_named_by_a_list(empty, tmp_path, text):
     photo(tmp_path / "in" / "images" / "a.jpg")
     save(tmp_path / "in" / "masks" / "a.png", np.dstack([box(10), box(20), box(30)]))
     name = "labelmap.txt" if "::" in text else "labels.txt"
@@ -181,7 +181,7 @@ def test_colours_are_named_by_a_list(empty, tmp_path, text):
     assert np.array_equal(masks_of(empty)["images/a.jpg"] > 0, box(1) > 0)
 
 
-def test_colours_without_a_list_are_named_after_themselves(empty, tmp_path):
+def test_colors_without_a_list_are_named_after_themselves(empty, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     save(tmp_path / "in" / "a.png", np.dstack([box(200), box(0), box(0)]))
     import_labels(empty, tmp_path / "in")
@@ -232,7 +232,7 @@ def test_masks_are_recognised_by_content_where_names_tell_nothing(empty, tmp_pat
     assert (report.format, report.labeled, len(empty.images())) == ("png", 3, 3)
 
 
-def test_a_lone_folder_of_masks_finds_the_projects_pictures_by_path_then_by_name(empty, tmp_path):
+def test_a_lone_folder_of_masks_finds_the_projects_images_by_path_then_by_name(empty, tmp_path):
     for seed, key in enumerate(("lotA/1.jpg", "lotB/1.jpg", "lotB/only.jpg")):
         photo(empty.image_path(key), seed)
     save(tmp_path / "masks" / "lotB" / "1.png", box(255))
@@ -300,7 +300,7 @@ def test_labels_that_are_there_stay_unless_asked(empty, tmp_path):
     assert np.array_equal(masks_of(empty)["a.jpg"], box(1)) and len(empty.images()) == 1
 
 
-def test_masks_among_a_sources_pictures_stop_being_pictures(tmp_path):
+def test_masks_among_a_sources_images_stop_being_images(tmp_path):
     photo(tmp_path / "in" / "x" / "a.jpg")
     save(tmp_path / "in" / "x" / "a.png", box(255))
     with Project.create(tmp_path / "project", images=tmp_path / "in") as project:
@@ -311,7 +311,7 @@ def test_masks_among_a_sources_pictures_stop_being_pictures(tmp_path):
     assert Project.open(tmp_path / "project", write=False).images() == ["@in/x/a.jpg"]
 
 
-def test_only_the_masks_are_hidden_where_pictures_share_their_suffix(tmp_path):
+def test_only_the_masks_are_hidden_where_images_share_their_suffix(tmp_path):
     photo(tmp_path / "in" / "a [1].png")
     save(tmp_path / "in" / "a [1]_mask.png", box(255))
     photo(tmp_path / "in" / "b.png", 1)

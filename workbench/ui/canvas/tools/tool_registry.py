@@ -29,6 +29,8 @@ class ToolSpec:
     tip: str  # tooltip of the command
     hint: str  # short usage note in the option bar
     options: tuple[str, ...] = ()  # fields shown in the option bar
+    menu: str = ""  # submenu of the command; empty: the menu is defined elsewhere
+    button: str = ""  # group in the tool strip whose tools share a button; empty: a button of its own
 
     def translated(self, text: str) -> str:
         return QCoreApplication.translate("tools", text) if text else ""
@@ -44,6 +46,8 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Brush: paint the current class; Ctrl-drag erases"),
             QT_TRANSLATE_NOOP("tools", "Ctrl erases"),
             ("size", "encircle", "pressure"),
+            menu="brushes",
+            button="brushes",
         ),
         ToolSpec(
             "eraser",
@@ -52,6 +56,7 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Eraser: remove labels"),
             QT_TRANSLATE_NOOP("tools", "Removes labels"),
             ("size", "encircle", "pressure"),
+            menu="brushes",
         ),
         ToolSpec(
             "dont_care",
@@ -60,6 +65,8 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Ignore brush: paint areas that cannot be judged"),
             QT_TRANSLATE_NOOP("tools", "Excluded from training and metrics"),
             ("size", "encircle", "pressure"),
+            menu="brushes",
+            button="brushes",
         ),
         ToolSpec(
             "background",
@@ -68,6 +75,8 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Background brush: mark areas without defects"),
             QT_TRANSLATE_NOOP("tools", "Marks areas without defects"),
             ("explicit", "size", "encircle", "pressure"),
+            menu="brushes",
+            button="brushes",
         ),
         ToolSpec(
             "threshold",
@@ -76,6 +85,7 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Threshold brush: paint only gray values similar to the start point"),
             QT_TRANSLATE_NOOP("tools", "Drag to paint gray values similar to the start point"),
             ("size", "band"),
+            menu="smart",
         ),
         ToolSpec(
             "wand",
@@ -84,6 +94,7 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Magic wand: press to select similar gray values, drag to set the tolerance"),
             QT_TRANSLATE_NOOP("tools", "Press on an area; drag right to include more, left to include less"),
             ("tolerance", "smoothing", "fill_inside"),
+            menu="smart",
         ),
         ToolSpec(
             "crack",
@@ -92,6 +103,7 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Crack tracer: click both ends of a thin line to trace it at its actual width"),
             QT_TRANSLATE_NOOP("tools", "Click along the line; Enter ends"),
             ("line", "widest"),
+            menu="smart",
         ),
         ToolSpec(
             "smart_edge",
@@ -99,6 +111,8 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "&Magnetic lasso"),
             QT_TRANSLATE_NOOP("tools", "Magnetic lasso: click along the outline, it snaps to edges; Enter closes it"),
             QT_TRANSLATE_NOOP("tools", "Click along the outline; Enter closes it; Backspace removes the last point"),
+            menu="smart",
+            button="edges",
         ),
         ToolSpec(
             "box_cut",
@@ -106,6 +120,8 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Box se&gmentation"),
             QT_TRANSLATE_NOOP("tools", "Box segmentation: drag a box around a defect to segment it"),
             QT_TRANSLATE_NOOP("tools", "Drag a box around the defect"),
+            menu="smart",
+            button="edges",
         ),
         ToolSpec(
             "polygon",
@@ -113,6 +129,8 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "&Polygon"),
             QT_TRANSLATE_NOOP("tools", "Polygon: click the corners; Enter closes it, Esc discards it"),
             QT_TRANSLATE_NOOP("tools", "Click adds corners, drag moves them, Shift-click removes them; Enter closes"),
+            menu="outlines",
+            button="polygons",
         ),
         ToolSpec(
             "lasso",
@@ -120,6 +138,8 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "&Lasso"),
             QT_TRANSLATE_NOOP("tools", "Lasso: drag around an area"),
             QT_TRANSLATE_NOOP("tools", "Drag around an area"),
+            menu="outlines",
+            button="polygons",
         ),
         ToolSpec(
             "rectangle",
@@ -127,6 +147,8 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Rec&tangle"),
             QT_TRANSLATE_NOOP("tools", "Rectangle: drag from corner to corner"),
             QT_TRANSLATE_NOOP("tools", "Drag from corner to corner; Shift makes a square"),
+            menu="outlines",
+            button="boxes",
         ),
         ToolSpec(
             "ellipse",
@@ -134,6 +156,8 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "&Ellipse"),
             QT_TRANSLATE_NOOP("tools", "Ellipse: drag its bounding box; Shift makes a circle"),
             QT_TRANSLATE_NOOP("tools", "Drag the bounding box; Shift makes a circle"),
+            menu="outlines",
+            button="boxes",
         ),
         ToolSpec(
             "fill",
@@ -141,6 +165,8 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "&Fill"),
             QT_TRANSLATE_NOOP("tools", "Fill: assign a connected area to the current class"),
             QT_TRANSLATE_NOOP("tools", "Click an area of one class"),
+            menu="areas",
+            button="fills",
         ),
         ToolSpec(
             "holes",
@@ -148,6 +174,8 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Fill &holes"),
             QT_TRANSLATE_NOOP("tools", "Fill holes: click a region"),
             QT_TRANSLATE_NOOP("tools", "Click a region; Ctrl removes the region with its holes"),
+            menu="areas",
+            button="fills",
         ),
         ToolSpec(
             "region",
@@ -156,6 +184,8 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Region: click a region to move, resize, delete or reclassify it"),
             QT_TRANSLATE_NOOP("tools", "Click a region; drag to move it; 1–9 change the class; Del deletes it"),
             ("step", "region"),
+            menu="areas",
+            button="regions",
         ),
         ToolSpec(
             "proposals",
@@ -166,6 +196,7 @@ TOOLS: dict[str, ToolSpec] = {
                 "tools", "Click or drag a box to accept; Ctrl rejects; 1–9, + and − change the suggestion"
             ),
             ("step",),
+            button="regions",
         ),
     )
 }
