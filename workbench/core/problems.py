@@ -215,6 +215,10 @@ class NothingToImport(Problem):
     advice = "Check the folder and the format."
 
 
+class NoImport(Problem):
+    says = "There is no import that can be undone."
+
+
 class UnknownFormat(Problem):
     says = "{name} is not a supported label format."
     advice = "Choose one of: {known}."

@@ -34,10 +34,6 @@ class ImportClasses:
             table[id] = self._ids[name]
         return table
 
-    def add_ids(self, ids: list[int]) -> None:
-        """Add the project's classes with these ids, for labels that hold the project's own ids."""
-        self._ids.update({info.name: info.id for info in self._project.classes if info.id in ids})
-
     def targets(self) -> dict[str, ClassInfo | None]:
         """Return the class of each name met so far, None for ignored ones."""
         classes = {info.id: info for info in self._project.classes}

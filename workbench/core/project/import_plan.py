@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.core.messages import Message
-from workbench.core.problems import BadClass
 from workbench.core.project import annotation
 from workbench.core.project.image_index import count_regions
 from workbench.core.project.import_classes import matching_class
@@ -156,17 +154,14 @@ class _Collector:
         label = read.label
         if label is None or label.mask is None:
             return
-        names = label.names or {info.id: info.name for info in self._reading.project.classes}
-        if not label.names:
-            self._reading.classes.add_ids(annotation.ids_in(label.mask))
         boxes: dict[int, int] = {}
         for id, rect in label.boxes:
             boxes[id] = boxes.get(id, 0) + 1
         regions = {id: count_regions(label.mask, id) for id in annotation.ids_in(label.mask) if 0 < id <= MAX_CLASS_ID}
         for id in sorted(regions.keys() | boxes.keys()):
-            name = names.get(id)
-            if name is None:
+            if id not in label.names:
                 continue
+            name = label.names[id]
             entry = self.classes.setdefault(name, PlannedClass(name, None, False))
             entry.images += 1
             entry.regions += regions.get(id, 0)
@@ -176,7 +171,7 @@ class _Collector:
                 part = label.mask[rect.slices]
                 part[part == 0] = id
             file = None if read.image.embedded is not None else read.image.file
-            self.previews.append(PlannedPreview(read.image.key, file, label.mask, dict(names)))
+            self.previews.append(PlannedPreview(read.image.key, file, label.mask, label.names))
 
 
 def _check_targets(project: Project, request: ImportRequest) -> None:
@@ -185,14 +180,3 @@ def _check_targets(project: Project, request: ImportRequest) -> None:
     for target in request.classes.values():
         if target is not None and matching_class(target, shadow.classes, exact=True) is None:
             shadow.add_class(target, save=False)
-
-
-def parse_mapping(entries: list[str]) -> dict[str, str | None]:
-    """Return the mapping of entries "SOURCE=TARGET". Raises BadClass for an entry without both names."""
-    mapping: dict[str, str | None] = {}
-    for entry in entries:
-        source, separator, target = entry.rpartition("=")
-        if not separator or not source.strip() or not target.strip():
-            raise BadClass(name=entry, why=Message("import.mapping"))
-        mapping[source] = target.strip()
-    return mapping

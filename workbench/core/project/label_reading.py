@@ -221,7 +221,7 @@ class LabelReading:
                 region = box_region(rect, self.request.boxes, image)
                 part = label.mask[rect.slices]
                 part[region & (part == 0)] = id
-        return label.mask if not label.names else self.classes.table(label)[label.mask]
+        return self.classes.table(label)[label.mask]
 
     def _read(self, entry: ImportedEntry, consume: Consumer) -> None:
         try:
@@ -243,8 +243,10 @@ class LabelReading:
             if self._digests[image.key] != digest:
                 raise UnreadableLabel(Message("import.second_label", key=image.key))
             return
-        if label.names:
-            self.classes.table(label)  # raises for a name that no class can have
+        if label.mask is not None and not label.names:  # the mask holds ids of the project
+            ids = annotation.ids_in(label.mask)
+            label.names = {info.id: info.name for info in self.project.classes if info.id in ids}
+        self.classes.table(label)  # raises for a name that no class can have
         verdict = label.verdict
         label.verdict = self._verdict(verdict)
         consume(ReadLabel(image, entry, label, existing, size, note))
