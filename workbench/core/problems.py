@@ -263,6 +263,11 @@ class ClassesChanging(Problem):
     advice = "Wait until this is finished, or cancel it in the Classes panel."
 
 
+class LabelsImporting(Problem):
+    says = "Labels are being imported. They cannot be edited at the moment."
+    advice = "Wait until the import is finished, or cancel it."
+
+
 class UnknownRun(Problem):
     says = "There is no run {name} in this project."
     advice = "Runs are: {known}."

@@ -23,6 +23,7 @@ class Session(SessionState):
     ) -> None:
         super().__init__(parent, settle=settle, retry=retry, cache=cache)
         self.class_work.rewritten.connect(self._reload)
+        self.label_import.written.connect(self._reload)
         app = QCoreApplication.instance()
         if app is not None:
             app.aboutToQuit.connect(self.end)
@@ -84,6 +85,7 @@ class Session(SessionState):
             return False
         self.judging.close()
         self.class_work.close()
+        self.label_import.close()
         self.editor.close()
         self._saver.close(discard=unsaved == "discard")
         self._loader.close()
@@ -160,7 +162,7 @@ class Session(SessionState):
         self.editor.open(project)
         self._loader.open(project)
         recovered = self._saver.open(project)
-        for part in (self.classes, self.judging, self.class_work):
+        for part in (self.classes, self.judging, self.class_work, self.label_import):
             part.open(project)
         self.undo_stack.push(*(MaskEdit(self.editor, patch) for patch in recovered))
         self.project_opened.emit()
@@ -211,7 +213,10 @@ class Session(SessionState):
     # --- updates ----------------------------------------------------------------------------------
 
     def _reload(self) -> None:
-        """Reload the open image and the list after mask files have changed."""
-        if self.key is not None:
-            self.open_image(self.key)
+        """Reload the open image and the list after files have changed."""
+        key = self.key
+        if key is not None and self.project is not None:
+            if not self.project.image_path(key).exists():  # removed by undo of an import
+                key = next((other for other in self.keys if self.project.image_path(other).exists()), key)
+            self.open_image(key)
         self.refresh_images()

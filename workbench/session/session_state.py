@@ -20,6 +20,7 @@ from workbench.session.image_loader import ImageLoader
 from workbench.session.image_notes import ImageNotes
 from workbench.session.label import Label, Saved, saved_row
 from workbench.session.label_copy import LabelCopier
+from workbench.session.label_import_job import LabelImportJob
 from workbench.session.open_image import OpenImage
 from workbench.session.project_watch import ProjectWatch
 from workbench.session.undo import UndoStack
@@ -66,15 +67,17 @@ class SessionState(QObject):
         self.notes = ImageNotes(self.editor, self._saver, self.classes, self)
         self.judging = VerdictSteps(self.editor, self._saver, self._listing, self.classes, self.notes, self)
         self.class_work = ClassMergeJob(self.editor, self._saver, self._listing, self.classes, self)
+        self.label_import = LabelImportJob(self.editor, self._saver, self.classes, self)
         self._connect()
 
     def _connect(self) -> None:
         for part in (self.editor, self._saver, self._listing, self._copier, self.classes, self.notes, self.folder):
             part.problem_met.connect(self.problem_met)
-        for part in (self.judging, self.class_work):
+        for part in (self.judging, self.class_work, self.label_import):
             part.problem_met.connect(self.problem_met)
         self.undo_stack.changed.connect(self.history_changed)
         self.class_work.changed.connect(self.history_changed)
+        self.label_import.state_changed.connect(self.history_changed)
         self.classes.changed.connect(self.classes_changed)
         self.classes.chosen.connect(self.current_class_changed)
         self.notes.changed.connect(self._note_changed)
@@ -90,6 +93,7 @@ class SessionState(QObject):
         self._loader.previewed.connect(self.image_previewed)
         self._current_image.requested.connect(self.judging.wait_for)
         self._current_image.opened.connect(self.class_work.lock_open_image)
+        self._current_image.opened.connect(self.label_import.lock_open_image)
         self._current_image.opened.connect(self.image_opened)
         self._loader.loaded.connect(self._listing.mark_opened)
         self._loader.failed.connect(self._listing.mark_broken)

@@ -100,6 +100,11 @@ class ImportImages:
     def _new_image(self, path: Path, key: str) -> ImportImage:
         check_length(key)
         stem, suffix = os.path.splitext(key)
+        same_name = [image for image in self._by_stem.get(PurePosixPath(stem).name, []) if image.file.suffix == suffix]
+        copies = [image for image in same_name if same_content(image.file, path)]
+        exact = [image for image in copies if image.key == key]
+        if exact or len(copies) == 1:
+            return (exact or copies)[0]  # copied into the project before, maybe into another folder
         for candidate in numbered_names(stem, suffix):
             target = inside(self._project.root / "pictures", candidate)
             if target.exists():

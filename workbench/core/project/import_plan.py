@@ -155,7 +155,7 @@ class _Collector:
         if label is None or label.mask is None:
             return
         boxes: dict[int, int] = {}
-        for id, rect in label.boxes:
+        for id, _ in label.boxes:
             boxes[id] = boxes.get(id, 0) + 1
         regions = {id: count_regions(label.mask, id) for id in annotation.ids_in(label.mask) if 0 < id <= MAX_CLASS_ID}
         for id in sorted(regions.keys() | boxes.keys()):
