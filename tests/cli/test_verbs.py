@@ -14,7 +14,7 @@ import pytest
 
 from workbench import cli
 from workbench.core.project import annotation
-from workbench.core.project.formats import FORMATS
+from workbench.core.project.exporting import EXPORT_FORMATS
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
 
@@ -208,7 +208,7 @@ def test_unexpected_error_is_one_sentence(tmp_path, capsys, monkeypatch):
 
 def test_every_label_format_can_be_selected(capsys):
     _, out, _ = inside(capsys, "labels", "--help")
-    assert all(name in out for name, format in FORMATS.items() if format.write is not None)
+    assert all(name in out for name in EXPORT_FORMATS)
 
 
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f]")

@@ -1,10 +1,12 @@
-"""Label formats of other tools, one module per format. `find` reads labels under a path, `write` exports a project."""
+"""Label formats of other tools, one module per format. `find` reads labels under a path.
+
+Writers are listed in `core.project.exporting`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from workbench.core.project.formats import (
     class_folders,
@@ -22,7 +24,7 @@ from workbench.core.project.formats import (
     yolo,
 )
 from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions
-from workbench.core.project.project import Project
+from workbench.core.project.formats.data_split import with_splits
 
 
 @dataclass(frozen=True)
@@ -30,25 +32,27 @@ class Format:
     """Label format of another tool.
 
     recognition_score: returns the likely number of labels in a tree. own_files: the labels are files beside the images.
-    write: writes the labels of the given images into a folder; returns sentences on what the format cannot hold.
     """
 
     name: str
     recognition_score: Callable[[FileTree], int]
-    find: Callable[[FileTree, ImportOptions, dict[int, str]], ImportedLabels]
-    write: Callable[[Project, Path, list[str]], list[str]] | None = None
+    reader: Callable[[FileTree, ImportOptions, dict[int, str]], ImportedLabels]
     own_files: bool = True
+
+    def find(self, tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
+        """Return the labels in a tree, with the data split of their images. known: id -> name of the classes."""
+        return with_splits(tree, self.reader(tree, options, known))
 
 
 FORMATS: dict[str, Format] = {
     format.name: format
     for format in (
-        Format("labelme", labelme.recognition_score, labelme.find, labelme.write),
-        Format("png", png_masks.recognition_score, png_masks.find, png_masks.write),
-        Format("coco", coco.recognition_score, coco.find, coco.write),
+        Format("labelme", labelme.recognition_score, labelme.find),
+        Format("png", png_masks.recognition_score, png_masks.find),
+        Format("coco", coco.recognition_score, coco.find),
         Format("cvat", xml_labels.cvat_score, xml_labels.find_cvat),
         Format("voc", xml_labels.voc_score, xml_labels.find_voc),
-        Format("yolo", yolo.recognition_score, yolo.find, yolo.write),
+        Format("yolo", yolo.recognition_score, yolo.find),
         Format("via", via.recognition_score, via.find),
         Format("createml", createml.recognition_score, createml.find),
         Format("eiseg", eiseg.recognition_score, eiseg.find),

@@ -17,12 +17,14 @@ from PIL import Image
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import UnreadableLabel
 from workbench.core.project.formats.label_lists import Color, LabelList
+from workbench.core.project.formats.mask_arrays import read_array
 from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELED
 from workbench.inference.io import size_limits
 from workbench.inference.io.regular_files import open_regular
 
 OWN_NOT_LABELED = (64, 64, 64)  # palette entry by which the workbench's own masks mark 255
 MANY_COLORS = 64  # a color mask with more colors is an ordinary image
+MOST_IDS = 40  # more ids without names are numbers of objects
 _MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "I;16", "I;16B", "I;16L", "I")
 _FORMATS = ("PNG", "TIFF", "BMP", "DIB", "GIF", "JPEG", "JPEG2000", "PPM", "WEBP")
 
@@ -31,11 +33,15 @@ Image.MAX_IMAGE_PIXELS = None  # the limits of `inference.io.size_limits` are ch
 
 @dataclass(frozen=True)
 class RawMask:
-    """Mask file as stored. values: (H, W) integers >= 0, or uint8 (H, W, 3) for a color mask."""
+    """Mask file as stored. values: (H, W) integers >= 0, or uint8 (H, W, 3) for a color mask.
+
+    instances: number of objects that the file numbers besides their classes.
+    """
 
     kind: Literal["bits", "palette", "grey", "colour"]
     values: np.ndarray
     palette: np.ndarray | None = None  # uint8 (n, 3)
+    instances: int = 0
 
     @property
     def size(self) -> tuple[int, int]:
@@ -45,29 +51,46 @@ class RawMask:
 def read_raw(path: Path, size: tuple[int, int] | None = None) -> RawMask:
     """Read a mask whose (width, height) must be `size`; the header is compared before decoding. Raises Unreadable."""
     try:
-        with open_regular(path) as opened, Image.open(opened, formats=_FORMATS) as file:
-            mode, palette = file.mode, None
-            width, height = file.size
-            if size is not None and (width, height) != tuple(size):
-                raise UnreadableLabel(Message("import.other_size", w=width, h=height, width=size[0], height=size[1]))
-            channels, depth = len(file.getbands()), 4 if mode == "I" else 2 if mode.startswith("I;") else 1
-            too_large = size_limits.size_problem(width, height, width * height * channels, depth)
-            if too_large:
-                raise UnreadableLabel(too_large)
-            if mode not in _MODES:
-                raise UnreadableLabel(Message("import.mode", mode=mode))
-            if mode in ("LA", "PA", "RGBA"):
-                file = file.convert("L" if mode == "LA" else "RGB")
-            values = np.array(file)
-            if file.mode == "P":
-                palette = np.array(file.getpalette("RGB") or [], np.uint8).reshape(-1, 3)
-            depth = _bit_depth(path) if file.mode == "L" else 8
+        raw = _read_array(path, size) if path.suffix.lower() in (".npy", ".mat", ".tif", ".tiff") else None
+        return raw or _read_image(path, size)
     except UnreadableLabel:
         raise
     except FileNotFoundError:
         raise UnreadableLabel(Message("file.missing")) from None
-    except (OSError, ValueError, SyntaxError, EOFError, MemoryError) as error:
+    except (OSError, ValueError, LookupError, SyntaxError, EOFError, MemoryError) as error:
         raise UnreadableLabel(Message("import.damaged", why=str(error) or type(error).__name__)) from None
+
+
+def _read_array(path: Path, size: tuple[int, int] | None) -> RawMask | None:
+    with open_regular(path):
+        pass  # pipes and devices are refused
+    found = read_array(path)
+    if found is None:
+        return None
+    values, instances = found
+    if size is not None and values.shape != (size[1], size[0]):
+        raise _other_size(values.shape[1], values.shape[0], size)
+    return RawMask("grey", values, instances=instances)
+
+
+def _read_image(path: Path, size: tuple[int, int] | None) -> RawMask:
+    with open_regular(path) as opened, Image.open(opened, formats=_FORMATS) as file:
+        mode, palette = file.mode, None
+        width, height = file.size
+        if size is not None and (width, height) != tuple(size):
+            raise _other_size(width, height, size)
+        channels, depth = len(file.getbands()), 4 if mode == "I" else 2 if mode.startswith("I;") else 1
+        too_large = size_limits.size_problem(width, height, width * height * channels, depth)
+        if too_large:
+            raise UnreadableLabel(too_large)
+        if mode not in _MODES:
+            raise UnreadableLabel(Message("import.mode", mode=mode))
+        if mode in ("LA", "PA", "RGBA"):
+            file = file.convert("L" if mode == "LA" else "RGB")
+        values = np.array(file)
+        if file.mode == "P":
+            palette = np.array(file.getpalette("RGB") or [], np.uint8).reshape(-1, 3)
+        depth = _bit_depth(path) if file.mode == "L" else 8
     if values.dtype == np.bool_:
         return RawMask("bits", values.astype(np.uint8))
     if palette is not None:
@@ -79,6 +102,10 @@ def read_raw(path: Path, size: tuple[int, int] | None = None) -> RawMask:
     if depth in (2, 4):
         values = values // (85 if depth == 2 else 17)  # the decoder scales two and four bits to 0..255
     return RawMask("grey", values)
+
+
+def _other_size(width: int, height: int, size: tuple[int, int]) -> UnreadableLabel:
+    return UnreadableLabel(Message("import.other_size", w=width, h=height, width=size[0], height=size[1]))
 
 
 def _bit_depth(path: Path) -> int:
@@ -203,9 +230,13 @@ class ValueMeaning:
     def _ids(self, raw: RawMask) -> tuple[np.ndarray, dict[int, str]]:
         used = np.unique(raw.values).tolist()
         ids = [id for id in used if 0 < id <= MAX_CLASS_ID]
+        if self.listed is not None and self.listed.values:
+            return self._listed_values(raw, used)
         out_of_range = [id for id in used if id > NOT_LABELED]
         if raw.kind == "grey" and len(ids) > MANY_COLORS and _is_grainy(raw.values):
             raise UnreadableLabel(Message("import.many_grays"))
+        if self.listed is None and not self.known and len(ids) > MOST_IDS:
+            raise UnreadableLabel(Message("import.instance_numbers", n=len(ids)))
         if out_of_range:
             raise UnreadableLabel(Message("import.values_too_large", n=out_of_range[-1], m=MAX_CLASS_ID))
         names = self._names(ids)
@@ -216,6 +247,18 @@ class ValueMeaning:
             for value in self.listed.ignored:
                 mask[raw.values == value] = DONT_CARE
         return mask, names
+
+    def _listed_values(self, raw: RawMask, used: list[int]) -> tuple[np.ndarray, dict[int, str]]:
+        """Return the ids of gray values that a list assigns to classes."""
+        assert self.listed is not None
+        table = self.listed.values | {0: self.listed.values.get(0, 0)}
+        unknown = ", ".join(str(value) for value in used if value not in table)
+        if unknown:
+            raise UnreadableLabel(Message("import.ids_not_listed", ids=unknown, file=self.listed.file))
+        mask = np.zeros(raw.values.shape, np.uint8)
+        for value in used:
+            mask[raw.values == value] = table[value]
+        return mask, {id: self.listed.names[id] for value in used if (id := table[value])}
 
     def _names(self, ids: list[int]) -> dict[int, str]:
         source = self.listed.names if self.listed is not None else self.known
@@ -296,6 +339,8 @@ def _one_class_values(counts: np.ndarray, listed: LabelList | None, known: dict[
     values = values[values > 0]
     if not values.size:
         return True
+    if listed is not None and listed.values:
+        return False
     named = set(listed.names) if listed is not None and listed.names else set()
     if values.size == 1:
         value = int(values[0])

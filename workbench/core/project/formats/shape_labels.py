@@ -5,9 +5,11 @@ A reader parses its files into `ShapedImage`; this module finds the images and r
 
 from __future__ import annotations
 
+import contextlib
 import math
+import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -21,20 +23,20 @@ from workbench.core.messages import Message
 from workbench.core.project import annotation
 from workbench.core.project.formats.base import (
     FAULTS,
-    MASK_FOLDERS,
     FileTree,
     ImportedEntry,
     ImportedLabel,
     ImportedLabels,
     ImportOptions,
     UnreadableLabel,
-    normalized_name,
     reason,
     without_suffix,
 )
-from workbench.core.project.project import MAX_CLASS_ID
+from workbench.core.project.formats.mask_pairing import is_in_mask_folder, masks_beside_images
+from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
+IGNORE, BACKGROUND = "__ignore__", "_background_"  # labels of labelme
 LINE_RADIUS = 1.5  # pixels; a line has no width of its own and is drawn three pixels wide
 POINT_RADIUS = 2.5
 _LARGEST_COORDINATE = 1e7
@@ -46,9 +48,10 @@ Points = Sequence[Sequence[float]]
 class Shape:
     """Labeled shape in pixel coordinates, with the origin at the outer corner of the first pixel.
 
-    kind: "polygon", "box" (two corners), "ellipse" (center, radii), "line", "point", or "bitmap". points: (N, 2).
-    holes: polygons cut out of a polygon. bitmap: returns bool (h, w), whose first pixel is at the first point.
-    fractions: coordinates are fractions of the image's width and height.
+    kind: "polygon", "box" (two corners), "ellipse" (center, radii), "circle" (center, point of the rim), "line",
+    "point", or "bitmap". points: (N, 2). holes: polygons cut out of a polygon. bitmap: returns bool (h, w), whose first
+    pixel is at the first point. fractions: coordinates are fractions of the image's width and height.
+    corners: the pixels under the corners of a polygon belong to it.
     """
 
     label: str
@@ -57,13 +60,15 @@ class Shape:
     holes: tuple[Points, ...] = ()
     bitmap: Callable[[], np.ndarray] | None = None
     fractions: bool = False
+    corners: bool = False
 
 
 @dataclass
 class ShapedImage:
     """Shapes of one image. name: path of the image as stored in the label file. size: (width, height), if stored.
 
-    split: "train", "val" or "test", if the file assigns one. verdict: label of the whole image.
+    split: "train", "val" or "test", if the file assigns one. verdict: label of the whole image. embedded: returns the
+    bytes of the image if the file contains them. notes: sentences on content that was not imported.
     """
 
     name: str
@@ -72,6 +77,8 @@ class ShapedImage:
     verdict: str | None = None
     split: str | None = None
     lost: Counter[str] = field(default_factory=Counter)  # content that a class map cannot hold: kind -> count
+    embedded: Callable[[], bytes] | None = None
+    notes: list[str] = field(default_factory=list)
 
 
 Parser = Callable[[FileTree, str], Iterable[ShapedImage]]
@@ -83,23 +90,43 @@ def find_shapes(tree: FileTree, files: Sequence[str], parse: Parser, options: Im
     lost: Counter[str] = Counter()
     for name in files:
         try:
-            for shaped in parse(tree, name):
-                batch.entries.append(_entry(tree, name, shaped, images, options))
+            found = list(parse(tree, name))
+            for shaped in found:
+                # A file of one image is parsed again later, so that the memory needed does not grow with their number.
+                read = partial(_parse_again, parse, tree, name, options) if len(found) == 1 else None
+                batch.entries.append(_entry(tree, name, shaped, images, options, read))
                 lost += shaped.lost
         except FAULTS as error:
             batch.skipped.append((str(tree.path(name)), reason(error)))
-    used = {entry.image for entry in batch.entries}
     if batch.entries:
-        batch.unlabeled = [(tree.path(name), name) for name in images.names if tree.path(name) not in used]
+        batch.unlabeled = images.without({entry.image for entry in batch.entries})
     batch.notes += [Message("import.lost", n=count, name=kind) for kind, count in sorted(lost.items())]
     return batch
 
 
+def _parse_again(
+    parse: Parser, tree: FileTree, name: str, options: ImportOptions, width: int, height: int
+) -> ImportedLabel:
+    shaped = next(iter(parse(tree, name)))
+    return rasterize(shaped, options, width, height)
+
+
 def _entry(
-    tree: FileTree, label: str, shaped: ShapedImage, images: ImageFinder, options: ImportOptions
+    tree: FileTree,
+    label: str,
+    shaped: ShapedImage,
+    images: ImageFinder,
+    options: ImportOptions,
+    read: Callable[[int, int], ImportedLabel] | None,
 ) -> ImportedEntry:
-    name = PureWindowsPath(shaped.name).as_posix().lstrip("/")
+    name = PureWindowsPath(shaped.name).as_posix()
+    drive, outside = PureWindowsPath(name).drive, _is_outside(name, label)
+    name = name.removeprefix(drive).lstrip("/")
     found = images.find(name, label)
+    if found is None and shaped.embedded is None and outside and ".." in PurePosixPath(name).parts:
+        missing = Message("import.image_outside", path=name[:200])
+    else:
+        missing = Message("import.image_missing")
     if found is None:
         suffix = PurePosixPath(name).suffix.lower()
         key = str(PurePosixPath(label).parent / PurePosixPath(name).stem) + (
@@ -111,18 +138,42 @@ def _entry(
         label=tree.path(label),
         image=None if found is None else tree.path(found),
         key=key,
-        read=partial(rasterize, shaped, options),
+        read=read or partial(rasterize, _compact(shaped), options),
         aliases=tuple(dict.fromkeys((without_suffix(name), without_suffix(key), PurePosixPath(name).stem))),
         split=shaped.split,
+        size=shaped.size,
+        embedded=shaped.embedded,
+        missing=missing,
     )
 
 
+def _compact(shaped: ShapedImage) -> ShapedImage:
+    """Return an image whose points are in arrays, which need an eighth of the memory."""
+    shapes = []
+    for shape in shaped.shapes:
+        with contextlib.suppress(TypeError, ValueError, OverflowError):  # damaged shapes are reported when drawn
+            shape = replace(shape, points=np.array(shape.points, np.float64).reshape(len(shape.points), 2))
+        shapes.append(shape)
+    return replace(shaped, shapes=shapes)
+
+
+def _is_outside(name: str, label: str) -> bool:
+    """Return True if a name stored in `label` leads out of the imported folder."""
+    if name.startswith("/") or PureWindowsPath(name).drive:
+        return True
+    return os.path.normpath(PurePosixPath(label).parent / name).split(os.sep)[0] == ".."
+
+
 class ImageFinder:
-    """Search of the images of a tree by the names that label files contain. Folders of masks are left out."""
+    """Search of the images of a tree by the names that label files contain. Masks are left out."""
 
     def __init__(self, tree: FileTree) -> None:
-        self.names = [name for name in tree.images if not _in_mask_folder(name)]
+        self._tree = tree
+        self._masks = masks_beside_images(tree)
+        self.names = [name for name in tree.images if name not in self._masks and not is_in_mask_folder(name)]
         self._known = {name.casefold(): name for name in self.names}
+        # Images may lie beside their labels, in a folder "annotations".
+        self._all = {name.casefold(): name for name in tree.images}
         self._by_stem: dict[str, list[str]] = {}
         for name in self.names:
             self._by_stem.setdefault(PurePosixPath(name).stem.casefold(), []).append(name)
@@ -131,14 +182,17 @@ class ImageFinder:
         """Return the image stored as `name` in the file `label`, or None. Only images inside the tree are found.
 
         Candidates in this order: relative to the label's folder, relative to the root, the image with the longest
-        common end of its path, the only image with this stem.
+        common end of its path, the only image with this stem, the image beside the label even if the folder's name is
+        one of masks.
         """
+        path = PurePosixPath(name)
+        stem, suffix = (path.stem, path.suffix) if path.suffix.lower() in IMAGE_SUFFIXES else (path.name, "")
         for folder in (PurePosixPath(label).parent, PurePosixPath()):
             known = self._known.get(_normal(folder / name))
             if known is not None:
                 return known
-        candidates = self._by_stem.get(PurePosixPath(name).stem.casefold(), [])
-        if PurePosixPath(name).suffix.lower() in IMAGE_SUFFIXES:
+        candidates = self._by_stem.get(stem.casefold(), []) or self._by_stem.get(path.stem.casefold(), [])
+        if suffix:
             file = PurePosixPath(name).name.casefold()
             candidates = [c for c in candidates if PurePosixPath(c).name.casefold() == file] or candidates
         if len(candidates) > 1:
@@ -146,11 +200,29 @@ class ImageFinder:
             best = [c for c, length in zip(candidates, lengths) if length == max(lengths)]
             near = [c for c in best if PurePosixPath(c).parent == PurePosixPath(label).parent]
             candidates = near or best
-        return candidates[0] if len(candidates) == 1 else None
+        if candidates:
+            return candidates[0] if len(candidates) == 1 else None
+        beside = PurePosixPath(label).parent / stem
+        return next(
+            (
+                self._all[known]
+                for end in (suffix, *sorted(IMAGE_SUFFIXES))
+                if (known := f"{_normal(beside)}{end}".casefold()) in self._all
+            ),
+            None,
+        )
 
-
-def _in_mask_folder(name: str) -> bool:
-    return any(normalized_name(part) in MASK_FOLDERS for part in PurePosixPath(name).parts[:-1])
+    def without(self, used: Collection[Path | None]) -> list[tuple[Path, str]]:
+        """Return (file, name) of the images that are not in `used`. A folder with a used image holds no masks."""
+        names = {name: self._tree.path(name) for name in self._tree.images}
+        folders = {PurePosixPath(name).parent for name, path in names.items() if path in used}
+        known = set(self.names)
+        return [
+            (path, name)
+            for name, path in names.items()
+            if path not in used
+            and (name in known or (PurePosixPath(name).parent in folders and name not in self._masks))
+        ]
 
 
 def _normal(path: PurePosixPath) -> str:
@@ -194,7 +266,7 @@ def rasterize(shaped: ShapedImage, options: ImportOptions, width: int, height: i
                 shape, points=[(round(x * width, 4), round(y * height, 4)) for x, y in shape.points], fractions=False
             )
         try:
-            if shape.kind == "box":
+            if shape.kind == "box" and 0 < id <= MAX_CLASS_ID:
                 boxes.append((id, box_rect(shape.points, width, height)))
             else:
                 draw_shape(mask, shape, Paint(id))
@@ -204,8 +276,9 @@ def rasterize(shaped: ShapedImage, options: ImportOptions, width: int, height: i
     used = set(annotation.ids_in(mask)) | {id for id, _ in boxes}
     names = {id: name for id, name in ids.names.items() if id in used}
     if shaped.shapes or shaped.verdict is None:
-        return ImportedLabel(mask, names, shaped.verdict, boxes=boxes)
-    return ImportedLabel(None, {}, shaped.verdict)  # a label of the whole image says nothing about its pixels
+        return ImportedLabel(mask, names, shaped.verdict, shaped.notes, boxes)
+    # A label of the whole image does not label its pixels.
+    return ImportedLabel(None, {}, shaped.verdict, shaped.notes)
 
 
 class LocalIds:
@@ -217,7 +290,12 @@ class LocalIds:
         self._class_name = options.class_name
 
     def of(self, label: str) -> int:
-        """Return the id of a shape's label. Raises UnreadableLabel if there are too many."""
+        """Return the id of a shape's label. Raises UnreadableLabel if there are too many.
+
+        labelme's `__ignore__` and `_background_` are no classes.
+        """
+        if label.strip() in (IGNORE, BACKGROUND):
+            return DONT_CARE if label.strip() == IGNORE else 0
         name = self._class_name or label.strip() or "unnamed"
         if name not in self._ids:
             if len(self._ids) == MAX_CLASS_ID:
@@ -263,7 +341,9 @@ def draw_shape(mask: np.ndarray, shape: Shape, paint: Paint) -> None:
     points = checked(shape.points)
     if not points:
         raise ValueError(Message("import.no_points"))
-    if shape.kind == "bitmap":
+    if shape.kind == "circle":
+        draw_segment(mask, points[0], points[0], math.dist(points[0], points[1]), paint)
+    elif shape.kind == "bitmap":
         if shape.bitmap is None:
             raise ValueError(Message("import.no_mask"))
         draw_region(mask, shape.bitmap(), (int(points[0][0]), int(points[0][1])), paint)
@@ -280,44 +360,19 @@ def draw_shape(mask: np.ndarray, shape: Shape, paint: Paint) -> None:
         for point in points:
             draw_segment(mask, point, point, POINT_RADIUS, paint)
     elif shape.kind == "polygon":
-        if len(points) < 3:
-            raise ValueError(Message("import.polygon"))
-        if not shape.holes:
-            draw_polygon(mask, points, paint, vertices=False)
-        else:
-            filled = np.zeros(mask.shape, np.uint8)
-            draw_polygon(filled, points, Paint(1), vertices=False)
-            for hole in shape.holes:
-                draw_polygon(filled, checked(hole), Paint(0), vertices=False)
-            draw_region(mask, filled.astype(bool), (0, 0), paint)
+        _draw_polygon(mask, shape, points, paint)
     else:
         raise ValueError(f"unknown kind {shape.kind}")
 
 
-def split_of(path: str | Path) -> str | None:
-    """Return the data split that a path names: "instances_val2017.json" and "valid/a.txt" give "val"; else None."""
-    words = [word for part in PurePosixPath(path).parts for word in plain_words(part)]
-    for word in reversed(words):
-        for split, names in _SPLITS.items():
-            if word in names:
-                return split
-    return None
-
-
-_SPLITS = {
-    "train": ("train", "training"),
-    "val": ("val", "valid", "validation", "dev"),
-    "test": ("test", "testing"),
-}
-
-
-def plain_words(name: str) -> list[str]:
-    """Return the words of a name in lower case, without digits: "instances_val2017.json" gives instances, val, json."""
-    words, word = [], ""
-    for sign in name.casefold() + " ":
-        if sign.isalpha():
-            word += sign
-        elif word:
-            words.append(word)
-            word = ""
-    return words
+def _draw_polygon(mask: np.ndarray, shape: Shape, points: list[tuple[float, float]], paint: Paint) -> None:
+    if len(points) < 3:
+        raise ValueError(Message("import.polygon"))
+    if not shape.holes:
+        draw_polygon(mask, points, paint, vertices=shape.corners)
+        return
+    filled = np.zeros(mask.shape, np.uint8)
+    draw_polygon(filled, points, Paint(1), vertices=False)
+    for hole in shape.holes:
+        draw_polygon(filled, checked(hole), Paint(0), vertices=False)
+    draw_region(mask, filled.astype(bool), (0, 0), paint)

@@ -22,7 +22,8 @@ from workbench.core.project.formats.base import (
     decode_text,
     without_suffix,
 )
-from workbench.core.project.formats.shape_labels import ImageFinder, split_of
+from workbench.core.project.formats.data_split import split_of
+from workbench.core.project.formats.shape_labels import ImageFinder
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.json_io import JsonError, read_file
 
