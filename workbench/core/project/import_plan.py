@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 
+from workbench.core.images.image_files import thumbnail
 from workbench.core.project import annotation
 from workbench.core.project.image_index import count_regions
 from workbench.core.project.import_classes import matching_class
@@ -20,8 +20,12 @@ from workbench.core.project.label_reading import (
     ReadLabel,
 )
 from workbench.core.project.project import MAX_CLASS_ID, Project
+from workbench.inference.io.image_io import decode_image
+from workbench.inference.io.opencv import cv2
+from workbench.inference.overlay_drawing import to_display
 
 PREVIEWS = 8  # labels with content that are stored for a preview
+PREVIEW_EDGE = 400  # pixels, longer side of a preview
 
 
 @dataclass
@@ -51,13 +55,13 @@ class PlannedVerdict:
 
 @dataclass(frozen=True)
 class PlannedPreview:
-    """Label for a preview. file: the image, or None if it is embedded in the label. mask: uint8 (H, W), ids of `names`.
+    """Reduced image with its label. image: uint8 (h, w) or (h, w, 3) RGB. mask: uint8 (h, w), ids of `names`.
 
     names: id -> class name in the labels.
     """
 
     key: str
-    file: Path | None
+    image: np.ndarray
     mask: np.ndarray
     names: dict[int, str]
 
@@ -170,8 +174,27 @@ class _Collector:
             for id, rect in label.boxes:
                 part = label.mask[rect.slices]
                 part[part == 0] = id
-            file = None if read.image.embedded is not None else read.image.file
-            self.previews.append(PlannedPreview(read.image.key, file, label.mask, label.names))
+            image = _reduced_image(read)
+            mask = _reduced_mask(label.mask, image.shape[1], image.shape[0])
+            self.previews.append(PlannedPreview(read.image.key, image, mask, label.names))
+
+
+def _reduced_image(read: ReadLabel) -> np.ndarray:
+    """Return the image of a label with at most `PREVIEW_EDGE` pixels on a side, uint8. Raises ImageBroken."""
+    if read.image.embedded is None:
+        return thumbnail(read.image.file, PREVIEW_EDGE)
+    image = to_display(decode_image(read.image.embedded, read.image.key))
+    factor = min(1.0, PREVIEW_EDGE / max(image.shape[:2]))
+    size = (max(1, round(image.shape[1] * factor)), max(1, round(image.shape[0] * factor)))
+    return cv2.resize(image, size, interpolation=cv2.INTER_AREA)
+
+
+def _reduced_mask(mask: np.ndarray, width: int, height: int) -> np.ndarray:
+    """Return a mask in another size; a thin region stays visible when the mask is reduced."""
+    step = max(1, min(mask.shape[0] // height, mask.shape[1] // width))
+    rows, columns = mask.shape[0] // step, mask.shape[1] // step
+    blocks = mask[: rows * step, : columns * step].reshape(rows, step, columns, step).max(axis=(1, 3))
+    return cv2.resize(blocks, (width, height), interpolation=cv2.INTER_NEAREST)
 
 
 def _check_targets(project: Project, request: ImportRequest) -> None:
