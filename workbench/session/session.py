@@ -182,6 +182,10 @@ class Session(SessionState):
         if self.project is not None:
             self._current_image.open(key)
 
+    def close_image(self) -> None:
+        """Close the open image; `image_failed` follows, as there is no other one."""
+        self._current_image.leave()
+
     def go(self, step: int) -> bool:
         """Open the image `step` places on or back, clamped to the list. Return False if there is none."""
         return self._current_image.go(step)
@@ -216,7 +220,10 @@ class Session(SessionState):
         """Reload the open image and the list after files have changed."""
         key = self.key
         if key is not None and self.project is not None:
-            if not self.project.image_path(key).exists():  # removed by undo of an import
-                key = next((other for other in self.keys if self.project.image_path(other).exists()), key)
-            self.open_image(key)
+            exists = self.project.image_path(key).exists()  # False if undo of an import has removed it
+            other = key if exists else next((k for k in self.keys if self.project.image_path(k).exists()), None)
+            if other is None:
+                self.close_image()
+            else:
+                self.open_image(other)
         self.refresh_images()

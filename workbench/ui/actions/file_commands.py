@@ -23,7 +23,7 @@ class FileCommands(CommandGroup):
             Command("add_folder", self.tr("Add &folder…"), project.add_folder, "folder", writable),
             Command(
                 "import_labels",
-                self.tr("I&mport labels…"),
+                self.tr("Impor&t labels…"),
                 project.import_labels,
                 "import",
                 lambda: session.project is None or session.writable,

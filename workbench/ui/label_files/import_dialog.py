@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
@@ -34,6 +34,8 @@ from workbench.ui.label_files.preview_strip import PreviewStrip
 from workbench.ui.label_files.skipped_list import SkippedList
 from workbench.ui.text.formatting import duration, number, problem_text
 from workbench.ui.widgets.theme import ThemeManager
+
+_RESULT_SIZE = QSize(620, 260)
 
 
 class ImportDialog(QDialog):
@@ -98,7 +100,6 @@ class ImportDialog(QDialog):
         splitter.addWidget(self.mapping)
         splitter.addWidget(self.previews)
         splitter.setSizes([560, 340])
-        splitter.setHandleWidth(12)
         self._content = QWidget()
         column = QVBoxLayout(self._content)
         column.setContentsMargins(0, 0, 0, 0)
@@ -248,6 +249,8 @@ class ImportDialog(QDialog):
             return
         self.result.show_report(report)
         self._pages.setCurrentWidget(self.result)
+        if not report.skipped and not report.notes:
+            self.resize(_RESULT_SIZE)
         self.status.clear()
         self._show_state()
         self.close_button.setFocus()

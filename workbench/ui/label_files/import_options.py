@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QHBoxLayout, QLabel, QSpinBox, QWidget
 
 from workbench.core.project.formats import FORMATS
 from workbench.core.project.import_plan import ImportPlan
 from workbench.ui.text.formatting import listed, number
 from workbench.ui.text.label_format_texts import format_title, format_with_count
+from workbench.ui.widgets.elided_label import ElidedLabel
 
 
 class ImportOptionsRow(QWidget):
@@ -71,7 +72,8 @@ class ImportOptionsRow(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(12)
         self._threshold_label = _label(self.tr("&Threshold of masks"), self.threshold)
-        self._also = QLabel(objectName="muted")
+        self._also = ElidedLabel(Qt.TextElideMode.ElideRight)
+        self._also.setObjectName("muted")
         row.addWidget(_label(self.tr("F&ormat"), self.format))
         row.addWidget(self.format)
         row.addWidget(self._threshold_label)
@@ -94,7 +96,7 @@ class ImportOptionsRow(QWidget):
         self.format.setCurrentIndex(max(0, self.format.findData(current)))
         self.format_row.setVisible(bool(found))
         others = [format_with_count(name, count) for name, count in found.items() if name != current]
-        self._also.setText(self.tr("Also found: {formats}").format(formats=listed(others)) if others else "")
+        self._also.set_text(self.tr("Also found: {formats}").format(formats=listed(others)) if others else "")
         self._show_threshold()
 
     def show_plan(self, plan: ImportPlan) -> None:

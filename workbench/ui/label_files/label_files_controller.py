@@ -105,7 +105,7 @@ class LabelFilesController(QObject):
 def detect(tasks: TaskRunner, path: Path, on_found: Callable[[dict[str, int]], object]) -> None:
     """Find the label formats of a file or folder in a worker thread: name -> number of labels; {} without labels.
 
-    Folder names alone are not labels. An archive is not opened.
+    Folder names alone are not labels, nor are images that may be masks. An archive is not opened.
     """
 
     def search(_: Task) -> dict[str, int]:
@@ -113,6 +113,6 @@ def detect(tasks: TaskRunner, path: Path, on_found: Callable[[dict[str, int]], o
             return {"zip": 0}
         if not path.is_dir():
             return {"file": 0} if path.suffix.lower() in LABEL_SUFFIXES else {}
-        return {format.name: count for format, count in recognized(FileTree.of(path)) if format.own_files}
+        return {format.name: count for format, count in recognized(FileTree.of(path)) if format.own_files and count}
 
     tasks.submit(search, on_found, lambda _: on_found({}), key="detect")

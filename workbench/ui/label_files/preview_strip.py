@@ -27,7 +27,7 @@ class PreviewStrip(QWidget):
         super().__init__(parent)
         self._style = style
         self._images: list[tuple[str, QImage]] = []
-        self.setMinimumSize(QSize(250, 190))
+        self.setMinimumSize(QSize(250, 150))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName(self.tr("Preview of the labels"))
 

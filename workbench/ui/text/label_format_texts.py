@@ -38,5 +38,5 @@ def format_with_count(name: str, count: int) -> str:
     """Return a format's name with the number of labels found; 0 means that the number is not known."""
     if not count:
         return format_title(name)
-    text = QCoreApplication.translate("label_formats", "{format}: {n} labels")
+    text = QCoreApplication.translate("label_formats", "{format} ({n})")
     return text.format(format=format_title(name), n=number(count))

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from workbench.session.index_worker import left_out_reason
 
-LABEL_SUFFIXES = (".zip", ".json", ".xml", ".csv", ".tsv", ".txt", ".yaml", ".yml")
+LABEL_SUFFIXES = (".zip", ".json", ".xml", ".csv", ".tsv", ".yaml", ".yml")
 LeftOut = list[tuple[str, str]]  # names, and reasons as in `index_worker.Added`
 
 
