@@ -101,7 +101,7 @@ def test_import_is_one_step_between_strokes(opened, qtbot, folder):
     painted = saved_mask(opened, first)
     before = files(opened.project)
     report = run(opened, qtbot, folder, conflicts="replace")
-    assert (report.labelled, report.copied, report.replaced) == (COUNT, COUNT - 1, 1)
+    assert (report.labeled, report.copied, report.replaced) == (COUNT, COUNT - 1, 1)
     assert [info.name for info in opened.project.classes] == ["scratch", "dent", "pit"]
     assert opened.key == first and np.array_equal(opened.mask, saved_mask(opened, first))
     assert len(opened.keys) == 8 + COUNT - 1 and opened.undo_stack.next_undo.title == "import labels"
@@ -174,7 +174,7 @@ def test_archive_stays_unpacked_for_the_import_only(opened, qtbot, folder, tmp_p
     with qtbot.waitSignal(job.planned, timeout=10_000):
         job.preview(tmp_path / "labels.zip", ImportRequest())
     assert list((opened.project.root / ".cache").glob("import-*"))
-    assert run(opened, qtbot, tmp_path / "labels.zip").labelled == COUNT - 1
+    assert run(opened, qtbot, tmp_path / "labels.zip").labeled == COUNT - 1
     job.release()
     assert not list((opened.project.root / ".cache").glob("import-*"))
 

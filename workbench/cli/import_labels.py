@@ -115,14 +115,14 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         for notice in project.json.take_notices():
             console.note(str(notice))
     _print_report(report, console)
-    if not report.labelled and not report.kept:
+    if not report.labeled and not report.unchanged:
         raise _nothing(options.path, report.skipped)
     return {
         "format": report.format,
         "found": report.found,
         "boxes": report.boxes,
-        "pictures": report.pictures,
-        "labelled": report.labelled,
+        "pictures": report.images,
+        "labelled": report.labeled,
         "copied": report.copied,
         "skipped": [{"path": path, "why": why} for path, why in report.skipped],
         "classes": classes,
@@ -135,7 +135,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 def _print_report(report: ImportReport, console: Console) -> None:
     console.line(
-        f"Imported as {report.format}: {report.pictures} images ({report.copied} copied), {report.labelled} labeled."
+        f"Imported as {report.format}: {report.images} images ({report.copied} copied), {report.labeled} labeled."
     )
     if len(report.found) > 1:
         console.line("Formats found: " + ", ".join(f"{name} ({count})" for name, count in report.found.items()) + ".")

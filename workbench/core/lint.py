@@ -111,10 +111,10 @@ def _image(project: Project, key: str) -> tuple[set[int], list[LintFinding]]:
     if mask is None:
         return set(), findings
     ids = {id for id in annotation.ids_in(mask) if 0 < id < DONT_CARE}
-    return ids, findings + _label_mistakes(key, note, mask, ids)
+    return ids, findings + _label_findings(key, note, mask, ids)
 
 
-def _label_mistakes(key: str, note: annotation.Note, mask: np.ndarray, ids: set[int]) -> list[LintFinding]:
+def _label_findings(key: str, note: annotation.Note, mask: np.ndarray, ids: set[int]) -> list[LintFinding]:
     findings = []
     if note.verdict is not None:
         if is_good(note.verdict) and ids:
@@ -156,12 +156,12 @@ def _classes(project: Project, painted: set[int]) -> list[LintFinding]:
         if painted
         else []
     )
-    spelled: dict[str, str] = {}
+    first_names: dict[str, str] = {}
     for info in project.classes:
         plain = "".join(sign for sign in info.name.casefold() if sign.isalnum())
-        if plain and plain in spelled:
-            findings.append(LintFinding("similar_classes", info.name, f"differs little from {spelled[plain]}"))
-        spelled.setdefault(plain, info.name)
+        if plain and plain in first_names:
+            findings.append(LintFinding("similar_classes", info.name, f"differs little from {first_names[plain]}"))
+        first_names.setdefault(plain, info.name)
     return findings
 
 
@@ -214,8 +214,8 @@ def _leaks(project: Project, splits: list[Dataset]) -> list[LintFinding]:
         sides = {item.key: item.split for item in dataset.items}
         for a, b in near_duplicates(project, dataset.items):
             if sides[a] != sides[b] and "train" in (sides[a], sides[b]):
-                held, learned = (a, b) if sides[b] == "train" else (b, a)
-                pairs.setdefault((held, learned), sides[held])
+                held, train_key = (a, b) if sides[b] == "train" else (b, a)
+                pairs.setdefault((held, train_key), sides[held])
     return [
         LintFinding("leak", held, f"looks like {learned}, which is learned from, but is held out ({split})")
         for (held, learned), split in pairs.items()

@@ -81,7 +81,7 @@ def test_undo_and_redo_restore_every_byte(root, folder):
     before = content(root)
     with Project.open(root) as project:
         report = import_labels(project, folder, ImportRequest(conflicts="replace"))
-        assert (report.labelled, report.copied, report.replaced, report.skipped) == (COUNT, COUNT - 1, 1, [])
+        assert (report.labeled, report.copied, report.replaced, report.skipped) == (COUNT, COUNT - 1, 1, [])
         assert [info.name for info in project.classes] == ["pit", "scratch", "crater"]
         after = content(root)
         assert undo(project).kept == ()
@@ -126,7 +126,7 @@ def test_canceled_import_leaves_the_project_as_it_was(root, folder):
             progress=lambda done, total: steps.append(done),
             stopped=lambda: len(steps) == 3,
         )
-        assert report.cancelled and report.labelled == 3
+        assert report.cancelled and report.labeled == 3
         assert not import_files.folder_of(project).exists()
     assert content(root) == before
 
@@ -231,7 +231,7 @@ def test_killed_import_is_finished_or_leaves_the_project_as_it_was(root, folder,
             assert undo(project).kept == ()
             assert without_times(content(root)) == without_times(before)
         report = import_labels(project, folder, ImportRequest(conflicts="replace"))
-        assert report.labelled == COUNT
+        assert report.labeled == COUNT
     assert without_times(content(root)) == without_times(after)
 
 

@@ -131,7 +131,7 @@ def plan_import(
     if report.cancelled:
         return None
     reading.fill_ignored()
-    plan = ImportPlan(request, report, report.found, report.labelled, report.pictures, new=report.copied)
+    plan = ImportPlan(request, report, report.found, report.labeled, report.images, new=report.copied)
     plan.matched = plan.images - plan.new
     plan.conflicts = report.replaced
     plan.previews = collector.previews

@@ -66,11 +66,11 @@ class ImportRequest:
 
 @dataclass
 class ImportReport:
-    """Result of an import. pictures: images found, with or without a label; copied: number new in the project."""
+    """Result of an import. images: images found, with or without a label; copied: number new in the project."""
 
     format: str
-    pictures: int = 0
-    labelled: int = 0
+    images: int = 0
+    labeled: int = 0
     copied: int = 0
     skipped: list[tuple[str, str]] = field(default_factory=list)  # (file, why)
     added_classes: list[str] = field(default_factory=list)
@@ -78,7 +78,7 @@ class ImportReport:
     ignored: list[str] = field(default_factory=list)  # patterns that exclude masks from the images
     notes: list[str] = field(default_factory=list)
     boxes: int = 0  # boxes that became regions
-    kept: int = 0  # images whose existing label was kept
+    unchanged: int = 0  # images whose existing label was kept
     found: dict[str, int] = field(default_factory=dict)  # recognized formats and the number of their labels
     splits: Counter[str] = field(default_factory=Counter)  # images of each side of the data split
     replaced: int = 0  # images whose existing label was replaced or merged
@@ -189,17 +189,17 @@ class LabelReading:
                 raise
             except (*FAULTS, problems.Problem) as error:
                 report.skipped.append((str(path), reason(error)))
-                report.kept += str(error) == _ALREADY_LABELED
+                report.unchanged += str(error) == _ALREADY_LABELED
             if progress is not None:
                 progress(number, total)
-        report.pictures = len(self._seen)
+        report.images = len(self._seen)
         report.added_classes = [info.name for info in self.classes.added]
         report.added_verdicts = [name for name in self.verdicts if name not in self.project.file.verdicts]
         return report
 
     def fill(self, record: ImportRecord) -> None:
         """Set the changes of project.json in the record of the import."""
-        record.label_format, record.path, record.labeled = self.format.name, str(self.files.path), self.report.labelled
+        record.label_format, record.path, record.labeled = self.format.name, str(self.files.path), self.report.labeled
         record.classes, record.verdicts = list(self.classes.added), list(self.report.added_verdicts)
         record.source = self.source
         record.ignore = self.fill_ignored()
@@ -253,7 +253,7 @@ class LabelReading:
         self._count_new(image)
         self._digests[image.key] = digest
         self.verdict_counts.update([verdict] if verdict is not None else [])
-        self.report.labelled += 1
+        self.report.labeled += 1
         self.report.replaced += existing
         self.report.boxes += len(label.boxes)
         if entry.split is not None:

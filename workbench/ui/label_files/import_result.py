@@ -34,7 +34,7 @@ class ImportResult(QWidget):
             text = self.tr("{n} images labeled, {skipped} skipped")
         else:
             text = self.tr("{n} images labeled")
-        self.heading.setText(text.format(n=number(report.labelled), skipped=number(len(report.skipped))))
+        self.heading.setText(text.format(n=number(report.labeled), skipped=number(len(report.skipped))))
         lines = (
             [self.tr("{n} images copied into the project.").format(n=number(report.copied))] if report.copied else []
         )
@@ -44,8 +44,8 @@ class ImportResult(QWidget):
             lines.append(self.tr("New verdicts: {names}.").format(names=listed(report.added_verdicts)))
         if report.replaced:
             lines.append(self.tr("{n} existing labels changed.").format(n=number(report.replaced)))
-        if report.kept:
-            lines.append(self.tr("{n} existing labels kept.").format(n=number(report.kept)))
+        if report.unchanged:
+            lines.append(self.tr("{n} existing labels kept.").format(n=number(report.unchanged)))
         if report.boxes:
             text = self.tr("{n} regions come from bounding boxes. Check these images and mark them as done.")
             lines.append(text.format(n=number(report.boxes)))

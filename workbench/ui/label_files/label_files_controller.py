@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from workbench.core.problems import Problem
+from workbench.core.project.folder_walk import walk
 from workbench.core.project.formats import recognized
 from workbench.core.project.formats.base import FileTree
 from workbench.core.project.import_files import ImportPass
@@ -21,6 +22,8 @@ from workbench.ui.text.formatting import number, problem_text
 from workbench.ui.widgets.file_drop import LABEL_SUFFIXES
 from workbench.ui.widgets.message_bar import MessageBar
 from workbench.ui.widgets.theme import ThemeManager
+
+MAX_SEARCHED = 200_000  # files; a larger folder is not searched for labels without request
 
 
 class LabelFilesController(QObject):
@@ -108,11 +111,17 @@ def detect(tasks: TaskRunner, path: Path, on_found: Callable[[dict[str, int]], o
     Folder names alone are not labels, nor are images that may be masks. An archive is not opened.
     """
 
-    def search(_: Task) -> dict[str, int]:
+    def search(task: Task) -> dict[str, int]:
         if path.suffix.lower() == ".zip" and path.is_file():
             return {"zip": 0}
         if not path.is_dir():
             return {"file": 0} if path.suffix.lower() in LABEL_SUFFIXES else {}
-        return {format.name: count for format, count in recognized(FileTree.of(path)) if format.own_files and count}
+        files: list[str] = []
+        for relative, _ in walk(path):
+            files.append(relative)
+            if task.cancelled() or len(files) > MAX_SEARCHED:
+                return {}
+        tree = FileTree(path.absolute(), tuple(sorted(files)))
+        return {format.name: count for format, count in recognized(tree) if format.own_files and count}
 
     tasks.submit(search, on_found, lambda _: on_found({}), key="detect")

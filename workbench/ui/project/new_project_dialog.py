@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
@@ -24,6 +24,8 @@ from workbench.session.tasks import TaskRunner
 from workbench.ui.label_files.label_files_controller import detect
 from workbench.ui.text.formatting import listed
 from workbench.ui.text.label_format_texts import format_with_count
+
+_SEARCH_DELAY = 400  # ms
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class NewProjectDialog(QDialog):
         self.images = QLineEdit(placeholderText=self.tr("Optional. Images can be added later."))
         self.labels = QLineEdit(placeholderText=self.tr("Optional. Folder, zip archive or label file of another tool"))
         self._tasks = TaskRunner(parent=self)
+        self._search_timer = QTimer(self, singleShot=True, interval=_SEARCH_DELAY, timeout=self._search_labels)
         self.classes = QLineEdit(placeholderText=self.tr("scratch, pit, stain"))
         self.verdicts = QLineEdit(placeholderText=self.tr("OK, NG"))
         column = QVBoxLayout(self)
@@ -91,7 +94,7 @@ class NewProjectDialog(QDialog):
         for field in (self.name, self.location, self.images, self.labels):
             field.textChanged.connect(self._check)
         for field in (self.images, self.labels):
-            field.textChanged.connect(self._search_labels)
+            field.textChanged.connect(self._search_later)
         self._check()
         self.name.selectAll()
 
@@ -110,11 +113,16 @@ class NewProjectDialog(QDialog):
             self.name.setText(free_path(Path(self.location.text()), f"{path.name}-project").name)
             self.name.selectAll()
 
+    def _search_later(self) -> None:
+        """Search when the user has stopped typing; a running search is canceled."""
+        self._tasks.cancel()
+        self.found.hide()
+        self._search_timer.start()
+
     def _search_labels(self) -> None:
         """Search the labels, or else the images, for known label formats; labels beside the images are filled in."""
         labels, images = self.labels.text().strip(), self.images.text().strip()
         path = Path(labels or images).expanduser()
-        self.found.hide()
         if not (labels or images) or not path.exists():
             return
 
@@ -132,6 +140,7 @@ class NewProjectDialog(QDialog):
 
     def done(self, result: int) -> None:
         """End the search for labels."""
+        self._search_timer.stop()
         self._tasks.stop()
         super().done(result)
 

@@ -209,8 +209,8 @@ class Window(QMainWindow):
         services.continuous_training.changed.connect(training.refresh)  # its best model can be exported from then on
         style.changed.connect(self._restyle)
         self.welcome.chosen.connect(self.project_commands.open)
-        self.images.wants_files.connect(self.project_commands.add_images)
-        self.images.wants_folder.connect(self.project_commands.add_folder)
+        self.images.files_requested.connect(self.project_commands.add_images)
+        self.images.folder_requested.connect(self.project_commands.add_folder)
         self.table.shortcuts_requested.connect(self._show_shortcuts)
         self.overlay.text_changed.connect(self.header.show_model_text)
         self.evaluation_navigation.switched.connect(self.workspace.show_center_only)
@@ -218,8 +218,8 @@ class Window(QMainWindow):
         self.region_navigator.arrived.connect(canvas.suggestions.highlight_at_pointer)
         canvas.tool_changed.connect(lambda: canvas.ruler.switch(False))
         canvas.refused.connect(messages.refused)
-        training.wants_export.connect(services.export_job.start)
-        training.view.said.connect(messages.show_training_message)
+        training.export_requested.connect(services.export_job.start)
+        training.view.messaged.connect(messages.show_training_message)
         training.recovered.connect(messages.training_recovered)
         training.view.files.saved.connect(messages.curves_saved)
         for failed in (

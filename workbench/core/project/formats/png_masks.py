@@ -39,13 +39,13 @@ def recognition_score(tree: FileTree) -> int:
 
 def has_masks(tree: FileTree) -> bool:
     """Return True if some folders hold masks of the images in others, judged by the file contents."""
-    pairing = pair(tree, look_inside=True)
+    pairing = pair(tree, inspect_contents=True)
     return bool(pairing.pairs) or bool(pairing.unpaired and not pairing.images)
 
 
 def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
     """Return the masks found. known: id -> name of the project's classes."""
-    pairing = pair(tree, look_inside=True)
+    pairing = pair(tree, inspect_contents=True)
     masks = [*pairing.pairs, *pairing.unpaired]
     listed = find_list(tree, masks)
     values = collect_values((tree.path(mask), _size(tree, pairing.pairs.get(mask))) for mask in masks)
