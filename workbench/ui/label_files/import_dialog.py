@@ -57,12 +57,12 @@ class ImportDialog(QDialog):
         self.setWindowTitle(self.tr("Import labels"))
         self.resize(940, 620)
         self._session, self._job = session, session.label_import
+        self._offers_images = images_only
         self._path: Path | None = None
         self._plan: ImportPlan | None = None
         self._started = 0.0  # monotonic time in s
         self._create_widgets(style)
         self._lay_out()
-        self.images_only.setVisible(images_only)
         self._connect()
         self._show_state()
         if path is not None:
@@ -189,6 +189,7 @@ class ImportDialog(QDialog):
         self.mapping.show_entries(plan.classes, plan.verdicts, classes, project.file.verdicts)
         self.skipped.show_entries(plan.skipped, plan.report.notes)
         self._show_previews()
+        self.status.clear()
         self._show_state()
         if not plan.labels:
             self.status.setText(self.tr("None of these labels can be imported. The reasons are listed above."))
@@ -279,17 +280,15 @@ class ImportDialog(QDialog):
         importing = job.activity == "importing"
         self._files.setVisible(not imported)
         self._files.setEnabled(not importing)
-        self._content.setEnabled(not job.running and self._plan is not None or bool(job.found) and not job.running)
+        self._content.setEnabled(not job.running and (self._plan is not None or bool(job.found)))
         self.options.setVisible(self._plan is not None)
         self.bar.setVisible(job.running)
         if not job.running:
             self.bar.setRange(0, 0)
-            if self._plan is not None and self.status.text().startswith(self.tr("Reading labels")[:4]):
-                self.status.clear()
         self.import_button.setVisible(not imported)
         self.import_button.setEnabled(not job.running and self._plan is not None and self._plan.labels > 0)
         self.images_only.setEnabled(not importing)
-        self.images_only.setVisible(self.images_only.isVisibleTo(self) and not imported)
+        self.images_only.setVisible(self._offers_images and not imported)
         self.undo_button.setVisible(imported)
         self.close_button.setText(self.tr("Close") if imported else self.tr("Cancel"))
 
