@@ -155,4 +155,6 @@ def test_folder_dropped_without_a_project_becomes_a_labeled_project(application,
     assert "3 images: 3 in the project, 0 new" in dialog.summary.text()
     run(dialog, application, qtbot)
     assert [info.name for info in session.project.classes] == ["Scratch", "crater"]
+    qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
+    assert not dialog.isVisible()
     qtbot.waitUntil(lambda: sum(row.status == "done" for row in session.rows.values()) == 3, timeout=10_000)

@@ -254,6 +254,7 @@ class ImportDialog(QDialog):
             self.resize(_RESULT_SIZE)
         self.status.clear()
         self._show_state()
+        self.close_button.setDefault(True)
         self.close_button.setFocus()
 
     def _show_failure(self, problem: Problem) -> None:
