@@ -44,7 +44,7 @@ def opened(session, root, qtbot) -> Session:
 
 def settle(session: Session, qtbot) -> None:
     """Wait until the index has looked at everything."""
-    with qtbot.waitSignal(session._image_list.finished, timeout=20_000):
+    with qtbot.waitSignal(session.image_list.finished, timeout=20_000):
         pass
 
 

@@ -218,7 +218,7 @@ class NothingToImport(Problem):
 
 
 class NoImport(Problem):
-    says = "There is no import that can be undone."
+    message = "There is no import that can be undone."
 
 
 class UnknownFormat(Problem):
@@ -266,7 +266,7 @@ class ClassesChanging(Problem):
 
 
 class LabelsImporting(Problem):
-    says = "Labels are being imported. They cannot be edited at the moment."
+    message = "Labels are being imported. They cannot be edited at the moment."
     advice = "Wait until the import is finished, or cancel it."
 
 

@@ -371,7 +371,7 @@ real = application.Application.show
 def show(self):
     real(self)
     session = self.services.session
-    session._autosave._delay_ms = 600_000
+    session.autosave._delay_ms = 600_000
     def painted(key):
         session.editor.paint_fill((1, 1), 2)
         print("painted", key, flush=True)
