@@ -105,7 +105,7 @@ class _JournalWriter:
             mask = _merged(annotation.load_mask(reading.project, image.key, read.size), mask)
         if label.verdict is not None and not (merged and note.verdict is not None):
             note.verdict = label.verdict
-        if reading.request.split and read.entry.split is not None and note.pin is None:
+        if reading.request.split and reading.has_split and read.entry.split is not None and note.pin is None:
             note.pin = read.entry.split
         if label.boxes:
             note.status = "started"  # regions made of boxes are to be checked

@@ -153,6 +153,8 @@ class LabelReading:
         self.batch = self.format.find(files.tree, options, {info.id: info.name for info in project.classes})
         if not self.batch.entries and not self.batch.skipped:
             raise files.nothing()
+        # If all images are training images, there is no split: validation images would be missing.
+        self.has_split = {entry.split for entry in self.batch.entries} - {None} not in (set(), {"train"})
         self.source: Source | None = None
         self.project = Project(project.root, project.file.model_copy(deep=True))  # as after the import
         if not request.copy and not files.archive:
@@ -256,7 +258,7 @@ class LabelReading:
         self.report.labeled += 1
         self.report.replaced += existing
         self.report.boxes += len(label.boxes)
-        if entry.split is not None:
+        if entry.split is not None and self.has_split:
             self.report.splits[entry.split] += 1
         self.report.notes += [f"{entry.label.name}: {text}" for text in label.notes]
 
