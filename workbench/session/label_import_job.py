@@ -161,9 +161,9 @@ class LabelImportJob(Job):
 
     def start(self, path: Path, request: ImportRequest) -> bool:
         """Import; `imported` or `failed` follows. Return False if unsaved labels cannot be saved or a job runs."""
-        if not self._flushed():
-            return False
         project = self._project
+        if project is None or not self._flushed():
+            return False
 
         def prepare(task: Task) -> tuple[ImportReport, ImportRecord]:
             if self._files is None or self._files.path != path:
@@ -192,21 +192,21 @@ class LabelImportJob(Job):
 
     def undo_import(self) -> None:
         """Restore the project as before the import; `undone` follows."""
-        if self._record is None or not self._flushed():
+        project, record = self._project, self._record
+        if project is None or record is None or not self._flushed():
             return
         try:
-            self._record = import_journal.begin_undo(self._project, self._record)
+            self._record = record = import_journal.begin_undo(project, record)
         except Problem as problem:
             self.problem_met.emit(problem)
             return
-        project = self._project
         work = lambda task: import_files.restore_files(project, ThinnedProgress(task.report))  # noqa: E731
         self._begin("undoing", work, self._restored, self._failed)
 
     def _restored(self, result: ImportPass) -> None:
         self._lock.release()
         try:
-            self._record = import_journal.finish_undo(self._project, self._record)
+            self._record = import_journal.finish_undo(*self._current())
         except Problem as problem:
             self._failed(problem)
             return
@@ -227,7 +227,7 @@ class LabelImportJob(Job):
 
     def _write(self, activity: str, on_done: Callable[[ImportPass], object]) -> None:
         """Write the prepared files. After a failure the project is restored."""
-        project, record = self._project, self._record
+        project, record = self._current()
         try:
             self._record = import_journal.begin(project, record)
         except Problem as problem:
@@ -238,7 +238,7 @@ class LabelImportJob(Job):
         def end(result: ImportPass) -> None:
             self._lock.release()
             try:
-                self._record = import_journal.finish(project, self._record)
+                self._record = import_journal.finish(*self._current())
             except Problem as problem:
                 self._failed(problem)
                 return
@@ -285,6 +285,11 @@ class LabelImportJob(Job):
         self._classes.changed.emit()
         self.written.emit()
 
+    def _current(self) -> tuple[Project, ImportRecord]:
+        """Return the open project and the import that is written or undone."""
+        assert self._project is not None and self._record is not None
+        return self._project, self._record
+
     def _flushed(self) -> bool:
         if not self.ready:
             return False
@@ -293,6 +298,7 @@ class LabelImportJob(Job):
 
     def _delete_journal(self) -> None:
         project, self._record = self._project, None
+        assert project is not None
         self._begin("deleting", lambda _: import_journal.delete(project), lambda _: self._lock.release(), self._failed)
 
     def lock_open_image(self, _: str = "") -> None:
