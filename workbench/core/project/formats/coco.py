@@ -21,7 +21,8 @@ from workbench.core.project.formats.label_export import (
     polygon,
     regions,
 )
-from workbench.core.project.formats.shape_labels import Shape, ShapedImage, find_shapes, pairs
+from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
+from workbench.core.project.formats.shapes import Shape, pairs
 from workbench.core.project.storage import write_json
 
 _MOST_PIXELS = 1 << 30  # of a decoded run-length mask

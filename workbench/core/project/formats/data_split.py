@@ -88,7 +88,8 @@ def with_splits(tree: FileTree, batch: ImportedLabels) -> ImportedLabels:
     """
     listed: dict[str, set[str]] = {}
     for _, split, columns in listed_rows(tree):
-        listed.setdefault(_key(columns[0]), set()).add(split)
+        for column in columns[:2]:  # image and mask, of which only one may be in the tree
+            listed.setdefault(_key(column), set()).add(split)
     splits = [
         entry.split or _listed(entry.key, listed) or split_of(PurePosixPath(entry.key).parent)
         for entry in batch.entries

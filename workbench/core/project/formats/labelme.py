@@ -25,14 +25,8 @@ from workbench.core.project.formats.label_export import (
     inset_polygon,
     regions,
 )
-from workbench.core.project.formats.shape_labels import (
-    IGNORE,
-    Points,
-    Shape,
-    ShapedImage,
-    checked,
-    find_shapes,
-)
+from workbench.core.project.formats.shape_labels import IGNORE, ShapedImage, find_shapes
+from workbench.core.project.formats.shapes import Points, Shape, checked
 from workbench.core.project.project import DONT_CARE
 from workbench.core.project.storage import write_json
 from workbench.inference.io import size_limits

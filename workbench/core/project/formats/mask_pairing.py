@@ -20,7 +20,7 @@ from workbench.core.project.formats.base import (
     without_suffix,
 )
 from workbench.core.project.formats.data_split import listed_pairs
-from workbench.core.project.formats.mask_values import read_raw
+from workbench.core.project.formats.mask_files import read_raw
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
 ARRAY_SUFFIXES = (".npy", ".mat")
@@ -39,6 +39,7 @@ _ENDING = re.compile(
     r"(masks?|gt|groundtruth|ground[-_]truth|labels?|labelids|seg|segmentation|annotation)$",
     re.IGNORECASE,
 )
+_PREFIX = re.compile(r"^(mask|label|gt|seg)(?P<rest>[-_. ]?\w*\d\w*)$", re.IGNORECASE)
 _IMAGE_ENDING = re.compile(r"^(?P<stem>.+?)[-_. ]+(img|image|rgb|leftimg8bit|photo)$", re.IGNORECASE)
 
 
@@ -83,7 +84,8 @@ def pair(tree: FileTree, *, inspect_contents: bool = False) -> Pairing:
 
 
 def is_in_mask_folder(file: str) -> bool:
-    return _mask_level(file) is not None or _is_derived(file)
+    """Return True for masks and for the copies that labelme's exporter writes into folders "<image>_json"."""
+    return _mask_level(file) is not None or _is_derived(file) or PurePosixPath(file).parent.name.endswith("_json")
 
 
 def masks_beside_images(tree: FileTree) -> set[str]:
@@ -152,6 +154,16 @@ def _pair_in_folder(files: list[str]) -> dict[str, str]:
                 break
     for file in files:
         path = PurePosixPath(file)
+        prefix_match = _PREFIX.match(path.stem)
+        if prefix_match is not None and suffix_of(file) not in LOSSY:
+            names = (path.with_name(f"{word}{prefix_match['rest']}") for word in ("img", "image", "photo", "picture"))
+            found = [p for name in names for p in stems.get(str(name).casefold(), [])]
+            if len(found) == 1:
+                pairs[file] = found[0]
+                continue
+        if path.stem == "label" and len(found := stems.get(str(path.parent / "img").casefold(), [])) == 1:
+            pairs[file] = found[0]
+            continue
         suffix_match = _ENDING.match(path.stem)
         if suffix_match is None or file in pairs or suffix_of(file) in LOSSY:
             continue

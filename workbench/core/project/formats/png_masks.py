@@ -23,8 +23,9 @@ from workbench.core.project.formats.base import (
 )
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, encode_numbers, palette
 from workbench.core.project.formats.label_lists import find_list, write_list
+from workbench.core.project.formats.mask_files import read_raw
 from workbench.core.project.formats.mask_pairing import name_after, pair, spellings
-from workbench.core.project.formats.mask_values import ValueMeaning, collect_values, decide, read_raw
+from workbench.core.project.formats.mask_values import ValueMeaning, collect_values, decide
 from workbench.core.project.project import NOT_LABELED
 from workbench.core.project.storage import write_bytes, write_text
 
@@ -54,12 +55,15 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
     of_image: dict[str, list[str]] = defaultdict(list)
     for mask, image in pairing.pairs.items():
         of_image[image].append(mask)
-    several = any(len(found) > 1 for found in of_image.values())
+    # Several masks of an image are its classes if they are black and white, otherwise different labels.
+    merged = meaning.single or (meaning.gray == "one class" and values.only_black_and_white)
+    several = merged and any(len(found) > 1 for found in of_image.values())
     batch = ImportedLabels(keep_ids=not several, mask_files=[tree.path(mask) for mask in masks])
     for image, found in of_image.items():
-        parts = [(tree.path(mask), names.get(mask, names[""])) for mask in found]
-        read = partial(_read, parts, meaning)
-        batch.entries.append(ImportedEntry(parts[0][0], tree.path(image), image, read))
+        for group in [found] if merged else [[mask] for mask in found]:
+            parts = [(tree.path(mask), names.get(mask, names[""])) for mask in group]
+            read = partial(_read, parts, meaning)
+            batch.entries.append(ImportedEntry(parts[0][0], tree.path(image), image, read))
     for mask in pairing.unpaired:
         read = partial(_read, [(tree.path(mask), names[""])], meaning)
         batch.entries.append(ImportedEntry(tree.path(mask), None, mask, read, aliases=spellings(mask)))

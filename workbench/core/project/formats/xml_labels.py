@@ -16,7 +16,8 @@ from defusedxml.ElementTree import fromstring
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel, read_utf8
 from workbench.core.project.formats.data_split import split_of
-from workbench.core.project.formats.shape_labels import Shape, ShapedImage, find_shapes
+from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
+from workbench.core.project.formats.shapes import Shape
 
 _LARGEST = 256 << 20  # bytes of an XML file
 _ENCODING = re.compile(r"^\s*<\?xml[^>]*\?>")

@@ -20,12 +20,14 @@ from workbench.core.project.formats.base import (
 )
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, polygon, regions
-from workbench.core.project.formats.shape_labels import Shape, ShapedImage, find_shapes
+from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
+from workbench.core.project.formats.shapes import Shape
 from workbench.core.project.storage import write_text
 from workbench.inference.io.json_io import JsonError, read_file
 
 _LINE = re.compile(r"\d+( +-?\d*\.?\d+(e-?\d+)?){4,}\s*", re.I)
 _LARGEST = 64 << 20
+_LARGEST_FRACTION = 2  # coordinates may lie a little outside of the image; larger ones are pixels
 _NAME_FILES = ("obj.names", "classes.txt", "predefined_classes.txt", "labels.txt", "names.txt")
 _LISTS = frozenset(("train", "val", "valid", "test", "readme", "requirements"))
 
@@ -67,7 +69,9 @@ def _lines(tree: FileTree, name: str) -> list[str] | None:
     except (FileNotFoundError, JsonError, UnicodeDecodeError):
         return None
     lines = [line for line in text.splitlines() if line.strip()]
-    return lines if all(_LINE.fullmatch(line) for line in lines) else None
+    if not all(_LINE.fullmatch(line) for line in lines):
+        return None
+    return None if any(float(value) > _LARGEST_FRACTION for line in lines for value in line.split()[1:]) else lines
 
 
 class _Reader:
