@@ -7,11 +7,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.verb_runner import Console
+from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import problems
-from workbench.core.project import importing
+from workbench.core.project import import_files, import_journal, importing
 from workbench.core.project.box_regions import BOX_SHAPES
 from workbench.core.project.formats import FORMATS
+from workbench.core.project.import_plan import ImportPlan, plan_import
+from workbench.core.project.label_reading import CONFLICTS, ImportReport, ImportRequest, open_labels
 from workbench.core.project.project import Project
 
 _SHOWN = 20
@@ -19,7 +21,7 @@ _SHOWN = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
-    parser.add_argument("path", type=Path, metavar="PATH", help="folder or one label file")
+    parser.add_argument("path", type=Path, nargs="?", metavar="PATH", help="folder, zip archive or one label file")
     parser.add_argument("--format", choices=["auto", *FORMATS], default="auto")
     parser.add_argument(
         "--class", dest="class_name", metavar="NAME", help="class of all imported regions; for folders: the verdict"
@@ -34,10 +36,52 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="make regions of bounding boxes: all pixels (box), the inscribed ellipse, or the pixels that stand out "
         "inside the box (cut). Images with such regions are not marked as done",
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace existing labels")
+    parser.add_argument(
+        "--conflicts",
+        choices=CONFLICTS,
+        default="keep",
+        help="for images that are labeled already: keep their label, replace it, or merge: add regions beside it",
+    )
+    parser.add_argument(
+        "--overwrite", dest="conflicts", action="store_const", const="replace", help="same as --conflicts replace"
+    )
+    parser.add_argument(
+        "--map",
+        dest="mapped",
+        type=_pair,
+        action="append",
+        default=[],
+        metavar="SOURCE=TARGET",
+        help="import the class SOURCE of the labels as the class TARGET of the project; may be repeated",
+    )
+    parser.add_argument(
+        "--ignore-class",
+        dest="ignored",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="do not import this class; may be repeated",
+    )
+    parser.add_argument(
+        "--map-verdict", type=_pair, action="append", default=[], metavar="SOURCE=TARGET", help="same for verdicts"
+    )
+    parser.add_argument("--ignore-verdict", action="append", default=[], metavar="NAME", help="same for verdicts")
+    parser.add_argument(
+        "--no-split", dest="split", action="store_false", help="do not import the data split of the labels"
+    )
     parser.add_argument(
         "--no-copy", dest="copy", action="store_false", help="do not copy images, add their folder to the project"
     )
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument("--dry-run", action="store_true", help="show what would be imported, and change nothing")
+    action.add_argument("--undo", action="store_true", help="undo the last import; PATH is not needed")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    source, _, target = text.rpartition("=")
+    if not source.strip() or not target.strip():
+        raise argparse.ArgumentTypeError("must be SOURCE=TARGET")
+    return source, target.strip()
 
 
 def _threshold(text: str) -> int:
@@ -48,25 +92,31 @@ def _threshold(text: str) -> int:
 
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    if options.undo:
+        return _undo(options, console)
+    if options.path is None:
+        raise WrongUse("PATH is missing")
+    request = ImportRequest(
+        format=options.format,
+        class_name=options.class_name,
+        threshold=options.threshold,
+        copy=options.copy,
+        conflicts=options.conflicts,
+        boxes=options.boxes,
+        classes={**dict(options.mapped), **dict.fromkeys(options.ignored)},
+        verdicts={**dict(options.map_verdict), **dict.fromkeys(options.ignore_verdict)},
+        split=options.split,
+    )
+    if options.dry_run:
+        return _preview(options, request, console)
     with Project.open(options.project) as project, console.progress("importing") as move:
-        report = importing.import_labels(
-            project,
-            options.path,
-            format=options.format,
-            class_name=options.class_name,
-            threshold=options.threshold,
-            copy=options.copy,
-            overwrite=options.overwrite,
-            boxes=options.boxes,
-            progress=move,
-        )
+        report = importing.import_labels(project, options.path, request, progress=move)
         classes = [info.name for info in project.classes]
         for notice in project.json.take_notices():
             console.note(str(notice))
     _print_report(report, console)
     if not report.labeled and not report.unchanged:
-        why = "; ".join(f"{Path(path).name}: {why}" for path, why in report.skipped[:3]) or "no label was found"
-        raise problems.NothingToImport(path=str(options.path), why=why)
+        raise _nothing(options.path, report.skipped)
     return {
         "format": report.format,
         "found": report.found,
@@ -83,7 +133,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     }
 
 
-def _print_report(report: importing.ImportReport, console: Console) -> None:
+def _print_report(report: ImportReport, console: Console) -> None:
     console.line(
         f"Imported as {report.format}: {report.images} images ({report.copied} copied), {report.labeled} labeled."
     )
@@ -99,12 +149,98 @@ def _print_report(report: importing.ImportReport, console: Console) -> None:
         console.line(f"New verdicts: {', '.join(report.added_verdicts)}.")
     if report.ignored:
         console.line(f"Not listed as images because they are masks: {', '.join(report.ignored[:_SHOWN])}")
-    for note in report.notes[:_SHOWN]:
+    _print_skipped(report.skipped, report.notes, console)
+
+
+def _print_skipped(skipped: list[tuple[str, str]], notes: list[str], console: Console) -> None:
+    for note in notes[:_SHOWN]:
         console.line(note)
-    if report.skipped:
-        console.line(f"Skipped {len(report.skipped)}:")
-        for path, why in report.skipped[:_SHOWN]:
+    if skipped:
+        console.line(f"Skipped {len(skipped)}:")
+        for path, why in skipped[:_SHOWN]:
             console.line(f"  {path}: {why}")
-        if len(report.skipped) > _SHOWN:
-            reasons = Counter(why for _, why in report.skipped[_SHOWN:]).most_common(3)
-            console.line(f"  and {len(report.skipped) - _SHOWN} more, mostly: {reasons[0][0]} (--json lists all)")
+        if len(skipped) > _SHOWN:
+            reasons = Counter(why for _, why in skipped[_SHOWN:]).most_common(3)
+            console.line(f"  and {len(skipped) - _SHOWN} more, mostly: {reasons[0][0]} (--json lists all)")
+
+
+def _undo(options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    with Project.open(options.project) as project, console.progress("undoing") as move:
+        record = import_journal.recover(project)
+        if record is None:
+            raise problems.NoImport()
+        record = import_journal.begin_undo(project, record)
+        done = import_files.restore_files(project, move)
+        import_journal.finish_undo(project, record)
+        import_journal.delete(project)
+    console.line(f"Undone: import of {record.path} ({done.images} images).")
+    for key in done.kept[:_SHOWN]:
+        console.line(f"Kept, because its label was changed since: {key}")
+    return {"undone": record.path, "pictures": done.images, "kept": list(done.kept)}
+
+
+def _preview(options: argparse.Namespace, request: ImportRequest, console: Console) -> dict[str, Any]:
+    project = Project.open(options.project, write=False)
+    with open_labels(project, options.path) as files, console.progress("reading") as move:
+        plan = plan_import(project, files, request, progress=move)
+    assert plan is not None
+    _print_plan(plan, console)
+    if not plan.labels:
+        raise _nothing(options.path, plan.skipped)
+    return {
+        "format": plan.format,
+        "found": plan.found,
+        "pictures": plan.images,
+        "matched": plan.matched,
+        "new": plan.new,
+        "missing": plan.missing,
+        "labelled": plan.labels,
+        "conflicts": plan.conflicts,
+        "boxes": plan.boxes,
+        "classes": [
+            {
+                "name": entry.source,
+                "target": entry.target,
+                "known": entry.known,
+                "pictures": entry.images,
+                "regions": entry.regions,
+                "boxes": entry.boxes,
+            }
+            for entry in plan.classes
+        ],
+        "verdicts": [
+            {"name": entry.source, "target": entry.target, "known": entry.known, "pictures": entry.images}
+            for entry in plan.verdicts
+        ],
+        "splits": dict(plan.report.splits),
+        "skipped": [{"path": path, "why": why} for path, why in plan.skipped],
+        "ignored": plan.report.ignored,
+        "notes": plan.report.notes,
+    }
+
+
+def _print_plan(plan: ImportPlan, console: Console) -> None:
+    console.line(f"Format: {plan.format}.")
+    if len(plan.found) > 1:
+        console.line("Formats found: " + ", ".join(f"{name} ({count})" for name, count in plan.found.items()) + ".")
+    console.line(
+        f"{plan.images} images: {plan.matched} in the project, {plan.new} new. {plan.labels} labels"
+        + (f", {plan.missing} without their image." if plan.missing else ".")
+    )
+    for kind, entries in (("Class", plan.classes), ("Verdict", plan.verdicts)):
+        for entry in entries:
+            target = "ignored" if entry.target is None else entry.target if entry.known else f"{entry.target} (new)"
+            console.line(f"{kind} {entry.source} -> {target}: {entry.images} images")
+    if plan.boxes:
+        console.line(f"{plan.boxes} bounding boxes become regions ({plan.request.boxes}).")
+    if plan.conflicts:
+        console.line(f"{plan.conflicts} images are labeled already: {plan.request.conflicts}.")
+    if plan.report.splits:
+        console.line("Data split: " + ", ".join(f"{side} {count}" for side, count in plan.report.splits.items()) + ".")
+    _print_skipped(plan.skipped, plan.report.notes, console)
+    console.line("Nothing was changed.")
+
+
+def _nothing(path: Path, skipped: list[tuple[str, str]]) -> problems.NothingToImport:
+    why = "; ".join(f"{Path(name).name}: {why}" for name, why in skipped[:3]) or "no label was found"
+    return problems.NothingToImport(path=str(path), why=why)

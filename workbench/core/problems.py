@@ -217,6 +217,10 @@ class NothingToImport(Problem):
     advice = "Check the folder and the format."
 
 
+class NoImport(Problem):
+    message = "There is no import that can be undone."
+
+
 class UnknownFormat(Problem):
     message = "{name} is not a supported label format."
     advice = "Choose one of: {known}."
@@ -259,6 +263,11 @@ class BadClass(Problem):
 class ClassesChanging(Problem):
     message = "Classes are being changed in all masks. Labels cannot be edited at the moment."
     advice = "Wait until this is finished, or cancel it in the Classes panel."
+
+
+class LabelsImporting(Problem):
+    message = "Labels are being imported. They cannot be edited at the moment."
+    advice = "Wait until the import is finished, or cancel it."
 
 
 class UnknownRun(Problem):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,8 +15,8 @@ from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
 from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
-from workbench.session.label import Label
-from workbench.session.tasks import Task, TaskRunner
+from workbench.session.label_lock import LabelLock
+from workbench.session.tasks import Task, TaskRunner, ThinnedProgress
 from workbench.session.undo import Barrier
 
 _SAMPLED = 500  # number of masks measured to estimate the disk space
@@ -77,7 +76,7 @@ class ClassMergeJob(QObject):
         self._project: Project | None = None
         self.plan: ClassMergePlan | None = None  # running, interrupted, or done with a backup
         self.running = False
-        self._locked: list[tuple[Label, Problem | None]] = []  # labels opened meanwhile, with their own problems
+        self._lock = LabelLock(editor, ClassesChanging())
         self._task: Task | None = None
         self._tasks = TaskRunner(parent=self)
 
@@ -168,7 +167,7 @@ class ClassMergeJob(QObject):
     def close(self) -> None:
         """Stop without undoing; the change can be finished after the project is opened again."""
         self._tasks.stop()
-        self._unlock()
+        self._lock.release()
         self._project, self.plan, self.running = None, None, False
 
     # --- work -------------------------------------------------------------------------------------
@@ -183,7 +182,7 @@ class ClassMergeJob(QObject):
         work = class_merge.undo if plan.state == "undoing" else class_merge.apply_plan
         self.changed.emit()
         self._task = self._tasks.submit(
-            lambda task: work(project, plan, _ThinnedProgress(task.report), task.cancelled),
+            lambda task: work(project, plan, ThinnedProgress(task.report), task.cancelled),
             partial(self._finished, project, plan),
             self._failed,
             on_progress=self.progressed.emit,
@@ -192,13 +191,13 @@ class ClassMergeJob(QObject):
     def _failed(self, problem: Problem) -> None:
         """Release the open image; the change can be finished later."""
         self.running = False
-        self._unlock()
+        self._lock.release()
         self.problem_met.emit(problem)
         self.changed.emit()
 
     def _finished(self, project: Project, plan: ClassMergePlan, result: ClassMergeResult) -> None:
         self.running = False
-        self._unlock()
+        self._lock.release()
         try:
             if plan.state == "undoing":
                 class_merge.delete_backup(project)
@@ -231,23 +230,5 @@ class ClassMergeJob(QObject):
 
     def lock_open_image(self, _: str = "") -> None:
         """Forbid painting on the open image while masks are rewritten."""
-        label = self._editor.label
-        if self.running and label is not None and not isinstance(label.problem, ClassesChanging):
-            self._locked.append((label, label.problem))
-            label.problem = ClassesChanging()
-
-    def _unlock(self) -> None:
-        for label, problem in self._locked:
-            label.problem = problem
-        self._locked.clear()
-
-
-class _ThinnedProgress:
-    """Progress callback that forwards about 100 calls in total."""
-
-    def __init__(self, progress: Callable[[int, int], None]) -> None:
-        self._progress = progress
-
-    def __call__(self, done: int, total: int) -> None:
-        if done == total or done % max(1, total // 100) == 0:
-            self._progress(done, total)
+        if self.running:
+            self._lock.lock()

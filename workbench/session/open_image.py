@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.problems import Problem
+from workbench.core.problems import NoImages, Problem
 from workbench.inference.io.tiff_regions import ImageArray
 from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
@@ -45,6 +45,14 @@ class OpenImage(QObject):
         self.key = self.image = self.label = None
         self._pending.clear()
 
+    def leave(self) -> None:
+        """Close the image, as the project has no other one; `failed` follows."""
+        self._editor.finish_stroke()
+        self._pending.clear()
+        self._loader.requested = None
+        self._set(None, None, None)
+        self.failed.emit("", NoImages())
+
     # --- images -----------------------------------------------------------------------------------
 
     def open(self, key: str) -> None:
@@ -84,7 +92,7 @@ class OpenImage(QObject):
         self._set(key, None, None)
         self.failed.emit(key, problem)
 
-    def _set(self, key: str, image: ImageArray | None, label: Label | None) -> None:
+    def _set(self, key: str | None, image: ImageArray | None, label: Label | None) -> None:
         self._editor.commit()
         self.key, self.image, self.label = key, image, label
         self._editor.label = label

@@ -20,6 +20,7 @@ from workbench.session.image_loader import ImageLoader
 from workbench.session.image_notes import ImageNotes
 from workbench.session.label import Saved, saved_row
 from workbench.session.label_copy import LabelCopier
+from workbench.session.label_import_job import LabelImportJob
 from workbench.session.open_image import OpenImage
 from workbench.session.project_watch import ProjectWatch
 from workbench.session.undo import MaskEdit, UndoStack
@@ -55,6 +56,7 @@ class OpenProject(QObject):
         self.notes = ImageNotes(self.editor, self.autosave, self.classes, self)
         self.verdict_steps = VerdictSteps(self.editor, self.autosave, self.image_list, self.classes, self.notes, self)
         self.class_merge = ClassMergeJob(self.editor, self.autosave, self.image_list, self.classes, self)
+        self.label_import = LabelImportJob(self.editor, self.autosave, self.classes, self)
         self._connect()
         app = QCoreApplication.instance()
         if app is not None:
@@ -63,7 +65,7 @@ class OpenProject(QObject):
     def _connect(self) -> None:
         for part in (self.editor, self.autosave, self.image_list, self.label_copier, self.classes, self.notes):
             part.problem_met.connect(self.problem_met)
-        for part in (self.folder, self.verdict_steps, self.class_merge):
+        for part in (self.folder, self.verdict_steps, self.class_merge, self.label_import):
             part.problem_met.connect(self.problem_met)
         self.notes.changed.connect(self._note_changed)
         self.editor.note_changed.connect(self._note_changed)
@@ -72,9 +74,11 @@ class OpenProject(QObject):
         self.autosave.saved.connect(self._label_saved)
         self.image.requested.connect(self.verdict_steps.wait_for)
         self.image.opened.connect(self.class_merge.lock_open_image)
+        self.image.opened.connect(self.label_import.lock_open_image)
         self.image_loader.loaded.connect(self.image_list.mark_opened)
         self.image_loader.failed.connect(self.image_list.mark_broken)
         self.class_merge.rewritten.connect(self._reload)
+        self.label_import.written.connect(self._reload)
 
     # --- open -------------------------------------------------------------------------------------
 
@@ -146,7 +150,7 @@ class OpenProject(QObject):
         self.editor.open(project)
         self.image_loader.open(project)
         recovered = self.autosave.open(project)
-        for part in (self.classes, self.verdict_steps, self.class_merge):
+        for part in (self.classes, self.verdict_steps, self.class_merge, self.label_import):
             part.open(project)
         self.undo_stack.push(*(MaskEdit(self.editor, patch) for patch in recovered))
         self.opened.emit()
@@ -179,6 +183,7 @@ class OpenProject(QObject):
             return False
         self.verdict_steps.close()
         self.class_merge.close()
+        self.label_import.close()
         self.editor.close()
         self.autosave.close(discard=unsaved == "discard")
         for part in (self.image_loader, self.image_list, self.label_copier, self.image, self.folder, self.project):
@@ -196,11 +201,17 @@ class OpenProject(QObject):
     # --- updates ----------------------------------------------------------------------------------
 
     def _reload(self) -> None:
-        """Reload the open image and the list after mask files have changed."""
-        if self.project is None:
+        """Reload the open image and the list after files have changed; the image may be gone."""
+        project, key = self.project, self.image.key
+        if project is None:
             return
-        if self.image.key is not None:
-            self.image.open(self.image.key)
+        if key is not None:
+            keys = [key, *self.image_list.keys]
+            present = next((other for other in keys if project.image_path(other).exists()), None)
+            if present is None:
+                self.image.leave()
+            else:
+                self.image.open(present)
         self.image_list.refresh(self.project)
 
     def _note_changed(self, key: str) -> None:

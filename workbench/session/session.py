@@ -52,6 +52,7 @@ class Session(QObject):
         self.autosave, self.folder, self.classes = parts.autosave, parts.folder, parts.classes
         self.verdict_steps, self.class_merge = parts.verdict_steps, parts.class_merge
         self.image_list, self.image_loader = parts.image_list, parts.image_loader
+        self.label_import = parts.label_import
         self._relay_signals(parts)
 
     def _relay_signals(self, parts: OpenProject) -> None:
@@ -63,6 +64,7 @@ class Session(QObject):
         parts.label_saved.connect(self.label_saved)
         self.undo_stack.changed.connect(self.history_changed)
         self.class_merge.changed.connect(self.history_changed)
+        self.label_import.state_changed.connect(self.history_changed)
         self.classes.changed.connect(self.classes_changed)
         self.classes.chosen.connect(self.current_class_changed)
         self.editor.finishing.connect(self.edit_finishing)
@@ -213,6 +215,10 @@ class Session(QObject):
         """Open an image; `image_opened` or `image_failed` follows. Until then the former one stays open."""
         if self.project is not None:
             self._parts.image.open(key)
+
+    def close_image(self) -> None:
+        """Close the open image; `image_failed` follows, as there is no other one."""
+        self._parts.image.leave()
 
     def go(self, step: int) -> bool:
         """Open the image `step` places on or back, clamped to the list. Return False if there is none."""

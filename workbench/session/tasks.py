@@ -215,6 +215,17 @@ class _Runnable(QRunnable):
             log_error(error)
 
 
+class ThinnedProgress:
+    """Progress callback that forwards about 100 calls in total."""
+
+    def __init__(self, progress: Callable[[int, int], object]) -> None:
+        self._progress = progress
+
+    def __call__(self, done: int, total: int) -> None:
+        if done == total or done % max(1, total // 100) == 0:
+            self._progress(done, total)
+
+
 class Job(QObject):
     """Owner of one long task at a time, in a thread of low priority. It is closed when the application ends."""
 

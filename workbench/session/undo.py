@@ -202,6 +202,28 @@ class UndoStack(QObject):
             self._drop_through_barrier()
             self.changed.emit()
 
+    def move_barrier_to_undone(self, kind: type[Barrier]) -> None:
+        """Move the newest barrier of a kind to the undone commands, as its change was reverted and can be repeated.
+
+        If it is not the last command, it is dropped with the commands before it.
+        """
+        barrier = self.barrier
+        if not isinstance(barrier, kind):
+            return
+        if self.next_undo is not barrier:
+            self._drop_through_barrier()
+            self.changed.emit()
+            return
+        self.contents = barrier.contents
+        self._set(list(self._done)[:-1], [*self._undone, barrier])
+
+    def move_barrier_to_done(self) -> None:
+        """Move a barrier that is the next command to redo to the done commands, as its change was repeated."""
+        barrier = self.next_redo
+        if isinstance(barrier, Barrier):
+            barrier.contents, self.contents = self.contents, {}
+            self._set([*self._done, barrier], self._undone[:-1])
+
     def clear(self) -> None:
         self.contents = {}
         self._set([], [])

@@ -118,7 +118,7 @@ def apply_plan(project: Project, plan: ClassMergePlan, progress: Progress, stopp
 
     Both classes stay in the project until `finalize`, so that each mask is valid at any time.
     """
-    keys = sorted(set(_keys_with_removed_classes(project, plan, stopped)) | set(_originals(project)))
+    keys = sorted(set(masks_with_classes(project, set(plan.removed), stopped)) | set(_originals(project)))
     problems: list[Problem] = []
     nbytes = count = 0
     for i, key in enumerate(keys):
@@ -130,7 +130,7 @@ def apply_plan(project: Project, plan: ClassMergePlan, progress: Progress, stopp
             check_links(project.root, path)
             check_links(project.root, original)
             if not resumed:
-                _link(path, original)
+                link_file(path, original)
             mask = annotation.read_mask(path)  # the original, or after an interruption the mask with later changes
             changed = rewritten(mask, plan, _background_id(project, key))
             if not np.array_equal(mask, changed):
@@ -235,13 +235,13 @@ def _background_id(project: Project, key: str) -> int:
     return NOT_LABELED if explicit else BACKGROUND
 
 
-def _keys_with_removed_classes(project: Project, plan: ClassMergePlan, stopped: Stopped) -> Iterator[str]:
-    """Yield keys of masks that contain a removed class, also of missing images. The index avoids reading most files."""
+def masks_with_classes(project: Project, classes: set[int], stopped: Stopped = lambda: False) -> dict[str, set[int]]:
+    """Return the ids among `classes` of each mask that has one, also of missing images; from the index where it can."""
     indexed = _indexed_masks(project)
-    removed = set(plan.removed)
+    found: dict[str, set[int]] = {}
     for name, stamp in walk_stamps(project.root / "masks").items():
         if stopped():
-            return
+            break
         if not name.endswith(".png"):
             continue
         key = name.removesuffix(".png")
@@ -253,8 +253,9 @@ def _keys_with_removed_classes(project: Project, plan: ClassMergePlan, stopped: 
                 ids = set(annotation.ids_in(annotation.read_mask(project.mask_path(key))))
             except (MaskBroken, FileNotFoundError):
                 continue
-        if ids & removed:
-            yield key
+        if ids & classes:
+            found[key] = ids & classes
+    return found
 
 
 def _indexed_masks(project: Project) -> dict[str, tuple[str, Numbers]]:
@@ -301,8 +302,8 @@ def _back_up_original(project: Project, key: str) -> Path:
     return path
 
 
-def _link(path: Path, original: Path) -> None:
-    """Hard-link a mask, so that its content survives when the mask is replaced; copy it where links are unsupported."""
+def link_file(path: Path, original: Path) -> None:
+    """Hard-link a file, so that its content survives when it is replaced; copy it where links are unsupported."""
     try:
         make_folder(original.parent)
         try:

@@ -17,6 +17,7 @@ from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.interactions.region_navigator import RegionNavigator
 from workbench.ui.evaluation.evaluation_navigation import EvaluationNavigation
 from workbench.ui.images.images_panel import ImagesPanel
+from workbench.ui.label_files.label_files_controller import LabelFilesController
 from workbench.ui.label_next.label_next_controller import LabelNextController
 from workbench.ui.labels.display_panel import DisplayPanel
 from workbench.ui.labels.history_panel import HistoryPanel
@@ -71,6 +72,7 @@ class CommandContext:
     history: HistoryPanel
     suggestions: SuggestionsController
     label_next: LabelNextController
+    label_files: LabelFilesController
     evaluation: EvaluationNavigation
     training_settings: SettingsController
     continuous_training: ContinuousTraining

@@ -7,7 +7,7 @@ from workbench.ui.actions.command_table import Command, CommandContext, CommandG
 
 class FileCommands(CommandGroup):
     def commands(self, context: CommandContext) -> list[Command]:
-        project, session = context.project, context.session
+        project, session, labels = context.project, context.session, context.label_files
 
         def is_open() -> bool:
             return session.project is not None
@@ -21,6 +21,22 @@ class FileCommands(CommandGroup):
             Command("make_sample", self.tr("Create sa&mple project"), project.make_sample, "sample"),
             Command("add_pictures", self.tr("Add &images…"), project.add_images, "picture-add", writable),
             Command("add_folder", self.tr("Add &folder…"), project.add_folder, "folder", writable),
+            Command(
+                "import_labels",
+                self.tr("Impor&t labels…"),
+                project.import_labels,
+                "import",
+                lambda: session.project is None or session.writable,
+                tip=self.tr("Import labels of other tools, with their images"),
+            ),
+            Command(
+                "export_labels",
+                self.tr("E&xport labels…"),
+                labels.export_labels,
+                "export",
+                is_open,
+                tip=self.tr("Write the labels in the format of another tool"),
+            ),
             Command(
                 "reload",
                 self.tr("Refresh image &list"),

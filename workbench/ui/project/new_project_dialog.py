@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
@@ -18,11 +19,30 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from workbench.core.names import free_path
+from workbench.session.tasks import TaskRunner
+from workbench.ui.label_files.label_files_controller import detect
+from workbench.ui.text.formatting import listed
+from workbench.ui.text.label_format_texts import format_with_count
+
+_SEARCH_DELAY = 400  # ms
+
+
+@dataclass(frozen=True)
+class NewProject:
+    """Choices for a new project. images: folder of images. labels: folder or file of labels to import."""
+
+    root: Path
+    images: Path | None
+    labels: Path | None
+    classes: list[str]
+    verdicts: list[str]
+
 
 class NewProjectDialog(QDialog):
-    """Dialog for a new project. `chosen` carries the folder, the image folder or None, class names and verdicts."""
+    """Dialog for a new project. Labels in the image folder are found and offered for import."""
 
-    chosen = Signal(object, object, object, object)
+    chosen = Signal(object)  # NewProject
 
     def __init__(self, parent_folder: Path, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -31,6 +51,9 @@ class NewProjectDialog(QDialog):
         self.name = QLineEdit(self.tr("my-project"))
         self.location = QLineEdit(str(parent_folder))
         self.images = QLineEdit(placeholderText=self.tr("Optional. Images can be added later."))
+        self.labels = QLineEdit(placeholderText=self.tr("Optional. Folder, zip archive or label file of another tool"))
+        self._tasks = TaskRunner(parent=self)
+        self._search_timer = QTimer(self, singleShot=True, interval=_SEARCH_DELAY, timeout=self._search_labels)
         self.classes = QLineEdit(placeholderText=self.tr("scratch, pit, stain"))
         self.verdicts = QLineEdit(placeholderText=self.tr("OK, NG"))
         column = QVBoxLayout(self)
@@ -44,6 +67,12 @@ class NewProjectDialog(QDialog):
         form.addRow(_label(self.tr("&Folder"), self.location), browse)
         browse = self._with_browse(self.images, self.tr("Image folder. The images are not copied."))
         form.addRow(_label(self.tr("&Images"), self.images), browse)
+        tip = self.tr("Labels to import. The images beside them are imported too.")
+        browse = self._with_browse(self.labels, tip, file=True)
+        form.addRow(_label(self.tr("La&bels"), self.labels), browse)
+        self.found = _muted("")
+        self.found.hide()
+        form.addRow("", self.found)
         form.addRow(self.tr("&Classes"), self.classes)
         form.addRow("", _muted(self.tr("Types of defects to paint, for UNet. More can be added at any time.")))
         form.addRow(self.tr("&Verdicts"), self.verdicts)
@@ -62,10 +91,58 @@ class NewProjectDialog(QDialog):
         buttons.addWidget(cancel)
         buttons.addWidget(self.create)
         column.addLayout(buttons)
-        for field in (self.name, self.location, self.images):
+        for field in (self.name, self.location, self.images, self.labels):
             field.textChanged.connect(self._check)
+        for field in (self.images, self.labels):
+            field.textChanged.connect(self._search_later)
         self._check()
         self.name.selectAll()
+
+    def set_images(self, folder: Path) -> None:
+        """Fill in the image folder, and a project name made from it."""
+        self.images.setText(str(folder))
+        self._suggest_name(folder)
+
+    def set_labels(self, path: Path) -> None:
+        """Fill in the labels to import, and a project name made from them."""
+        self.labels.setText(str(path))
+        self._suggest_name(path.with_suffix("") if path.is_file() else path)
+
+    def _suggest_name(self, path: Path) -> None:
+        if path.name and not self.name.isModified():
+            self.name.setText(free_path(Path(self.location.text()), f"{path.name}-project").name)
+            self.name.selectAll()
+
+    def _search_later(self) -> None:
+        """Search when the user has stopped typing; a running search is canceled."""
+        self._tasks.cancel()
+        self.found.hide()
+        self._search_timer.start()
+
+    def _search_labels(self) -> None:
+        """Search the labels, or else the images, for known label formats; labels beside the images are filled in."""
+        labels, images = self.labels.text().strip(), self.images.text().strip()
+        path = Path(labels or images).expanduser()
+        if not (labels or images) or not path.exists():
+            return
+
+        def show(found: dict[str, int]) -> None:
+            if not found:
+                return
+            names = [format_with_count(name, count) for name, count in found.items() if name not in ("zip", "file")]
+            if names:
+                self.found.setText(self.tr("Labels found: {formats}").format(formats=listed(names)))
+                self.found.show()
+            if not labels and not self.labels.text():
+                self.labels.setText(images)
+
+        detect(self._tasks, path, show)
+
+    def done(self, result: int) -> None:
+        """End the search for labels."""
+        self._search_timer.stop()
+        self._tasks.stop()
+        super().done(result)
 
     @property
     def root(self) -> Path:
@@ -74,13 +151,15 @@ class NewProjectDialog(QDialog):
     def accept(self) -> None:
         if self._problem():
             return
-        images = self.images.text().strip()
         super().accept()
         self.chosen.emit(
-            self.root,
-            Path(images).expanduser() if images else None,
-            names(self.classes.text()),
-            names(self.verdicts.text()),
+            NewProject(
+                self.root,
+                _path(self.images),
+                _path(self.labels),
+                names(self.classes.text()),
+                names(self.verdicts.text()),
+            )
         )
 
     def _check(self) -> None:
@@ -98,9 +177,13 @@ class NewProjectDialog(QDialog):
             return self.tr("A project with this name exists. Choose another name, or open that project.")
         if images and not Path(images).expanduser().is_dir():
             return self.tr("The image folder does not exist.")
+        labels = _path(self.labels)
+        if labels is not None and not labels.exists():
+            return self.tr("The labels do not exist.")
         return ""
 
-    def _with_browse(self, field: QLineEdit, tip: str) -> QHBoxLayout:
+    def _with_browse(self, field: QLineEdit, tip: str, *, file: bool = False) -> QHBoxLayout:
+        """Return a row of a field and a button that chooses a folder. file: another button chooses a file."""
         field.setToolTip(tip)
         field.setAccessibleName(tip)
         row = QHBoxLayout()
@@ -110,7 +193,18 @@ class NewProjectDialog(QDialog):
         button.clicked.connect(lambda: self._browse(field, tip))
         row.addWidget(field, 1)
         row.addWidget(button)
+        if file:
+            button.setText(self.tr("Folder…"))
+            other = QPushButton(self.tr("File…"))
+            other.setToolTip(tip)
+            other.clicked.connect(lambda: self._browse_file(field, tip))
+            row.addWidget(other)
         return row
+
+    def _browse_file(self, field: QLineEdit, title: str) -> None:
+        path, _ = QFileDialog.getOpenFileName(self, title, field.text() or str(Path.home()))
+        if path:
+            field.setText(path)
 
     def _browse(self, field: QLineEdit, title: str) -> None:
         folder = QFileDialog.getExistingDirectory(self, title, field.text() or str(Path.home()))
@@ -121,6 +215,11 @@ class NewProjectDialog(QDialog):
 def names(text: str) -> list[str]:
     """Split names at commas (ASCII, full-width, enumeration) and semicolons. Duplicates are dropped."""
     return list(dict.fromkeys(filter(None, (part.strip() for part in re.split(r"[,;，；、]", text)))))
+
+
+def _path(field: QLineEdit) -> Path | None:
+    text = field.text().strip()
+    return Path(text).expanduser() if text else None
 
 
 def _label(text: str, field: QLineEdit) -> QLabel:

@@ -20,11 +20,12 @@ from workbench.session.preferences import Preferences
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
 from workbench.session.training.run_list import RunList
+from workbench.ui.label_files.label_files_controller import LabelFilesController
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
 from workbench.ui.project.gpu_check_dialog import GpuCheckDialog
 from workbench.ui.project.leave_guard import LeaveGuard
-from workbench.ui.project.new_project_dialog import NewProjectDialog
-from workbench.ui.widgets.file_drop import LeftOut
+from workbench.ui.project.new_project_dialog import NewProject, NewProjectDialog
+from workbench.ui.widgets.file_drop import LABEL_SUFFIXES, LeftOut
 from workbench.ui.widgets.message_bar import MessageBar
 
 _MAX_RECENT = 8
@@ -41,8 +42,10 @@ class ProjectCommands(QObject):
         runs: RunList,
         messages: MessageBar,
         leave_guard: LeaveGuard,
+        label_files: LabelFilesController,
     ) -> None:
         super().__init__(window)
+        self._label_files = label_files
         self._leave_guard, self._runs = leave_guard, runs
         self._window, self._session, self._settings, self._messages = window, session, settings, messages
         self._tasks = TaskRunner(1, self)
@@ -55,13 +58,32 @@ class ProjectCommands(QObject):
     # --- projects --------------------------------------------------------------------------------
 
     def new_project(self) -> None:
+        self._show_new_project()
+
+    def import_labels(self) -> None:
+        """Show the dialog for an import, or for a new project with the labels if no project is open."""
+        if self._session.project is not None:
+            self._label_files.import_labels()
+        else:
+            self._show_new_project().labels.setFocus()
+
+    def _show_new_project(self, *, images: Path | None = None, labels: Path | None = None) -> NewProjectDialog:
         dialog = NewProjectDialog(self._projects_folder(), self._window)
         dialog.chosen.connect(self._create)
+        if labels is not None:
+            dialog.set_labels(labels)
+        if images is not None:
+            dialog.set_images(images)
         dialog.open()
+        return dialog
 
-    def _create(self, root: Path, images: Path | None, classes: list[str], verdicts: list[str]) -> None:
+    def _create(self, new: NewProject) -> None:
         def create() -> None:
-            self._session.create_project(root, images=images, classes=classes, verdicts=verdicts)
+            created = self._session.create_project(
+                new.root, images=new.images, classes=new.classes, verdicts=new.verdicts
+            )
+            if created and new.labels is not None:
+                self._label_files.show_import(new.labels)
 
         self._leave_guard.leave(create)
 
@@ -150,21 +172,30 @@ class ProjectCommands(QObject):
     def add_folder(self) -> None:
         folder = QFileDialog.getExistingDirectory(self._window, self.tr("Add folder of images"))
         if folder:
-            self._session.add_images([Path(folder)])
+            self._label_files.add(Path(folder), lambda: self._session.add_images([Path(folder)]))
 
     def drop(self, paths: list[Path], left_out: LeftOut) -> bool:
-        """Open a project that was dropped on the window, or add images and folders.
+        """Open a project that was dropped on the window, or add images and folders, or offer to import labels.
 
-        Return False if nothing is accepted.
+        A single folder is offered for a new project if none is open. Return False if nothing is accepted.
         """
         if len(paths) == 1 and (paths[0] / "project.json").is_file():
             QTimer.singleShot(0, self, lambda: self.open(paths[0]))  # a dialog would block the source program
+            return True
+        single = paths[0] if len(paths) == 1 and not left_out else None
+        is_labels = single is not None and single.suffix.lower() in LABEL_SUFFIXES and single.is_file()
+        if self._session.project is None and single is not None and (single.is_dir() or is_labels):
+            choice = {"labels" if is_labels else "images": single}
+            QTimer.singleShot(0, self, lambda: self._show_new_project(**choice))
             return True
         if self._session.project is None:
             self._messages.show_message(
                 "info", self.tr("Open or create a project first, then drop the images again."), topic="drop"
             )
             return False
+        if single is not None and (single.is_dir() or is_labels) and self._session.writable:
+            self._label_files.add(single, lambda: self._session.add_images(paths, left_out))
+            return True
         return self._session.add_images(paths, left_out)
 
     def predict_folder(self) -> None:

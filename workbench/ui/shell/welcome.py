@@ -37,7 +37,9 @@ class Welcome(QWidget):
         column.addLayout(self._make_header())
         column.addSpacing(18)
         column.addLayout(self._make_buttons(actions))
-        column.addSpacing(14)
+        column.addSpacing(4)
+        column.addWidget(self.import_button)
+        column.addSpacing(8)
         self._recent_title = QLabel(self.tr("Recent projects"), objectName="heading")
         column.addWidget(self._recent_title)
         self._recent = QVBoxLayout()
@@ -90,6 +92,10 @@ class Welcome(QWidget):
             self.buttons.append(button)
         self._style.changed.connect(self._restyle)
         self._restyle()
+        self.import_button = QPushButton(self.tr("Import labels of another tool…"), objectName="link")
+        self.import_button.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.import_button.setToolTip(actions["import_labels"].toolTip())
+        self.import_button.clicked.connect(actions["import_labels"].trigger)
         return row
 
     def show_recent(self, paths: list[Path]) -> None:

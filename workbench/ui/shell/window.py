@@ -17,6 +17,7 @@ from workbench.ui.evaluation.central_stack import CentralStack
 from workbench.ui.evaluation.evaluation_navigation import EvaluationNavigation
 from workbench.ui.evaluation.evaluation_page import EvaluationPage
 from workbench.ui.images.images_panel import ImagesPanel
+from workbench.ui.label_files.label_files_controller import LabelFilesController
 from workbench.ui.label_next.label_next_controller import LabelNextController
 from workbench.ui.labels.classes_panel import ClassesPanel
 from workbench.ui.labels.display_panel import DisplayPanel
@@ -116,8 +117,15 @@ class Window(QMainWindow):
     def _create_commands(self, services: Services, style: ThemeManager) -> None:
         session = services.session
         self.leave_guard = LeaveGuard(self, services, self.messages)
+        self.label_files = LabelFilesController(self, session, style, self.messages)
         self.project_commands = ProjectCommands(
-            self, session, services.preferences, services.run_list, self.messages, self.leave_guard
+            self,
+            session,
+            services.preferences,
+            services.run_list,
+            self.messages,
+            self.leave_guard,
+            self.label_files,
         )
         self.view_settings = ViewSettings(self, services.preferences, style)
         self.notifications = Notifications(services, self.messages, self.project_commands)
@@ -139,6 +147,7 @@ class Window(QMainWindow):
             history=self.history,
             suggestions=self.suggestions_controller,
             label_next=self.label_next,
+            label_files=self.label_files,
             evaluation=self.evaluation_navigation,
             training_settings=self.training_settings,
             continuous_training=services.continuous_training,
@@ -288,7 +297,7 @@ class Window(QMainWindow):
             QTimer.singleShot(0, self, lambda: self.leave_guard.leave(self.close, LeaveScope.APPLICATION))
             return
         self._save_state()
-        for part in (self.canvas, self.images, self.project_commands, self.evaluation, self.status):
+        for part in (self.canvas, self.images, self.project_commands, self.label_files, self.evaluation, self.status):
             part.end()
         super().closeEvent(event)
         self.closed.emit()

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from workbench.session.index_worker import left_out_reason
 
+LABEL_SUFFIXES = (".zip", ".json", ".xml", ".csv", ".tsv", ".yaml", ".yml")
 LeftOut = list[tuple[str, str]]  # names, and reasons as in `index_worker.Added`
 
 
@@ -48,7 +49,8 @@ class FileDropFilter(QObject):
 def split_drop(data: QMimeData) -> tuple[list[Path], LeftOut]:
     """Split the files and folders of a drop into usable paths and rejected names with reasons.
 
-    A folder is not searched for images here, as that can take long. A project is usable only if it is dropped alone.
+    A folder is not searched for images here, as that can take long. A project, an archive or a label file is usable
+    only if it is dropped alone.
     """
     paths: list[Path] = []
     left_out: LeftOut = []
@@ -56,7 +58,8 @@ def split_drop(data: QMimeData) -> tuple[list[Path], LeftOut]:
     for url in data.urls():
         path = Path(url.toLocalFile())
         reason = left_out_reason(path) if url.isLocalFile() and path.exists() else "remote"
-        if not reason or (reason == "project" and single):
+        is_labels = reason == "kind" and path.suffix.lower() in LABEL_SUFFIXES
+        if not reason or (single and (reason == "project" or is_labels)):
             paths.append(path)
         else:
             left_out.append((path.name or url.fileName() or url.host(), reason))

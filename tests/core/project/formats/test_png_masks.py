@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from tests.conftest import ROOT
 from workbench.core import problems
 from workbench.core.project import annotation
 from workbench.core.project.importing import import_labels
 from workbench.core.project.project import Project
-from workbench.core.runs.launch import worker_environment
 from workbench.inference.io.image_io import write_png
 
 SIZE = (40, 30)
@@ -221,7 +216,7 @@ def test_masks_are_found_where_people_put_them(empty, tmp_path, picture, mask, k
     report = import_labels(empty, tmp_path / "in")
     assert (report.labeled, report.skipped) == (1, [])
     assert np.array_equal(annotation.load_mask(empty, key), box(1))
-    assert report.images == 2 and not empty.mask_path("other/zz.jpg").exists()
+    assert report.pictures == 2 and not empty.mask_path("other/zz.jpg").exists()
 
 
 def test_masks_are_recognised_by_content_where_names_tell_nothing(empty, tmp_path):
@@ -277,7 +272,7 @@ def test_what_cannot_be_taken_over_is_said_and_the_rest_goes_on(empty, tmp_path)
     assert set(reasons) == {"size.png", "cut.png", "stranger.png", "text.png"}
     assert "39 × 30" in reasons["size.png"] and "9" in reasons["stranger.png"]
     assert report.labeled == 1 and np.array_equal(masks_of(empty)["fine.jpg"], box(1))
-    assert report.images == 5  # those without a usable label are there to be labelled by hand
+    assert report.pictures == 5  # those without a usable label are there to be labelled by hand
 
 
 def test_a_photograph_beside_its_twin_is_not_taken_for_a_mask(empty, tmp_path):
@@ -351,7 +346,7 @@ def test_real_magnetic_tiles(empty, shared_data, tmp_path):
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(path.read_bytes())
     report = import_labels(empty, tmp_path / "in", format="png", threshold=128)
-    assert (report.images, report.labeled, report.skipped) == (24, 24, [])
+    assert (report.pictures, report.labeled, report.skipped) == (24, 24, [])
     assert {c.name for c in empty.classes} == {"MT_Fray", "MT_Uneven", "MT_Crack"}
 
 
@@ -360,59 +355,3 @@ def test_real_weld_films_with_one_bit_masks_in_another_folder(empty, shared_data
     assert (report.labeled, report.skipped) == (5, [])
     truth = np.asarray(Image.open(shared_data / "gdxray-welds" / "W0004" / "W0004_0003.png")) > 0
     assert np.array_equal(annotation.load_mask(empty, "W0001/W0001_0003.png") > 0, truth)
-
-
-KEY = "images/a.png"
-
-CUT_OFF = """
-import os, signal, sys
-from workbench.core.project import annotation
-from workbench.core.project.importing import import_labels
-from workbench.core.project.project import Project
-annotation.save_note = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-with Project.open(sys.argv[1]) as project:
-    import_labels(project, sys.argv[2])
-"""
-
-
-@pytest.fixture
-def cut_off(tmp_path):
-    """A project into which an import was killed between a mask and its note, and the folder of the import."""
-    folder, root = tmp_path / "in", tmp_path / "p"
-    write_png(folder / "images" / "a.png", np.full((8, 8), 90, np.uint8))
-    write_png(folder / "masks" / "a.png", np.eye(8, dtype=np.uint8) * 255)
-    Project.create(root).close()
-    environment = {**worker_environment(), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", CUT_OFF, str(root), str(folder)], env=environment)
-    assert done.returncode == -signal.SIGKILL
-    with Project.open(root) as project:
-        assert project.mask_path(KEY).exists() and not project.note_path(KEY).exists()
-        yield project, folder
-
-
-def test_an_import_killed_between_mask_and_note_is_completed_by_the_next(cut_off):
-    project, folder = cut_off
-    assert import_labels(project, folder).labeled == 1
-    note = annotation.load_note(project, KEY)
-    assert note.status == "done" and [act.what for act in note.history] == ["import png"]
-    again = import_labels(project, folder)
-    assert again.labeled == 0 and "already has a label" in again.skipped[0][1]
-
-
-@pytest.mark.parametrize("changed", ["mask", "status", "verdict", "history"])
-def test_what_a_person_did_since_is_not_replaced_by_a_repeated_import(cut_off, changed):
-    project, folder = cut_off
-    if changed == "mask":
-        annotation.save_mask(project, KEY, np.ones((8, 8), np.uint8))
-    if changed == "status":
-        annotation.save_note(project, KEY, annotation.Note(status="done"))
-    if changed == "verdict":
-        annotation.save_note(project, KEY, annotation.Note(verdict="OK"))
-    if changed == "history":
-        note = annotation.Note(status="started")
-        note.add("import png")
-        annotation.save_note(project, KEY, note)
-    before = annotation.load_note(project, KEY)
-    report = import_labels(project, folder)
-    assert report.labeled == 0 and "already has a label" in report.skipped[0][1]
-    assert annotation.load_note(project, KEY) == before

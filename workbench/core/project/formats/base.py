@@ -104,7 +104,7 @@ class ImportedEntry:
     read: Callable[[int, int], ImportedLabel]
     aliases: tuple[str, ...] = ()
     embedded: Callable[[], bytes] | None = None
-    missing: str = "its image was found neither beside it nor in the project"
+    missing: str = Message("import.image_missing")
     split: str | None = None
     size: tuple[int, int] | None = None
     good: bool = False

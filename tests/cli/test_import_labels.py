@@ -1,0 +1,90 @@
+"""Verb `import`: preview, mapping of classes, conflicts, undo."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workbench import cli
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.inference.io.image_io import write_png
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """Two images with masks of the classes "pit" and "stain"."""
+    folder = tmp_path / "in"
+    for number in range(2):
+        write_png(folder / "images" / f"p{number}.png", np.full((16, 24), 60, np.uint8))
+        mask = np.zeros((16, 24), np.uint8)
+        mask[2:6, 2:9], mask[8:12, 3:8] = 1, 2
+        write_png(folder / "masks" / f"p{number}.png", mask)
+    (folder / "labels.txt").write_text("__background__\npit\nstain\n", "utf-8")
+    return folder
+
+
+@pytest.fixture
+def root(tmp_path) -> Path:
+    Project.create(tmp_path / "p", classes=["scratch"]).close()
+    return tmp_path / "p"
+
+
+def run(capsys, *arguments) -> dict:
+    status = cli.main(["import", *map(str, arguments), "--json"])
+    out = capsys.readouterr().out
+    assert status == 0, out
+    return json.loads(out)
+
+
+def files(root: Path) -> dict[str, bytes]:
+    names = ("project.json", "pictures", "masks", "notes")
+    return {str(p): p.read_bytes() for name in names for p in [root / name, *(root / name).rglob("*")] if p.is_file()}
+
+
+def test_dry_run_changes_nothing(root, folder, capsys):
+    before = files(root)
+    plan = run(capsys, root, folder, "--dry-run", "--map", "pit=scratch", "--ignore-class", "stain")
+    assert files(root) == before
+    assert (plan["format"], plan["pictures"], plan["labelled"], plan["new"], plan["matched"]) == ("png", 2, 2, 2, 0)
+    assert plan["classes"] == [
+        {"name": "pit", "target": "scratch", "known": True, "pictures": 2, "regions": 2, "boxes": 0},
+        {"name": "stain", "target": None, "known": False, "pictures": 2, "regions": 2, "boxes": 0},
+    ]
+
+
+def test_mapped_and_ignored_classes(root, folder, capsys):
+    result = run(capsys, root, folder, "--map", "pit=scratch", "--ignore-class", "stain")
+    assert result["classes"] == ["scratch"] and result["labelled"] == 2
+    with Project.open(root) as project:
+        mask = annotation.load_mask(project, "images/p0.png")
+    assert mask[3, 3] == 1 and mask[9, 4] == 0
+
+
+def test_undo_restores_the_project(root, folder, capsys):
+    before = files(root)
+    run(capsys, root, folder)
+    assert files(root) != before
+    undone = run(capsys, root, "--undo")
+    assert undone["pictures"] == 2 and undone["kept"] == [] and files(root) == before
+    assert cli.main(["import", str(root), "--undo"]) == 1
+    assert "no import that can be undone" in capsys.readouterr().err
+
+
+def test_conflicts(root, folder, capsys):
+    run(capsys, root, folder)
+    assert run(capsys, root, folder)["labelled"] == 0
+    assert run(capsys, root, folder, "--conflicts", "replace")["labelled"] == 2
+    assert run(capsys, root, folder, "--overwrite")["labelled"] == 2
+    assert run(capsys, root, folder, "--conflicts", "merge")["labelled"] == 2
+
+
+@pytest.mark.parametrize("arguments", [["--map", "pit"], ["--map", "=x"], [], ["--dry-run", "--undo"]])
+def test_wrong_use(root, arguments, capsys):
+    with pytest.raises(SystemExit) as ended:
+        raise SystemExit(cli.main(["import", str(root), *arguments]))
+    assert ended.value.code == 2
+    capsys.readouterr()

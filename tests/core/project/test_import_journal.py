@@ -1,0 +1,283 @@
+"""One import is one step: it is written, undone and redone as a whole, also by a process that is killed."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.conftest import ROOT
+from workbench.core.problems import CannotWrite
+from workbench.core.project import annotation, import_files, import_journal, importing
+from workbench.core.project.importing import import_labels
+from workbench.core.project.label_reading import ImportRequest, open_labels
+from workbench.core.project.project import Project
+from workbench.core.runs.launch import worker_environment
+from workbench.inference.io.image_io import write_png
+
+COUNT = 6
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """Six images with masks of the classes 1 and 2, named by labels.txt, and one image without a mask."""
+    folder = tmp_path / "in"
+    for number in range(COUNT):
+        write_png(folder / "images" / f"p{number}.png", np.full((16, 24), 60 + number, np.uint8))
+        mask = np.zeros((16, 24), np.uint8)
+        mask[2:6, 2:9], mask[8:12, 3 + number] = 1, 2
+        write_png(folder / "masks" / f"p{number}.png", mask)
+    write_png(folder / "images" / "bare.png", np.full((16, 24), 7, np.uint8))
+    (folder / "labels.txt").write_text("__background__\nscratch\ncrater\n", "utf-8")
+    return folder
+
+
+@pytest.fixture
+def root(tmp_path) -> Path:
+    """Project that has two of the images already, one of them with a label of the class "pit"."""
+    root = tmp_path / "p"
+    with Project.create(root, classes=["pit", "scratch"]) as project:
+        for number in (0, 1):
+            write_png(project.image_path(f"images/p{number}.png"), np.full((16, 24), 60 + number, np.uint8))
+        mask = np.zeros((16, 24), np.uint8)
+        mask[3:12, 4:20] = 1
+        annotation.save_mask(project, "images/p0.png", mask)
+        note = annotation.Note(verdict="NG", status="done")
+        annotation.save_note(project, "images/p0.png", note)
+    return root
+
+
+def content(root: Path) -> dict[str, bytes]:
+    """Return the files of a project without its caches, journal and lock."""
+    paths = [path for path in root.rglob("*") if path.is_file()]
+    names = {path.relative_to(root).as_posix(): path for path in paths}
+    return {
+        name: path.read_bytes()
+        for name, path in names.items()
+        if not name.startswith((".cache", "journal")) and name != "project.lock"
+    }
+
+
+def undo(project: Project) -> import_files.ImportPass:
+    record = import_journal.begin_undo(project, import_journal.load_record(project))
+    result = import_files.restore_files(project)
+    import_journal.finish_undo(project, record)
+    return result
+
+
+def redo(project: Project) -> None:
+    record = import_journal.begin(project, import_journal.load_record(project))
+    import_files.write_files(project)
+    import_journal.finish(project, record)
+
+
+def test_undo_and_redo_restore_every_byte(root, folder):
+    before = content(root)
+    with Project.open(root) as project:
+        report = import_labels(project, folder, ImportRequest(conflicts="replace"))
+        assert (report.labeled, report.copied, report.replaced, report.skipped) == (COUNT, COUNT - 1, 1, [])
+        assert [info.name for info in project.classes] == ["pit", "scratch", "crater"]
+        after = content(root)
+        assert undo(project).kept == ()
+        assert content(root) == before
+        redo(project)
+        assert content(root) == after
+        undo(project)
+    assert content(root) == before
+
+
+def test_undo_keeps_labels_changed_since(root, folder):
+    with Project.open(root) as project:
+        import_labels(project, folder)
+        mask = annotation.load_mask(project, "images/p3.png")
+        mask[15, 23] = 3
+        annotation.save_mask(project, "images/p3.png", mask)
+        write_png(project.image_path("images/other.png"), np.zeros((16, 24), np.uint8))
+        assert undo(project).kept == ("images/p3.png",)
+        assert project.images() == ["images/other.png", "images/p0.png", "images/p1.png", "images/p3.png"]
+        assert [info.name for info in project.classes] == ["pit", "scratch", "crater"]  # still painted in p3
+        redo(project)
+        assert annotation.load_mask(project, "images/p3.png")[15, 23] == 3
+        assert len(project.images()) == COUNT + 2
+
+
+def test_undo_keeps_an_image_labeled_since(root, folder):
+    with Project.open(root) as project:
+        import_labels(project, folder)
+        annotation.save_note(project, "images/bare.png", annotation.Note(verdict="OK"))
+        assert undo(project).kept == ("images/bare.png",)
+        assert annotation.load_note(project, "images/bare.png").verdict == "OK"
+        assert project.image_path("images/bare.png").exists()
+
+
+def test_canceled_import_leaves_the_project_as_it_was(root, folder):
+    before, steps = content(root), []
+    with Project.open(root) as project, open_labels(project, folder) as files:
+        report, _ = importing.prepare_import(
+            project,
+            files,
+            ImportRequest(conflicts="replace"),
+            progress=lambda done, total: steps.append(done),
+            stopped=lambda: len(steps) == 3,
+        )
+        assert report.cancelled and report.labeled == 3
+        assert not import_files.folder_of(project).exists()
+    assert content(root) == before
+
+
+def test_full_disk_leaves_the_project_as_it_was(root, folder, monkeypatch):
+    before, written = content(root), []
+
+    def full(path, data, **options):
+        written.append(path)
+        if len(written) == 4:
+            raise CannotWrite(path=str(path), why="no space left")
+        import_journal_write(path, data, **options)
+
+    import_journal_write = import_journal.write_bytes
+    monkeypatch.setattr(import_journal, "write_bytes", full)
+    with Project.open(root) as project:
+        with pytest.raises(CannotWrite):
+            import_labels(project, folder)
+        assert [info.name for info in project.classes] == ["pit", "scratch"]
+    assert content(root) == before
+
+
+KILLED = """
+import os, signal, sys
+from workbench.core.project import import_files, import_journal, importing
+from workbench.core.project.label_reading import ImportRequest
+from workbench.core.project.project import Project
+
+stage, count = sys.argv[3], int(sys.argv[4])
+calls = []
+def kill(*_):
+    calls.append(1)
+    if len(calls) == count:
+        os.kill(os.getpid(), signal.SIGKILL)
+def kill_before(module, name):
+    function = getattr(module, name)
+    def replaced(*values, **options):
+        kill()
+        return function(*values, **options)
+    setattr(module, name, replaced)
+
+with Project.open(sys.argv[1]) as project:
+    if stage == "prepare":
+        importing.import_labels(project, sys.argv[2], ImportRequest(conflicts="replace"), progress=kill)
+    if stage == "list":
+        kill_before(import_journal, "write_images")
+    if stage == "begin":
+        kill_before(Project, "save")
+    if stage == "write":
+        kill_before(import_files, "link_file")
+    if stage == "finish":
+        kill_before(import_journal, "finish")
+    if stage != "restore" and stage != "forget":
+        importing.import_labels(project, sys.argv[2], ImportRequest(conflicts="replace"))
+    record = import_journal.begin_undo(project, import_journal.load_record(project))
+    if stage == "restore":
+        kill_before(import_files, "check_links")
+    if stage == "forget":
+        kill_before(Project, "save")
+    import_files.restore_files(project)
+    import_journal.finish_undo(project, record)
+"""
+
+POINTS = [("prepare", 4), ("list", 1), ("begin", 1), ("write", 1), ("write", 2), ("write", 8), ("finish", 1)]
+
+
+def killed(root: Path, folder: Path, stage: str, count: int) -> None:
+    environment = {**worker_environment(), "PYTHONPATH": str(ROOT)}
+    arguments = [sys.executable, "-c", KILLED, str(root), str(folder), stage, str(count)]
+    assert subprocess.run(arguments, env=environment).returncode == -signal.SIGKILL
+
+
+@pytest.fixture
+def results(root, folder):
+    """Contents of the project before and after the import."""
+    before = content(root)
+    with Project.open(root) as project:
+        import_labels(project, folder, ImportRequest(conflicts="replace"))
+        after = content(root)
+        undo(project)
+        import_journal.delete(project)
+    assert content(root) == before
+    return before, after
+
+
+def without_times(content: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the content with the same time in all notes."""
+    return {name: re.sub(rb'"when": "[^"]*"', b"", data) for name, data in content.items()}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
+@pytest.mark.parametrize(("stage", "count"), POINTS)
+def test_killed_import_is_finished_or_leaves_the_project_as_it_was(root, folder, results, stage, count):
+    before, after = results
+    killed(root, folder, stage, count)
+    with Project.open(root) as project:
+        record = import_journal.recover(project)
+        begun = stage in ("begin", "write", "finish")
+        assert (record is not None) == begun
+        assert without_times(content(root)) == without_times(after if begun else before)
+        if begun:
+            assert undo(project).kept == ()
+            assert without_times(content(root)) == without_times(before)
+        report = import_labels(project, folder, ImportRequest(conflicts="replace"))
+        assert report.labeled == COUNT
+    assert without_times(content(root)) == without_times(after)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
+@pytest.mark.parametrize(("stage", "count"), [("restore", 1), ("restore", 2), ("restore", 9), ("forget", 1)])
+def test_killed_undo_is_finished(root, folder, stage, count):
+    before = content(root)
+    with Project.open(root) as project:
+        import_labels(project, folder, ImportRequest(conflicts="replace"))
+    killed(root, folder, stage, count)
+    assert content(root) != before
+    with Project.open(root) as project:
+        assert import_journal.recover(project) is None
+        assert not import_files.folder_of(project).exists()
+    assert content(root) == before
+
+
+def test_merge_adds_regions_beside_the_existing_label(root, folder):
+    with Project.open(root) as project:
+        mine = annotation.load_mask(project, "images/p0.png")
+        report = import_labels(project, folder, ImportRequest(conflicts="merge"))
+        merged = annotation.load_mask(project, "images/p0.png")
+        assert report.replaced == 1 and annotation.load_note(project, "images/p0.png").verdict == "NG"
+        assert np.array_equal(merged[mine > 0], mine[mine > 0])
+        assert set(np.unique(merged[mine == 0])) == {0, 2, 3}
+
+
+def test_classes_are_mapped_or_ignored(root, folder):
+    with Project.open(root) as project:
+        import_labels(project, folder, ImportRequest(classes={"scratch": "pit", "crater": None}))
+        assert [info.name for info in project.classes] == ["pit", "scratch"]
+        mask = annotation.load_mask(project, "images/p3.png")
+        assert mask[3, 3] == 1 and mask[9, 6] == 0
+
+
+def test_names_that_differ_in_case_and_spaces_are_one_class(root, folder):
+    (folder / "labels.txt").write_text("__background__\nSCRATCH \ncrater\n", "utf-8")
+    with Project.open(root) as project:
+        assert import_labels(project, folder).added_classes == ["crater"]
+
+
+def test_labels_beside_images_that_are_used_in_place(root, folder, tmp_path):
+    before = content(root)
+    with Project.open(root) as project:
+        report = import_labels(project, folder, ImportRequest(copy=False))
+        assert report.copied == 0 and report.ignored
+        assert [source.name for source in project.file.sources] == ["", "in"]
+        undo(project)
+    assert content(root) == before

@@ -1,0 +1,160 @@
+"""Import of labels in the window: preview, mapping, progress, undo, drops and new projects."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+
+from tests.ui.widgets.test_file_drop import drop
+from workbench.core.project import annotation
+from workbench.core.project.import_plan import PlannedClass
+from workbench.inference.io.image_io import write_png
+from workbench.ui.label_files.import_dialog import ImportDialog
+from workbench.ui.project.new_project_dialog import NewProjectDialog
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """labelme files of three images, with the classes "Scratch" and "crater", and one file without its image."""
+    folder = tmp_path / "标注 in"
+    folder.mkdir()
+    for number in range(4):
+        if number < 3:
+            write_png(folder / f"n{number}.png", np.full((40, 60), 90, np.uint8))
+        shapes = [
+            {"label": name, "points": [[x, 5], [x + 9, 5], [x + 9, 20]], "shape_type": "polygon", "flags": {}}
+            for name, x in (("Scratch", 4), ("crater", 30))
+        ]
+        content = {"version": "5.4.1", "flags": {}, "shapes": shapes, "imagePath": f"n{number}.png", "imageData": None}
+        (folder / f"n{number}.json").write_text(json.dumps(content), "utf-8")
+    return folder
+
+
+def dialog_of(application, qtbot) -> ImportDialog:
+    qtbot.waitUntil(lambda: application.window.findChild(ImportDialog) is not None, timeout=10_000)
+    dialog = application.window.findChild(ImportDialog)
+    qtbot.waitUntil(lambda: dialog._plan is not None, timeout=10_000)
+    return dialog
+
+
+@pytest.fixture
+def dialog(opened, folder, qtbot):
+    opened.window.label_files.show_import(folder)
+    return dialog_of(opened, qtbot)
+
+
+def run(dialog, application, qtbot) -> None:
+    with qtbot.waitSignal(application.services.session.label_import.imported, timeout=10_000):
+        qtbot.mouseClick(dialog.import_button, Qt.MouseButton.LeftButton)
+
+
+def test_preview_lists_format_classes_and_skipped_files(dialog):
+    assert dialog.options.format.currentText() == "labelme, X-AnyLabeling (4)"
+    assert "3 images: 0 in the project, 3 new" in dialog.summary.text()
+    assert "1 labels without an image" in dialog.summary.text()
+    assert dialog.mapping.targets(PlannedClass) == {"Scratch": "scratch", "crater": "crater"}
+    assert [dialog.mapping.item(row, 4).text() for row in range(2)] == ["existing", "new"]
+    assert dialog.skipped.table.rowCount() == 1 and not dialog.skipped.table.isVisible()
+    qtbot_click(dialog.skipped.link)
+    assert dialog.skipped.table.isVisible() and "n3.json" in dialog.skipped.table.item(0, 0).text()
+    assert not dialog.options.boxes.isVisible() and not dialog.options.conflicts.isVisible()
+
+
+def qtbot_click(button) -> None:
+    button.click()
+    QApplication.processEvents()
+
+
+def test_import_with_edited_mapping_and_undo(dialog, opened, qtbot):
+    session = opened.services.session
+    dialog.mapping.cellWidget(0, 3).setEditText("pit")
+    field = dialog.mapping.cellWidget(1, 3)
+    field.setCurrentIndex(field.count() - 1)
+    assert [dialog.mapping.item(row, 4).text() for row in range(2)] == ["existing", "ignored"]
+    run(dialog, opened, qtbot)
+    assert dialog.result.heading.text() == "3 images labeled, 1 skipped"
+    assert set(np.unique(annotation.load_mask(session.project, "n0.png"))) == {0, 2}
+    assert [info.name for info in session.project.classes] == ["scratch", "pit"]
+    with qtbot.waitSignal(session.label_import.undone, timeout=10_000):
+        qtbot.mouseClick(dialog.undo_button, Qt.MouseButton.LeftButton)
+    assert not session.project.image_path("n0.png").exists()
+    assert any("Import undone" in text for text in opened.window.messages.texts)
+
+
+def test_escape_cancels_the_import_and_keeps_the_dialog(dialog, opened, qtbot):
+    session = opened.services.session
+    with qtbot.waitSignal(session.label_import.imported, timeout=10_000) as imported:
+        dialog.import_button.click()
+        qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert imported.args[0].cancelled and dialog.isVisible()
+    assert "Nothing was changed" in dialog.status.text() and dialog.import_button.isEnabled()
+    assert not session.project.image_path("n0.png").exists()
+
+
+def test_labeled_images_ask_for_the_conflict(opened, folder, qtbot):
+    session = opened.services.session
+    opened.window.label_files.show_import(folder)
+    dialog = dialog_of(opened, qtbot)
+    run(dialog, opened, qtbot)
+    dialog.accept()
+    qtbot.waitUntil(lambda: opened.window.findChild(ImportDialog) is None, timeout=5000)
+    opened.window.label_files.show_import(folder)
+    dialog = dialog_of(opened, qtbot)
+    assert dialog.options.conflicts.isVisible()
+    assert dialog.options._conflicts_label.text().startswith("3 images")
+    dialog.options.conflicts.setCurrentIndex(dialog.options.conflicts.findData("replace"))
+    run(dialog, opened, qtbot)
+    assert "3 existing labels changed" in dialog.result.details.text()
+    assert session.undo_stack.next_undo.title == "import labels"
+
+
+def test_folder_without_labels_shows_what_it_contains(opened, qtbot, tmp_path):
+    (tmp_path / "void").mkdir()
+    (tmp_path / "void" / "a.doc").write_bytes(b"x")
+    dialog = ImportDialog(opened.services.session, opened.style, tmp_path / "void", parent=opened.window)
+    dialog.open()
+    qtbot.waitUntil(lambda: "1 .doc" in dialog.status.text(), timeout=10_000)
+    assert not dialog.import_button.isEnabled()
+    dialog.reject()
+
+
+ACCEPTED = Qt.DropAction.CopyAction
+
+
+def test_dropped_folder_with_labels_offers_the_import(opened, folder, qtbot):
+    assert drop(opened.window, folder)[-1] == ACCEPTED
+    dialog = dialog_of(opened, qtbot)
+    assert dialog.images_only.isVisible()
+    with qtbot.waitSignal(opened.services.session.images_added, timeout=10_000) as added:
+        qtbot.mouseClick(dialog.images_only, Qt.MouseButton.LeftButton)
+    assert added.args[0].copied == 3
+
+
+def test_dropped_folder_without_labels_is_added(opened, qtbot, tmp_path):
+    write_png(tmp_path / "plain" / "x.png", np.full((40, 60), 90, np.uint8))
+    with qtbot.waitSignal(opened.services.session.images_added, timeout=10_000) as added:
+        assert drop(opened.window, tmp_path / "plain")[-1] == ACCEPTED
+    assert added.args[0].copied == 1 and opened.window.findChild(ImportDialog) is None
+
+
+def test_folder_dropped_without_a_project_becomes_a_labeled_project(application, folder, qtbot, tmp_path):
+    assert drop(application.window, folder)[-1] == ACCEPTED
+    qtbot.waitUntil(lambda: application.window.findChild(NewProjectDialog) is not None, timeout=5000)
+    new = application.window.findChild(NewProjectDialog)
+    new.location.setText(str(tmp_path))
+    qtbot.waitUntil(lambda: new.labels.text() == str(folder), timeout=10_000)
+    assert "labelme" in new.found.text()
+    new.create.click()
+    dialog = dialog_of(application, qtbot)
+    session = application.services.session
+    assert "3 images: 3 in the project, 0 new" in dialog.summary.text()
+    run(dialog, application, qtbot)
+    assert [info.name for info in session.project.classes] == ["Scratch", "crater"]
+    qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
+    assert not dialog.isVisible()
+    qtbot.waitUntil(lambda: sum(row.status == "done" for row in session.rows.values()) == 3, timeout=10_000)

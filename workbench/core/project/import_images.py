@@ -1,0 +1,169 @@
+"""Images of an import: the image of each label, its key in the project, and masks that must not be listed as images."""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import os
+import tempfile
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from workbench.core.messages import Message
+from workbench.core.names import numbered_names
+from workbench.core.project.formats.base import ImportedEntry, UnreadableLabel, suffix_of, without_suffix
+from workbench.core.project.project import Project
+from workbench.core.project.sources import Source
+from workbench.core.project.storage import inside
+from workbench.inference.io.image_io import ReadError, decode_image
+
+MAX_NAME_BYTES = 248  # bytes, so that ".NAME.part" and NAME.json have at most 255
+
+
+@dataclass(frozen=True)
+class ImportImage:
+    """Image of a label. key: in the project. file: its file, outside of the project if `new`. new: it is to be copied.
+
+    embedded: content of a new image that exists only inside the label file.
+    """
+
+    key: str
+    file: Path
+    new: bool = False
+    embedded: bytes | None = None
+
+
+class ImportImages:
+    """Images of a project during an import, found by file, path or name. Nothing is written.
+
+    source: folder that becomes a source of the project by the import, or None.
+    """
+
+    def __init__(self, project: Project, mask_files: list[Path], source: Source | None) -> None:
+        self._project = project
+        masks = {real_path(path) for path in mask_files}
+        self._by_file: dict[str, ImportImage] = {}
+        self._by_path: dict[str, list[ImportImage]] = defaultdict(list)
+        self._by_stem: dict[str, list[ImportImage]] = defaultdict(list)
+        self._new_keys: dict[str, ImportImage] = {}
+        self._embedded: dict[Path, ImportImage] = {}  # by label file
+        for listed in [*project.file.sources, *([source] if source is not None else [])]:
+            folder = os.path.realpath(listed.folder(project.root))
+            for key in listed.images(project.root):
+                file = os.path.join(folder, *PurePosixPath(key).parts)
+                if file not in masks:
+                    image = ImportImage(listed.prefix + key, Path(file))
+                    self._by_file[file] = image
+                    self._by_path[without_suffix(key)].append(image)
+                    self._by_stem[PurePosixPath(key).stem].append(image)
+
+    def of_label(self, entry: ImportedEntry) -> ImportImage:
+        """Return the image of a label. Raises UnreadableLabel."""
+        if entry.image is not None:
+            return self.of_file(entry.image, entry.key)
+        for table in (self._by_path, self._by_stem):
+            for alias in entry.aliases:
+                images = table.get(alias if table is self._by_path else PurePosixPath(alias).name, [])
+                if len(images) == 1:
+                    return images[0]
+        if entry.embedded is None:
+            raise UnreadableLabel(entry.missing)
+        known = self._embedded.get(entry.label)
+        return known if known is not None else self._of_content(entry)
+
+    def of_file(self, path: Path, key: str) -> ImportImage:
+        """Return the project's image of a file; a new one, with an unused key, if the project does not have it."""
+        file = real_path(path)
+        if file not in self._by_file:
+            self._by_file[file] = self._new_image(path, key)
+        return self._by_file[file]
+
+    def _of_content(self, entry: ImportedEntry) -> ImportImage:
+        assert entry.embedded is not None
+        data = entry.embedded()
+        try:
+            decode_image(data, entry.key)
+        except ReadError as error:
+            raise UnreadableLabel(Message("import.no_image", why=error.why)) from None
+        suffix = ".jpg" if data[:3] == b"\xff\xd8\xff" else ".png"
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"image{suffix}"
+            path.write_bytes(data)
+            image = self._new_image(path, without_suffix(entry.key) + suffix)
+        if image.new:
+            image = ImportImage(image.key, entry.label, True, data)
+            self._new_keys[image.key.casefold()] = ImportImage(image.key, entry.label, True)
+            self._embedded[entry.label] = ImportImage(image.key, self._project.image_path(image.key))
+        return image
+
+    def _new_image(self, path: Path, key: str) -> ImportImage:
+        check_length(key)
+        stem, suffix = os.path.splitext(key)
+        same_name = [image for image in self._by_stem.get(PurePosixPath(stem).name, []) if image.file.suffix == suffix]
+        copies = [image for image in same_name if same_content(image.file, path)]
+        exact = [image for image in copies if image.key == key]
+        if exact or len(copies) == 1:
+            return (exact or copies)[0]  # copied into the project before, maybe into another folder
+        for candidate in numbered_names(stem, suffix):
+            target = inside(self._project.root / "pictures", candidate)
+            if target.exists():
+                if same_content(target, path):
+                    return ImportImage(candidate, target)
+            elif candidate.casefold() not in self._new_keys:
+                image = ImportImage(candidate, path, True)
+                self._new_keys[candidate.casefold()] = image
+                return image
+        raise AssertionError("numbered names never end")
+
+
+def check_length(key: str) -> None:
+    """Raise UnreadableLabel if the files of an image would have longer names than file systems allow."""
+    if len(os.fsencode(PurePosixPath(key).name)) > MAX_NAME_BYTES:
+        raise UnreadableLabel(Message("import.image_name_too_long", n=MAX_NAME_BYTES))
+
+
+def real_path(path: Path) -> str:
+    """Return the path with links in its folder resolved; the file name is kept, as listed by sources."""
+    return os.path.join(os.path.realpath(path.parent), path.name)
+
+
+def same_content(path: Path, other: Path) -> bool:
+    """Return True if two files have the same bytes."""
+    if os.path.samefile(path, other):
+        return True
+    return path.stat().st_size == other.stat().st_size and path.read_bytes() == other.read_bytes()
+
+
+def mask_patterns(project: Project, source: Source | None, masks: list[Path]) -> dict[str, list[str]]:
+    """Return, by the name of a source, the ignore patterns that exclude mask files from its images."""
+    files = {real_path(mask) for mask in masks}
+    found: dict[str, list[str]] = {}
+    for listed in [*project.file.sources, *([source] if source is not None else [])]:
+        folder = os.path.realpath(listed.folder(project.root))
+        keys = listed.images(project.root)
+        hidden = {key for key in keys if os.path.join(folder, *PurePosixPath(key).parts) in files}
+        if hidden:
+            found[listed.name] = _patterns(keys, hidden)
+    return found
+
+
+def _patterns(keys: list[str], hidden: set[str]) -> list[str]:
+    """Return few patterns that match only `hidden`: by suffix, folder, end of the name, or single file."""
+    others = [key for key in keys if key not in hidden]
+    remaining = set(hidden)
+    patterns: list[str] = []
+    suffixes = {PurePosixPath(key).suffix for key in hidden}
+    folders = {str(PurePosixPath(key).parent) for key in hidden} - {"."}
+    endings = {
+        f"{separator}{word}{suffix}" for separator in "_-" for word in ("mask", "gt", "label") for suffix in suffixes
+    }
+    candidates = [f"*{glob.escape(suffix)}" for suffix in sorted(suffixes)]
+    candidates += [f"{glob.escape(folder)}/*" for folder in sorted(folders)]
+    candidates += [f"*{glob.escape(ending)}" for ending in sorted(endings)]
+    for pattern in candidates:
+        matched = set(fnmatch.filter(remaining, pattern)) if suffix_of(pattern) or pattern.endswith("*") else set()
+        if matched and not any(fnmatch.fnmatchcase(key, pattern) for key in others):
+            patterns.append(pattern)
+            remaining -= matched
+    return patterns + [glob.escape(key) for key in sorted(remaining)]

@@ -1,0 +1,241 @@
+"""Files of one import: prepared in `journal/import`, moved into the project at once, undone and redone as one step.
+
+`new/` holds the prepared images, masks and notes, `old/` the files that they replace, `plan.json` the state and the
+changes of project.json, `images.jsonl` one line for each image. Until the state is "doing" the project is as it was;
+from then on an interrupted import, undo or redo is finished by repeating it. The folder stays until the next import.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from workbench.core.json_files import load_versioned
+from workbench.core.messages import Message
+from workbench.core.problems import CannotWrite, NoteBroken, Problem, ProjectBroken
+from workbench.core.project import annotation
+from workbench.core.project.class_merge import masks_with_classes
+from workbench.core.project.import_files import (
+    KINDS,
+    ImportedImage,
+    Progress,
+    folder_of,
+    prepared_path,
+    restore_files,
+    target_path,
+    write_files,
+    write_images,
+)
+from workbench.core.project.project import ClassInfo, Project
+from workbench.core.project.sources import Source
+from workbench.core.project.storage import check_links, inside, write_bytes, write_json
+from workbench.inference.io.atomic_write import replacing
+
+FORMAT = 1
+
+
+class ImportRecord(BaseModel):
+    """State of an import, and its changes of project.json. ignore: patterns by the name of a source."""
+
+    model_config = ConfigDict(extra="ignore")
+    format: Literal[1] = FORMAT
+    state: Literal["preparing", "doing", "done", "undoing", "undone"] = "preparing"
+    label_format: str = ""
+    path: str = ""
+    labeled: int = 0
+    classes: list[ClassInfo] = []
+    verdicts: list[str] = []
+    source: Source | None = None
+    ignore: dict[str, list[str]] = {}
+
+
+def load_record(project: Project) -> ImportRecord | None:
+    """Return the state of the last import; None if there is none. Raises ProjectBroken."""
+    try:
+        return load_versioned(folder_of(project) / "plan.json", ImportRecord, FORMAT, ProjectBroken)
+    except FileNotFoundError:
+        return None
+
+
+def delete(project: Project) -> None:
+    """Delete the journal of the last import, which can no longer be undone. Raises CannotWrite."""
+    folder = folder_of(project)
+    try:
+        (folder / "plan.json").unlink(missing_ok=True)
+        if folder.exists():
+            shutil.rmtree(folder)
+    except OSError as error:
+        raise CannotWrite.of(folder, error) from error
+
+
+class ImportJournal:
+    """Journal of an import that is being prepared. Nothing outside of `journal/import` is written."""
+
+    def __init__(self, project: Project) -> None:
+        delete(project)
+        self.project = project
+        self.record = ImportRecord()
+        self._images: dict[str, ImportedImage] = {}
+
+    def add(
+        self,
+        key: str,
+        *,
+        image: Path | bytes | None = None,
+        mask: np.ndarray | None = None,
+        note: annotation.Note | None = None,
+    ) -> None:
+        """Prepare files of an image: an image to copy, a mask, uint8 (H, W), and a note. Raises CannotWrite."""
+        project, kinds = self.project, []
+        if image is not None:
+            kinds.append("image")
+            self._copy(image, prepared_path(project, "image", key))
+        if mask is not None:
+            kinds.append("mask")
+            classes = [*project.classes, *self.record.classes]
+            write_bytes(prepared_path(project, "mask", key), annotation.encode_mask(mask, classes), root=project.root)
+        if note is not None:
+            kinds.append("note")
+            write_json(prepared_path(project, "note", key), note.content(), root=project.root)
+        former = self._images.get(key)
+        files = tuple(kind for kind in KINDS if kind in kinds or (former is not None and kind in former.files))
+        replaces = tuple(kind for kind in files if kind != "image" and target_path(project, kind, key).exists())
+        self._images[key] = ImportedImage(key, files, replaces)
+
+    def _copy(self, source: Path | bytes, target: Path) -> None:
+        check_links(self.project.root, target)
+        try:
+            if isinstance(source, bytes):
+                write_bytes(target, source, root=self.project.root)
+            else:
+                with source.open("rb") as opened, replacing(target) as file:
+                    shutil.copyfileobj(opened, file)
+        except OSError as error:
+            raise CannotWrite.of(target, error) from error
+
+    def close(self) -> ImportRecord:
+        """Write the list of images and the record; afterwards the import can be written. Raises CannotWrite."""
+        write_images(self.project, list(self._images.values()))
+        _write(self.project, self.record)
+        return self.record
+
+
+def begin(project: Project, record: ImportRecord) -> ImportRecord:
+    """Change project.json as the import requires, before its files are written. Returns the record with state "doing".
+
+    Raises BadClass if another program has used an id or a name meanwhile, and errors of writing.
+    """
+    project.need_write(Message("what.import"))
+    project.refresh()
+    file, before = project.file, project.file.model_copy(deep=True)
+    known = {(info.id, info.name) for info in file.classes}
+    changed = False
+    try:
+        for info in record.classes:
+            if (info.id, info.name) not in known:
+                project.add_class(info.name, id=info.id, color=info.color, save=False)
+                changed = True
+        for verdict in record.verdicts:
+            changed = changed or verdict not in file.verdicts
+            project.add_verdict(verdict, save=False)
+        if record.source is not None and all(source.name != record.source.name for source in file.sources):
+            file.sources.append(record.source.model_copy(deep=True))
+            changed = True
+        for source in file.sources:
+            added = [pattern for pattern in record.ignore.get(source.name, []) if pattern not in source.ignore]
+            source.ignore = [*source.ignore, *added]
+            changed = changed or bool(added)
+        record = record.model_copy(update={"state": "doing"})
+        _write(project, record)
+        if changed:
+            project.save()
+    except Problem:
+        file.classes, file.verdicts, file.sources = before.classes, before.verdicts, before.sources
+        raise
+    return record
+
+
+def finish(project: Project, record: ImportRecord) -> ImportRecord:
+    """Mark the import as written."""
+    record = record.model_copy(update={"state": "done"})
+    _write(project, record)
+    return record
+
+
+def begin_undo(project: Project, record: ImportRecord) -> ImportRecord:
+    """Mark the import as being undone."""
+    project.need_write(Message("what.import"))
+    record = record.model_copy(update={"state": "undoing"})
+    _write(project, record)
+    return record
+
+
+def finish_undo(project: Project, record: ImportRecord) -> ImportRecord:
+    """Remove from project.json what the import added, except classes, verdicts and sources in use."""
+    project.refresh()
+    file, before = project.file, project.file.model_copy(deep=True)
+    added = {info.id for info in record.classes}
+    used = masks_with_classes(project, added) if added else {}
+    used_ids = {id for ids in used.values() for id in ids}
+    file.classes = [info for info in file.classes if info.id not in added or info.id in used_ids]
+    if record.verdicts:
+        used_verdicts = _verdicts_in_use(project)
+        file.verdicts = [v for v in file.verdicts if v not in record.verdicts or v in used_verdicts]
+    for source in file.sources:
+        added_patterns = record.ignore.get(source.name, [])
+        source.ignore = [pattern for pattern in source.ignore if pattern not in added_patterns]
+    if record.source is not None and not _has_labels(project, record.source):
+        file.sources = [source for source in file.sources if source.name != record.source.name]
+    record = record.model_copy(update={"state": "undone"})
+    try:
+        if file != before:
+            project.save()
+        _write(project, record)
+    except Problem:
+        file.classes, file.verdicts, file.sources = before.classes, before.verdicts, before.sources
+        raise
+    return record
+
+
+def recover(project: Project, progress: Progress = lambda done, total: None) -> ImportRecord | None:
+    """Finish an interrupted import or undo, and delete one that was not begun. Returns the record of a written import.
+
+    Raises ProjectBroken and errors of writing.
+    """
+    record = load_record(project)
+    if record is not None and record.state == "doing":
+        record = begin(project, record)
+        write_files(project, progress)
+        return finish(project, record)
+    if record is not None and record.state == "undoing":
+        restore_files(project, progress)
+        finish_undo(project, record)
+        record = None
+    if (record is None or record.state != "done") and folder_of(project).exists():
+        delete(project)
+        return None
+    return record
+
+
+def _write(project: Project, record: ImportRecord) -> None:
+    write_json(folder_of(project) / "plan.json", record.model_dump(mode="json"), root=project.root)
+
+
+def _verdicts_in_use(project: Project) -> set[str]:
+    """Return the verdicts of all notes."""
+    found: set[str] = set()
+    for path in (project.root / "notes").rglob("*.json"):
+        key = path.relative_to(project.root / "notes").as_posix().removesuffix(".json")
+        with contextlib.suppress(NoteBroken):
+            found.add(annotation.load_note(project, key).verdict or "")
+    return found
+
+
+def _has_labels(project: Project, source: Source) -> bool:
+    folders = (inside(project.root / name, source.prefix.rstrip("/")) for name in ("masks", "notes"))
+    return any(path.is_file() for folder in folders for path in folder.rglob("*"))

@@ -1,0 +1,309 @@
+"""Reading of foreign labels for an import: one pass that finds image, mask, verdict and conflicts of each label."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from workbench.core import problems
+from workbench.core.images.image_files import image_size, read_displayed
+from workbench.core.messages import Message
+from workbench.core.project import annotation
+from workbench.core.project.archives import unpacked
+from workbench.core.project.box_regions import box_region
+from workbench.core.project.formats import FORMATS, Format, recognized
+from workbench.core.project.formats.base import (
+    FAULTS,
+    FileTree,
+    ImportedEntry,
+    ImportedLabel,
+    ImportOptions,
+    UnreadableLabel,
+    reason,
+    suffix_of,
+)
+from workbench.core.project.import_classes import ImportClasses
+from workbench.core.project.import_images import ImportImage, ImportImages, check_length, mask_patterns
+from workbench.core.project.import_journal import ImportRecord
+from workbench.core.project.project import Project
+from workbench.core.project.sources import Source, source_of
+from workbench.inference.io.image_io import decode_image
+
+Progress = Callable[[int, int], None]
+Conflicts = Literal["keep", "replace", "merge"]
+CONFLICTS: tuple[Conflicts, ...] = ("keep", "replace", "merge")
+_ALREADY_LABELED = Message("import.already_labeled")
+
+
+@dataclass(frozen=True)
+class ImportRequest:
+    """Choices of the user for an import.
+
+    class_name, threshold, boxes: see `formats.base.ImportOptions`. copy: images that are not in the project are copied;
+    otherwise the folder becomes a source of the project. conflicts: for an image that is labeled already, "keep" its
+    label, "replace" it, or "merge": regions are added where the existing label is background. classes, verdicts: name
+    in the labels -> name in the project, None to ignore it; other names are taken over. split: take over the data
+    split.
+    """
+
+    format: str = "auto"
+    class_name: str | None = None
+    threshold: int | None = None
+    copy: bool = True
+    conflicts: Conflicts = "keep"
+    boxes: str = "box"
+    classes: Mapping[str, str | None] = field(default_factory=dict)
+    verdicts: Mapping[str, str | None] = field(default_factory=dict)
+    split: bool = True
+
+
+@dataclass
+class ImportReport:
+    """Result of an import. images: images found, with or without a label; copied: number new in the project."""
+
+    format: str
+    images: int = 0
+    labeled: int = 0
+    copied: int = 0
+    skipped: list[tuple[str, str]] = field(default_factory=list)  # (file, why)
+    added_classes: list[str] = field(default_factory=list)
+    added_verdicts: list[str] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)  # patterns that exclude masks from the images
+    notes: list[str] = field(default_factory=list)
+    boxes: int = 0  # boxes that became regions
+    unchanged: int = 0  # images whose existing label was kept
+    found: dict[str, int] = field(default_factory=dict)  # recognized formats and the number of their labels
+    splits: Counter[str] = field(default_factory=Counter)  # images of each side of the data split
+    replaced: int = 0  # images whose existing label was replaced or merged
+    missing: int = 0  # labels whose image was not found
+    cancelled: bool = False  # nothing was imported
+
+
+@dataclass(frozen=True)
+class LabelFiles:
+    """Folder, label file or unpacked archive of an import, and the formats recognized in it, best first."""
+
+    path: Path
+    tree: FileTree
+    found: list[tuple[Format, int]]
+    archive: bool = False
+
+    def format(self, name: str) -> Format:
+        """Return the format of this name, the best one for "auto". Raises UnknownFormat, NothingToImport."""
+        if name != "auto" and name not in FORMATS:
+            raise problems.UnknownFormat(name=name, known=", ".join(["auto", *FORMATS]))
+        if name == "auto" and not self.found:
+            raise self.nothing()
+        return self.found[0][0] if name == "auto" else FORMATS[name]
+
+    def nothing(self) -> problems.NothingToImport:
+        """Return the problem that no label was found, with the kinds of files that there are."""
+        counts = Counter(suffix_of(name) or "?" for name in self.tree.files)
+        kinds = ", ".join(f"{count} {suffix}" for suffix, count in counts.most_common(5))
+        why = Message("import.contents", names=kinds) if kinds else Message("import.no_files")
+        return problems.NothingToImport(path=str(self.path), why=why)
+
+
+@contextmanager
+def open_labels(project: Project, path: Path | str) -> Iterator[LabelFiles]:
+    """Yield the files of an import; an archive is unpacked as long as the block runs.
+
+    Raises FolderMissing, NothingToImport.
+    """
+    path = Path(path)
+    with unpacked(project, path) as folder:
+        if folder.is_dir():
+            tree = FileTree.of(folder, project)
+        elif folder.is_file():
+            tree = FileTree(folder.absolute().parent, (folder.name,))
+        else:
+            raise problems.FolderMissing(path=str(path))
+        yield LabelFiles(path, tree, recognized(tree), archive=folder != path)
+
+
+@dataclass
+class ReadLabel:
+    """Label that was read, with its image. label: None for an image without a label. existing: has a label already."""
+
+    image: ImportImage
+    entry: ImportedEntry | None = None
+    label: ImportedLabel | None = None
+    existing: bool = False
+    size: tuple[int, int] = (0, 0)  # width, height
+    note: annotation.Note = field(default_factory=annotation.Note)
+
+
+Consumer = Callable[[ReadLabel], None]
+
+
+class LabelReading:
+    """One pass over the labels of an import, which reads each and passes it to a function. Nothing is written."""
+
+    def __init__(self, project: Project, files: LabelFiles, request: ImportRequest) -> None:
+        self.request, self.files = request, files
+        self.format = files.format(request.format)
+        options = ImportOptions(request.class_name, request.threshold, request.boxes)
+        self.batch = self.format.find(files.tree, options, {info.id: info.name for info in project.classes})
+        if not self.batch.entries and not self.batch.skipped:
+            raise files.nothing()
+        # If all images are training images, there is no split: validation images would be missing.
+        self.has_split = {entry.split for entry in self.batch.entries} - {None} not in (set(), {"train"})
+        self.source: Source | None = None
+        self.project = Project(project.root, project.file.model_copy(deep=True))  # as after the import
+        if not request.copy and not files.archive:
+            source = source_of(files.tree.root, project.file.sources, project.root)
+            if source not in project.file.sources:
+                self.source = source
+                self.project.file.sources.append(source)
+        self.images = ImportImages(project, self.batch.mask_files, self.source)
+        self.classes = ImportClasses(self.project, request.classes, keep_ids=self.batch.keep_ids)
+        self.verdicts = list(project.file.verdicts)
+        self.verdict_counts: Counter[str] = Counter()  # by name in the labels
+        self.report = ImportReport(self.format.name, skipped=list(self.batch.skipped), notes=list(self.batch.notes))
+        self.report.found = {format.name: count for format, count in files.found}
+        self._digests: dict[str, str] = {}  # of the labels read so far, by key
+        self._seen: set[str] = set()
+
+    def run(
+        self, consume: Consumer, progress: Progress | None = None, stopped: Callable[[], bool] = lambda: False
+    ) -> ImportReport:
+        """Read all labels, in order. A label that cannot be read or written is skipped, with the reason."""
+        report, batch = self.report, self.batch
+        total = len(batch.entries) + len(batch.unlabeled)
+        tasks = [(entry.label, lambda entry=entry: self._read(entry, consume)) for entry in batch.entries]
+        tasks += [
+            (path, lambda path=path, key=key: self._add_image(path, key, consume)) for path, key in batch.unlabeled
+        ]
+        for number, (path, task) in enumerate(tasks, 1):
+            if stopped():
+                report.cancelled = True
+                return report
+            try:
+                task()
+            except (problems.CannotWrite, problems.ProjectReadOnly):
+                raise
+            except (*FAULTS, problems.Problem) as error:
+                report.skipped.append((str(path), reason(error)))
+                report.unchanged += str(error) == _ALREADY_LABELED
+            if progress is not None:
+                progress(number, total)
+        report.images = len(self._seen)
+        report.added_classes = [info.name for info in self.classes.added]
+        report.added_verdicts = [name for name in self.verdicts if name not in self.project.file.verdicts]
+        return report
+
+    def fill(self, record: ImportRecord) -> None:
+        """Set the changes of project.json in the record of the import."""
+        record.label_format, record.path, record.labeled = self.format.name, str(self.files.path), self.report.labeled
+        record.classes, record.verdicts = list(self.classes.added), list(self.report.added_verdicts)
+        record.source = self.source
+        record.ignore = self.fill_ignored()
+
+    def fill_ignored(self) -> dict[str, list[str]]:
+        """Set the ignore patterns of the report. Returns them by the name of a source."""
+        ignored = mask_patterns(self.project, None, self.batch.mask_files)
+        self.report.ignored = [pattern for patterns in ignored.values() for pattern in patterns]
+        return ignored
+
+    def project_mask(self, read: ReadLabel) -> np.ndarray | None:
+        """Return the mask of a label with the project's class ids, boxes included; None for a verdict alone."""
+        label = read.label
+        if label is None or label.mask is None:
+            return None
+        if label.boxes:
+            image = read_displayed(read.image.file) if self.request.boxes == "cut" else None
+            for id, rect in label.boxes:
+                region = box_region(rect, self.request.boxes, image)
+                part = label.mask[rect.slices]
+                part[region & (part == 0)] = id
+        return self.classes.table(label)[label.mask]
+
+    def _read(self, entry: ImportedEntry, consume: Consumer) -> None:
+        try:
+            image = self.images.of_label(entry)
+        except UnreadableLabel:
+            self.report.missing += entry.image is None
+            raise
+        self._seen.add(image.key)
+        check_length(image.key)
+        note = annotation.load_note(self.project, image.key)
+        size = _size(image)
+        existing = image.key not in self._digests and not image.new and self._labeled(image.key, note)
+        if existing and self.request.conflicts == "keep":
+            self._count_new(image)
+            raise UnreadableLabel(_ALREADY_LABELED)
+        label = entry.read(*size)
+        digest = _digest(label)
+        if image.key in self._digests:
+            if self._digests[image.key] != digest:
+                raise UnreadableLabel(Message("import.second_label", key=image.key))
+            return
+        if label.mask is not None and not label.names:  # the mask holds ids of the project
+            ids = annotation.ids_in(label.mask)
+            label.names = {info.id: info.name for info in self.project.classes if info.id in ids}
+        self.classes.table(label)  # raises for a name that no class can have
+        verdict = label.verdict
+        label.verdict = self._verdict(verdict)
+        consume(ReadLabel(image, entry, label, existing, size, note))
+        self._count_new(image)
+        self._digests[image.key] = digest
+        self.verdict_counts.update([verdict] if verdict is not None else [])
+        self.report.labeled += 1
+        self.report.replaced += existing
+        self.report.boxes += len(label.boxes)
+        if entry.split is not None and self.has_split:
+            self.report.splits[entry.split] += 1
+        self.report.notes += [f"{entry.label.name}: {text}" for text in label.notes]
+
+    def _add_image(self, path: Path, key: str, consume: Consumer) -> None:
+        image = self.images.of_file(path, key)
+        check_length(image.key)
+        if image.key not in self._seen:
+            consume(ReadLabel(image))
+            self._count_new(image)
+        self._seen.add(image.key)
+
+    def _count_new(self, image: ImportImage) -> None:
+        self.report.copied += image.new
+
+    def _verdict(self, name: str | None) -> str | None:
+        """Return the project's verdict for a verdict of a label."""
+        if name is None:
+            return None
+        name = self.request.verdicts.get(name, name)
+        if name and name not in self.verdicts:
+            self.verdicts.append(name)
+        return name or None
+
+    def _labeled(self, key: str, note: annotation.Note) -> bool:
+        """Return True if an image has a label: a verdict, or a mask with content, unreadable, or set to done."""
+        if self.format.name == "folders":
+            return note.verdict is not None
+        path = self.project.mask_path(key)
+        if not path.exists():
+            return False
+        try:
+            return note.status == "done" or bool(annotation.read_mask(path).any())
+        except problems.MaskBroken:
+            return True
+
+
+def _size(image: ImportImage) -> tuple[int, int]:
+    """Return (width, height) of an image. Raises ImageBroken, UnreadableLabel."""
+    if image.embedded is None:
+        return image_size(image.file)
+    height, width = decode_image(image.embedded, image.key).shape[:2]
+    return width, height
+
+
+def _digest(label: ImportedLabel) -> str:
+    content = b"" if label.mask is None else label.mask.tobytes()
+    values = (sorted(label.names.items()), label.verdict, sorted(map(repr, label.boxes)))
+    return hashlib.sha256(content + repr(values).encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,307 @@
+"""Import of labels into the open project, in a worker thread: preview, progress, cancellation, undo and redo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core.problems import LabelsImporting, NothingToImport, Problem
+from workbench.core.project import import_files, import_journal, importing
+from workbench.core.project.import_files import ImportPass
+from workbench.core.project.import_journal import ImportRecord
+from workbench.core.project.import_plan import ImportPlan, plan_import
+from workbench.core.project.label_reading import ImportReport, ImportRequest, LabelFiles, open_labels
+from workbench.core.project.project import Project
+from workbench.session.autosave import Autosave
+from workbench.session.class_list import ClassList
+from workbench.session.editor import Editor
+from workbench.session.label_lock import LabelLock
+from workbench.session.tasks import Job, Task, ThinnedProgress
+from workbench.session.undo import Barrier
+
+
+class ImportStep(Barrier):
+    """An import of labels. Undo and redo start a job, which moves this command on the stack at its end."""
+
+    title = "import labels"
+
+    def __init__(self, job: LabelImportJob, contents: dict[str, str]) -> None:
+        super().__init__(contents)
+        self._job = job
+
+    def can_undo(self) -> bool:
+        return self._job.ready
+
+    def undo(self) -> bool:
+        self._job.undo_import()
+        return False
+
+    def redo(self) -> bool:
+        self._job.redo_import()
+        return False
+
+
+class LabelImportJob(Job):
+    """Preview and execution of one import at a time. The open image cannot be painted on while files are written.
+
+    activity: "reading" for a preview, "importing", "undoing" or "redoing"; "" if there is none.
+    """
+
+    progressed = Signal(int, int)
+    planned = Signal(object)  # ImportPlan
+    imported = Signal(object)  # ImportReport; canceled if nothing was imported
+    undone = Signal(object)  # ImportPass
+    redone = Signal(object)  # ImportPass
+    recovered = Signal(object)  # ImportRecord of an import that an earlier process had begun
+    written = Signal()  # files of the project have changed
+    problem_met = Signal(object)
+
+    def __init__(self, editor: Editor, saver: Autosave, classes: ClassList, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._editor, self._saver, self._classes = editor, saver, classes
+        self._undo_stack = editor.undo_stack
+        self._lock = LabelLock(editor, LabelsImporting())
+        self._project: Project | None = None
+        self._record: ImportRecord | None = None
+        self._stack = ExitStack()  # holds the files of the preview open
+        self._files: LabelFiles | None = None
+        self._next: tuple[Path, ImportRequest] | None = None  # preview that follows the present one
+        self.activity = ""
+
+    def open(self, project: Project) -> None:
+        """Finish an import or its undo that an earlier process had begun."""
+        self._project = project
+        if not project.writable or not import_files.folder_of(project).exists():
+            return
+        try:
+            self._record = import_journal.load_record(project)
+        except Problem as problem:
+            self.problem_met.emit(problem)
+            return
+        state = self._record.state if self._record is not None else ""
+        if state == "doing":
+            self._write("recovering", self._recovered)
+        elif state == "undoing":
+            self.undo_import()
+        elif state != "done":
+            self._delete_journal()
+
+    def close(self) -> None:
+        """End without a result. Files that are being prepared are deleted; an import that is written is completed."""
+        super().close()
+        self._lock.release()
+        self.release()
+        self._project = self._record = self._next = None
+        self.activity = ""
+
+    @property
+    def ready(self) -> bool:
+        """True if an import, undo or redo can start."""
+        return self._project is not None and self._project.writable and not self.running
+
+    # --- preview ----------------------------------------------------------------------------------
+
+    def preview(self, path: Path, request: ImportRequest) -> None:
+        """Read the labels of a folder, archive or file; `planned` or `failed` follows.
+
+        A running preview is canceled first. An archive stays unpacked until `release`.
+        """
+        if self.running:
+            if self.activity == "reading":
+                self._next = (path, request)
+                self.cancel()
+            return
+        project = self._project
+        if project is None:
+            return
+        self._next = None
+
+        def read(task: Task) -> ImportPlan | None:
+            if self._files is None or self._files.path != path:
+                self._stack.close()
+                self._files = self._stack.enter_context(open_labels(project, path))
+            return plan_import(
+                project, self._files, request, progress=ThinnedProgress(task.report), stopped=task.cancelled
+            )
+
+        def fail(problem: Problem) -> None:
+            if not self._start_next():
+                self.failed.emit(problem)
+
+        self._begin("reading", read, self._planned, fail, NothingToImport)
+
+    def _planned(self, plan: ImportPlan | None) -> None:
+        if not self._start_next() and plan is not None:
+            self.planned.emit(plan)
+
+    def _start_next(self) -> bool:
+        if self._next is None:
+            return False
+        self.preview(*self._next)
+        return True
+
+    @property
+    def found(self) -> dict[str, int]:
+        """Formats recognized in the files of the preview, best first, with their number of labels."""
+        return {} if self._files is None else {format.name: count for format, count in self._files.found}
+
+    def release(self) -> None:
+        """Close the files of the preview."""
+        if self.running and self.activity == "reading":
+            self._next = None
+            super().close()
+            self.activity = ""
+        self._files = None
+        self._stack.close()
+
+    # --- import, undo, redo -------------------------------------------------------------------------
+
+    def start(self, path: Path, request: ImportRequest) -> bool:
+        """Import; `imported` or `failed` follows. Return False if unsaved labels cannot be saved or a job runs."""
+        project = self._project
+        if project is None or not self._flushed():
+            return False
+
+        def prepare(task: Task) -> tuple[ImportReport, ImportRecord]:
+            if self._files is None or self._files.path != path:
+                self._stack.close()
+                self._files = self._stack.enter_context(open_labels(project, path))
+            return importing.prepare_import(
+                project, self._files, request, progress=ThinnedProgress(task.report), stopped=task.cancelled
+            )
+
+        self._begin("importing", prepare, self._prepared, self._failed, NothingToImport)
+        return True
+
+    def _prepared(self, result: tuple[ImportReport, ImportRecord]) -> None:
+        report, self._record = result
+        self._lock.release()
+        if report.cancelled:
+            self._record = None
+            self.imported.emit(report)
+            return
+
+        def end(_: ImportPass) -> None:
+            self._undo_stack.start_barrier(ImportStep(self, self._undo_stack.contents))
+            self.imported.emit(report)
+
+        self._write("importing", end)
+
+    def undo_import(self) -> None:
+        """Restore the project as before the import; `undone` follows."""
+        project, record = self._project, self._record
+        if project is None or record is None or not self._flushed():
+            return
+        try:
+            self._record = record = import_journal.begin_undo(project, record)
+        except Problem as problem:
+            self.problem_met.emit(problem)
+            return
+        work = lambda task: import_files.restore_files(project, ThinnedProgress(task.report))  # noqa: E731
+        self._begin("undoing", work, self._restored, self._failed)
+
+    def _restored(self, result: ImportPass) -> None:
+        self._lock.release()
+        try:
+            self._record = import_journal.finish_undo(*self._current())
+        except Problem as problem:
+            self._failed(problem)
+            return
+        self._undo_stack.move_barrier_to_undone(ImportStep)
+        self._report_written()
+        self.undone.emit(result)
+
+    def redo_import(self) -> None:
+        """Import again what was undone; `redone` follows."""
+        if self._record is None or not self._flushed():
+            return
+
+        def end(result: ImportPass) -> None:
+            self._undo_stack.move_barrier_to_done()
+            self.redone.emit(result)
+
+        self._write("redoing", end)
+
+    def _write(self, activity: str, on_done: Callable[[ImportPass], object]) -> None:
+        """Write the prepared files. After a failure the project is restored."""
+        project, record = self._current()
+        try:
+            self._record = import_journal.begin(project, record)
+        except Problem as problem:
+            self._record = None
+            self._failed(problem)
+            return
+
+        def end(result: ImportPass) -> None:
+            self._lock.release()
+            try:
+                self._record = import_journal.finish(*self._current())
+            except Problem as problem:
+                self._failed(problem)
+                return
+            self._report_written()
+            on_done(result)
+
+        def fail(problem: Problem) -> None:
+            self._failed(problem)
+            self.undo_import()
+
+        self._begin(activity, lambda task: import_files.write_files(project, ThinnedProgress(task.report)), end, fail)
+
+    def _recovered(self, _: ImportPass) -> None:
+        self.recovered.emit(self._record)
+
+    # --- common -------------------------------------------------------------------------------------
+
+    def _begin(
+        self,
+        activity: str,
+        work: Callable[[Task], object],
+        on_done: Callable,
+        on_failed: Callable[[Problem], object],
+        problem: type[Problem] | None = None,
+    ) -> None:
+        self.activity = activity
+        if activity != "reading":
+            self.lock_open_image()
+        as_problem = None
+        if problem is not None:
+            as_problem = lambda error: problem(path="", why=str(error) or type(error).__name__)  # noqa: E731
+        self.begin(work, on_done, on_failed, on_progress=self.progressed.emit, as_problem=as_problem)
+
+    def _end(self, callback: Callable, ending: object) -> None:
+        self.activity = ""
+        super()._end(callback, ending)
+
+    def _failed(self, problem: Problem) -> None:
+        self._lock.release()
+        self.failed.emit(problem)
+        self._report_written()
+
+    def _report_written(self) -> None:
+        self._classes.changed.emit()
+        self.written.emit()
+
+    def _current(self) -> tuple[Project, ImportRecord]:
+        """Return the open project and the import that is written or undone."""
+        assert self._project is not None and self._record is not None
+        return self._project, self._record
+
+    def _flushed(self) -> bool:
+        if not self.ready:
+            return False
+        self._editor.finish_stroke()
+        return self._saver.flush()
+
+    def _delete_journal(self) -> None:
+        project, self._record = self._project, None
+        assert project is not None
+        self._begin("deleting", lambda _: import_journal.delete(project), lambda _: self._lock.release(), self._failed)
+
+    def lock_open_image(self, _: str = "") -> None:
+        """Forbid painting on the open image while files are written."""
+        if self.activity not in ("", "reading", "deleting"):
+            self._lock.lock()

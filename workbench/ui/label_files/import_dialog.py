@@ -1,0 +1,321 @@
+"""Dialog for importing labels: files, format, preview, mapping of classes, options, progress and summary."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import (
+    QDialog,
+    QFileDialog,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QProgressBar,
+    QPushButton,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from workbench.core.problems import Problem
+from workbench.core.project.import_classes import matching_class
+from workbench.core.project.import_plan import ImportPlan, PlannedClass, PlannedVerdict
+from workbench.core.project.label_reading import ImportReport, ImportRequest
+from workbench.core.project.project import PALETTE
+from workbench.session.session import Session
+from workbench.ui.label_files.import_options import ImportOptionsRow
+from workbench.ui.label_files.import_result import ImportResult
+from workbench.ui.label_files.mapping_table import MappingTable
+from workbench.ui.label_files.preview_strip import PreviewStrip
+from workbench.ui.label_files.skipped_list import SkippedList
+from workbench.ui.text.formatting import duration, number, problem_text
+from workbench.ui.widgets.theme import ThemeManager
+
+_RESULT_SIZE = QSize(620, 260)
+
+
+class ImportDialog(QDialog):
+    """Dialog for one import. images_only: offer to add the images of the folder without labels."""
+
+    images_only_chosen = Signal(object)  # Path
+
+    def __init__(
+        self,
+        session: Session,
+        style: ThemeManager,
+        path: Path | None = None,
+        *,
+        images_only: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("Import labels"))
+        self.resize(940, 620)
+        self._session, self._job = session, session.label_import
+        self._offers_images = images_only
+        self._path: Path | None = None
+        self._plan: ImportPlan | None = None
+        self._started = 0.0  # monotonic time in s
+        self._create_widgets(style)
+        self._lay_out()
+        self._connect()
+        self._show_state()
+        if path is not None:
+            self.show_path(path)
+
+    def _create_widgets(self, style: ThemeManager) -> None:
+        self.path_field = QLineEdit(readOnly=True)
+        self.path_field.setPlaceholderText(self.tr("Folder, zip archive or label file of another tool"))
+        self.path_field.setAccessibleName(self.tr("Labels to import"))
+        self.folder_button = QPushButton(self.tr("Folder…"))
+        self.file_button = QPushButton(self.tr("File or zip…"))
+        self.summary = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.mapping = MappingTable()
+        self.previews = PreviewStrip(style)
+        self.options = ImportOptionsRow()
+        self.skipped = SkippedList()
+        self.result = ImportResult()
+        self.bar = QProgressBar(textVisible=False)
+        self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.images_only = QPushButton(self.tr("Add images only"))
+        self.undo_button = QPushButton(self.tr("Undo import"))
+        self.close_button = QPushButton(self.tr("Cancel"))
+        self.import_button = QPushButton(self.tr("Import"), objectName="primary")
+        self.import_button.setDefault(True)
+        for button in (self.folder_button, self.file_button, self.images_only, self.undo_button, self.close_button):
+            button.setAutoDefault(False)
+
+    def _lay_out(self) -> None:
+        files = QHBoxLayout()
+        files.setSpacing(6)
+        files.addWidget(self.path_field, 1)
+        files.addWidget(self.folder_button)
+        files.addWidget(self.file_button)
+        splitter = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
+        splitter.addWidget(self.mapping)
+        splitter.addWidget(self.previews)
+        splitter.setSizes([560, 340])
+        self._content = QWidget()
+        column = QVBoxLayout(self._content)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(10)
+        column.addWidget(self.options.format_row)
+        column.addWidget(self.summary)
+        column.addWidget(splitter, 1)
+        column.addWidget(self.options)
+        column.addWidget(self.skipped)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self._content)
+        self._pages.addWidget(self.result)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        buttons.addWidget(self.images_only)
+        buttons.addWidget(self.undo_button)
+        buttons.addStretch(1)
+        buttons.addWidget(self.close_button)
+        buttons.addWidget(self.import_button)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(22, 18, 22, 16)
+        outer.setSpacing(10)
+        self._files = QWidget()
+        self._files.setLayout(files)
+        files.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(self._files)
+        outer.addWidget(self._pages, 1)
+        outer.addWidget(self.bar)
+        outer.addWidget(self.status)
+        outer.addLayout(buttons)
+
+    def _connect(self) -> None:
+        job = self._job
+        self.folder_button.clicked.connect(self._choose_folder)
+        self.file_button.clicked.connect(self._choose_file)
+        self.options.format_chosen.connect(self._preview)
+        self.mapping.changed.connect(self._mapping_changed)
+        self.import_button.clicked.connect(self._import)
+        self.close_button.clicked.connect(self.reject)
+        self.undo_button.clicked.connect(self._undo)
+        self.images_only.clicked.connect(self._add_images_only)
+        job.progressed.connect(self._show_progress)
+        job.planned.connect(self._show_plan)
+        job.imported.connect(self._show_imported)
+        job.failed.connect(self._show_failure)
+        job.state_changed.connect(self._show_state)
+        self._session.project_closed.connect(self._abandon)
+
+    # --- files and preview --------------------------------------------------------------------------
+
+    def show_path(self, path: Path) -> None:
+        """Read the labels of a folder, archive or label file."""
+        self._path = path
+        self.path_field.setText(str(path))
+        self.path_field.setToolTip(str(path))
+        self.options.set_formats({})
+        self._preview()
+
+    def _choose_folder(self) -> None:
+        start = str(self._path or Path.home())
+        folder = QFileDialog.getExistingDirectory(self, self.tr("Folder with labels"), start)
+        if folder:
+            self.show_path(Path(folder))
+
+    def _choose_file(self) -> None:
+        start = str(self._path or Path.home())
+        file, _ = QFileDialog.getOpenFileName(self, self.tr("Label file or zip archive"), start)
+        if file:
+            self.show_path(Path(file))
+
+    def _preview(self) -> None:
+        if self._path is None:
+            return
+        self._plan = None
+        self._started = time.monotonic()
+        self.status.clear()
+        self._job.preview(self._path, replace(ImportRequest(), **self.options.reading_choices()))
+        self._show_state()
+
+    def _show_plan(self, plan: ImportPlan) -> None:
+        self._plan = plan
+        project = self._session.project
+        self.options.set_formats(self._job.found, plan.format)
+        self.options.show_plan(plan)
+        self.summary.setText(self._summary(plan))
+        classes = [info.name for info in project.classes]
+        self.mapping.show_entries(plan.classes, plan.verdicts, classes, project.file.verdicts)
+        self.skipped.show_entries(plan.skipped, plan.report.notes)
+        self._show_previews()
+        self.status.clear()
+        self._show_state()
+        if not plan.labels:
+            self.status.setText(self.tr("None of these labels can be imported. The reasons are listed above."))
+        self.import_button.setFocus()
+
+    def _summary(self, plan: ImportPlan) -> str:
+        parts = [
+            self.tr("{images} images: {matched} in the project, {new} new").format(
+                images=number(plan.images), matched=number(plan.matched), new=number(plan.new)
+            ),
+            self.tr("{n} images with labels").format(n=number(plan.labels)),
+        ]
+        if plan.missing:
+            parts.append(self.tr("{n} labels without an image").format(n=number(plan.missing)))
+        if plan.boxes:
+            parts.append(self.tr("{n} bounding boxes").format(n=number(plan.boxes)))
+        return "  ·  ".join(parts)
+
+    def _mapping_changed(self) -> None:
+        self._show_previews()
+
+    def _show_previews(self) -> None:
+        if self._plan is None:
+            return
+        classes = self._session.project.classes
+        targets = self.mapping.targets(PlannedClass)
+        order = list(targets)
+
+        def color(name: str) -> str | None:
+            target = targets.get(name)
+            if target is None:
+                return None
+            known = matching_class(target, classes, exact=True)
+            return known.color if known is not None else PALETTE[(len(classes) + order.index(name)) % len(PALETTE)]
+
+        self.previews.show_previews(self._plan.previews, color)
+
+    # --- import -------------------------------------------------------------------------------------
+
+    def _import(self) -> None:
+        if self._plan is None or self._path is None:
+            return
+        request = replace(
+            self._plan.choices(),
+            classes=self.mapping.targets(PlannedClass),
+            verdicts=self.mapping.targets(PlannedVerdict),
+            **self.options.choices(),
+        )
+        self._started = time.monotonic()
+        self.status.clear()
+        if not self._job.start(self._path, request):
+            self.status.setText(self.tr("Unsaved labels could not be saved, so the import was not started."))
+
+    def _show_imported(self, report: ImportReport) -> None:
+        if report.cancelled:
+            self.status.setText(self.tr("Import canceled. Nothing was changed."))
+            self._show_state()
+            return
+        self.result.show_report(report)
+        self._pages.setCurrentWidget(self.result)
+        if not report.skipped and not report.notes:
+            self.resize(_RESULT_SIZE)
+        self.status.clear()
+        self._show_state()
+        self.close_button.setDefault(True)
+        self.close_button.setFocus()
+
+    def _show_failure(self, problem: Problem) -> None:
+        self.options.set_formats(self._job.found)
+        self.summary.clear()
+        if self._plan is None:
+            self.mapping.setRowCount(0)
+            self.previews.show_previews([], lambda name: None)
+        self.status.setText(" ".join(filter(None, problem_text(problem))))
+        self._show_state()
+
+    def _show_progress(self, done: int, total: int) -> None:
+        self.bar.setRange(0, total)
+        self.bar.setValue(done)
+        if self._job.activity == "reading":
+            text = self.tr("Reading labels: {done} of {total}")
+        else:
+            text = self.tr("Importing: {done} of {total}, about {time} left")
+        left = (time.monotonic() - self._started) / max(1, done) * (total - done)
+        self.status.setText(text.format(done=number(done), total=number(total), time=duration(left)))
+
+    def _show_state(self) -> None:
+        job, imported = self._job, self._pages.currentWidget() is self.result
+        importing = job.activity == "importing"
+        self._files.setVisible(not imported)
+        self._files.setEnabled(not importing)
+        self._content.setEnabled(not job.running and (self._plan is not None or bool(job.found)))
+        self.options.setVisible(self._plan is not None)
+        self.bar.setVisible(job.running)
+        if not job.running:
+            self.bar.setRange(0, 0)
+        self.import_button.setVisible(not imported)
+        self.import_button.setEnabled(not job.running and self._plan is not None and self._plan.labels > 0)
+        self.images_only.setEnabled(not importing)
+        self.images_only.setVisible(self._offers_images and not imported)
+        self.undo_button.setVisible(imported)
+        self.close_button.setText(self.tr("Close") if imported else self.tr("Cancel"))
+
+    def _undo(self) -> None:
+        self.accept()
+        self._session.undo()
+
+    def _add_images_only(self) -> None:
+        self.images_only_chosen.emit(self._path)
+        self.accept()
+
+    def _abandon(self) -> None:
+        """Close because the project was closed."""
+        self._plan = None
+        super().reject()
+
+    def reject(self) -> None:
+        """Cancel a running import, or close."""
+        if self._job.activity == "importing":
+            self.status.setText(self.tr("Canceling…"))
+            self._job.cancel()
+        else:
+            super().reject()
+
+    def done(self, result: int) -> None:
+        """Release the files of the preview however the dialog is closed."""
+        if self._job.activity in ("", "reading"):
+            self._job.release()
+        super().done(result)

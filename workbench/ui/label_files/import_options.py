@@ -1,0 +1,145 @@
+"""Options of an import: format, boxes, existing labels, data split, place of the images."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QHBoxLayout, QLabel, QSpinBox, QWidget
+
+from workbench.core.project.formats import FORMATS
+from workbench.core.project.import_plan import ImportPlan
+from workbench.ui.text.formatting import listed, number
+from workbench.ui.text.label_format_texts import format_title, format_with_count
+from workbench.ui.widgets.elided_label import ElidedLabel
+
+
+class ImportOptionsRow(QWidget):
+    """Options that apply to the labels found; the others are hidden. `format_row` lies above the preview."""
+
+    format_chosen = Signal()  # format or threshold: the labels have to be read again
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.format = QComboBox()
+        self.threshold = QSpinBox(minimum=0, maximum=65535)
+        self.threshold.setSpecialValueText(self.tr("automatic"))
+        self.threshold.setToolTip(self.tr("Gray value from which a pixel of a mask is a defect"))
+        self.threshold.setKeyboardTracking(False)
+        self.boxes, self.conflicts = QComboBox(), QComboBox()
+        self.split = QCheckBox(checked=True)
+        self.copy = QCheckBox(self.tr("Copy new images into the project"), checked=True)
+        self.copy.setToolTip(self.tr("Otherwise the images stay in their folder, and the project refers to it."))
+        for text, value in (
+            (self.tr("Whole box"), "box"),
+            (self.tr("Ellipse in the box"), "ellipse"),
+            (self.tr("Pixels that stand out in the box"), "cut"),
+        ):
+            self.boxes.addItem(text, value)
+        for text, value in (
+            (self.tr("Keep existing labels"), "keep"),
+            (self.tr("Replace existing labels"), "replace"),
+            (self.tr("Add regions to existing labels"), "merge"),
+        ):
+            self.conflicts.addItem(text, value)
+        self.format_row = self._make_format_row()
+        self._boxes_label = _label(self.tr("&Bounding boxes become"), self.boxes)
+        self._boxes_note = QLabel(self.tr("These images are not marked as done."), objectName="muted")
+        self._conflicts_label = _label("", self.conflicts)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(12)
+        grid.setVerticalSpacing(6)
+        grid.addWidget(self._conflicts_label, 0, 0)
+        grid.addWidget(self.conflicts, 0, 1)
+        grid.addWidget(self._boxes_label, 1, 0)
+        grid.addWidget(self.boxes, 1, 1)
+        grid.addWidget(self._boxes_note, 1, 2)
+        checks = QHBoxLayout()
+        checks.setSpacing(22)
+        checks.addWidget(self.copy)
+        checks.addWidget(self.split)
+        checks.addStretch(1)
+        grid.addLayout(checks, 2, 0, 1, 3)
+        grid.setColumnStretch(2, 1)
+        self.format.activated.connect(lambda _: self._choose_format())
+        self.threshold.valueChanged.connect(lambda _: self.format_chosen.emit())
+
+    def _make_format_row(self) -> QWidget:
+        widget = QWidget()
+        row = QHBoxLayout(widget)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(12)
+        self._threshold_label = _label(self.tr("&Threshold of masks"), self.threshold)
+        self._also = ElidedLabel(Qt.TextElideMode.ElideRight)
+        self._also.setObjectName("muted")
+        row.addWidget(_label(self.tr("F&ormat"), self.format))
+        row.addWidget(self.format)
+        row.addWidget(self._threshold_label)
+        row.addWidget(self.threshold)
+        row.addWidget(self._also, 1)
+        self.format.setMinimumWidth(240)
+        return widget
+
+    def set_formats(self, found: Mapping[str, int], chosen: str = "") -> None:
+        """Fill the list of formats: those found in the files first. chosen: the current one, by default unchanged."""
+        current = chosen or self.format.currentData() or ""
+        self.format.clear()
+        for name, count in found.items():
+            self.format.addItem(format_with_count(name, count), name)
+        if found:
+            self.format.insertSeparator(self.format.count())
+            for name in FORMATS:
+                if name not in found:
+                    self.format.addItem(format_title(name), name)
+        self.format.setCurrentIndex(max(0, self.format.findData(current)))
+        self.format_row.setVisible(bool(found))
+        others = [format_with_count(name, count) for name, count in found.items() if name != current]
+        self._also.set_text(self.tr("Also found: {formats}").format(formats=listed(others)) if others else "")
+        self._show_threshold()
+
+    def show_plan(self, plan: ImportPlan) -> None:
+        """Show the options that apply to a preview."""
+        for widget in (self._boxes_label, self.boxes, self._boxes_note):
+            widget.setVisible(bool(plan.boxes))
+        for widget in (self._conflicts_label, self.conflicts):
+            widget.setVisible(bool(plan.conflicts))
+        text = self.tr("{n} images are labeled already")
+        self._conflicts_label.setText(text.format(n=number(plan.conflicts)))
+        splits = listed(f"{self._split_name(side)} {number(count)}" for side, count in plan.report.splits.items())
+        self.split.setText(self.tr("Import the data split ({splits})").format(splits=splits))
+        self.split.setVisible(bool(plan.report.splits))
+        self.copy.setVisible(bool(plan.new) and plan.request.copy)
+
+    def reading_choices(self) -> dict[str, Any]:
+        """Return the fields of the request that determine how labels are read."""
+        return {"format": self.format.currentData() or "auto", "threshold": self.threshold.value() or None}
+
+    def choices(self) -> dict[str, Any]:
+        """Return the other fields of the request."""
+        return {
+            "boxes": self.boxes.currentData(),
+            "conflicts": self.conflicts.currentData(),
+            "split": self.split.isChecked(),
+            "copy": self.copy.isChecked(),
+        }
+
+    def _choose_format(self) -> None:
+        self._show_threshold()
+        self.format_chosen.emit()
+
+    def _show_threshold(self) -> None:
+        masks = self.format.currentData() == "png"
+        self.threshold.setVisible(masks)
+        self._threshold_label.setVisible(masks)
+
+    def _split_name(self, side: str) -> str:
+        names = {"train": self.tr("training"), "val": self.tr("validation"), "test": self.tr("test")}
+        return names.get(side, side)
+
+
+def _label(text: str, field: QWidget) -> QLabel:
+    label = QLabel(text)
+    label.setBuddy(field)
+    return label

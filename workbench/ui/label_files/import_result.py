@@ -1,0 +1,55 @@
+"""Summary of a finished import."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+
+from workbench.core.project.label_reading import ImportReport
+from workbench.ui.label_files.skipped_list import SkippedList
+from workbench.ui.shortcuts import key_text
+from workbench.ui.text.formatting import listed, number
+
+
+class ImportResult(QWidget):
+    """Number of labeled images, what was added to the project, and skipped files."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.heading = QLabel(objectName="title", wordWrap=True)
+        self.details = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.next_step = QLabel(objectName="muted", wordWrap=True)
+        self.skipped = SkippedList(unfolded=True)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 6, 0, 0)
+        column.setSpacing(10)
+        for widget in (self.heading, self.details, self.next_step):
+            column.addWidget(widget)
+        column.addWidget(self.skipped, 1)
+        column.addStretch(0)
+
+    def show_report(self, report: ImportReport) -> None:
+        """Show the result of an import."""
+        if report.skipped:
+            text = self.tr("{n} images labeled, {skipped} skipped")
+        else:
+            text = self.tr("{n} images labeled")
+        self.heading.setText(text.format(n=number(report.labeled), skipped=number(len(report.skipped))))
+        lines = (
+            [self.tr("{n} images copied into the project.").format(n=number(report.copied))] if report.copied else []
+        )
+        if report.added_classes:
+            lines.append(self.tr("New classes: {names}.").format(names=listed(report.added_classes)))
+        if report.added_verdicts:
+            lines.append(self.tr("New verdicts: {names}.").format(names=listed(report.added_verdicts)))
+        if report.replaced:
+            lines.append(self.tr("{n} existing labels changed.").format(n=number(report.replaced)))
+        if report.unchanged:
+            lines.append(self.tr("{n} existing labels kept.").format(n=number(report.unchanged)))
+        if report.boxes:
+            text = self.tr("{n} regions come from bounding boxes. Check these images and mark them as done.")
+            lines.append(text.format(n=number(report.boxes)))
+        self.details.setText("\n".join(lines))
+        text = self.tr("{undo} undoes the import. To train on the labels, click Train.")
+        self.next_step.setText(text.format(undo=key_text("undo")))
+        self.skipped.show_entries(report.skipped, report.notes)

@@ -1,0 +1,127 @@
+"""Commands that import and export labels, and messages about imports that are undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QWidget
+
+from workbench.core.problems import Problem
+from workbench.core.project.folder_walk import walk
+from workbench.core.project.formats import recognized
+from workbench.core.project.formats.base import FileTree
+from workbench.core.project.import_files import ImportPass
+from workbench.core.project.import_journal import ImportRecord
+from workbench.session.session import Session
+from workbench.session.tasks import Task, TaskRunner
+from workbench.ui.label_files.export_dialog import LabelExportDialog
+from workbench.ui.label_files.import_dialog import ImportDialog
+from workbench.ui.text.formatting import number, problem_text
+from workbench.ui.widgets.file_drop import LABEL_SUFFIXES
+from workbench.ui.widgets.message_bar import MessageBar
+from workbench.ui.widgets.theme import ThemeManager
+
+MAX_SEARCHED = 200_000  # files; a larger folder is not searched for labels without request
+
+
+class LabelFilesController(QObject):
+    """Dialogs for import and export of labels, one at a time."""
+
+    def __init__(self, window: QWidget, session: Session, style: ThemeManager, messages: MessageBar) -> None:
+        super().__init__(window)
+        self._window, self._session, self._style, self._messages = window, session, style, messages
+        self._tasks = TaskRunner(parent=self)
+        job = session.label_import
+        job.undone.connect(self._show_undone)
+        job.redone.connect(self._show_redone)
+        job.recovered.connect(self._show_recovered)
+        job.failed.connect(self._show_failure)
+        job.progressed.connect(self._show_progress)
+
+    def import_labels(self) -> None:
+        """Show the dialog for an import."""
+        self.show_import(None)
+
+    def show_import(self, path: Path | None, *, images_only: bool = False) -> None:
+        """Show the dialog for an import of these labels. images_only: offer to add the images alone."""
+        dialog = self._window.findChild(ImportDialog)
+        if dialog is None:
+            dialog = ImportDialog(self._session, self._style, path, images_only=images_only, parent=self._window)
+            dialog.images_only_chosen.connect(lambda path: self._session.add_images([path]))
+            dialog.open()
+        dialog.raise_()
+
+    def export_labels(self) -> None:
+        """Show the dialog for an export."""
+        dialog = self._window.findChild(LabelExportDialog) or LabelExportDialog(self._session, self._window)
+        dialog.open()
+
+    def add(self, path: Path, otherwise: Callable[[], object]) -> None:
+        """Offer an import if a file or folder holds labels, else call `otherwise`."""
+
+        def decide(found: dict[str, int]) -> None:
+            if found and self._session.writable:
+                self.show_import(path, images_only=path.is_dir())
+            else:
+                otherwise()
+
+        detect(self._tasks, path, decide)
+
+    def end(self) -> None:
+        self._tasks.stop()
+
+    # --- messages -----------------------------------------------------------------------------------
+
+    def _show_undone(self, result: ImportPass) -> None:
+        text = self.tr("Import undone: {n} images").format(n=number(result.images))
+        advice = ""
+        if result.kept:
+            advice = self.tr("{n} images were kept, because their labels have changed since.")
+        self._messages.show_message("info", text, advice.format(n=number(len(result.kept))), topic="import")
+
+    def _show_redone(self, result: ImportPass) -> None:
+        text = self.tr("Import repeated: {n} images").format(n=number(result.images))
+        self._messages.show_message("info", text, topic="import")
+
+    def _show_recovered(self, record: ImportRecord) -> None:
+        text = self.tr("An interrupted import of {n} labels was completed.").format(n=number(record.labeled))
+        self._messages.show_message("info", text, topic="import")
+
+    def _show_failure(self, problem: Problem) -> None:
+        if self._window.findChild(ImportDialog) is None:  # the dialog shows it otherwise
+            text, advice = problem_text(problem)
+            self._messages.show_message("problem", text, advice, topic="import")
+
+    def _show_progress(self, done: int, total: int) -> None:
+        if self._session.label_import.activity not in ("undoing", "redoing", "recovering"):
+            return
+        text = self.tr("Undoing the import: {done} of {total}")
+        if self._session.label_import.activity != "undoing":
+            text = self.tr("Importing: {done} of {total}")
+        self._messages.show_message(
+            "info", text.format(done=number(done), total=number(total)), topic="import", sticky=True
+        )
+
+
+def detect(tasks: TaskRunner, path: Path, on_found: Callable[[dict[str, int]], object]) -> None:
+    """Find the label formats of a file or folder in a worker thread: name -> number of labels; {} without labels.
+
+    Folder names alone are not labels, nor are images that may be masks. An archive is not opened.
+    """
+
+    def search(task: Task) -> dict[str, int]:
+        if path.suffix.lower() == ".zip" and path.is_file():
+            return {"zip": 0}
+        if not path.is_dir():
+            return {"file": 0} if path.suffix.lower() in LABEL_SUFFIXES else {}
+        files: list[str] = []
+        for relative, _ in walk(path):
+            files.append(relative)
+            if task.cancelled() or len(files) > MAX_SEARCHED:
+                return {}
+        tree = FileTree(path.absolute(), tuple(sorted(files)))
+        return {format.name: count for format, count in recognized(tree) if format.own_files and count}
+
+    tasks.submit(search, on_found, lambda _: on_found({}), key="detect")

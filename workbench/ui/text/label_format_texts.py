@@ -1,0 +1,42 @@
+"""Names of label formats, and texts about their content."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
+
+from workbench.ui.text.formatting import number
+
+# Names of products and file formats are not translated.
+_TITLES = {
+    "labelme": "labelme, X-AnyLabeling",
+    "coco": "COCO",
+    "cvat": "CVAT XML",
+    "voc": "Pascal VOC XML",
+    "yolo": "YOLO",
+    "via": "VIA",
+    "createml": "CreateML",
+    "eiseg": "EISeg",
+    "datumaro": "Datumaro",
+    "labelstudio": "Label Studio",
+    "supervisely": "Supervisely",
+}
+_DESCRIPTIONS = {
+    "png": QT_TRANSLATE_NOOP("label_formats", "Masks as image files"),
+    "verdicts": QT_TRANSLATE_NOOP("label_formats", "Table of verdicts (CSV)"),
+    "folders": QT_TRANSLATE_NOOP("label_formats", "One folder per verdict"),
+}
+
+
+def format_title(name: str) -> str:
+    """Return the name of a label format on the screen."""
+    if name in _DESCRIPTIONS:
+        return QCoreApplication.translate("label_formats", _DESCRIPTIONS[name])
+    return _TITLES.get(name, name)
+
+
+def format_with_count(name: str, count: int) -> str:
+    """Return a format's name with the number of labels found; 0 means that the number is not known."""
+    if not count:
+        return format_title(name)
+    text = QCoreApplication.translate("label_formats", "{format} ({n})")
+    return text.format(format=format_title(name), n=number(count))
