@@ -21,6 +21,13 @@
     </message>
 </context>
 <context>
+    <name>BarMessage</name>
+    <message>
+        <source>Close message</source>
+        <translation>关闭消息</translation>
+    </message>
+</context>
+<context>
     <name>Canvas</name>
     <message>
         <source>Image</source>
@@ -1034,6 +1041,22 @@
         <translation>添加文件夹(&amp;F)…</translation>
     </message>
     <message>
+        <source>Impor&amp;t labels…</source>
+        <translation>导入标注(&amp;T)…</translation>
+    </message>
+    <message>
+        <source>Import labels of other tools, with their images</source>
+        <translation>导入其他工具的标注及其图片</translation>
+    </message>
+    <message>
+        <source>E&amp;xport labels…</source>
+        <translation>导出标注(&amp;X)…</translation>
+    </message>
+    <message>
+        <source>Write the labels in the format of another tool</source>
+        <translation>以其他工具的格式写出标注</translation>
+    </message>
+    <message>
         <source>Refresh image &amp;list</source>
         <translation>刷新图片列表(&amp;L)</translation>
     </message>
@@ -1052,6 +1075,89 @@
     <message>
         <source>&amp;Quit</source>
         <translation>退出(&amp;Q)</translation>
+    </message>
+</context>
+<context>
+    <name>GpuCheckDialog</name>
+    <message>
+        <source>Check GPU</source>
+        <translation>检查 GPU</translation>
+    </message>
+    <message>
+        <source>Reading the driver…</source>
+        <translation>正在读取驱动信息…</translation>
+    </message>
+    <message>
+        <source>GPU {n}:</source>
+        <translation>GPU {n}：</translation>
+    </message>
+    <message>
+        <source>{driver}, up to CUDA {cuda}</source>
+        <translation>{driver}，最高支持 CUDA {cuda}</translation>
+    </message>
+    <message>
+        <source>Driver:</source>
+        <translation>驱动：</translation>
+    </message>
+    <message>
+        <source>Install the matching PaddlePaddle:</source>
+        <translation>安装匹配的 PaddlePaddle：</translation>
+    </message>
+    <message>
+        <source>Check the installation:</source>
+        <translation>检查安装：</translation>
+    </message>
+    <message>
+        <source>Test the GPU (10 to 12 minutes, writes gpu-report.md):</source>
+        <translation>测试 GPU（10 到 12 分钟，生成 gpu-report.md）：</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>No NVIDIA GPU can be used. Training runs on the CPU.</source>
+        <translation>没有可用的 NVIDIA GPU，将在 CPU 上训练。</translation>
+    </message>
+    <message>
+        <source>The environment variable CUDA_VISIBLE_DEVICES hides the GPU. Training runs on the CPU.</source>
+        <translation>环境变量 CUDA_VISIBLE_DEVICES 隐藏了 GPU，将在 CPU 上训练。</translation>
+    </message>
+    <message>
+        <source>PaddlePaddle does not support this GPU. Training runs on the CPU.</source>
+        <translation>PaddlePaddle 不支持此 GPU，将在 CPU 上训练。</translation>
+    </message>
+    <message>
+        <source>The NVIDIA driver is too old. Update it to version {n} or newer.</source>
+        <translation>NVIDIA 驱动过旧，请更新到 {n} 或更高版本。</translation>
+    </message>
+    <message>
+        <source>The installed PaddlePaddle does not use the GPU.</source>
+        <translation>已安装的 PaddlePaddle 不使用 GPU。</translation>
+    </message>
+    <message>
+        <source>The installed PaddlePaddle was built for other GPUs or drivers.</source>
+        <translation>已安装的 PaddlePaddle 适用于其他 GPU 或驱动。</translation>
+    </message>
+    <message>
+        <source>Training can use the GPU.</source>
+        <translation>训练可以使用 GPU。</translation>
+    </message>
+    <message>
+        <source>not installed</source>
+        <translation>未安装</translation>
+    </message>
+    <message>
+        <source>{version}, for CPUs only</source>
+        <translation>{version}，仅支持 CPU</translation>
+    </message>
+    <message>
+        <source>{version}, for CUDA {cuda}</source>
+        <translation>{version}，适用于 CUDA {cuda}</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
     </message>
 </context>
 <context>
@@ -1094,6 +1200,14 @@
     <message>
         <source>&amp;Keyboard shortcuts</source>
         <translation>快捷键(&amp;K)</translation>
+    </message>
+    <message>
+        <source>Check &amp;GPU…</source>
+        <translation>检查 GPU(&amp;G)…</translation>
+    </message>
+    <message>
+        <source>Show GPU, driver and the commands that install and test GPU training</source>
+        <translation>显示 GPU、驱动以及安装和测试 GPU 训练的命令</translation>
     </message>
     <message>
         <source>Show &amp;log folder</source>
@@ -1362,6 +1476,219 @@
     </message>
 </context>
 <context>
+    <name>ImportDialog</name>
+    <message>
+        <source>Import labels</source>
+        <translation>导入标注</translation>
+    </message>
+    <message>
+        <source>Folder, zip archive or label file of another tool</source>
+        <translation>其他工具的文件夹、zip 压缩包或标注文件</translation>
+    </message>
+    <message>
+        <source>Labels to import</source>
+        <translation>要导入的标注</translation>
+    </message>
+    <message>
+        <source>Folder…</source>
+        <translation>文件夹…</translation>
+    </message>
+    <message>
+        <source>File or zip…</source>
+        <translation>文件或 zip…</translation>
+    </message>
+    <message>
+        <source>Add images only</source>
+        <translation>仅添加图片</translation>
+    </message>
+    <message>
+        <source>Undo import</source>
+        <translation>撤销导入</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Import</source>
+        <translation>导入</translation>
+    </message>
+    <message>
+        <source>Folder with labels</source>
+        <translation>含标注的文件夹</translation>
+    </message>
+    <message>
+        <source>Label file or zip archive</source>
+        <translation>标注文件或 zip 压缩包</translation>
+    </message>
+    <message>
+        <source>None of these labels can be imported. The reasons are listed above.</source>
+        <translation>这些标注都无法导入，原因见上方列表。</translation>
+    </message>
+    <message>
+        <source>{images} images: {matched} in the project, {new} new</source>
+        <translation>{images} 张图片：项目中已有 {matched} 张，新增 {new} 张</translation>
+    </message>
+    <message>
+        <source>{n} images with labels</source>
+        <translation>{n} 张图片有标注</translation>
+    </message>
+    <message>
+        <source>{n} labels without an image</source>
+        <translation>{n} 个标注找不到图片</translation>
+    </message>
+    <message>
+        <source>{n} bounding boxes</source>
+        <translation>{n} 个边界框</translation>
+    </message>
+    <message>
+        <source>Unsaved labels could not be saved, so the import was not started.</source>
+        <translation>有标注未能保存，因此未开始导入。</translation>
+    </message>
+    <message>
+        <source>Import canceled. Nothing was changed.</source>
+        <translation>导入已取消，未做任何更改。</translation>
+    </message>
+    <message>
+        <source>Reading labels: {done} of {total}</source>
+        <translation>正在读取标注：{done}/{total}</translation>
+    </message>
+    <message>
+        <source>Importing: {done} of {total}, about {time} left</source>
+        <translation>正在导入：{done}/{total}，约剩 {time}</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Canceling…</source>
+        <translation>正在取消…</translation>
+    </message>
+</context>
+<context>
+    <name>ImportOptionsRow</name>
+    <message>
+        <source>automatic</source>
+        <translation>自动</translation>
+    </message>
+    <message>
+        <source>Gray value from which a pixel of a mask is a defect</source>
+        <translation>掩膜像素达到该灰度值即视为缺陷</translation>
+    </message>
+    <message>
+        <source>Copy new images into the project</source>
+        <translation>将新图片复制到项目中</translation>
+    </message>
+    <message>
+        <source>Otherwise the images stay in their folder, and the project refers to it.</source>
+        <translation>否则图片保留在原文件夹中，由项目引用。</translation>
+    </message>
+    <message>
+        <source>Whole box</source>
+        <translation>整个框</translation>
+    </message>
+    <message>
+        <source>Ellipse in the box</source>
+        <translation>框内椭圆</translation>
+    </message>
+    <message>
+        <source>Pixels that stand out in the box</source>
+        <translation>框内突出的像素</translation>
+    </message>
+    <message>
+        <source>Keep existing labels</source>
+        <translation>保留已有标注</translation>
+    </message>
+    <message>
+        <source>Replace existing labels</source>
+        <translation>替换已有标注</translation>
+    </message>
+    <message>
+        <source>Add regions to existing labels</source>
+        <translation>在已有标注中补充区域</translation>
+    </message>
+    <message>
+        <source>&amp;Bounding boxes become</source>
+        <translation>边界框转换为(&amp;B)</translation>
+    </message>
+    <message>
+        <source>These images are not marked as done.</source>
+        <translation>这些图片不会标记为已完成。</translation>
+    </message>
+    <message>
+        <source>&amp;Threshold of masks</source>
+        <translation>掩膜阈值(&amp;T)</translation>
+    </message>
+    <message>
+        <source>F&amp;ormat</source>
+        <translation>格式(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Also found: {formats}</source>
+        <translation>还发现：{formats}</translation>
+    </message>
+    <message>
+        <source>{n} images are labeled already</source>
+        <translation>{n} 张图片已有标注</translation>
+    </message>
+    <message>
+        <source>Import the data split ({splits})</source>
+        <translation>导入数据划分（{splits}）</translation>
+    </message>
+    <message>
+        <source>training</source>
+        <translation>训练</translation>
+    </message>
+    <message>
+        <source>validation</source>
+        <translation>验证</translation>
+    </message>
+    <message>
+        <source>test</source>
+        <translation>测试</translation>
+    </message>
+</context>
+<context>
+    <name>ImportResult</name>
+    <message>
+        <source>{n} images labeled, {skipped} skipped</source>
+        <translation>已标注 {n} 张图片，跳过 {skipped} 个</translation>
+    </message>
+    <message>
+        <source>{n} images labeled</source>
+        <translation>已标注 {n} 张图片</translation>
+    </message>
+    <message>
+        <source>{n} images copied into the project.</source>
+        <translation>已将 {n} 张图片复制到项目中。</translation>
+    </message>
+    <message>
+        <source>New classes: {names}.</source>
+        <translation>新增类别：{names}。</translation>
+    </message>
+    <message>
+        <source>New verdicts: {names}.</source>
+        <translation>新增判定：{names}。</translation>
+    </message>
+    <message>
+        <source>{n} existing labels changed.</source>
+        <translation>更改了 {n} 个已有标注。</translation>
+    </message>
+    <message>
+        <source>{n} existing labels kept.</source>
+        <translation>保留了 {n} 个已有标注。</translation>
+    </message>
+    <message>
+        <source>{n} regions come from bounding boxes. Check these images and mark them as done.</source>
+        <translation>{n} 个区域来自边界框。请检查这些图片并标记为已完成。</translation>
+    </message>
+    <message>
+        <source>{undo} undoes the import. To train on the labels, click Train.</source>
+        <translation>按 {undo} 可撤销导入。要用这些标注训练，请单击“训练”。</translation>
+    </message>
+</context>
+<context>
     <name>InspectionCommands</name>
     <message>
         <source>&amp;Measure</source>
@@ -1426,6 +1753,132 @@
     <message>
         <source>&amp;Reset display</source>
         <translation>重置显示(&amp;R)</translation>
+    </message>
+</context>
+<context>
+    <name>LabelExportDialog</name>
+    <message>
+        <source>Export labels</source>
+        <translation>导出标注</translation>
+    </message>
+    <message>
+        <source>New or empty folder</source>
+        <translation>新文件夹或空文件夹</translation>
+    </message>
+    <message>
+        <source>Copy the &amp;images</source>
+        <translation>复制图片(&amp;I)</translation>
+    </message>
+    <message>
+        <source>Only images marked as &amp;done</source>
+        <translation>仅已完成的图片(&amp;D)</translation>
+    </message>
+    <message>
+        <source>Include the data s&amp;plit</source>
+        <translation>包含数据划分(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Open folder</source>
+        <translation>打开文件夹</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Export</source>
+        <translation>导出</translation>
+    </message>
+    <message>
+        <source>&amp;Format</source>
+        <translation>格式(&amp;F)</translation>
+    </message>
+    <message>
+        <source>&amp;Regions</source>
+        <translation>区域(&amp;R)</translation>
+    </message>
+    <message>
+        <source>Browse…</source>
+        <translation>浏览…</translation>
+    </message>
+    <message>
+        <source>F&amp;older</source>
+        <translation>文件夹(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Polygons</source>
+        <translation>多边形</translation>
+    </message>
+    <message>
+        <source>Masks (exact)</source>
+        <translation>掩膜（精确）</translation>
+    </message>
+    <message>
+        <source>Folder for the labels</source>
+        <translation>存放标注的文件夹</translation>
+    </message>
+    <message>
+        <source>Unsaved labels could not be saved, so nothing was exported.</source>
+        <translation>有标注未能保存，因此未导出。</translation>
+    </message>
+    <message>
+        <source>{done} of {total} images</source>
+        <translation>{done}/{total} 张图片</translation>
+    </message>
+    <message>
+        <source>Export canceled after {n} labels. The files written until then remain in {path}.</source>
+        <translation>导出 {n} 个标注后已取消。此前写入的文件保留在 {path} 中。</translation>
+    </message>
+    <message>
+        <source>{n} labels exported to {path}.</source>
+        <translation>已将 {n} 个标注导出到 {path}。</translation>
+    </message>
+    <message>
+        <source>This format cannot hold everything. Press Enter on a row to open the image.</source>
+        <translation>该格式无法保存全部内容。在某一行按 Enter 键可打开对应图片。</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>PNG masks</source>
+        <translation>PNG 掩膜</translation>
+    </message>
+    <message>
+        <source>ImageFolder (one folder per verdict)</source>
+        <translation>ImageFolder（每个判定一个文件夹）</translation>
+    </message>
+    <message>
+        <source>Table of verdicts (CSV)</source>
+        <translation>判定表（CSV）</translation>
+    </message>
+</context>
+<context>
+    <name>LabelFilesController</name>
+    <message>
+        <source>Import undone: {n} images</source>
+        <translation>已撤销导入：{n} 张图片</translation>
+    </message>
+    <message>
+        <source>{n} images were kept, because their labels have changed since.</source>
+        <translation>{n} 张图片的标注此后有更改，已予保留。</translation>
+    </message>
+    <message>
+        <source>Import repeated: {n} images</source>
+        <translation>已重做导入：{n} 张图片</translation>
+    </message>
+    <message>
+        <source>An interrupted import of {n} labels was completed.</source>
+        <translation>已完成之前中断的导入（{n} 个标注）。</translation>
+    </message>
+    <message>
+        <source>Undoing the import: {done} of {total}</source>
+        <translation>正在撤销导入：{done}/{total}</translation>
+    </message>
+    <message>
+        <source>Importing: {done} of {total}</source>
+        <translation>正在导入：{done}/{total}</translation>
     </message>
 </context>
 <context>
@@ -1766,10 +2219,50 @@
     </message>
 </context>
 <context>
-    <name>Message</name>
+    <name>MappingTable</name>
     <message>
-        <source>Close message</source>
-        <translation>关闭消息</translation>
+        <source>Name in the labels</source>
+        <translation>标注中的名称</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>图片</translation>
+    </message>
+    <message>
+        <source>Regions</source>
+        <translation>区域</translation>
+    </message>
+    <message>
+        <source>Import as</source>
+        <translation>导入为</translation>
+    </message>
+    <message>
+        <source>Classes and verdicts</source>
+        <translation>类别和判定</translation>
+    </message>
+    <message>
+        <source>Verdict: {name}</source>
+        <translation>判定：{name}</translation>
+    </message>
+    <message>
+        <source>Import {name} as</source>
+        <translation>将 {name} 导入为</translation>
+    </message>
+    <message>
+        <source>Do not import</source>
+        <translation>不导入</translation>
+    </message>
+    <message>
+        <source>ignored</source>
+        <translation>忽略</translation>
+    </message>
+    <message>
+        <source>existing</source>
+        <translation>已有</translation>
+    </message>
+    <message>
+        <source>new</source>
+        <translation>新增</translation>
     </message>
 </context>
 <context>
@@ -1822,6 +2315,10 @@
         <translation>可选。以后也可添加图片。</translation>
     </message>
     <message>
+        <source>Optional. Folder, zip archive or label file of another tool</source>
+        <translation>可选。其他工具的文件夹、zip 压缩包或标注文件</translation>
+    </message>
+    <message>
         <source>scratch, pit, stain</source>
         <translation>划痕，凹坑，污渍</translation>
     </message>
@@ -1846,12 +2343,24 @@
         <translation>图片(&amp;I)</translation>
     </message>
     <message>
+        <source>Labels to import. The images beside them are imported too.</source>
+        <translation>要导入的标注，旁边的图片也会一并导入。</translation>
+    </message>
+    <message>
+        <source>La&amp;bels</source>
+        <translation>标注(&amp;B)</translation>
+    </message>
+    <message>
         <source>Types of defects to paint, for UNet. More can be added at any time.</source>
         <translation>要涂画的缺陷类型，用于 UNet。可随时添加。</translation>
     </message>
     <message>
         <source>Results for a whole image, for ResNet. Optional.</source>
         <translation>整张图片的判定结果，用于 ResNet。可选。</translation>
+    </message>
+    <message>
+        <source>Labels found: {formats}</source>
+        <translation>发现标注：{formats}</translation>
     </message>
     <message>
         <source>Project folder: {path}</source>
@@ -1874,6 +2383,14 @@
         <translation>图片文件夹不存在。</translation>
     </message>
     <message>
+        <source>Folder…</source>
+        <translation>文件夹…</translation>
+    </message>
+    <message>
+        <source>File…</source>
+        <translation>文件…</translation>
+    </message>
+    <message>
         <source>&amp;Folder</source>
         <translation>位置(&amp;F)</translation>
     </message>
@@ -1892,6 +2409,10 @@
     <message>
         <source>Create project</source>
         <translation>创建项目</translation>
+    </message>
+    <message>
+        <source>The labels do not exist.</source>
+        <translation>标注不存在。</translation>
     </message>
     <message>
         <source>Browse…</source>
@@ -2647,6 +3168,13 @@
     </message>
 </context>
 <context>
+    <name>PreviewStrip</name>
+    <message>
+        <source>Preview of the labels</source>
+        <translation>标注预览</translation>
+    </message>
+</context>
+<context>
     <name>ProjectCommands</name>
     <message>
         <source>Open &amp;recent</source>
@@ -3067,6 +3595,37 @@
     <message>
         <source>Shift + click</source>
         <translation>Shift + 点击</translation>
+    </message>
+</context>
+<context>
+    <name>SkippedList</name>
+    <message>
+        <source>File</source>
+        <translation>文件</translation>
+    </message>
+    <message>
+        <source>Reason</source>
+        <translation>原因</translation>
+    </message>
+    <message>
+        <source>Skipped files</source>
+        <translation>已跳过的文件</translation>
+    </message>
+    <message>
+        <source>{n} skipped</source>
+        <translation>跳过 {n} 个</translation>
+    </message>
+    <message>
+        <source>{n} remarks</source>
+        <translation>{n} 条说明</translation>
+    </message>
+    <message>
+        <source>{what}: hide</source>
+        <translation>{what}：隐藏</translation>
+    </message>
+    <message>
+        <source>{what}: show</source>
+        <translation>{what}：显示</translation>
     </message>
 </context>
 <context>
@@ -3948,6 +4507,10 @@
         <source>Sample project</source>
         <translation>示例项目</translation>
     </message>
+    <message>
+        <source>Import labels of another tool…</source>
+        <translation>导入其他工具的标注…</translation>
+    </message>
 </context>
 <context>
     <name>Window</name>
@@ -4309,6 +4872,64 @@
     <message>
         <source>Strokes recovered</source>
         <translation>已恢复笔画</translation>
+    </message>
+</context>
+<context>
+    <name>label_formats</name>
+    <message>
+        <source>Masks as image files</source>
+        <translation>掩膜图片文件</translation>
+    </message>
+    <message>
+        <source>Table of verdicts (CSV)</source>
+        <translation>判定表（CSV）</translation>
+    </message>
+    <message>
+        <source>One folder per verdict</source>
+        <translation>每个判定一个文件夹</translation>
+    </message>
+    <message>
+        <source>{format} ({n})</source>
+        <translation>{format}（{n}）</translation>
+    </message>
+</context>
+<context>
+    <name>label_losses</name>
+    <message>
+        <source>the verdict is not exported</source>
+        <translation>不导出判定</translation>
+    </message>
+    <message>
+        <source>the mask is not exported</source>
+        <translation>不导出掩膜</translation>
+    </message>
+    <message>
+        <source>ignored areas become background</source>
+        <translation>忽略区域变为背景</translation>
+    </message>
+    <message>
+        <source>unlabeled areas are not distinguished</source>
+        <translation>不区分未标注区域</translation>
+    </message>
+    <message>
+        <source>several classes become one</source>
+        <translation>多个类别合并为一个</translation>
+    </message>
+    <message>
+        <source>there is no mask to export</source>
+        <translation>没有可导出的掩膜</translation>
+    </message>
+    <message>
+        <source>there is no verdict to export</source>
+        <translation>没有可导出的判定</translation>
+    </message>
+    <message>
+        <source>too many regions for this format</source>
+        <translation>区域数量超出该格式的上限</translation>
+    </message>
+    <message>
+        <source>outlines become bounding boxes</source>
+        <translation>轮廓变为边界框</translation>
     </message>
 </context>
 <context>
@@ -4828,6 +5449,10 @@
         <translation>请检查文件夹和格式。</translation>
     </message>
     <message>
+        <source>There is no import that can be undone.</source>
+        <translation>没有可以撤销的导入。</translation>
+    </message>
+    <message>
         <source>Choose one of: {known}.</source>
         <translation>请从以下选择：{known}。</translation>
     </message>
@@ -4850,6 +5475,14 @@
     <message>
         <source>The class {name} cannot be added: {why}.</source>
         <translation>无法添加类别 {name}：{why}。</translation>
+    </message>
+    <message>
+        <source>Labels are being imported. They cannot be edited at the moment.</source>
+        <translation>正在导入标注，暂时无法编辑。</translation>
+    </message>
+    <message>
+        <source>Wait until the import is finished, or cancel it.</source>
+        <translation>请等待导入完成，或取消导入。</translation>
     </message>
     <message>
         <source>There is no run {name} in this project.</source>
@@ -5118,10 +5751,6 @@
         <translation>精度</translation>
     </message>
     <message>
-        <source>Mixed precision</source>
-        <translation>混合精度</translation>
-    </message>
-    <message>
         <source>Threads</source>
         <translation>线程</translation>
     </message>
@@ -5324,10 +5953,6 @@
     <message>
         <source>16-bit numbers are faster on GPUs. CPUs compute in 32 bits.</source>
         <translation>16 位数在 GPU 上更快，CPU 以 32 位计算。</translation>
-    </message>
-    <message>
-        <source>O1: only suitable layers use 16 bits. O2: nearly all layers.</source>
-        <translation>O1：仅合适的层使用 16 位。O2：几乎所有层。</translation>
     </message>
     <message>
         <source>Number of threads that prepare patches during training.</source>
@@ -6222,6 +6847,70 @@
         <translation>正在写模型卡</translation>
     </message>
     <message>
+        <source>Rounded up from {asked}, so that each of the {n} processes computes equally many images.</source>
+        <translation>由 {asked} 向上取整，使 {n} 个进程各计算相同数量的图片。</translation>
+    </message>
+    <message>
+        <source>Measured on this GPU: a step takes {ms} ms and uses {share} of the memory.</source>
+        <translation>在此 GPU 上测得：每个训练步用时 {ms} 毫秒，占用 {share} 的显存。</translation>
+    </message>
+    <message>
+        <source>This GPU has no fast 16-bit arithmetic.</source>
+        <translation>该 GPU 没有快速的 16 位运算。</translation>
+    </message>
+    <message>
+        <source>In 16 bits this GPU does not compute the same as in 32 bits.</source>
+        <translation>该 GPU 的 16 位计算结果与 32 位不一致。</translation>
+    </message>
+    <message>
+        <source>Training in 16 bits diverged repeatedly.</source>
+        <translation>16 位训练多次发散。</translation>
+    </message>
+    <message>
+        <source>Training continues in 32 bits.</source>
+        <translation>训练改用 32 位继续。</translation>
+    </message>
+    <message>
+        <source>The settings were planned for a GPU, but training runs on the CPU.</source>
+        <translation>训练设置是为 GPU 制定的，但训练在 CPU 上进行。</translation>
+    </message>
+    <message>
+        <source>Size and batch were planned again for the CPU.</source>
+        <translation>已为 CPU 重新确定网络大小和批大小。</translation>
+    </message>
+    <message>
+        <source>Steps will be very slow. Start a new run for settings that suit the CPU.</source>
+        <translation>每个训练步会非常慢。请新建一次训练，以使用适合 CPU 的设置。</translation>
+    </message>
+    <message>
+        <source>The GPU is not used: {why}.</source>
+        <translation>未使用 GPU：{why}。</translation>
+    </message>
+    <message>
+        <source>Training runs on the CPU.</source>
+        <translation>训练在 CPU 上进行。</translation>
+    </message>
+    <message>
+        <source>Images are predicted in tiles of {n} pixels from now on.</source>
+        <translation>从现在起以 {n} 像素的分块预测图片。</translation>
+    </message>
+    <message>
+        <source>the network could not be evaluated on the validation images ({why})</source>
+        <translation>无法在验证图片上评估网络（{why}）</translation>
+    </message>
+    <message>
+        <source>the driver of the NVIDIA GPU is too old for the installed PaddlePaddle</source>
+        <translation>NVIDIA GPU 的驱动程序对已安装的 PaddlePaddle 来说过旧</translation>
+    </message>
+    <message>
+        <source>PaddlePaddle cannot use the GPU ({why})</source>
+        <translation>PaddlePaddle 无法使用该 GPU（{why}）</translation>
+    </message>
+    <message>
+        <source>training on several GPUs is not possible on Windows, where PaddlePaddle has no NCCL</source>
+        <translation>Windows 上的 PaddlePaddle 没有 NCCL，因此不能用多个 GPU 训练</translation>
+    </message>
+    <message>
         <source>the file is not a checkpoint of a training</source>
         <translation>该文件不是训练的检查点</translation>
     </message>
@@ -6470,6 +7159,14 @@
         <translation>有另一个文件夹使用此名称</translation>
     </message>
     <message>
+        <source>a symbolic link leads out of the project folder</source>
+        <translation>有符号链接指向项目文件夹之外</translation>
+    </message>
+    <message>
+        <source>the file is a symbolic link</source>
+        <translation>该文件是符号链接</translation>
+    </message>
+    <message>
         <source>the project is locked</source>
         <translation>项目已被锁定</translation>
     </message>
@@ -6528,6 +7225,54 @@
     <message>
         <source>Not imported: {n} × {name}.</source>
         <translation>未导入：{name}，{n} 处。</translation>
+    </message>
+    <message>
+        <source>its image was found neither beside it nor in the project</source>
+        <translation>其图片既不在标签文件旁，也不在项目中</translation>
+    </message>
+    <message>
+        <source>the image has several flags ({names}) and gets no verdict</source>
+        <translation>该图片有多个标记（{names}），因此不设判定</translation>
+    </message>
+    <message>
+        <source>the label file has {n} MB; files of up to {m} MB can be imported. Export the labels in several parts</source>
+        <translation>标签文件大小为 {n} MB；最多可导入 {m} MB 的文件。请将标签分成几部分导出</translation>
+    </message>
+    <message>
+        <source>{n} pixels are covered by several classes. They got the last one.</source>
+        <translation>{n} 个像素被多个类别覆盖，采用最后一个类别。</translation>
+    </message>
+    <message>
+        <source>{n} objects touch others of their class and became one region with them.</source>
+        <translation>{n} 个对象与同类的其他对象相接，已合并为一个区域。</translation>
+    </message>
+    <message>
+        <source>{n} numbers of single objects were not imported.</source>
+        <translation>未导入 {n} 个单个对象的编号。</translation>
+    </message>
+    <message>
+        <source>the mask holds {n} different values, as a mask of numbered objects does; import it with a class name</source>
+        <translation>该掩膜含有 {n} 个不同的值，如同对象编号掩膜；请指定类别名称后导入</translation>
+    </message>
+    <message>
+        <source>{n} images have no objects in the label files. They were imported as images without defects.</source>
+        <translation>{n} 张图片在标签文件中没有对象，已作为无缺陷图片导入。</translation>
+    </message>
+    <message>
+        <source>{n} images are in folders of images without defects. They got the verdict OK and an empty mask.</source>
+        <translation>{n} 张图片位于无缺陷图片的文件夹中，已设为判定 OK 并赋予空掩膜。</translation>
+    </message>
+    <message>
+        <source>The folders train and test were not taken over as the split, because train holds no defects.</source>
+        <translation>未采用 train 和 test 文件夹作为数据划分，因为 train 中没有缺陷。</translation>
+    </message>
+    <message>
+        <source>The masks are black and white: values from {n} on were taken as the defect.</source>
+        <translation>掩膜为黑白图片：值不小于 {n} 的像素视为缺陷。</translation>
+    </message>
+    <message>
+        <source>the file holds no array of class IDs</source>
+        <translation>文件中没有类别 ID 数组</translation>
     </message>
     <message>
         <source>images or annotations are missing in the file</source>
@@ -8193,6 +8938,10 @@
     <message>
         <source>CPU</source>
         <translation>CPU</translation>
+    </message>
+    <message>
+        <source>Per step the CPU starts operations for {operators} ms and the GPU computes for {kernels} ms.</source>
+        <translation>每步中 CPU 启动运算用时 {operators} 毫秒，GPU 计算用时 {kernels} 毫秒。</translation>
     </message>
     <message>
         <source>{n} images per second.</source>
