@@ -122,8 +122,12 @@ def by_file():
 
 if manner == "orphan":
     by_file()
+left = False
 for line in sys.stdin:
     obey(line)
+    left = left or "keep_running" in line
+if left:
+    by_file()
 end("window gone")
 """
 

@@ -18,6 +18,7 @@ import numpy as np
 from workbench.core import problems
 from workbench.core.images.image_files import read
 from workbench.core.project import annotation
+from workbench.core.project.formats.base import is_good
 from workbench.core.project.grouping import check_pattern, near_duplicates
 from workbench.core.project.project import DONT_CARE, Project
 from workbench.core.project.sources import natural_key
@@ -44,27 +45,6 @@ Kind = Literal[
 ]
 
 ISLAND = 6  # pixels; a smaller painted spot is more likely a mistake than a defect
-GOOD_NAMES = frozenset(
-    (
-        "ok",
-        "good",
-        "pass",
-        "passed",
-        "free",
-        "normal",
-        "io",
-        "i.o.",
-        "clean",
-        "no defect",
-        "defect-free",
-        "nodefect",
-        "合格",
-        "良品",
-        "正常",
-        "无缺陷",
-        "好",
-    )
-)
 
 
 @dataclass(frozen=True)
@@ -103,11 +83,6 @@ def check(project: Project, progress: Callable[[int, int], None] | None = None) 
     findings += same + _leaks(project, splits)
     order = {kind: place for place, kind in enumerate(Kind.__args__)}  # type: ignore[attr-defined]
     return sorted(findings, key=lambda finding: order[finding.kind])
-
-
-def is_good(verdict: str) -> bool:
-    """Return True if the name of a verdict means that there is no defect."""
-    return verdict.strip().casefold() in GOOD_NAMES
 
 
 def _image(project: Project, key: str) -> tuple[set[int], list[LintFinding]]:

@@ -193,7 +193,7 @@ MENUS: dict[str, Table] = {
         "export",
         "export_choices",
     ),
-    "help": ("keys", "show_log", "about"),
+    "help": ("keys", "check_gpu", "show_log", "about"),
 }
 
 TOOLS: Table = (
