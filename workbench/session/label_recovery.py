@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from workbench.core.geometry.drawing import Rect
 from workbench.core.problems import (
     CannotWrite,
     NoteChangesUnreadable,
@@ -18,12 +20,68 @@ from workbench.core.problems import (
 )
 from workbench.core.project import annotation
 from workbench.core.project.annotation import Note
-from workbench.core.project.history import Patch
+from workbench.core.project.history import TILE, Content, Patch, StepRecording
 from workbench.core.project.project import Project
 from workbench.session.journal import Journal, Size
-from workbench.session.journal_recovery import RECOVERED, apply_records
 from workbench.session.label import Label, backup_conflict, load_label
 from workbench.session.note_changes import NoteChange, merge
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """patches: edits that undo can revert. conflict: the mask with all strokes, if some tiles do not fit; else None."""
+
+    patches: tuple[Patch, ...]
+    changed: bool
+    explicit: bool | None
+    conflict: np.ndarray | None
+
+
+def apply_records(patches: Sequence[Patch], mask: np.ndarray) -> Recovered:
+    """Apply the journaled strokes of one image, oldest first, to its mask as read from the disk."""
+    contents: dict[Rect, list[Content]] = {}  # of each tile, in the order of the strokes
+    complete = True
+    for patch in patches:
+        for (rect, before), (_, after) in zip(patch.contents(0), patch.contents(1)):
+            for tile, old, new in _tiles(rect, before, after):
+                versions = contents.setdefault(tile, [old])
+                if not _equal(versions[-1], old):  # a stroke in between is missing
+                    complete = False
+                    versions.append(old)
+                versions.append(new)
+    recording = StepRecording(patches[-1].key, RECOVERED, mask)
+    conflicting = []
+    for tile, versions in contents.items():
+        view = mask[tile.slices]
+        if not any(_equal(view, version) for version in versions):
+            conflicting.append(tile)
+        elif not _equal(view, versions[-1]):
+            recording.touch(tile)
+            view[...] = versions[-1]
+    change = recording.finish()
+    change_alone = () if change is None else (change,)
+    if not conflicting:
+        explicit = next((patch.explicit for patch in reversed(patches) if patch.explicit is not None), None)
+        return Recovered(tuple(patches) if complete else change_alone, change is not None, explicit, None)
+    conflict = mask.copy()
+    for tile in conflicting:
+        conflict[tile.slices] = contents[tile][-1]
+    return Recovered(change_alone, change is not None, None, conflict)
+
+
+RECOVERED = "recover strokes"
+
+
+def _tiles(rect: Rect, before: Content, after: Content) -> Iterator[tuple[Rect, Content, Content]]:
+    if isinstance(before, int) and isinstance(after, int):  # may be a whole row of tiles
+        for x in range(rect.x, rect.x + rect.width, TILE):
+            yield Rect(x, rect.y, min(TILE, rect.x + rect.width - x), rect.height), before, after
+    else:
+        yield rect, before, after
+
+
+def _equal(a: Content, b: Content) -> bool:
+    return bool(np.all(np.equal(a, b)))
 
 
 class LabelRecovery:

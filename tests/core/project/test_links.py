@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from workbench.core.evaluation.prediction_cache import PredictionCache
 
 from tests.conftest import fill_project
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.operating_point import OperatingPoint
-from workbench.core.evaluation.prediction_cache import PredictionCache
 from workbench.core.image_list.thumbnail_cache import ThumbnailCache
 from workbench.core.label_next.feature_cache import FeatureCache
 from workbench.core.problems import CannotWrite, LinkOutsideFolder, Problem

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Callable, Collection
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 
 from starlette.requests import ClientDisconnect, Request
 
-from workbench.cli.serving.body_budget import Body, BodyBudget
 from workbench.cli.serving.engine_batcher import EngineBatcher
-from workbench.cli.serving.memory_budget import MemoryBudget
 from workbench.cli.serving.responses import Extra, Form, HttpError, write_response
 from workbench.cli.serving.server_limits import Limits
 from workbench.cli.serving.server_metrics import Counters
 from workbench.cli.serving.upload import read_upload
 from workbench.cli.serving.work_queue import QueueFull, Reservation, WorkQueue
 from workbench.inference.engines import EngineError
+from workbench.inference.io.buffers import give_back_memory
 from workbench.inference.io.declared_size import declared_size
 from workbench.inference.io.image_io import ReadError, decode_image
 from workbench.inference.model_settings import ModelSettings
@@ -25,6 +27,96 @@ from workbench.inference.predictor import Engine, PredictionCancelled, Predictor
 _log = logging.getLogger("workbench.serve")
 # Largest number of images classified in one call, unless the model's settings allow more.
 _MAX_BATCH = 16
+
+
+_LARGE = 64 * 2**20  # freed memory of at least this size is returned to the operating system
+
+
+class Body:
+    """Bytes of one request held in memory. arriving: more bytes are expected."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.arriving = True
+        self.last = time.monotonic()
+        self.evicted = False
+        self.task = asyncio.current_task()
+
+
+class BodyBudget:
+    """Memory of all request bodies. limit: bytes of all bodies together. For use in the event loop only.
+
+    If the limit is exceeded, the body without progress for the longest time is evicted.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._bodies: list[Body] = []
+
+    @contextlib.asynccontextmanager
+    async def body(self) -> AsyncIterator[Body]:
+        """Count a body until the end of the block. Raises HttpError 503 if the body is evicted."""
+        body = Body()
+        self._bodies.append(body)
+        try:
+            yield body
+        except asyncio.CancelledError:
+            if body.evicted:
+                if hasattr(body.task, "uncancel"):  # Python 3.11
+                    body.task.uncancel()
+                raise _full() from None
+            raise
+        finally:
+            self._bodies.remove(body)
+
+    def add(self, body: Body, size: int) -> None:
+        """Count `size` more bytes of a body. Raises HttpError 503."""
+        body.size += size
+        body.last = time.monotonic()
+        while sum(other.size for other in self._bodies) > self._limit:
+            others = [other for other in self._bodies if other.arriving and other is not body and other.size]
+            if not others:
+                raise _full()
+            stalled = min(others, key=lambda other: other.last)
+            stalled.evicted, stalled.arriving, stalled.size = True, False, 0
+            if stalled.task is not None:
+                stalled.task.cancel()
+
+
+def _full() -> HttpError:
+    return HttpError(
+        503, "Too many requests are arriving. Try again later.", {"Retry-After": "1", "Connection": "close"}
+    )
+
+
+class MemoryBudget:
+    """Budget of memory. limit: bytes of all decoded images together."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._used = 0
+        self._changed = threading.Condition()
+
+    @contextlib.contextmanager
+    def reserve(self, size: int, cancelled: Callable[[], bool]) -> Iterator[None]:
+        """Wait until `size` bytes (at most `limit`) are free and hold them for the block.
+
+        Raises PredictionCancelled.
+        """
+        with self._changed:
+            while self._used + size > self.limit:
+                self._changed.wait(0.05)
+                if cancelled():
+                    raise PredictionCancelled
+            self._used += size
+        try:
+            yield
+        finally:
+            if size >= _LARGE:
+                give_back_memory()
+            with self._changed:
+                self._used -= size
+                self._changed.notify_all()
 
 
 class RequestHandler:

@@ -1,14 +1,22 @@
-"""Inference on a run's validation and test images for an evaluation, with cached results."""
+"""Inference on a run's validation and test images for an evaluation; results are cached under .cache/review."""
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import hashlib
+import json
+import shutil
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from workbench.core.evaluation.operating_point_sweep import ThresholdCounts, count_thresholds
-from workbench.core.evaluation.prediction_cache import PredictionCache
+import numpy as np
+
+from workbench.core.evaluation.operating_point_sweep import AREAS, THRESHOLDS, ThresholdCounts, count_thresholds
 from workbench.core.evaluation.stored_predictions import (
+    MIN_PROBABILITY,
     ProbabilityPatch,
     StoredPrediction,
     collect_prediction,
@@ -19,10 +27,120 @@ from workbench.core.messages import Message
 from workbench.core.problems import MaskBroken, Problem
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
+from workbench.core.project.storage import check_links, file_stamp, leads_outside, write_bytes
 from workbench.core.runs.dataset import Item
 from workbench.core.runs.run import Run
-from workbench.inference.model_settings import ModelSettings
+from workbench.inference.io.atomic_write import make_folder
+from workbench.inference.io.json_io import parse_json
+from workbench.inference.model_settings import ModelSettings, settings_text
 from workbench.inference.predictor import PredictionCancelled, Predictor
+
+_FORMAT = 1
+
+
+class PredictionCache:
+    """Cached output of one run's best model. Output of earlier weights is deleted."""
+
+    def __init__(self, project: Project, run: Run, settings: ModelSettings) -> None:
+        self._project = project
+        self.min_probability = min([MIN_PROBABILITY, *settings.thresholds])
+        run_folder = project.root / ".cache" / "review" / run.name
+        self._folder = run_folder / _stamp(run, settings, self.min_probability)
+        if project.writable and run_folder.is_dir() and not leads_outside(project.root, run_folder):
+            for other in run_folder.iterdir():
+                if other.is_dir() and other != self._folder:
+                    shutil.rmtree(other, ignore_errors=True)
+
+    def read(self, key: str) -> tuple[tuple[int, int], list[ProbabilityPatch]] | None:
+        """Return (width, height) and the patches, or None if there is no valid entry."""
+        try:
+            head, _, body = self._path(key).read_bytes().partition(b"\n")
+            header = parse_json(head)
+            if header["format"] != _FORMAT or header["picture"] != self._image(key):
+                return None
+            flat = np.frombuffer(zlib.decompress(body), np.uint8)
+            patches, start = [], 0
+            for top, left, *shape in header["patches"]:
+                size = int(np.prod(shape))
+                patches.append(ProbabilityPatch(top, left, flat[start : start + size].reshape(shape)))
+                start += size
+            return (header["width"], header["height"]), patches
+        except (OSError, ValueError, KeyError, TypeError, zlib.error):
+            return None
+
+    def write(self, key: str, size: tuple[int, int], patches: list[ProbabilityPatch]) -> None:
+        """Store the patches of an image. Does nothing if the project is read-only or the disk is full."""
+        if not self._project.writable:
+            return
+        shapes = [[patch.top, patch.left, *patch.probabilities.shape] for patch in patches]
+        header = {
+            "format": _FORMAT,
+            "picture": self._image(key),
+            "width": size[0],
+            "height": size[1],
+            "patches": shapes,
+        }
+        body = zlib.compress(b"".join(patch.probabilities.tobytes() for patch in patches), 1)
+        with contextlib.suppress(OSError, Problem):
+            self._store(self._path(key), json.dumps(header).encode() + b"\n" + body)
+
+    def read_counts(self, prediction: StoredPrediction, classes: int) -> tuple[ThresholdCounts, ...] | None:
+        """Return the tallies of each class, or None if there is no valid entry."""
+        shape = (len(THRESHOLDS), len(AREAS))
+        defects = len(prediction.defects)
+        try:
+            head, _, body = self._path(prediction.key, ".tallies").read_bytes().partition(b"\n")
+            if parse_json(head) != self._counts_header(prediction, classes):
+                return None
+            flat = np.frombuffer(zlib.decompress(body), np.int32).reshape(classes, *shape, defects + 2)
+            return tuple(ThresholdCounts(planes[..., 2:], planes[..., 0], planes[..., 1]) for planes in flat)
+        except (OSError, ValueError, zlib.error):
+            return None
+
+    def write_counts(self, prediction: StoredPrediction, counts: Sequence[ThresholdCounts]) -> None:
+        if not self._project.writable:
+            return
+        flat = [
+            np.concatenate([entry.regions[..., None], entry.false_regions[..., None], entry.covered], axis=2)
+            for entry in counts
+        ]
+        head = json.dumps(self._counts_header(prediction, len(counts))).encode()
+        with contextlib.suppress(OSError, Problem):
+            body = zlib.compress(np.stack(flat).astype(np.int32).tobytes(), 1)
+            self._store(self._path(prediction.key, ".tallies"), head + b"\n" + body)
+
+    def _store(self, path: Path, data: bytes) -> None:
+        check_links(self._project.root, path)
+        make_folder(path.parent)
+        write_bytes(path, data)
+
+    def _counts_header(self, prediction: StoredPrediction, classes: int) -> dict[str, object]:
+        """Return everything that the tallies depend on."""
+        grid = zlib.crc32(repr((THRESHOLDS, AREAS)).encode())
+        header = {"format": _FORMAT, "picture": self._image(prediction.key), "label": prediction.label}
+        return {**header, "classes": classes, "grid": grid}
+
+    def _image(self, key: str) -> str:
+        return file_stamp(self._project.image_path(key))
+
+    def _path(self, key: str, suffix: str = ".scores") -> Path:
+        return self._folder / (hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32] + suffix)
+
+
+def _stamp(run: Run, settings: ModelSettings, min_probability: float) -> str:
+    """Return a hash of the weights and of all settings that affect probabilities, not of the operating point."""
+    normalized = dataclasses.replace(
+        settings,
+        thresholds=(0.5,) * len(settings.classes),
+        min_area=(0,) * len(settings.classes),
+        um_per_pixel=None,
+        name="",
+    )
+    digest = hashlib.sha256(f"{settings_text(normalized)}{min_probability}".encode())
+    for name in sorted(settings.files.values()):
+        with contextlib.suppress(OSError):
+            digest.update((run.best / name).read_bytes())
+    return digest.hexdigest()[:16]
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,130 @@ from workbench.core.problems import (
     ProjectChangedElsewhere,
     RemovedElsewhere,
 )
-from workbench.core.project.project_merge import merge
 from workbench.core.project.storage import backup_conflict, file_stamp, write_json
 
 Fields = dict[str, Any]
+_MAX_CLASS_ID = 253  # highest class id
+
+
+@dataclass
+class Merged:
+    """Result of a merge.
+
+    fields: merged content. conflicts: fields changed on both sides; the local value is kept. removed: entries removed
+    by the other program. new_ids: old to new id of classes added here whose id the other program has assigned as well.
+    """
+
+    fields: Fields
+    conflicts: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    new_ids: dict[int, int] = field(default_factory=dict)
+
+
+def merge(base: Fields, ours: Fields, theirs: Fields) -> Merged:
+    """Merge `theirs` into `ours`, whose common ancestor is `base`."""
+    merged = Merged(dict(ours))
+    ours = _renumber_added(base, ours, theirs, merged)
+    for name in ours:
+        if name in ("classes", "sources", "verdicts"):
+            key = {"classes": "id", "sources": "name"}.get(name)
+            merged.fields[name] = _merge_list(name, key, base[name], ours[name], theirs[name], merged)
+        elif name != "retired_ids":
+            merged.fields[name] = _choose(name, base[name], ours[name], theirs[name], merged)
+    merged.fields["retired_ids"] = _retired_ids(base, ours, theirs, merged.fields["classes"])
+    _make_unique(merged.fields["classes"], {entry["id"] for entry in [*base["classes"], *theirs["classes"]]})
+    return merged
+
+
+def _choose(name: str, base: Any, ours: Any, theirs: Any, merged: Merged) -> Any:
+    if ours == base:
+        return theirs
+    if theirs not in (base, ours):
+        merged.conflicts.append(name)
+    return ours
+
+
+def _renumber_added(base: Fields, ours: Fields, theirs: Fields, merged: Merged) -> Fields:
+    """Return `ours` with new ids for classes added here whose id belongs to a class of another name in `theirs`."""
+    base_ids = {entry["id"] for entry in base["classes"]}
+    names_there = {entry["id"]: entry["name"] for entry in theirs["classes"]}
+    used = {id for side in (base, ours, theirs) for id in [*(e["id"] for e in side["classes"]), *side["retired_ids"]]}
+    classes = []
+    for entry in ours["classes"]:
+        id = entry["id"]
+        conflict = names_there.get(id, entry["name"]) != entry["name"] or (
+            id not in names_there and id in theirs["retired_ids"]
+        )
+        if id not in base_ids and conflict:
+            new_id = next(
+                (n for n in [*range(max(used) + 1, _MAX_CLASS_ID + 1), *range(1, _MAX_CLASS_ID + 1)] if n not in used),
+                None,
+            )
+            if new_id is not None:
+                used.add(new_id)
+                merged.new_ids[id] = new_id
+                entry = {**entry, "id": new_id}
+        classes.append(entry)
+    return {**ours, "classes": classes}
+
+
+def _merge_list(name: str, key: str | None, base: list, ours: list, theirs: list, merged: Merged) -> list:
+    """Merge lists by entry key. A local order change is kept; otherwise the order of `theirs` is used."""
+    key_of: Callable[[Any], Any] = (lambda entry: entry[key]) if key else (lambda entry: entry)
+    b, o, t = ({key_of(entry): entry for entry in side} for side in (base, ours, theirs))
+    result = {}
+    for id in [*o, *(id for id in t if id not in o)]:
+        title = str((o[id] if id in o else t[id])["name"] if key else id) or name
+        if id in o and id in t:
+            if key is None:
+                result[id] = id
+            elif id in b:
+                pairs = {
+                    part: _choose(f"{name}: {title}: {part}", b[id][part], o[id][part], t[id][part], merged)
+                    for part in o[id]
+                }
+                result[id] = {**t[id], **pairs}
+            else:
+                result[id] = {**t[id], **o[id]}
+                if any(t[id][part] != o[id][part] for part in o[id]):
+                    merged.conflicts.append(f"{name}: {title}")
+        elif id in o:
+            if id not in b or o[id] != b[id]:
+                result[id] = o[id]
+                if id in b:
+                    merged.conflicts.append(f"{name}: {title}")
+            else:
+                merged.removed.append(f"{name}: {title}")
+        elif id not in b:
+            result[id] = t[id]
+        elif t[id] != b[id]:
+            merged.conflicts.append(f"{name}: {title}")
+    ours_first = [id for id in o if id in b] != [id for id in b if id in o]
+    order = [*o, *t] if ours_first else [*t, *o]
+    return [result[id] for id in dict.fromkeys(order) if id in result]
+
+
+def _retired_ids(base: Fields, ours: Fields, theirs: Fields, classes: list[Fields]) -> list[int]:
+    """Return the ids that must not be reused, including those of classes that either side removed."""
+    b, o, t = (set(side["retired_ids"]) for side in (base, ours, theirs))
+    remaining = {entry["id"] for entry in classes}
+    base_ids = {entry["id"] for entry in base["classes"]}
+    return sorted(((b | o | t) - (b - o) - (b - t)) | (base_ids - remaining))
+
+
+def _make_unique(classes: list[Fields], known: set[int]) -> None:
+    """Rename classes added here whose name is already used and clear shortcut keys that are already used."""
+    names, keys = set(), set()
+    for entry in sorted(classes, key=lambda entry: entry["id"] not in known):
+        stem, number = entry["name"], 2
+        while entry["name"] in names:
+            suffix = f" {number}"
+            entry["name"], number = stem[: 100 - len(suffix)] + suffix, number + 1
+        names.add(entry["name"])
+        if entry["key"] in keys:
+            entry["key"] = None
+        keys.add(entry["key"])
+        keys.discard(None)
 
 
 class ProjectJson:

@@ -1,20 +1,164 @@
-"""The label queues in the window: the image list follows the active queue, the canvas marks suspected label errors."""
+"""The label queues in the window: the image list follows the active queue, the canvas marks suspected label errors.
+
+`LabelIssueBar` shows the current one over the canvas, `LabelIssueMarker` frames its region.
+"""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QEvent, QObject, QRect, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
+from workbench.core.geometry.drawing import Rect
+from workbench.core.label_next.label_issues import LabelIssue
+from workbench.core.label_next.label_ranking import issue_reason
 from workbench.session.label_issue_review import LabelIssueReview
 from workbench.session.label_queue import LabelQueue, Mode
 from workbench.session.session import Session
 from workbench.ui.canvas.canvas_widget import Canvas
+from workbench.ui.canvas.interactor import Interactor
 from workbench.ui.images.images_panel import ImagesPanel
-from workbench.ui.label_next.label_issue_bar import LabelIssueBar
-from workbench.ui.label_next.label_issue_marker import LabelIssueMarker
+from workbench.ui.shortcuts import with_key
+from workbench.ui.text import label_next_texts
 from workbench.ui.widgets.message_bar import MessageBar
 
 _MAX_SCALE = 3.0  # device pixels per image pixel, greatest zoom on a suspected region
 _SHARE = 0.35  # greatest share of the canvas width and height that the region takes then
+
+
+_BOTTOM, _SIDE, _MAX_WIDTH = 14, 12, 760  # logical pixels
+
+
+_GAP = 5  # logical pixels around the region
+_DARK, _LIGHT = QColor(20, 22, 25, 210), QColor("#ffd24d")
+
+
+class LabelIssueMarker(QObject, Interactor):
+    """Frame drawn above everything; transparent to pointer events."""
+
+    def __init__(self, canvas: Canvas) -> None:
+        super().__init__(canvas)
+        self._canvas = canvas
+        self._rect: Rect | None = None
+
+    def show(self, rect: Rect | None) -> None:
+        """Frame a rectangle of image pixels; None hides the frame."""
+        before, self._rect = self.area, rect
+        for area in (before, self.area):
+            self._canvas.renderer.update_overlay(area)
+
+    @property
+    def area(self) -> QRect | None:
+        frame = self._frame()
+        return None if frame is None else frame.toAlignedRect().adjusted(-3, -3, 3, 3)
+
+    def _frame(self) -> QRectF | None:
+        if self._rect is None or self._canvas.scene.image is None:
+            return None
+        rect, view = self._rect, self._canvas.view_state
+        corners = view.to_widget((rect.x, rect.y)), view.to_widget((rect.x + rect.width, rect.y + rect.height))
+        return QRectF(*corners).adjusted(-_GAP, -_GAP, _GAP, _GAP)
+
+    def draw(self, painter: QPainter) -> None:
+        frame = self._frame()
+        if frame is None:
+            return
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(_DARK, 3.6))
+        painter.drawRoundedRect(frame, 5, 5)
+        pen = QPen(_LIGHT, 1.8)
+        pen.setDashPattern([4, 3])
+        painter.setPen(pen)
+        painter.drawRoundedRect(frame, 5, 5)
+
+
+class LabelIssueBar(QFrame):
+    """Bar over the widget `canvas`; hidden if there is no suspected label error."""
+
+    def __init__(self, session: Session, issues: LabelIssueReview, canvas: QWidget) -> None:
+        super().__init__(canvas)
+        self.setObjectName("message")
+        self.setProperty("kind", "warning")
+        self._session, self._issues = session, issues
+        self._free_area: QRect | None = None
+        self.text = QLabel(objectName="message", wordWrap=True)
+        self.certainty = QLabel(objectName="muted", wordWrap=True)
+        for label in (self.text, self.certainty):
+            label.setTextFormat(Qt.TextFormat.PlainText)  # names of classes are user input
+        self.accept = QPushButton(objectName="primary")
+        self.accept.setToolTip(self.tr("Replace the label by the prediction"))
+        self.keep = QPushButton(with_key(self.tr("Keep my label"), "keep_label"))
+        self.keep.setToolTip(self.tr("Keep the label and do not flag this region again"))
+        self.next = QPushButton()
+        self.next.setToolTip(self.tr("Go to the next flagged region of this image"))
+        self.accept.clicked.connect(issues.accept_model)
+        self.keep.clicked.connect(issues.keep_label)
+        self.next.clicked.connect(lambda: issues.step(1))
+        texts = QVBoxLayout()
+        texts.setSpacing(1)
+        texts.addWidget(self.text)
+        texts.addWidget(self.certainty)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 8, 10, 8)
+        row.setSpacing(8)
+        row.addLayout(texts, 1)
+        for button in (self.accept, self.keep, self.next):
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # the canvas keeps the keyboard focus
+            row.addWidget(button, 0, Qt.AlignmentFlag.AlignVCenter)
+        canvas.installEventFilter(self)
+        issues.changed.connect(self.refresh)
+        self.refresh()
+
+    def refresh(self) -> None:
+        issue = self._issues.issue
+        self.setVisible(issue is not None)
+        if issue is None:
+            return
+        project, count = self._session.project, len(self._issues.issues)
+        names = {info.id: info.name for info in project.classes} if project is not None else {}
+        row = self._session.rows.get(self._session.key or "")
+        good = row is not None and not row.counts
+        self.text.setText(label_next_texts.reason_text(issue_reason(issue, names, good=good)))
+        self.certainty.setText(label_next_texts.certainty_text(issue))
+        self.next.setText(
+            with_key(self.tr("{n} of {count}").format(n=self._issues.place + 1, count=count), "next_doubt")
+        )
+        self.accept.setText(with_key(self._accept_text(issue, names), "take_model"))
+        self.next.setVisible(count > 1)
+        for button in (self.accept, self.keep):
+            button.setEnabled(self._issues.possible())
+        self._place()
+
+    def _accept_text(self, issue: LabelIssue, names: dict[int, str]) -> str:
+        if issue.kind == "missing":
+            return self.tr("Add region")
+        if issue.kind == "extra":
+            return self.tr("Remove region")
+        name = issue.predicted_verdict if issue.kind == "verdict" else names.get(issue.class_id, str(issue.class_id))
+        return self.tr("Change to {name}").format(name=name)
+
+    def eventFilter(self, watched, event) -> bool:
+        if event.type() == QEvent.Type.Resize and watched is self.parent():
+            self._place()
+        return super().eventFilter(watched, event)
+
+    def keep_free(self, area: QRect | None) -> None:
+        """Move the bar so that this part of the canvas, if any, stays visible."""
+        self._free_area = area
+        self._place()
+
+    def _place(self) -> None:
+        canvas = self.parentWidget()
+        if canvas is None or not self.isVisible():
+            return
+        width = min(_MAX_WIDTH, canvas.width() - 2 * _SIDE)
+        height = self.heightForWidth(width) if self.hasHeightForWidth() else self.sizeHint().height()
+        box = QRect((canvas.width() - width) // 2, canvas.height() - height - _BOTTOM, width, height)
+        if self._free_area is not None and self._free_area.intersects(box):
+            box.moveTop(_BOTTOM)
+        self.setGeometry(box)
+        self.raise_()
 
 
 class LabelNextController(QObject):

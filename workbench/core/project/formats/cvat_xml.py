@@ -66,5 +66,5 @@ class CvatWriter:
 def run_lengths(inside: np.ndarray) -> str:
     """Return CVAT's run lengths of a mask, bool (H, W): row by row, background first."""
     flat = inside.ravel()
-    counts = np.diff([0, *(np.flatnonzero(flat[1:] != flat[:-1]) + 1), len(flat)]).tolist()
+    counts = np.diff(np.flatnonzero(flat[1:] != flat[:-1]) + 1, prepend=0, append=len(flat)).tolist()
     return ", ".join(map(str, [0, *counts] if flat[0] else counts))

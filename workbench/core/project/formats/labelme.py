@@ -76,8 +76,9 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     image_name = content.get("imagePath")
     if not isinstance(image_name, str) or not image_name:
         image_name = PurePosixPath(name).stem
-    size = content.get("imageWidth"), content.get("imageHeight")
-    stored = size if all(isinstance(side, int) and side > 0 for side in size) else None
+    width, height = content.get("imageWidth"), content.get("imageHeight")
+    valid = isinstance(width, int) and isinstance(height, int) and width > 0 and height > 0
+    stored = (width, height) if valid else None
     shaped = ShapedImage(image_name, stored, lost=Counter())
     if content.get("imageData"):
         shaped.embedded = partial(_embedded, tree.path(name))
@@ -138,7 +139,7 @@ def _bitmap(encoded: Any) -> np.ndarray:
         raise ValueError(Message("import.no_mask"))
     try:
         with Image.open(io.BytesIO(base64.b64decode(encoded))) as file:
-            too_large = size_limits.size_problem(*file.size, file.width * file.height)
+            too_large = size_limits.size_problem(file.width, file.height, file.width * file.height)
             if too_large:
                 raise ValueError(too_large)
             return np.array(file.convert("L")) > 0

@@ -35,7 +35,7 @@ class ValueStatistics:
 
     @property
     def only_black_and_white(self) -> bool:
-        return not self.colors and np.count_nonzero(self.palette[1:]) <= 1
+        return not self.colors and int(np.count_nonzero(self.palette[1:])) <= 1
 
     def add(self, raw: RawMask) -> None:
         if raw.kind == "grey":
