@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.verb_runner import Console
-from workbench.core import lint
+from workbench.core.check.project_check import check
 from workbench.core.project.project import Project
 
 _SHOWN = 10
 
 # Kind of finding -> (title, advice).
 _TEXTS = {
+    "missing_source": (
+        "Missing image folders",
+        "Connect the drive, or choose the present folder: workbench sources PROJECT locate NAME FOLDER.",
+    ),
     "broken_picture": ("Unreadable images", "These images are excluded from training. Restore or remove them."),
     "broken_mask": ("Unreadable masks", "Restore the masks from a backup, or delete them and label again."),
     "wrong_size": ("Masks with another size than their image", "Import or label again. These masks are ignored."),
@@ -24,6 +28,8 @@ _TEXTS = {
     "stray_note": ("Notes without an image", "If the image was renamed or moved, rename the note in the same way."),
     "empty_defect": ("Defective by verdict, but no defect is labeled", "Label the defect, or correct the verdict."),
     "painted_good": ("Good by verdict, but a defect is labeled", "Correct the verdict, or erase the label."),
+    "folder_name": ("Verdicts that differ from the folder name", "Correct the verdict, or move the image."),
+    "hole": ("Tiny holes in regions", "Most are gaps between strokes. Fill them."),
     "island": ("Tiny labeled regions", "Most are accidental strokes. Check and erase them."),
     "unused_class": ("Classes without labels", "Delete classes that are not needed."),
     "similar_classes": ("Classes with similar names", "Merge classes that mean the same."),
@@ -43,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     project = Project.open(options.project, write=False)
     with console.progress("checking") as move:
-        findings = lint.check(project, move)
+        findings = check(project, move)
     counts = Counter(finding.kind for finding in findings)
     images = len(project.images())
     if not findings:
