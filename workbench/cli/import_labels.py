@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.verb_runner import Console
+from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import problems
 from workbench.core.project import importing
 from workbench.core.project.box_regions import BOX_SHAPES
@@ -48,6 +48,8 @@ def _threshold(text: str) -> int:
 
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    if options.format == "auto" and (options.path / "project.json").is_file():
+        raise WrongUse(f"{options.path} is a project: use 'workbench merge PROJECT OTHER_PROJECT'")
     with Project.open(options.project) as project, console.progress("importing") as move:
         report = importing.import_labels(
             project,
