@@ -40,6 +40,12 @@ class ImageNotes(QObject):
         label.note.status = status
         self.add(status)
 
+    def set_group(self, group: str | None) -> None:
+        """Set the group of images that a data split keeps together; None: by the project's rule."""
+        if self._may() and self._editor.label.note.group != group:
+            self._editor.label.note.group = group
+            self.add("group")
+
     def set_pin(self, split: Split | None) -> None:
         """Pin the image and its group to a split, from the next training on; None: no restriction."""
         if self._may() and self._editor.label.note.pin != split:

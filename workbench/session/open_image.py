@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.problems import Problem
+from workbench.core.problems import NoImages, Problem
 from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
 from workbench.session.image_loader import ImageLoader, LoadedImage
@@ -44,6 +44,14 @@ class OpenImage(QObject):
     def close(self) -> None:
         self.key = self.image = self.label = None
         self._pending.clear()
+
+    def leave(self) -> None:
+        """Close the image, as the project has no other one; `failed` follows."""
+        self._editor.finish_stroke()
+        self._pending.clear()
+        self._loader.requested = None
+        self._set(None, None, None)
+        self.failed.emit("", NoImages())
 
     # --- images -----------------------------------------------------------------------------------
 
@@ -84,7 +92,7 @@ class OpenImage(QObject):
         self._set(key, None, None)
         self.failed.emit(key, problem)
 
-    def _set(self, key: str, image: np.ndarray | None, label: Label | None) -> None:
+    def _set(self, key: str | None, image: np.ndarray | None, label: Label | None) -> None:
         self._editor.commit()
         self.key, self.image, self.label = key, image, label
         self._editor.label = label

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +11,7 @@ from PySide6.QtCore import QCoreApplication, QObject
 from workbench.core.problems import CannotWrite, Problem, ProjectLocked, UnsavedLabels
 from workbench.core.project.history import Patch
 from workbench.core.project.project import Project
+from workbench.core.project.source_locations import locate_source
 from workbench.session.session_state import SessionState
 from workbench.session.undo import MaskEdit
 
@@ -22,7 +23,7 @@ class Session(SessionState):
         self, parent: QObject | None = None, *, settle: float = 0.5, retry: float = 5.0, cache: int = 512 << 20
     ) -> None:
         super().__init__(parent, settle=settle, retry=retry, cache=cache)
-        self.class_work.rewritten.connect(self._reload)
+        self.class_work.rewritten.connect(self.reload)
         app = QCoreApplication.instance()
         if app is not None:
             app.aboutToQuit.connect(self.end)
@@ -84,6 +85,7 @@ class Session(SessionState):
             return False
         self.judging.close()
         self.class_work.close()
+        self.removal.close()
         self.editor.close()
         self._saver.close(discard=unsaved == "discard")
         self._loader.close()
@@ -160,7 +162,7 @@ class Session(SessionState):
         self.editor.open(project)
         self._loader.open(project)
         recovered = self._saver.open(project)
-        for part in (self.classes, self.judging, self.class_work):
+        for part in (self.classes, self.judging, self.class_work, self.removal):
             part.open(project)
         self.undo_stack.push(*(MaskEdit(self.editor, patch) for patch in recovered))
         self.project_opened.emit()
@@ -179,6 +181,32 @@ class Session(SessionState):
         """Open an image; `image_opened` or `image_failed` follows. Until then the former one stays open."""
         if self.project is not None:
             self._current_image.open(key)
+
+    def close_image(self) -> None:
+        """Close the open image; `image_failed` follows, as there is no other one."""
+        self._current_image.leave()
+
+    def add_source(self, folder: Path | str) -> bool:
+        """Use the images of a folder where they are. Return False, with `problem_met`, on failure."""
+        return self._change_sources(lambda project: project.add_source(folder))
+
+    def locate_source(self, name: str, folder: Path | str, *, check: bool = True) -> bool:
+        """Set the folder of a source that was moved. Return False, with `problem_met`, on failure."""
+        return self._change_sources(lambda project: locate_source(project, name, folder, check=check))
+
+    def _change_sources(self, change: Callable[[Project], object]) -> bool:
+        if self.project is None:
+            return False
+        try:
+            change(self.project)
+        except Problem as problem:
+            self.problem_met.emit(problem)
+            return False
+        self.sources_changed.emit()
+        self.refresh_images()
+        if self.key is not None:
+            self.open_image(self.key)
+        return True
 
     def go(self, step: int) -> bool:
         """Open the image `step` places on or back, clamped to the list. Return False if there is none."""
@@ -210,7 +238,7 @@ class Session(SessionState):
 
     # --- updates ----------------------------------------------------------------------------------
 
-    def _reload(self) -> None:
+    def reload(self) -> None:
         """Reload the open image and the list after mask files have changed."""
         if self.key is not None:
             self.open_image(self.key)

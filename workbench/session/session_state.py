@@ -18,6 +18,7 @@ from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
 from workbench.session.image_loader import ImageLoader
 from workbench.session.image_notes import ImageNotes
+from workbench.session.image_removal import ImageRemoval
 from workbench.session.label import Label, Saved, saved_row
 from workbench.session.label_copy import LabelCopier
 from workbench.session.open_image import OpenImage
@@ -47,6 +48,7 @@ class SessionState(QObject):
     save_state_changed = Signal(str)  # "saved" | "dirty" | "failed"
     step_followed = Signal(str, object)  # "undo" or "redo", and the UndoCommand for which another image was opened
     images_added = Signal(object)  # Added
+    sources_changed = Signal()  # image folders, or their availability
     problem_met = Signal(object)
 
     def __init__(
@@ -66,6 +68,7 @@ class SessionState(QObject):
         self.notes = ImageNotes(self.editor, self._saver, self.classes, self)
         self.judging = VerdictSteps(self.editor, self._saver, self._listing, self.classes, self.notes, self)
         self.class_work = ClassMergeJob(self.editor, self._saver, self._listing, self.classes, self)
+        self.removal = ImageRemoval(self)
         self._connect()
 
     def _connect(self) -> None:
@@ -183,7 +186,9 @@ class SessionState(QObject):
         if label is not None and label.key == key:
             if label.unsaved:
                 self._saver.changed(label)
-            self._listing.put(replace(self._listing.row(key), status=label.note.status, verdict=label.note.verdict))
+            note = label.note
+            row = replace(self._listing.row(key), status=note.status, verdict=note.verdict, group=note.group or "")
+            self._listing.put(row)
         self.note_changed.emit(key)
 
     def _label_saved(self, key: str, saved: Saved) -> None:
