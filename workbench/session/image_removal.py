@@ -80,6 +80,12 @@ class ImageRemoval(Job):
         """Restore a removal of an earlier session."""
         self._start(lambda project, report: trash.restore(project, plan.name, report), partial(self._restored, plan))
 
+    def forget(self, plan: Removal) -> None:
+        """Drop the undo step of a removal whose files were deleted permanently."""
+        self._session.undo_stack.drop(
+            lambda command: isinstance(command, ImagesRemoved) and command.plan.name == plan.name
+        )
+
     def restore_command(self, command: ImagesRemoved) -> None:
         def done(kept: list) -> None:
             command.removed = False

@@ -59,12 +59,17 @@ def locate_source(project: Project, name: str, folder: Path | str, *, check: boo
     source, path = find_source(project, name), Path(folder).resolve()
     if not path.is_dir():
         raise FolderMissing(path=str(folder))
-    labeled = _labeled_images(project, name)
-    if check and labeled and not any(path.joinpath(*PurePosixPath(relative).parts).exists() for relative in labeled):
+    if check and not holds_labeled_images(project, name, path):
         raise SourceMismatch(name=name, path=str(path))
     source.path, source.relative = str(path), relative_path(path, project.root)
     project.save()
     return source
+
+
+def holds_labeled_images(project: Project, name: str, folder: Path) -> bool:
+    """Return True if a folder contains labeled images of a source, or if the source has none."""
+    labeled = _labeled_images(project, name)
+    return not labeled or any(folder.joinpath(*PurePosixPath(relative).parts).exists() for relative in labeled)
 
 
 def _labeled_images(project: Project, name: str) -> set[str]:

@@ -61,7 +61,15 @@ MENUS: dict[str, Table] = {
         "-",
         "add_pictures",
         "add_folder",
+        "sources",
         "reload",
+        "-",
+        "check_labels",
+        "statistics",
+        "-",
+        "merge_project",
+        "pack",
+        "unpack",
         "-",
         "save",
         "show_folder",
@@ -108,6 +116,8 @@ MENUS: dict[str, Table] = {
         ("verdicts", VERDICTS),
         ("verdicts_next", VERDICTS_NEXT),
         ("use", SPLITS),
+        "-",
+        "remove_image",
     ),
     "view": (
         "fit",
@@ -159,6 +169,7 @@ MENUS: dict[str, Table] = {
     "help": ("keys", "show_log", "about"),
 }
 
+IMAGE_MENU: Table = ("not_done", "good_sample", "remove_image")
 TOOLS: Table = (
     ("brushes", ("brush", "dont_care", "background")),
     "eraser",

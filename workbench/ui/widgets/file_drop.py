@@ -9,6 +9,7 @@ from typing import Any
 from PySide6.QtCore import QEvent, QMimeData, QObject, Qt
 from PySide6.QtWidgets import QLineEdit, QWidget
 
+from workbench.core.project.packing import is_packed
 from workbench.session.index_worker import left_out_reason
 
 LeftOut = list[tuple[str, str]]  # names, and reasons as in `index_worker.Added`
@@ -56,7 +57,7 @@ def split_drop(data: QMimeData) -> tuple[list[Path], LeftOut]:
     for url in data.urls():
         path = Path(url.toLocalFile())
         reason = left_out_reason(path) if url.isLocalFile() and path.exists() else "remote"
-        if not reason or (reason == "project" and single):
+        if not reason or (reason == "project" and single) or (single and is_packed(path)):
             paths.append(path)
         else:
             left_out.append((path.name or url.fileName() or url.host(), reason))
