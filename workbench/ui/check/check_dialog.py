@@ -47,7 +47,7 @@ class CheckDialog(QDialog):
         self._session, self._job, self._repairs = session, job, repairs
         repairs.setParent(self)
         self.setWindowTitle(self.tr("Check labels"))
-        self.resize(900, 560)
+        self.resize(940, 560)
         column = QVBoxLayout(self)
         column.setContentsMargins(22, 18, 22, 16)
         column.setSpacing(12)
@@ -66,9 +66,9 @@ class CheckDialog(QDialog):
         self._update()
 
     def _make_lists(self) -> QSplitter:
-        self.kinds = QListWidget()
+        self.kinds = QListWidget(objectName="rows")
         self.kinds.setAccessibleName(self.tr("Kinds of findings"))
-        self.kinds.setWordWrap(True)
+        self.kinds.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.kinds.currentItemChanged.connect(self._show_kind)
         right = QWidget()
         column = QVBoxLayout(right)
@@ -76,7 +76,7 @@ class CheckDialog(QDialog):
         column.setSpacing(8)
         self.advice = QLabel(wordWrap=True)
         self.model = FindingModel(self)
-        self.table = QTableView(showGrid=False, cornerButtonEnabled=False)
+        self.table = QTableView(objectName="rows", showGrid=False, cornerButtonEnabled=False)
         self.table.setAccessibleName(self.tr("Findings"))
         self.table.setModel(self.model)
         self.table.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
@@ -100,7 +100,7 @@ class CheckDialog(QDialog):
         splitter = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
         splitter.addWidget(self.kinds)
         splitter.addWidget(right)
-        splitter.setSizes([270, 586])
+        splitter.setSizes([320, 560])
         self.repair_buttons: list[QPushButton] = []
         return splitter
 

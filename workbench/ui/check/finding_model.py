@@ -40,5 +40,8 @@ class FindingModel(QAbstractTableModel):
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             finding = self.findings[index.row()]
-            return finding.key if index.column() == 0 else translate_message(finding.detail)
+            if index.column() == 0:
+                return finding.key
+            detail = translate_message(finding.detail)
+            return detail[:1].upper() + detail[1:]
         return None

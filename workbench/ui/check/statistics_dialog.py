@@ -82,7 +82,7 @@ class StatisticsDialog(QDialog):
 
     def _make_table(self) -> QTableWidget:
         table = QTableWidget(0, 10)
-        table.setObjectName("figures")
+        table.setObjectName("rows")
         table.setAccessibleName(self.tr("Classes"))
         table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)

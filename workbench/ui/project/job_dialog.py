@@ -117,6 +117,7 @@ class JobDialog(QDialog):
         label = QLabel(name)
         target = field.line if isinstance(field, PathField) else field
         label.setBuddy(target)
+        label.setMinimumHeight(target.sizeHint().height())  # centers the label vertically beside its field
         if isinstance(target, QLineEdit):
             target.textChanged.connect(self.refresh)
         self.form.addRow(label, field)

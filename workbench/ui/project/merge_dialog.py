@@ -12,6 +12,7 @@ from workbench.session.project_merge_job import ProjectMergeJob
 from workbench.session.session import Session
 from workbench.ui.project.job_dialog import JobDialog, PathField
 from workbench.ui.text.formatting import listed, number
+from workbench.ui.text.message_translation import translate_message
 
 _DELAY = 400  # ms without input until the preview is computed
 _NAMED = 5  # conflicts that are named
@@ -76,12 +77,12 @@ class MergeDialog(JobDialog):
     def _show_preview(self, report: MergeReport) -> None:
         self._preview = report if report.complete else None
         if report.complete:
-            self.status.setText(self._text(report, self.tr("Would be taken: {n}")))
+            self.status.setText(self._text(report, self.tr("Labels to take over: {n}")))
         self.refresh()
 
     def _show_end(self, report: MergeReport) -> None:
         self._preview = None
-        text = self._text(report, self.tr("Taken: {n}"))
+        text = self._text(report, self.tr("Labels taken over: {n}"))
         if not report.complete:
             text = self.tr("Canceled. Labels merged so far are kept.") + "\n" + text
         self.status.setText(text)
@@ -89,21 +90,22 @@ class MergeDialog(JobDialog):
 
     def _text(self, report: MergeReport, taken: str) -> str:
         lines = [
-            self.tr("Images: {n}, of which new: {copied}").format(
+            self.tr("Images: {n}, of which {copied} are new").format(
                 n=number(report.pictures), copied=number(report.copied)
             ),
-            self.tr("Labels – {taken} · kept: {kept} · equal: {equal}").format(
-                taken=taken.format(n=number(report.taken)), kept=number(report.kept), equal=number(report.equal)
+            taken.format(n=number(report.taken)),
+            self.tr("Labels kept: {kept}; equal labels: {equal}").format(
+                kept=number(report.kept), equal=number(report.equal)
             ),
         ]
         if report.added_classes:
             lines.append(self.tr("New classes: {names}").format(names=listed(report.added_classes)))
         if report.conflicts:
-            names = listed(key for key, _ in report.conflicts[:_NAMED])
-            more = ", …" if len(report.conflicts) > _NAMED else ""
-            lines.append(
-                self.tr("Labels that differ: {n} ({names})").format(n=number(len(report.conflicts)), names=names + more)
-            )
+            names = [key for key, _ in report.conflicts[:_NAMED]] + ["…"] * (len(report.conflicts) > _NAMED)
+            text = self.tr("Labels that differ: {n} ({names})")
+            lines.append(text.format(n=number(len(report.conflicts)), names=listed(names)))
         if report.skipped:
-            lines.append(self.tr("Skipped: {n}").format(n=number(len(report.skipped))))
+            text = self.tr("Skipped: {n} ({why})")
+            why = translate_message(report.skipped[0][1])
+            lines.append(text.format(n=number(len(report.skipped)), why=why))
         return "\n".join(lines)

@@ -59,7 +59,7 @@ class PackDialog(JobDialog):
             self.status.setText(self.tr("Canceled. No file was written."))
             return
         text = self.tr("{n} images packed into {path} ({size}).")
-        text = text.format(n=number(report.images), path=report.path, size=size(report.nbytes / (1 << 20)))
+        text = text.format(n=number(report.images), path=report.path, size=size(max(1, report.nbytes / (1 << 20))))
         if report.missing:
             missing = self.tr("Left out, because their folders are not available: {names}")
             text += " " + missing.format(names=listed(report.missing))

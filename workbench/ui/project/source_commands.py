@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from workbench.core.names import free_path
@@ -36,7 +36,8 @@ class SourceCommands(QObject):
         self._missing: tuple[str, ...] = ()
         self._waiting: Waiting | None = None
         self._patience = QTimer(self, singleShot=True, interval=_PATIENCE, timeout=self._show_waiting)
-        session.project_opened.connect(self._show_missing)
+        # Queued, as the page of the project is raised over the messages when it is shown.
+        session.project_opened.connect(self._show_missing, Qt.ConnectionType.QueuedConnection)
         session.project_closed.connect(self._closed)
         session.sources_changed.connect(self._show_missing)
         session.images_listed.connect(self._show_missing)

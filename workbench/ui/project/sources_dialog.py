@@ -138,7 +138,7 @@ class SourcesDialog(QDialog):
 
 
 def _table(titles: list[str], name: str) -> QTableWidget:
-    table = QTableWidget(0, len(titles))
+    table = QTableWidget(0, len(titles), objectName="rows")
     table.setHorizontalHeaderLabels(titles)
     table.setAccessibleName(name)
     table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
