@@ -1,7 +1,15 @@
-"""Builds what is handed to users: `python packaging/build.py wheel` or `python packaging/build.py app`.
+"""Build the packages for users.
 
-wheel: dist/defect_workbench-*.whl. app: dist/DefectWorkbench/, a folder that runs without Python; afterwards the
-built program is started to see that its window opens and that its own executable works as the training child.
+    python packaging/build.py wheel        dist/defect_workbench-*.whl
+    python packaging/build.py app          dist/DefectWorkbench/, a folder that runs without Python, built and checked
+    python packaging/build.py archive      the same folder as .tar.xz (Linux) or .zip (Windows)
+    python packaging/build.py deb          dist/defect-workbench_*.deb with menu entry, icon and MIME type
+    python packaging/build.py installer    dist/DefectWorkbench-*-setup.exe (Windows with Inno Setup 6)
+    python packaging/build.py wheelhouse   dist/wheelhouse/, all wheels for an installation without internet
+    python packaging/build.py check        use the built folder as a user would
+
+`app` needs the extra `package` and one of the extras `cpu` and `gpu`. Every package contains the license texts and the
+software bill of materials (CycloneDX) of everything inside.
 """
 
 from __future__ import annotations
@@ -9,79 +17,200 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-DIST = ROOT / "dist"
+sys.path.insert(0, str(ROOT / "packaging"))
+
+from windows.version_info import version  # noqa: E402
+
+DIST, BUILD = ROOT / "dist", ROOT / "build"
+APP = DIST / "DefectWorkbench"
+ICON_SIZES = (16, 24, 32, 48, 64, 128, 256)
+EXECUTABLE = ".exe" if os.name == "nt" else ""
+# Shared libraries that Qt's xcb plugin and OpenCV load from the system.
+DEB_DEPENDS = (
+    "libc6, libegl1, libgl1, libxkbcommon-x11-0, libxcb-cursor0, libxcb-icccm4, libxcb-keysyms1, libxcb-shape0, "
+    "libdbus-1-3, libfontconfig1, libgomp1"
+)
+
+
+def _run(*command: str | Path, **keywords: Any) -> None:
+    subprocess.run([str(part) for part in command], check=True, cwd=ROOT, **keywords)
 
 
 def wheel() -> None:
-    subprocess.run([sys.executable, "-m", "build", "--wheel", "--outdir", str(DIST), str(ROOT)], check=True)
+    _run(sys.executable, "-m", "build", "--wheel", "--outdir", DIST, ROOT)
+
+
+# --- parts of every package ------------------------------------------------------------------------
+
+
+def make_icons(folder: Path) -> dict[int, Path]:
+    """Draw the icon of the application in each size, and write defect-workbench.ico. Return the PNG files by size."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    from PIL import Image
+    from PySide6.QtGui import QGuiApplication, QImage, QPainter
+    from PySide6.QtSvg import QSvgRenderer
+
+    app = QGuiApplication.instance() or QGuiApplication(sys.argv[:1])
+    renderer = QSvgRenderer(str(ROOT / "resources" / "icons" / "app.svg"))
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {}
+    for size in ICON_SIZES:
+        image = QImage(size, size, QImage.Format.Format_ARGB32)
+        image.fill(0)
+        painter = QPainter(image)
+        renderer.render(painter)
+        painter.end()
+        files[size] = folder / f"{size}.png"
+        image.save(str(files[size]))
+    images = [Image.open(file) for file in files.values()]
+    images[-1].save(folder / "defect-workbench.ico", append_images=images[:-1], sizes=[(s, s) for s in ICON_SIZES])
+    del app
+    return files
+
+
+def write_licenses(folder: Path) -> None:
+    """Write LICENSES.md and sbom.cdx.json of the packages in this Python environment."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tools = Path(sys.executable).parent
+    licenses = [tools / f"pip-licenses{EXECUTABLE}", "--format=plain-vertical", "--with-license-file"]
+    _run(*licenses, "--no-license-path", "--with-urls", "--output-file", folder / "LICENSES-3RD-PARTY.txt")
+    bill = [tools / f"cyclonedx-py{EXECUTABLE}", "environment", "--pyproject", ROOT / "pyproject.toml"]
+    _run(*bill, "--output-reproducible", "-o", folder / "sbom.cdx.json")
+
+
+# --- packages --------------------------------------------------------------------------------------
 
 
 def app() -> None:
-    folder = DIST / "DefectWorkbench"
-    shutil.rmtree(folder, ignore_errors=True)
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "PyInstaller",
-            "--noconfirm",
-            "--log-level",
-            "WARN",
-            "--distpath",
-            str(DIST),
-            "--workpath",
-            str(ROOT / "build"),
-            str(ROOT / "packaging" / "workbench.spec"),
-        ],
-        check=True,
-        cwd=ROOT,
+    shutil.rmtree(APP, ignore_errors=True)
+    icons = make_icons(BUILD / "icons")
+    shutil.copyfile(next(iter(icons.values())).with_name("defect-workbench.ico"), BUILD / "defect-workbench.ico")
+    write_licenses(BUILD / "licenses")
+    builder = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN"]
+    _run(*builder, "--distpath", DIST, "--workpath", BUILD, ROOT / "packaging" / "workbench.spec")
+    check()
+
+
+def archive() -> Path:
+    """Pack the built folder. Return the file."""
+    name = f"DefectWorkbench-{version()}-{platform.system().lower()}-{platform.machine().lower()}"
+    kind = "zip" if os.name == "nt" else "xztar"
+    return Path(shutil.make_archive(str(DIST / name), kind, DIST, APP.name))
+
+
+def deb() -> Path:
+    """Make a Debian package of the built folder in /opt, with menu entry, icons and MIME type. Return the file."""
+    architecture = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True)
+    name = f"defect-workbench_{version()}_{architecture.stdout.strip()}"
+    root = BUILD / name
+    shutil.rmtree(root, ignore_errors=True)
+    target = root / "opt" / "defect-workbench"
+    target.parent.mkdir(parents=True)
+    _run("cp", "-al" if APP.stat().st_dev == BUILD.stat().st_dev else "-a", APP, target)
+    programs = root / "usr" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "defect-workbench").symlink_to("/opt/defect-workbench/DefectWorkbench")
+    (programs / "workbench").symlink_to("/opt/defect-workbench/workbench")
+    share = root / "usr" / "share"
+    linux = ROOT / "packaging" / "linux"
+    for source, place in (
+        (linux / "defect-workbench.desktop", share / "applications" / "defect-workbench.desktop"),
+        (linux / "defect-workbench.xml", share / "mime" / "packages" / "defect-workbench.xml"),
+        (ROOT / "resources" / "icons" / "app.svg", share / "icons/hicolor/scalable/apps/defect-workbench.svg"),
+        (ROOT / "LICENSE", share / "doc" / "defect-workbench" / "copyright"),
+        *((path, share / "doc" / "defect-workbench" / path.name) for path in (BUILD / "licenses").iterdir()),
+    ):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, place)
+    for size, file in make_icons(BUILD / "icons").items():
+        place = share / f"icons/hicolor/{size}x{size}/apps/defect-workbench.png"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, place)
+    size = sum(path.lstat().st_size for path in root.rglob("*") if path.is_file()) // 1024
+    (root / "DEBIAN").mkdir()
+    (root / "DEBIAN" / "control").write_text(
+        f"Package: defect-workbench\nVersion: {version()}\nArchitecture: {architecture.stdout.strip()}\n"
+        f"Maintainer: Defect Workbench <defect-workbench@localhost>\nInstalled-Size: {size}\nDepends: {DEB_DEPENDS}\n"
+        "Section: graphics\nPriority: optional\n"
+        "Description: label surface defects, train a model, export it\n"
+        " Desktop application for surface inspection on one workstation, with or without an NVIDIA GPU.\n",
+        encoding="utf-8",
     )
-    check(folder)
+    file = DIST / f"{name}.deb"
+    _run("dpkg-deb", "--root-owner-group", "-Zzstd", "-z3", "--build", root, file)
+    return file
 
 
-def check(folder: Path) -> None:
-    """Use the built program as a person would, in a folder of its own, without this Python's packages."""
-    program = folder / ("DefectWorkbench.exe" if os.name == "nt" else "DefectWorkbench")
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV"))}
+def installer() -> None:
+    compiler = shutil.which("iscc") or r"C:\Program Files (x86)\Inno Setup 6\ISCC.exe"
+    _run(compiler, f"/DVersion={version()}", ROOT / "packaging" / "windows" / "installer.iss")
+
+
+def wheelhouse() -> None:
+    """Download all wheels, for `pip install --no-index --find-links wheelhouse 'defect-workbench[cpu]'`."""
+    folder = DIST / "wheelhouse"
+    _run(sys.executable, "-m", "pip", "wheel", "--wheel-dir", folder, f"{ROOT}[cpu,openvino,serve]")
+    print(f"pip install --no-index --find-links {folder} 'defect-workbench[cpu]'")
+
+
+# --- check -----------------------------------------------------------------------------------------
+
+
+def check(folder: Path = APP) -> None:
+    """Use the built programs as a user would, in a separate folder and without this Python's packages."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
     with tempfile.TemporaryDirectory() as place:
         project = Path(place) / "sample"
 
-        def run(*arguments: str, **more) -> dict:
-            print("+", program.name, *arguments, flush=True)
-            done = subprocess.run(
-                [str(program), *arguments], cwd=place, env={**clean, **more}, stdout=subprocess.PIPE, text=True
-            )
+        def run(*arguments: str) -> dict[str, Any]:
+            print("+ workbench", *arguments, flush=True)
+            command: Sequence[str] = [str(folder / f"workbench{EXECUTABLE}"), *arguments]
+            done = subprocess.run(command, cwd=place, env=clean, stdout=subprocess.PIPE, text=True)
             if done.returncode:
-                sys.exit(f"{arguments[0]} ended with {done.returncode}")
+                sys.exit(f"{arguments[0]} ended with exit code {done.returncode}")
             return json.loads(done.stdout)
 
         run("doctor", "--json")
-        made = run("demo", str(project), "--minutes", "0.3", "--json")
-        print(f"  trained, exported and checked: {sorted(made)}")
-        # The window, on whatever screen is there; offscreen where there is none.
+        report = run("demo", str(project), "--minutes", "0.3", "--json")
+        print(f"  trained, exported and checked: {sorted(report)}")
+        # The window on the present display, offscreen without one.
         screen = {} if os.environ.get("DISPLAY") or os.name == "nt" else {"QT_QPA_PLATFORM": "offscreen"}
+        program = folder / f"DefectWorkbench{EXECUTABLE}"
         window = subprocess.Popen([str(program), str(project)], cwd=place, env={**clean, **screen})
         try:
             window.wait(timeout=15)
-            sys.exit(f"the window closed by itself with {window.returncode}")
+            sys.exit(f"the window closed with exit code {window.returncode}")
         except subprocess.TimeoutExpired:
             window.terminate()
             window.wait(timeout=15)
-    print(f"{program} works.")
+    print(f"{folder} works.")
+
+
+COMMANDS = {
+    "wheel": wheel,
+    "app": app,
+    "archive": archive,
+    "deb": deb,
+    "installer": installer,
+    "wheelhouse": wheelhouse,
+    "check": check,
+}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["wheel", "app", "check"])
-    what = parser.parse_args().what
-    {"wheel": wheel, "app": app, "check": lambda: check(DIST / "DefectWorkbench")}[what]()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("package", choices=[*COMMANDS])
+    COMMANDS[parser.parse_args().package]()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The benchmarks are run by hand and seldom: what they need must be there whenever somebody does."""
+"""Imports of the benchmarks, which are started by hand and rarely."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ NAMES = sorted(path.stem for path in (ROOT / "tests" / "benchmarks").glob("*.py"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_benchmark_can_be_imported(name):
+def test_benchmark_can_be_imported(name):
     try:
         importlib.import_module(f"tests.benchmarks.{name}")
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] in ("workbench", "tests"):
             raise
-        pytest.skip(f"needs {error.name}, as it says itself")
+        pytest.skip(f"needs {error.name}, see its docstring")
 
 
-def test_the_list_of_many_pictures_is_measured(tmp_path):
-    """At a size that shows nothing but that it goes."""
-    script = ROOT / "tests" / "benchmarks" / "picture_list.py"
+def test_image_list_benchmark_runs(tmp_path):
+    """A small project is enough to run every measurement."""
+    script = ROOT / "tests" / "benchmarks" / "image_list.py"
     done = subprocess.run([sys.executable, str(script), "200", "--keep", str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "first rows painted" in done.stdout

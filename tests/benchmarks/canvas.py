@@ -1,13 +1,13 @@
-"""What the canvas costs, from a mouse event to the painted frame, beside what a plain Qt canvas would. One table.
+"""Cost of the canvas, from a mouse event to the painted frame, in comparison with a plain Qt canvas. Prints one table.
 
 python -m tests.benchmarks.canvas [--sizes 1024,4096] [--radii 5,100] [--moves 150] [--rounds 5] [--naive 4096] [--full]
     [--training 3] [--turns 500]
-`--full` takes 20,000 pixels squared as well. Without a display it draws offscreen; with DISPLAY set and
-QT_QPA_PLATFORM=xcb to that screen. Every number is of this run on this machine; ratios are what carries over.
+`--full` adds an image of 20,000 × 20,000 pixels. Without a display the canvas is drawn offscreen; with DISPLAY set and
+QT_QPA_PLATFORM=xcb on that screen. The absolute times hold for one machine only; the ratios can be compared.
 
-A stroke is one press, then moves of 12 screen pixels; of several strokes each number is the median, as now and then
-something else runs on the machine. "Painted" means that paintEvent has run and the event loop is empty. The naive
-canvas is what many tools do: a class mask turned to RGBA as a whole, then a pixmap, on every move.
+A stroke is one press and moves of 12 screen pixels. Each number is the median of several strokes, because other
+programs run on the machine. "Painted" means that paintEvent has returned and the event queue is empty. The naive canvas
+converts the whole class mask to RGBA and to a pixmap on every move, as many tools do.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QImage, QPixmap, QWheelEvent
 from PySide6.QtWidgets import QApplication, QGraphicsPixmapItem, QGraphicsScene, QGraphicsView
 
-from tests.benchmarks.canvas_hand import HEIGHT, LEFT, MIDDLE, NONE, WIDTH, Bench, path, surface
+from tests.benchmarks.canvas_driver import HEIGHT, LEFT, MIDDLE, NONE, WIDTH, Bench, path, surface
 from workbench.core.geometry.drawing import Paint, draw_segment
 from workbench.core.project.project import Project
 from workbench.core.runs.events import Step
@@ -38,7 +38,7 @@ FLAT = 20  # megabytes that hundreds of changes of the picture may add
 ZOOMS = (0.05, 0.21, 0.5, 0.7, 1.0, 1.3, 3.7, 4.0)
 
 
-def told(times: list[float]) -> str:
+def on_row(times: list[float]) -> str:
     return f"{np.percentile(times, 50):8.3f} {np.percentile(times, 99):8.3f} {max(times):8.3f}"
 
 
@@ -48,7 +48,7 @@ def told(times: list[float]) -> str:
 def strokes(
     bench: Bench, sizes: list[int], radii: list[int], moves: int, rounds: int
 ) -> dict[tuple[int, int, str], tuple[float, float]]:
-    """Milliseconds, half of the moves and 99 % of them, by size, radius and zoom; each is told when it is known."""
+    """Return the median and the 99% quantile in milliseconds by size, radius and zoom; print each row."""
     found: dict[tuple[int, int, str], tuple[float, float]] = {}
     for size in sizes:
         bench.show(size)
@@ -71,13 +71,13 @@ def strokes(
 
 
 def naive(size: int, radius: int, moves: int) -> list[float]:
-    """The same stroke at 1:1 on a QGraphicsPixmapItem whose pixmap is made anew from the whole mask."""
+    """Measure the same stroke at 1:1 on a QGraphicsPixmapItem converted from the whole mask on every move."""
     picture, mask = surface(size), np.zeros((size, size), np.uint8)
     table = np.zeros((256, 4), np.uint8)
     table[1] = 0, 80, 230, 115
     scene = QGraphicsScene()
-    grey = QImage(picture.data, size, size, size, QImage.Format.Format_Grayscale8)
-    scene.addItem(QGraphicsPixmapItem(QPixmap.fromImage(grey)))
+    gray = QImage(picture.data, size, size, size, QImage.Format.Format_Grayscale8)
+    scene.addItem(QGraphicsPixmapItem(QPixmap.fromImage(gray)))
     item = QGraphicsPixmapItem()
     scene.addItem(item)
     view = QGraphicsView(scene)
@@ -87,28 +87,28 @@ def naive(size: int, radius: int, moves: int) -> list[float]:
     times, last = [], None
     for point in path(moves):
         spot = view.mapToScene(point.toPoint())
-        began = time.perf_counter()
+        start_time = time.perf_counter()
         here = (round(spot.x()), round(spot.y()))
         cv2.line(mask, last or here, here, 1, 2 * radius)
         last = here
         rgba = table[mask]
         item.setPixmap(QPixmap.fromImage(QImage(rgba.data, size, size, 4 * size, QImage.Format.Format_ARGB32)))
         QApplication.processEvents()
-        times.append((time.perf_counter() - began) * 1e3)
+        times.append((time.perf_counter() - start_time) * 1e3)
     view.close()
     return times[1:]
 
 
 def share_at(bench: Bench, hertz: float, moves: int) -> float:
-    """Share of moves handled and painted when the hand moves `hertz` times a second.
+    """Return the share of moves that are handled and painted at `hertz` moves per second.
 
-    A busy program gets only the newest position, as Qt hands on what has piled up: the others count as lost.
+    A busy program receives only the newest position, because Qt compresses queued moves: the others count as lost.
     """
     points = path(moves, 3)
     bench.send(QEvent.Type.MouseButtonPress, points[0], LEFT, LEFT)
-    began, done, last = time.perf_counter(), 0, 0
+    start_time, done, last = time.perf_counter(), 0, 0
     while last < moves:
-        due = min(int((time.perf_counter() - began) * hertz), moves)
+        due = min(int((time.perf_counter() - start_time) * hertz), moves)
         if due > last:
             frames = bench.canvas.frames
             bench.send(QEvent.Type.MouseMove, points[due], NONE, LEFT)
@@ -119,7 +119,7 @@ def share_at(bench: Bench, hertz: float, moves: int) -> float:
 
 
 def share_while_training(size: int, hertz: float, moves: int, minutes: float) -> float:
-    """The same while the sample project is learned from in a child process, as the window starts it."""
+    """Return the result of `share_at` during a training on the sample project in a child process."""
     with tempfile.TemporaryDirectory() as folder:
         make_sample(Path(folder) / "sample", small=True).close()
         bench = Bench(Path(folder) / "sample")
@@ -145,18 +145,18 @@ def share_while_training(size: int, hertz: float, moves: int, minutes: float) ->
     return share
 
 
-def changes(count: int, size: int = 1500, pictures: int = 24) -> tuple[float, float]:
-    """Megabytes that this process holds after a fifth of `count` changes of the picture, and after all of them."""
+def changes(count: int, size: int = 1500, images: int = 24) -> tuple[float, float]:
+    """Return the memory in megabytes after a fifth of `count` changes of the image, and after all of them."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "project"
         with Project.create(root, classes=["scratch"]) as project:
-            for number in range(pictures):
+            for number in range(images):
                 write_png(project.image_path(f"{number:03d}.png"), surface(size + number))
         bench = Bench(root)
         session = bench.session
         opened: list[str] = []
         session.image_opened.connect(opened.append)
-        while len(session.keys) < pictures:
+        while len(session.keys) < images:
             QApplication.processEvents()
         session.open_image(session.keys[0])
         held = []
@@ -167,18 +167,18 @@ def changes(count: int, size: int = 1500, pictures: int = 24) -> tuple[float, fl
                 session.editor.begin("paint")
                 session.editor.paint_segment((100, 100 + number), (900, 100 + number), 6, 1)
                 session.editor.commit()
-            step = 1 if number // (pictures - 1) % 2 == 0 else -1
+            step = 1 if number // (images - 1) % 2 == 0 else -1
             session.go(step)
             if number + 1 in (count // 5, count):
                 session.flush()
-                bench.settle()
+                bench.process_events()
                 held.append(resident())
         bench.close()
     return held[0], held[-1]
 
 
 def resident() -> float:
-    """Megabytes that this process holds now; nan where that is not told."""
+    """Return the resident memory of this process in megabytes; nan if the system does not report it."""
     import psutil
 
     return psutil.Process().memory_info().rss / 1024**2
@@ -192,7 +192,7 @@ def screen(bench: Bench) -> np.ndarray:
 
 
 def differing(bench: Bench) -> Iterator[tuple[float, int]]:
-    """Pixels that differ from a whole repaint after strokes and pans, at each zoom."""
+    """Return the number of pixels that differ from a full repaint after strokes and pans, by zoom."""
     bench.canvas.set_diameter(40)
     for zoom in ZOOMS:
         bench.canvas.set_view(bench.canvas.view.at_scale(zoom))
@@ -205,12 +205,12 @@ def differing(bench: Bench) -> Iterator[tuple[float, int]]:
             QApplication.processEvents()
         part = screen(bench)
         bench.canvas.update()
-        bench.settle()
+        bench.process_events()
         yield zoom, int((part != screen(bench)).any(axis=2).sum())
 
 
 def visible(bench: Bench, size: int, count: int = 200) -> int:
-    """Of `count` scratches one pixel wide, how many show at fit."""
+    """Return the number of scratches one pixel wide, of `count`, that are visible at the fitted zoom."""
     rng = np.random.default_rng(7)
     mask = bench.show(size)
     bench.canvas.minimap.enabled = False
@@ -223,8 +223,8 @@ def visible(bench: Bench, size: int, count: int = 200) -> int:
     bench.canvas.scene.show_labels(mask)
     bench.canvas.fit()
     while bench.canvas.scene.reading:
-        bench.settle()
-    bench.settle()
+        bench.process_events()
+    bench.process_events()
     shown = screen(bench).astype(int)
     marked = np.abs(shown[:, :, 0] - shown[:, :, 2]) > 30
     found = 0
@@ -236,7 +236,7 @@ def visible(bench: Bench, size: int, count: int = 200) -> int:
 
 
 def frames(bench: Bench, kind: str, count: int) -> list[float]:
-    """Milliseconds a frame while the picture is dragged, or zoomed by the wheel in and out."""
+    """Return milliseconds per frame while the image is dragged, or zoomed in and out with the wheel."""
     canvas = bench.canvas
     if kind == "pan":
         points = path(count, 5)
@@ -257,15 +257,15 @@ def frames(bench: Bench, kind: str, count: int) -> list[float]:
             Qt.ScrollPhase.NoScrollPhase,
             False,
         )
-        began = time.perf_counter()
+        start_time = time.perf_counter()
         QApplication.sendEvent(canvas, event)
         QApplication.processEvents()
-        times.append((time.perf_counter() - began) * 1e3)
+        times.append((time.perf_counter() - start_time) * 1e3)
     return times
 
 
 def highest() -> float:
-    """Megabytes that this process took at most. Linux's getrusage would count the parent's as well."""
+    """Return the peak memory of this process in megabytes. getrusage on Linux would include the parent's memory."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
         return float(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
@@ -276,7 +276,7 @@ def highest() -> float:
 
 
 def peak(size: int) -> float:
-    """Megabytes that a process takes at most which shows a grey picture and paints on it."""
+    """Return the peak memory in megabytes of a process that shows a gray image and paints on it."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.benchmarks.canvas", "--peak-of", str(size)], capture_output=True, text=True
     )
@@ -293,7 +293,7 @@ def main() -> None:
     parser.add_argument("--radii", type=numbers, default=[5, 100, 1000])
     parser.add_argument("--naive", type=numbers, default=[4096, 8192])
     parser.add_argument("--training", type=float, default=3, help="minutes that a training may take beside; 0: none")
-    parser.add_argument("--turns", type=int, default=500, help="changes of the picture; 0: none")
+    parser.add_argument("--turns", type=int, default=500, help="changes of the image; 0: none")
     parser.add_argument("--moves", type=int, default=150)
     parser.add_argument("--rounds", type=int, default=5, help="strokes of each kind")
     parser.add_argument("--full", action="store_true", help="20,000 pixels squared too")
@@ -340,7 +340,7 @@ def report(
         times = naive(size, middle, 6 if size > 5000 else 12)
         own = half.get((size, middle, "1:1"), half[largest, middle, "1:1"])
         gain, bar = float(np.percentile(times, 50)) / own, 500 if size > 5000 else 100
-        print(f"naive  {size:6d}²  radius {middle:5d}  1:1  {told(times)}", end="")
+        print(f"naive  {size:6d}²  radius {middle:5d}  1:1  {on_row(times)}", end="")
         print(f"  {gain:.0f} times  {verdict(gain >= bar)} (at least {bar})")
     bench.show(largest)
     bench.canvas.set_diameter(40)
@@ -352,22 +352,22 @@ def report(
         print(f"240-Hz moves handled and painted at {largest}²{when}: {share:.1%}  {verdict(share >= 0.98)} (98 %)")
     for kind in ("pan", "zoom"):
         times = frames(bench, kind, moves)
-        met = verdict(float(np.percentile(times, 99)) <= 16)
-        print(f"{kind:4} frame at {largest:6d}²{'':15} {told(times)}  {met} (p99 at most 16)")
+        met_aim = verdict(float(np.percentile(times, 99)) <= 16)
+        print(f"{kind:4} frame at {largest:6d}²{'':15} {on_row(times)}  {met_aim} (p99 at most 16)")
     print("pixels that differ from a whole repaint:", {zoom: count for zoom, count in differing(bench)})
     print(f"scratches of one pixel visible at fit, {largest}²: {visible(bench, largest)} of 200")
     if turns:
         early, late = changes(turns)
-        met = verdict(late <= early + FLAT)
+        met_aim = verdict(late <= early + FLAT)
         print(
-            f"memory after {turns // 5} and {turns} changes of the picture: {early:.0f}, {late:.0f} MB  {met} "
+            f"memory after {turns // 5} and {turns} changes of the image: {early:.0f}, {late:.0f} MB  {met_aim} "
             f"(at most {FLAT} more)"
         )
-    print(f"peak memory, grey {largest}² and its mask: {peak(largest):.0f} MB (20,000²: at most 1,331)")
+    print(f"peak memory, gray {largest}² and its mask: {peak(largest):.0f} MB (20,000²: at most 1,331)")
 
 
-def verdict(met: bool) -> str:
-    return "met" if met else "NOT MET"
+def verdict(met_aim: bool) -> str:
+    return "met" if met_aim else "NOT MET"
 
 
 if __name__ == "__main__":

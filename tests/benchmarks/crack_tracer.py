@@ -1,12 +1,12 @@
-"""How well the crack tracer follows real cracks: two clicks on the ends of each labelled crack of CrackForest.
+"""Accuracy of the crack tool on real cracks, given two clicks on the ends of each labeled crack of CrackForest.
 
-Needs scikit-image and scipy, and the folder of real pictures (WORKBENCH_DATA). Run as a module:
+Needs scikit-image, scipy and the folder of image sets (WORKBENCH_DATA). Run as a module:
 python -m tests.benchmarks.crack_tracer [--widest 9] [--polarity auto] [--worst 10]
 
-The clicks are the ends of the longest skeleton path of each labelled crack of 20 pixels or more. F1 lets an outline be
-2 pixels off. It is told against that crack's main line (the label nearest to that path), the whole crack (its branches
-too, which two clicks do not ask for), and, per picture, all traces together against the whole label. The baseline is a
-straight line between the clicks, as wide as the label on average.
+The clicks are the ends of the longest skeleton path of each labeled crack of at least 20 pixels. F1 tolerates outlines
+that are 2 pixels off. It is measured against the main line of the crack (the label nearest to that path), against the
+whole crack (with its branches, which two clicks do not select), and, per image, for all traces together against the
+whole label. The baseline is a straight line between the clicks with the mean width of the label.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ EIGHT = np.ones((3, 3), bool)
 
 
 @dataclass(frozen=True)
-class Labelled:
-    """One crack of a label: its pixels, those of its main line, and the path (row, column) of that line."""
+class LabeledCrack:
+    """Labeled crack: its pixels, those of its main line, and the path (row, column) of that line."""
 
     whole: np.ndarray
     main: np.ndarray
     path: np.ndarray
 
 
-def cracks(mask: np.ndarray) -> Iterator[Labelled]:
+def cracks(mask: np.ndarray) -> Iterator[LabeledCrack]:
     parts, count = label(mask, EIGHT)
     for part in range(1, count + 1):
         whole = parts == part
@@ -53,11 +53,11 @@ def cracks(mask: np.ndarray) -> Iterator[Labelled]:
         on_path = np.zeros_like(whole)
         on_path[path[:, 0], path[:, 1]] = True
         _, nearest = distance_transform_edt(~skeleton, return_indices=True)
-        yield Labelled(whole, whole & on_path[nearest[0], nearest[1]], path)
+        yield LabeledCrack(whole, whole & on_path[nearest[0], nearest[1]], path)
 
 
 def longest_path(skeleton: np.ndarray) -> np.ndarray:
-    """The longest of the shortest ways between two pixels, by two searches: exact without loops, near it with."""
+    """Return the longest shortest path between two pixels, by two searches; approximate if the skeleton has loops."""
     pixels = set(map(tuple, np.argwhere(skeleton).tolist()))
     if not pixels:
         return np.zeros((0, 2), int)
@@ -88,7 +88,7 @@ def _farthest(pixels: set, start: tuple[int, int]) -> tuple[tuple[int, int], lis
 
 
 def scores(found: np.ndarray, truth: np.ndarray) -> tuple[float, float, float, float]:
-    """F1, precision and recall up to TOLERANCE pixels off, and the strict IoU."""
+    """Return F1, precision and recall with TOLERANCE pixels, and the strict IoU."""
     if not found.any() or not truth.any():
         return 0.0, 0.0, 0.0, 0.0
     precision = float((distance_transform_edt(~truth)[found] <= TOLERANCE).mean())
@@ -112,19 +112,17 @@ def main() -> None:
     parser.add_argument("--worst", type=int, default=10, help="how many of the worst cracks to name")
     args = parser.parse_args()
 
-    rows: dict[str, list] = {
-        name: [] for name in ("main", "whole", "picture", "line main", "line whole", "line picture")
-    }
+    rows: dict[str, list] = {name: [] for name in ("main", "whole", "image", "line main", "line whole", "line image")}
     named, seconds, dark = [], [], 0
     for path in sorted((args.data / "groundTruth").glob("*.mat")):
         mask = loadmat(path)["groundTruth"][0, 0]["Segmentation"] == 2
-        picture = read_image(args.data / "image" / f"{path.stem}.jpg")
+        image = read_image(args.data / "image" / f"{path.stem}.jpg")
         everything = np.zeros(mask.shape, bool), np.zeros(mask.shape, bool)
         for crack in cracks(mask):
             start, end = ((float(x) + 0.5, float(y) + 0.5) for y, x in (crack.path[0], crack.path[-1]))
-            began = time.perf_counter()
-            traced = trace_crack(picture, start, end, polarity=args.polarity, widest=args.widest)
-            seconds.append(time.perf_counter() - began)
+            start_time = time.perf_counter()
+            traced = trace_crack(image, start, end, polarity=args.polarity, widest=args.widest)
+            seconds.append(time.perf_counter() - start_time)
             dark += traced.dark
             found = traced.selection.within(Rect(0, 0, mask.shape[1], mask.shape[0]))
             line = straight(start, end, crack.main.sum() / len(crack.path), mask.shape)
@@ -135,10 +133,10 @@ def main() -> None:
             rows["line main"].append(scores(line, crack.main))
             rows["line whole"].append(scores(line, crack.whole))
             named.append((rows["main"][-1][0], path.stem, len(crack.path)))
-        rows["picture"].append(scores(everything[0], mask))
-        rows["line picture"].append(scores(everything[1], mask))
+        rows["image"].append(scores(everything[0], mask))
+        rows["line image"].append(scores(everything[1], mask))
 
-    print(f"{len(named)} cracks of {len(rows['picture'])} pictures; {dark} taken for dark")
+    print(f"{len(named)} cracks of {len(rows['image'])} images; {dark} detected as dark")
     print(f"{'against':14}{'F1':>7}{'median':>8}{'precision':>11}{'recall':>8}{'IoU':>7}{'F1 > 0.8':>10}")
     for name, found in rows.items():
         values = np.array(found)

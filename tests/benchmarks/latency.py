@@ -1,11 +1,11 @@
-"""How long a picture takes, engine by engine, for the classic UNet 64-128-256-512 and the fast recipe of a processor.
+"""Prediction time by engine, for the classic UNet 64-128-256-512 and the fast settings for CPUs.
 
     python tests/benchmarks/latency.py [--nets fast,classic] [--sizes 512,2048] [--seconds 20] [--engines onnx,...]
 
-The networks have random weights. Beside the engines of an export stand the same network in plain Paddle (dygraph) and
-its ONNX file as the converter wrote it, run by ONNX Runtime with settings of its own. The aims: the engine chosen is
-never slower than the quickest one measured; six times quicker than plain Paddle; a frame of 512 x 512 of the fast
-recipe within 35 ms on two cores, within 15 ms with INT8. Numbers of one machine say nothing about another.
+The networks have random weights. The engines of an export are compared with the same network in plain Paddle (dygraph)
+and with the ONNX file of the converter, run by ONNX Runtime with its default options. Aims: the chosen engine is never
+slower than the fastest one measured; six times faster than plain Paddle; an image of 512 × 512 with the fast settings
+within 35 ms on two cores, within 15 ms with INT8. The times hold for one machine only.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ AIMS_MS = {"onnx": 35.0, "int8": 15.0}  # of the fast recipe, 512 x 512, two cor
 TIMES_DYGRAPH = 6.0
 
 
-def build(folder: Path, recipe: TrainingSettings, engines: list[str]) -> tuple[ModelSettings, Any]:
-    """An export without golden pictures, and the network itself. folder/raw.onnx is what a general converter writes."""
+def build(folder: Path, training_settings: TrainingSettings, engines: list[str]) -> tuple[ModelSettings, Any]:
+    """Write an export without reference images; return it and the network. folder/raw.onnx: file of the converter."""
     import paddle
     import paddle2onnx
 
@@ -49,12 +49,12 @@ def build(folder: Path, recipe: TrainingSettings, engines: list[str]) -> tuple[M
     from workbench.training.unet import UNet, multiple_of
 
     paddle.seed(0)
-    net = UNet(1, 3, recipe.widths, stem=recipe.stem, contrast=recipe.local_contrast)
+    net = UNet(1, 3, training_settings.widths, stem=training_settings.stem, contrast=training_settings.local_contrast)
     net.train()
     for _ in range(3):  # so that the norms have seen something
         net(paddle.randn([2, 1, 128, 128]))
     net.eval()
-    side = multiple_of(recipe.widths, stem=recipe.stem, contrast=recipe.local_contrast)
+    side = multiple_of(training_settings.widths, stem=training_settings.stem, contrast=training_settings.local_contrast)
     settings = ModelSettings(
         task="segmentation",
         name="benchmark",
@@ -69,8 +69,8 @@ def build(folder: Path, recipe: TrainingSettings, engines: list[str]) -> tuple[M
         classes=(ClassSettings(1, "scratch", "#ff0000"), ClassSettings(2, "pit", "#00ff00")),
     )
     stem = folder / "paddle" / "network"
-    save_program(net, recipe, stem)
-    write_onnx(net, recipe, folder / "network.onnx")
+    save_program(net, training_settings, stem)
+    write_onnx(net, training_settings, folder / "network.onnx")
     paddle2onnx.export(
         f"{stem}.json", f"{stem}.pdiparams", str(folder / "raw.onnx"), opset_version=OPSET, optimize_tool="none"
     )
@@ -83,9 +83,9 @@ def build(folder: Path, recipe: TrainingSettings, engines: list[str]) -> tuple[M
     return settings, net
 
 
-def plain(settings: ModelSettings, engine: Callable[[np.ndarray], np.ndarray], picture: np.ndarray, seconds: float):
+def plain(settings: ModelSettings, engine: Callable[[np.ndarray], np.ndarray], image: np.ndarray, seconds: float):
     predictor = Predictor(settings, engine)
-    return 1000 * np.percentile(time_calls(lambda: predictor.predict(picture), seconds), (50, 95))
+    return 1000 * np.percentile(time_calls(lambda: predictor.predict(image), seconds), (50, 95))
 
 
 def raw_onnx(path: Path) -> Callable[[np.ndarray], np.ndarray]:
@@ -100,50 +100,50 @@ def measure(name: str, sizes: list[int], engines: list[str], seconds: float, pla
     """Print the table of one network."""
     from workbench.training.evaluator import DygraphEngine
 
-    recipe = request("unet", **NETS[name])
+    training_settings = request("unet", **NETS[name])
     folder = place / name
     folder.mkdir()
-    settings, net = build(folder, recipe, engines)
+    settings, net = build(folder, training_settings, engines)
     shown = np.random.default_rng(1).normal(128, 40, (512, 512)).clip(0, 255).astype(np.uint8)
     write_png(place / "picture.png", shown)
     times: dict[int, dict[str, float]] = {}
-    print(f"\n{name}: {'-'.join(map(str, recipe.widths))}, stem {recipe.stem}")
-    heads = (("picture", 6), ("threads", 10), ("p50 ms", 9), ("p95 ms", 9), ("network", 9), ("load ms", 8), ("MB", 6))
-    print(" " * 22, *(f"{text:>{width}}" for text, width in heads))
+    print(f"\n{name}: {'-'.join(map(str, training_settings.widths))}, stem {training_settings.stem}")
+    headers = (("picture", 6), ("threads", 10), ("p50 ms", 9), ("p95 ms", 9), ("network", 9), ("load ms", 8), ("MB", 6))
+    print(" " * 22, *(f"{text:>{width}}" for text, width in headers))
     found = latency.measure_engines(
         folder, engines, place / "picture.png", [(side, side) for side in sizes], seconds=seconds
     )
-    for engine, told in found.items():
-        if "error" in told:
-            print(f"{engine:>22} {told['error']}")
+    for engine, reported in found.items():
+        if "error" in reported:
+            print(f"{engine:>22} {reported['error']}")
             continue
-        for row in told["rows"]:
+        for row in reported["rows"]:
             head = f"{engine:>22} {row['width']:>5}² {row['threads'] or 'all':>10}"
             if "why" in row:
                 print(f"{head} not measured: {row['why']}")
                 continue
-            memory = told["memory_mb"] or float("nan")
+            memory = reported["memory_mb"] or float("nan")
             print(
                 f"{head} {row['p50_ms']:9.1f} {row['p95_ms']:9.1f} {row['network_ms']:9.1f} "
-                f"{told['load_ms']:8.0f} {memory:6.0f}",
+                f"{reported['load_ms']:8.0f} {memory:6.0f}",
                 flush=True,
             )
-            if row["threads"] == told["tuning"]["threads"]:
+            if row["threads"] == reported["tuning"]["threads"]:
                 times.setdefault(row["width"], {})[engine] = row["p50_ms"]
-        print(f"{'':>22} chosen: {told['tuning']}")
+        print(f"{'':>22} chosen: {reported['tuning']}")
     for side in sizes:
-        picture = fit(shown, side, side)
+        image = fit(shown, side, side)
         for engine, run in (("ONNX Runtime, raw", raw_onnx(folder / "raw.onnx")), ("dygraph", DygraphEngine(net))):
-            p50, p95 = plain(settings, run, picture, seconds / 4)
+            p50, p95 = plain(settings, run, image, seconds / 4)
             times.setdefault(side, {})[engine] = float(p50)
             print(f"{engine:>22} {side:>5}² {'':>10} {p50:9.1f} {p95:9.1f}", flush=True)
     order, note = latency.order(found, None)
     print(f"{'':>22} {note}")
     for side, of_size in times.items():
-        _judge(name, side, of_size, order[0])
+        _check_aims(name, side, of_size, order[0])
 
 
-def _judge(name: str, side: int, times: dict[str, float], chosen: str) -> None:
+def _check_aims(name: str, side: int, times: dict[str, float], chosen: str) -> None:
     if chosen not in times:
         return
     whole = {engine: time for engine, time in times.items() if engine not in KINDS or not KINDS[engine].reduced}
@@ -151,15 +151,15 @@ def _judge(name: str, side: int, times: dict[str, float], chosen: str) -> None:
     print(f"{side}²: {chosen} takes {times[chosen] / whole[quickest]:.2f} of the quickest ({quickest})")
     if "dygraph" in times:
         share = times["dygraph"] / times[chosen]
-        said = _said(share >= TIMES_DYGRAPH)
-        print(f"{side}²: {share:.1f} times as quick as plain Paddle (aim {TIMES_DYGRAPH:g}){said}")
+        output = _output(share >= TIMES_DYGRAPH)
+        print(f"{side}²: {share:.1f} times as quick as plain Paddle (aim {TIMES_DYGRAPH:g}){output}")
     if name == "fast" and side == 512:
         for engine, aim in AIMS_MS.items():
             if engine in times:
-                print(f"{side}²: {engine} {times[engine]:.1f} ms (aim {aim:g}){_said(times[engine] <= aim)}")
+                print(f"{side}²: {engine} {times[engine]:.1f} ms (aim {aim:g}){_output(times[engine] <= aim)}")
 
 
-def _said(reached: bool) -> str:
+def _output(reached: bool) -> str:
     return "" if reached else "  <- not reached"
 
 

@@ -1,8 +1,8 @@
-"""How long a picture takes from the key to the screen, and what many of them leave in memory.
+"""Time from the request of an image to the screen, and the memory that remains after many images.
 
 python -m tests.benchmarks.opening [--side 8192] [--changes 60] [--huge 40000]
-`--changes 500` is a day's work in a minute or two; `--huge N` writes a tiled TIFF of N pixels squared, 0 leaves that
-out. Files are made in a temporary folder. Every number is of this run on this machine.
+`--changes 500` simulates the work of a day in one or two minutes. `--huge N` writes a tiled TIFF of N × N pixels; 0
+skips it. Files are written to a temporary folder. The times hold for one machine only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import psutil
 import tifffile
 from PySide6.QtWidgets import QApplication
 
-from tests.benchmarks.canvas_hand import Measured, surface
+from tests.benchmarks.canvas_driver import Measured, surface
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import read_image
 from workbench.inference.io.opencv import cv2
@@ -29,7 +29,7 @@ from workbench.session.session import Session
 
 
 class Opening:
-    """The real session and canvas on a project in `root`."""
+    """Session and canvas on a project in `root`."""
 
     def __init__(self, root: Path) -> None:
         self.session = Session()
@@ -46,24 +46,24 @@ class Opening:
         self.previewed = True
 
     @staticmethod
-    def until(met: Callable[[], bool]) -> None:
-        while not met():
+    def until(met_aim: Callable[[], bool]) -> None:
+        while not met_aim():
             QApplication.processEvents()
 
     def open(self, key: str) -> tuple[float | None, float]:
-        """Milliseconds to the first painted frame of a preview, if there was one, and to that of the picture itself."""
+        """Return the milliseconds to the first painted frame of a preview, if any, and to that of the full image."""
         self.previewed, first = False, None
-        began = time.perf_counter()
+        start_time = time.perf_counter()
         self.session.open_image(key)
         while self.session.key != key or self.session.image is None:
             QApplication.processEvents()
             if self.previewed and first is None:
                 QApplication.processEvents()
-                first = (time.perf_counter() - began) * 1e3
+                first = (time.perf_counter() - start_time) * 1e3
         frames = self.canvas.frames
         self.canvas.update()
         self.until(lambda: self.canvas.frames > frames)
-        return first, (time.perf_counter() - began) * 1e3
+        return first, (time.perf_counter() - start_time) * 1e3
 
     def rest(self, seconds: float) -> None:
         end = time.perf_counter() + seconds
@@ -76,18 +76,18 @@ class Opening:
 
 
 def memory() -> float:
-    """Megabytes that this process takes now."""
+    """Return the memory of this process in megabytes."""
     return psutil.Process().memory_info().rss / 2**20
 
 
 def jpegs(folder: Path, side: int) -> None:
-    print(f"grey JPEG of {side}²")
+    print(f"gray JPEG of {side}²")
     done, data = cv2.imencode(".jpg", surface(side), [cv2.IMWRITE_JPEG_QUALITY, 90])
     for i in range(6):
         (folder / "pictures" / f"{i}.jpg").write_bytes(data.tobytes())
-    began = time.perf_counter()
+    start_time = time.perf_counter()
     read_image(folder / "pictures" / "0.jpg")
-    print(f"  decoded alone                 {(time.perf_counter() - began) * 1e3:8.0f} ms")
+    print(f"  decoded alone                 {(time.perf_counter() - start_time) * 1e3:8.0f} ms")
     opening = Opening(folder)
     for i in (0, 3):
         first, exact = opening.open(f"{i}.jpg")
@@ -114,21 +114,21 @@ def changes(folder: Path, count: int) -> None:
 
 
 def tiffs(folder: Path) -> None:
-    grey = surface(2048)
+    gray = surface(2048)
     kinds = {
-        "16 bit": (grey.astype(np.uint16) * 200, {}),
-        "float": (grey.astype(np.float32) / 255, {}),
-        "big-endian": (grey.astype(np.uint16) * 200, {"byteorder": ">"}),
-        "tiled, deflate": (grey, {"tile": (256, 256), "compression": "zlib"}),
-        "BigTIFF": (grey, {"bigtiff": True}),
-        "three pages": (np.stack([grey] * 3), {"photometric": "minisblack"}),
+        "16 bit": (gray.astype(np.uint16) * 200, {}),
+        "float": (gray.astype(np.float32) / 255, {}),
+        "big-endian": (gray.astype(np.uint16) * 200, {"byteorder": ">"}),
+        "tiled, deflate": (gray, {"tile": (256, 256), "compression": "zlib"}),
+        "BigTIFF": (gray, {"bigtiff": True}),
+        "three pages": (np.stack([gray] * 3), {"photometric": "minisblack"}),
     }
     for name, (picture, options) in kinds.items():
         path = folder / "kind.tif"
         tifffile.imwrite(path, picture, **options)
-        began = time.perf_counter()
+        start_time = time.perf_counter()
         found = read_image(path)
-        took = (time.perf_counter() - began) * 1e3
+        took = (time.perf_counter() - start_time) * 1e3
         same = np.array_equal(found, picture[0] if picture.ndim == 3 else picture)
         print(f"TIFF 2048² {name:15} {took:8.1f} ms  {'equal' if same else 'DIFFERENT'}")
 
@@ -161,9 +161,9 @@ def huge(folder: Path, side: int) -> None:
         times = []
         for i in range(12):
             opening.canvas.set_view(opening.canvas.view.at_scale(zoom).centered(side / 2 + 900 * i, side / 3))
-            began = time.perf_counter()
+            start_time = time.perf_counter()
             QApplication.processEvents()
-            times.append((time.perf_counter() - began) * 1e3)
+            times.append((time.perf_counter() - start_time) * 1e3)
         print(f"  somewhere new at {zoom:4}: {np.median(times):6.1f} ms a frame, at most {max(times):.1f}")
     print(f"  memory {memory() - before:.0f} MB more")
     opening.session.open_image("")  # the overview need not be finished

@@ -1,22 +1,21 @@
-"""Whether the window stays alive while it trains: its heartbeat, a hand that paints, its memory. One table.
+"""Responsiveness of the window during a training: timer delays, stroke latency and memory. Prints one table.
 
     python tests/benchmarks/responsiveness.py [--minutes 1] [--seconds 15] [--rounds 3] [--points 1000000]
                                               [--ways child,thread,points]
 
-Every row is a window of its own, in a process of its own, with a picture of 2048 pixels squared on which a hand paints
-without pause, 60 moves a second. "Late": how much later than 5 ms after the one before a tick of the GUI thread came.
-"Held": processor time that the GUI thread itself took between two ticks, whoever else was at work. "Stroke": from a
-move of the hand to the end of the painting that shows it.
+Each row is measured in a window in a process of its own, with an image of 2048 × 2048 pixels that is painted on
+continuously, 60 moves per second. "Late": delay of a tick of the GUI thread beyond 5 ms after the one before. "Held":
+CPU time of the GUI thread between two ticks. "Stroke": time from a move to the end of the painting that shows it.
 
   idle     before the training, in the window of the row below
-  child    the whole training as the window does it: in a process of its own, its start and its end included
-  thread   the same training in a thread of the window's process, as most tools do it
-  points   a past run of so many steps is read, then drawn five times a second while it goes on
+  child    a whole training in a child process, as in the window, with its start and end
+  thread   the same training in a thread of the window's process, as in most tools
+  points   a past run of --points steps is read, then drawn five times per second while it continues
 
-Memory is that of the window's process: of a fresh window, and before and ten seconds after the training, which follows
-a short one that is not measured. Each time with the model that looks at the pictures now, and without it ("bare"): what
-ONNX Runtime holds for a model is held for any, however it came. Numbers are of this machine; what carries over are the
-rows beside one another. A loaded machine spoils all of them.
+Memory is that of the window's process: of a new window, and before and ten seconds after the training, which follows a
+short one that is not measured. Each value is also given without the loaded model ("bare"), because ONNX Runtime takes
+the same memory for any model. The numbers hold for one machine only; compare the rows. Any other load on the machine
+invalidates them.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ AIMS = {"late p99": 8.0, "late max": 100.0, "stroke": 1.5, "memory": 10.0}  # ms
 
 
 class Bench:
-    """The real application on a generated project, with a heart and a hand."""
+    """Application on a generated project, with a periodic timer and simulated painting."""
 
     def __init__(self, folder: Path) -> None:
         from PySide6.QtCore import Qt, QTimer
@@ -68,8 +67,8 @@ class Bench:
         self._sent: float | None = None
         self._last, self._worked = time.perf_counter(), time.thread_time()
         self._moves = 0
-        self.heart = QTimer(interval=TICK, timeout=self._beat, timerType=Qt.TimerType.PreciseTimer)
-        self.hand = QTimer(interval=16, timeout=self._move, timerType=Qt.TimerType.PreciseTimer)
+        self.tick_timer = QTimer(interval=TICK, timeout=self._beat, timerType=Qt.TimerType.PreciseTimer)
+        self.move_timer = QTimer(interval=16, timeout=self._move, timerType=Qt.TimerType.PreciseTimer)
         session = self.services.session
         session.open_project(make_project(folder))
         self.wait(lambda: session.image is not None and session.mask is not None, 60)
@@ -85,22 +84,22 @@ class Bench:
             self.app.processEvents()
             time.sleep(0.001)
 
-    def live(self, seconds: float, over: Callable[[], bool] = lambda: False) -> dict[str, Any]:
-        """Let the window live so long, or until `over`; what heart and hand found."""
+    def run_window(self, seconds: float, over: Callable[[], bool] = lambda: False) -> dict[str, Any]:
+        """Run the window for `seconds`, or until `over`; return the measurements."""
         from PySide6.QtCore import QEventLoop, QTimer
 
         self.late, self.held, self.strokes = [], [], []
         self._last, self._worked = time.perf_counter(), time.thread_time()
-        self.heart.start()
-        self.hand.start()
+        self.tick_timer.start()
+        self.move_timer.start()
         loop = QEventLoop()
-        look = QTimer(interval=50, timeout=lambda: loop.quit() if over() else None)
-        look.start()
+        predict_current = QTimer(interval=50, timeout=lambda: loop.quit() if over() else None)
+        predict_current.start()
         QTimer.singleShot(round(seconds * 1000), loop.quit)
         loop.exec()
-        look.stop()
-        self.heart.stop()
-        self.hand.stop()
+        predict_current.stop()
+        self.tick_timer.stop()
+        self.move_timer.stop()
         self._release()
         return summary(self.late, self.held, self.strokes)
 
@@ -114,7 +113,7 @@ class Bench:
     # --- the hand --------------------------------------------------------------------------------
 
     def _time_painting(self) -> None:
-        """From now on every canvas tells when it has painted."""
+        """Record the end of every paint event of a canvas."""
         from workbench.ui.canvas.canvas_widget import Canvas
 
         paint = Canvas.paintEvent
@@ -128,7 +127,7 @@ class Bench:
         Canvas.paintEvent = timed
 
     def _move(self) -> None:
-        """Loops over the middle of the canvas; a stroke of 60 moves, then the next."""
+        """Move in loops over the middle of the canvas, in strokes of 60 moves."""
         import math
 
         from PySide6.QtCore import QEvent, QPointF, Qt
@@ -158,15 +157,15 @@ class Bench:
 def summary(late: list[float], held: list[float], strokes: list[float]) -> dict[str, Any]:
     import numpy as np
 
-    def told(values: list[float]) -> list[float]:
+    def summarize(values: list[float]) -> list[float]:
         return (
             [float(np.percentile(values, 50)), float(np.percentile(values, 99)), max(values)] if values else [0.0] * 3
         )
 
     return {
-        "late": told(late),
-        "held": told(held),
-        "stroke": told(strokes),
+        "late": summarize(late),
+        "held": summarize(held),
+        "stroke": summarize(strokes),
         "ticks": len(late),
         "strokes": len(strokes),
         "frames": sum(value > FRAME for value in late),
@@ -175,7 +174,7 @@ def summary(late: list[float], held: list[float], strokes: list[float]) -> dict[
 
 
 def make_project(folder: Path) -> Path:
-    """Sixteen labelled pictures to learn from, and a large one to paint on."""
+    """Create sixteen labeled images for training and a large one to paint on."""
     import numpy as np
 
     from tests.conftest import scratched
@@ -196,7 +195,7 @@ def make_project(folder: Path) -> Path:
 
 
 def memory(bench: Bench) -> list[float]:
-    """Megabytes of this process: as it is, and without the model that looks at the pictures."""
+    """Return the memory of this process in megabytes, with and without the loaded model."""
     import psutil
 
     from workbench.session.process_memory import release_free_memory
@@ -214,14 +213,14 @@ def memory(bench: Bench) -> list[float]:
 
 
 def train_in_a_thread() -> None:
-    """Let the window's Training lead a thread of its own process in place of a child."""
+    """Replace the child process of TrainingControl by a thread of this process."""
     from PySide6.QtCore import QThread, Signal
 
     from workbench.core.runs.events import Event, encode_order
     from workbench.session.training import training_control as room
 
     class TrainerInWindow(QThread):
-        """What TrainerThread is to the window, without a process behind it."""
+        """Substitute for TrainerThread without a child process."""
 
         reported, recalled, ended = Signal(object), Signal(object), Signal(object)
 
@@ -272,7 +271,7 @@ def train_in_a_thread() -> None:
 # --- rows --------------------------------------------------------------------------------------------
 
 
-def row_trained(bench: Bench, way: str, wishes: argparse.Namespace) -> dict[str, Any]:
+def row_trained(bench: Bench, way: str, args: argparse.Namespace) -> dict[str, Any]:
     from workbench.core.runs.events import Failed, Finished
 
     fresh, endings = memory(bench)[0], []
@@ -284,10 +283,10 @@ def row_trained(bench: Bench, way: str, wishes: argparse.Namespace) -> dict[str,
     endings.clear()
     if way == "thread":
         train_in_a_thread()
-    idle = bench.live(wishes.seconds)
+    idle = bench.run_window(args.seconds)
     before = memory(bench)
-    training.start("unet", minutes=wishes.minutes, device="cpu")
-    found = bench.live(wishes.minutes * 60 * 4 + 60, lambda: bool(endings))
+    training.start("unet", minutes=args.minutes, device="cpu")
+    found = bench.run_window(args.minutes * 60 * 4 + 60, lambda: bool(endings))
     bench.wait(lambda: False, REST)
     after = memory(bench)
     ending = endings[0] if endings else Failed(why="it did not end in time")
@@ -296,7 +295,7 @@ def row_trained(bench: Bench, way: str, wishes: argparse.Namespace) -> dict[str,
     return {"idle": idle, way: found, "memory": [fresh, before, after], "speed": speed, "failed": why}
 
 
-def row_points(bench: Bench, wishes: argparse.Namespace) -> dict[str, Any]:
+def row_points(bench: Bench, args: argparse.Namespace) -> dict[str, Any]:
     from PySide6.QtCore import QTimer
 
     from workbench.core.runs.events import Finished, Started, Step, encode
@@ -305,7 +304,7 @@ def row_points(bench: Bench, wishes: argparse.Namespace) -> dict[str, Any]:
 
     run = create_run(bench.services.session.project, request("unet", epochs=1, device="cpu"))
     started = Started(model="unet", device="gpu:0", precision="fp16", pictures={"train": 12, "val": 4})
-    count = wishes.points
+    count = args.points
 
     def step(number: int) -> Step:
         loss = 1 + (number * 7919 % 1000) / 1000
@@ -332,22 +331,22 @@ def row_points(bench: Bench, wishes: argparse.Namespace) -> dict[str, Any]:
     for item in legend._items.values():
         item.setCheckState(0, type(item.checkState(0)).Checked)
     training.follow(run)
-    began = time.perf_counter()
-    read = bench.live(600, lambda: bool(endings))
-    seconds = time.perf_counter() - began
+    start_time = time.perf_counter()
+    read = bench.run_window(600, lambda: bool(endings))
+    seconds = time.perf_counter() - start_time
     numbers = iter(range(count, count + 10**6))
     more = QTimer(interval=200, timeout=lambda: training.reported.emit(step(next(numbers))))
     more.start()
-    drawn = bench.live(wishes.seconds)
+    drawn = bench.run_window(args.seconds)
     more.stop()
     return {"read": read, "points": drawn, "kept": bench.services.run_monitor.track.steps.count, "seconds": seconds}
 
 
-def one_row(way: str, wishes: argparse.Namespace) -> dict[str, Any]:
+def one_row(way: str, args: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder))
-        bench.live(2)  # what is done for the first time
-        found = row_points(bench, wishes) if way == "points" else row_trained(bench, way, wishes)
+        bench.run_window(2)  # what is done for the first time
+        found = row_points(bench, args) if way == "points" else row_trained(bench, way, args)
         bench.window_app.end()
     return found
 
@@ -355,19 +354,19 @@ def one_row(way: str, wishes: argparse.Namespace) -> dict[str, Any]:
 # --- the table ---------------------------------------------------------------------------------------
 
 
-def measured(way: str, wishes: argparse.Namespace) -> dict[str, Any]:
-    """One row, in a process of its own."""
+def measured(way: str, args: argparse.Namespace) -> dict[str, Any]:
+    """Measure one row in a process of its own."""
     command = [
         sys.executable,
         __file__,
         "--way",
         way,
         "--minutes",
-        str(wishes.minutes),
+        str(args.minutes),
         "--seconds",
-        str(wishes.seconds),
+        str(args.seconds),
         "--points",
-        str(wishes.points),
+        str(args.points),
     ]
     environment = worker_environment() if way == "thread" else dict(os.environ)
     with tempfile.TemporaryDirectory() as home:
@@ -397,38 +396,38 @@ def main() -> int:
     parser.add_argument("--points", type=int, default=1_000_000)
     parser.add_argument("--ways", default="child,thread,points")
     parser.add_argument("--way", help=argparse.SUPPRESS)
-    wishes = parser.parse_args()
-    if wishes.way:
-        print(json.dumps(one_row(wishes.way, wishes)))
+    args = parser.parse_args()
+    if args.way:
+        print(json.dumps(one_row(args.way, args)))
         return 0
-    print(f"{os.cpu_count()} cores, ticks of {TICK} ms; a training of {wishes.minutes:g} min; {wishes.rounds} rounds\n")
-    heads = "late ms p50 / p99 / max", "late by a frame", "> 100 ms", "held ms p99 / max", "stroke ms p50 / p99"
-    print(f"| window | {' | '.join(heads)} | |")
+    print(f"{os.cpu_count()} cores, ticks of {TICK} ms; a training of {args.minutes:g} min; {args.rounds} rounds\n")
+    headers = "late ms p50 / p99 / max", "late by a frame", "> 100 ms", "held ms p99 / max", "stroke ms p50 / p99"
+    print(f"| window | {' | '.join(headers)} | |")
     print("|---|---:|---:|---:|---:|---:|---|")
-    told: list[str] = []
-    for number in range(wishes.rounds):
-        for way in wishes.ways.split(","):
-            found = measured(way, wishes)
+    summarize: list[str] = []
+    for number in range(args.rounds):
+        for way in args.ways.split(","):
+            found = measured(way, args)
             if way == "points":
                 read = f"{found['kept']} steps read in {found['seconds']:.1f} s"
                 print(line(f"{number + 1} reads a past run", found["read"], read))
                 print(line(f"{number + 1} draws {found['kept']} points", found["points"]), flush=True)
                 continue
             idle, busy, (fresh, before, after) = found["idle"], found[way], found["memory"]
-            speed = f"{found['speed']:.1f} pictures/s" if found["speed"] else found["failed"]
+            speed = f"{found['speed']:.1f} images/s" if found["speed"] else found["failed"]
             held, stays = after[0] - before[0], after[1] - before[1]
             print(line(f"{number + 1} idle", idle, f"{before[0]:.0f} MB, bare {before[1]:.0f}, fresh {fresh:.0f}"))
             sizes = f"{after[0]:.0f} MB ({held:+.1f}), bare {after[1]:.0f} ({stays:+.1f})"
             print(line(f"{number + 1} {way}", busy, f"{sizes}, {speed}"), flush=True)
             if way == "child":
                 ratio = busy["stroke"][0] / max(1e-9, idle["stroke"][0])
-                told += [
+                summarize += [
                     verdict(f"round {number + 1}, heartbeat p99", busy["late"][1], AIMS["late p99"], "ms late"),
                     verdict(f"round {number + 1}, heartbeat max", busy["late"][2], AIMS["late max"], "ms late"),
                     verdict(f"round {number + 1}, stroke p50 beside idle", ratio, AIMS["stroke"], "times"),
                     verdict(f"round {number + 1}, memory that stays, bare", stays, AIMS["memory"], "MB"),
                 ]
-    print("\n" + "\n".join(told))
+    print("\n" + "\n".join(summarize))
     return 0
 
 

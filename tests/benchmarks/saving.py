@@ -1,10 +1,10 @@
-"""What saving and undo cost: a whole encode beside one band, the GUI thread's share, memory of a thousand steps.
+"""Cost of saving and undo: encoding a whole mask or one band, share of the GUI thread, memory of a thousand steps.
 
     python tests/benchmarks/saving.py [--sides 2048,8192] [--rounds 5] [--strokes 1000]
 
-Times are medians of some rounds of one run on one machine: the ratios are what may be compared. "GUI thread" is the
-time that the session's own methods hold it; "longest gap" is the longest time for which a loop in the GUI thread stood
-still while the worker thread saved, beside that of the same loop while nothing was saved.
+Times are medians of several rounds on one machine; only the ratios can be compared. "GUI thread" is the time that the
+session's methods take in it. "Longest gap" is the longest interruption of a loop in the GUI thread while the worker
+thread saves, in comparison with the same loop while nothing is saved.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from workbench.session.session import Session
 def milliseconds(work: Callable[[], object], rounds: int) -> float:
     times = []
     for _ in range(rounds):
-        began = time.perf_counter()
+        start_time = time.perf_counter()
         work()
-        times.append(1000 * (time.perf_counter() - began))
+        times.append(1000 * (time.perf_counter() - start_time))
     return statistics.median(times)
 
 
 def painted(side: int) -> np.ndarray:
-    """About 4 % of the mask in strokes of five classes."""
+    """Return a mask with strokes of five classes on about 4% of its pixels."""
     mask, rng = np.zeros((side, side), np.uint8), np.random.default_rng(0)
     for number in range(side * side // 120_000):
         start = rng.uniform(0, side, 2)
@@ -72,8 +72,8 @@ def encoding(side: int, rounds: int) -> list[tuple[str, str]]:
     ]
 
 
-class Held:
-    """Adds up the time that some methods of an object hold the thread that calls them."""
+class MethodTimer:
+    """Total time that some methods of an object take in the calling thread."""
 
     def __init__(self, holder: object, *names: str) -> None:
         self.total = 0.0
@@ -82,17 +82,17 @@ class Held:
 
     def _timed(self, method: Callable) -> Callable:
         def timed(*values, **options):
-            began = time.perf_counter()
+            start_time = time.perf_counter()
             try:
                 return method(*values, **options)
             finally:
-                self.total += 1000 * (time.perf_counter() - began)
+                self.total += 1000 * (time.perf_counter() - start_time)
 
         return timed
 
 
 def longest_gap(app: QCoreApplication, until: Callable[[], bool]) -> float:
-    """ms that the event loop of this thread stood still at most, until something is so."""
+    """Return the longest interruption of the event loop of this thread in milliseconds, until `until` is true."""
     longest, last = 0.0, time.perf_counter()
     while not until():
         app.processEvents()
@@ -107,24 +107,24 @@ def gui_thread(app: QCoreApplication, side: int, rounds: int) -> list[tuple[str,
         with Project.create(root, classes=list("abcde")) as project:
             write_png(project.image_path("a.png"), np.full((side, side), 128, np.uint8))
             annotation.save_mask(project, "a.png", painted(side))
-        session = Session(settle=600)
+        session = Session(save_delay=600)
         session.open_project(root)
         session.open_image("a.png")
         longest_gap(app, lambda: session.image is not None)
         end = time.perf_counter() + 1.0
         idle = longest_gap(app, lambda: time.perf_counter() > end)
-        saver = session._saver
+        autosave = session._autosave
         commits, shares, gaps = [], [], []
         for number in range(3 * rounds + 1):
             session.editor.begin("paint")
             session.editor.paint_segment((100, 100 + number), (180, 130), 12, 1 + number % 5)
             commits.append(milliseconds(session.editor.commit, 1))
-            held = Held(saver, "_save", "_saved")
-            saver._timer.stop()
-            saver._save_all()
+            held = MethodTimer(autosave, "_save", "_saved")
+            autosave._timer.stop()
+            autosave._save_all()
             gaps.append(longest_gap(app, lambda: session.save_state == "saved"))
             shares.append(held.total)
-            del saver._save, saver._saved
+            del autosave._save, autosave._saved
         whole = {}
         for what, order in (
             ("unpainted: not labelled", lambda: session.editor.set_explicit_background(True)),
@@ -132,16 +132,16 @@ def gui_thread(app: QCoreApplication, side: int, rounds: int) -> list[tuple[str,
             ("redo of it", session.redo),
             ("back to the beginning", lambda: session.restore(None)),
         ):
-            began = time.thread_time()
+            start_time = time.thread_time()
             took = milliseconds(order, 1)
-            whole[what] = f"{took:.0f} ms, of the processor {1000 * (time.thread_time() - began):.0f} ms"
+            whole[what] = f"{took:.0f} ms, of the processor {1000 * (time.thread_time() - start_time):.0f} ms"
         session.close_project()
     return [
         ("end of a stroke: step packed and in the journal", f"{statistics.median(commits):.2f} ms"),
         ("one autosave, GUI thread", f"{statistics.median(shares[1:]):.2f} ms; the first, of all: {shares[0]:.2f} ms"),
         ("one autosave, longest gap", f"{statistics.median(gaps[1:]):.1f} ms; the first: {gaps[0]:.1f} ms"),
         ("at rest, longest gap within a second", f"{idle:.1f} ms"),
-        *((f"whole picture, GUI thread: {what}", took) for what, took in whole.items()),
+        *((f"whole image, GUI thread: {what}", took) for what, took in whole.items()),
     ]
 
 
@@ -156,9 +156,9 @@ def steps(side: int, strokes: int) -> list[tuple[str, str]]:
             recording.touch(segment_rect(tuple(point), tuple(following), radius, mask.shape))
             draw_segment(mask, tuple(point), tuple(following), radius, Paint(id))
             point = following
-        began = time.perf_counter()
+        start_time = time.perf_counter()
         patch = recording.finish()
-        packing.append(1000 * (time.perf_counter() - began))
+        packing.append(1000 * (time.perf_counter() - start_time))
         if patch is not None:
             history.append(patch)
             total += patch.nbytes
@@ -185,11 +185,11 @@ def main() -> None:
     parser.add_argument("--sides", default="2048,8192")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--strokes", type=int, default=1000)
-    wishes = parser.parse_args()
+    args = parser.parse_args()
     app = QCoreApplication.instance() or QCoreApplication([])
-    for side in map(int, wishes.sides.split(",")):
+    for side in map(int, args.sides.split(",")):
         print(f"\n| {side} x {side} | |\n|---|---|")
-        for part in (encoding(side, wishes.rounds), gui_thread(app, side, wishes.rounds), steps(side, wishes.strokes)):
+        for part in (encoding(side, args.rounds), gui_thread(app, side, args.rounds), steps(side, args.strokes)):
             for what, found in part:
                 print(f"| {what} | {found} |", flush=True)
 

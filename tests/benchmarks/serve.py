@@ -1,10 +1,10 @@
-"""How many pictures a second `workbench serve` answers, beside the same predictor called one picture after another.
+"""Throughput of `workbench serve`, in comparison with sequential calls of the same predictor.
 
     python tests/benchmarks/serve.py [--export DIR] [--pictures 256] [--side 256] [--clients 1,8,64] [--workers 1]
 
-Without --export a small convolutional network with random weights is served, once as a segmentation and once as a
-classification. Every answer is compared with the predictor's: lost or mixed-up answers are counted. CPU: of the
-server (or of the predictor), a picture. Numbers of one machine say nothing about another.
+Without --export a small convolutional network with random weights is served, once for segmentation and once for
+classification. Every response is compared with the predictor's result: lost and mixed-up responses are counted. CPU:
+time per image of the server or of the predictor. The numbers hold for one machine only.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from workbench.inference.predictor import Predictor  # noqa: E402
 
 
 def convolutions(path: Path, *, outputs: int, width: int = 32, depth: int = 6, pooled: bool) -> None:
-    """A plain stack of 3x3 convolutions with random weights, as dear as a small UNet at full resolution."""
+    """Write a plain stack of 3x3 convolutions with random weights, as expensive as a small UNet at full resolution."""
     rng = np.random.default_rng(0)
     nodes, weights, source, channels = [], [], "picture", 1
     for number in range(depth):
@@ -82,25 +82,25 @@ def make_export(folder: Path, *, classify: bool) -> Path:
         )
     save_settings(settings, folder / "model.json")
     sample = folder.parent / f"{folder.name}.png"
-    write_png(sample, pictures(1, 64)[0])
+    write_png(sample, images(1, 64)[0])
     write_reference_results(folder, Predictor.open(folder), [("sample", sample)])
     write_checks(folder)
     return folder
 
 
-def pictures(count: int, side: int) -> list[np.ndarray]:
+def images(count: int, side: int) -> list[np.ndarray]:
     rng = np.random.default_rng(1)
     return [rng.normal(128, 40, (side, side)).clip(0, 255).astype(np.uint8) for _ in range(count)]
 
 
 class Job:
-    """What is sent, and what must come back."""
+    """Requests to send, and the expected responses."""
 
     def __init__(self, predictor: Predictor, shown: Sequence[np.ndarray]) -> None:
         self.classify = predictor.settings.task == "classification"
-        self.sent = [bytes(encode_png(picture)) for picture in shown]
-        results = [predictor.predict(picture) for picture in shown]
-        self.expected = [each.probabilities if self.classify else bytes(encode_png(each.mask)) for each in results]
+        self.sent = [bytes(encode_png(image)) for image in shown]
+        results = [predictor.predict(image) for image in shown]
+        self.expected = [entry.probabilities if self.classify else bytes(encode_png(entry.mask)) for entry in results]
 
     def is_right(self, index: int, answer: bytes) -> bool:
         expected = self.expected[index]
@@ -111,53 +111,53 @@ class Job:
 
 
 def sequential(predictor: Predictor, job: Job) -> dict[str, float]:
-    """Decode, predict and encode, one after another in this process."""
+    """Decode, predict and encode one image after another in this process."""
     from workbench.inference.io.image_io import decode_image
 
     seconds = []
     started, used = time.perf_counter(), cpu_seconds(os.getpid())
     for content in job.sent:
-        began = time.perf_counter()
+        start_time = time.perf_counter()
         result = predictor.predict(decode_image(content))
         if result.mask is not None:
             encode_png(result.mask)
-        seconds.append(time.perf_counter() - began)
+        seconds.append(time.perf_counter() - start_time)
     used = cpu_seconds(os.getpid()) - used
     return _numbers(seconds, time.perf_counter() - started, used, lost=0, mixed=0)
 
 
 def load(url: str, pid: int, job: Job, clients: int) -> dict[str, float]:
-    """So many clients, each with a connection of its own, share the pictures out among themselves."""
+    """Send all images from `clients` clients with one connection each."""
     headers = {"Accept": "application/json" if job.classify else "image/png"}
     place = url.removeprefix("http://")
     # A plain connection for each: the load must not cost as much as the work.
     free = [http.client.HTTPConnection(place, timeout=300) for _ in range(clients)]
-    for each in free:
-        each.connect()
+    for entry in free:
+        entry.connect()
 
     def ask(index: int) -> tuple[float, bool, bool]:
         connection = free.pop()
-        began = time.perf_counter()
+        start_time = time.perf_counter()
         try:
             connection.request("POST", "/predict", job.sent[index], headers)
             answer = connection.getresponse()
             body = answer.read()
         except (OSError, http.client.HTTPException):
             connection.close()
-            return time.perf_counter() - began, True, False
+            return time.perf_counter() - start_time, True, False
         finally:
             free.append(connection)
-        taken = time.perf_counter() - began
+        taken = time.perf_counter() - start_time
         return taken, answer.status != 200, answer.status == 200 and not job.is_right(index, body)
 
     started, used = time.perf_counter(), cpu_seconds(pid)
     with ThreadPoolExecutor(clients) as pool:
         done = list(pool.map(ask, range(len(job.sent))))
     whole, used = time.perf_counter() - started, cpu_seconds(pid) - used
-    for each in free:
-        each.close()
-    lost, mixed = (sum(each[at] for each in done) for at in (1, 2))
-    return _numbers([each[0] for each in done], whole, used, lost=lost, mixed=mixed)
+    for entry in free:
+        entry.close()
+    lost, mixed = (sum(entry[at] for entry in done) for at in (1, 2))
+    return _numbers([entry[0] for entry in done], whole, used, lost=lost, mixed=mixed)
 
 
 def _numbers(seconds: list[float], whole: float, cpu: float, *, lost: int, mixed: int) -> dict[str, float]:
@@ -173,18 +173,18 @@ def _numbers(seconds: list[float], whole: float, cpu: float, *, lost: int, mixed
 
 
 def cpu_seconds(pid: int) -> float:
-    """Of a process and all below it. Other programs on the machine lengthen the clock's time, not this one."""
+    """Return the CPU time of a process and its children, which does not depend on other programs."""
     first = psutil.Process(pid)
-    return sum(sum(each.cpu_times()[:2]) for each in [first, *first.children(recursive=True)])
+    return sum(sum(entry.cpu_times()[:2]) for entry in [first, *first.children(recursive=True)])
 
 
 def measure(folder: Path, options: argparse.Namespace) -> bool:
-    """Whether every request got its own answer."""
+    """Return True if every request received the expected response."""
     whole = True
     predictor = Predictor.open(folder)
-    job = Job(predictor, pictures(options.pictures, options.side))
-    print(f"\n{predictor.settings.task}, {options.pictures} pictures of {options.side} x {options.side}")
-    print(f"{'':>22} {'pictures/s':>10} {'p50 ms':>9} {'p99 ms':>9} {'CPU ms':>8} {'lost':>5} {'mixed':>6}")
+    job = Job(predictor, images(options.pictures, options.side))
+    print(f"\n{predictor.settings.task}, {options.pictures} images of {options.side} x {options.side}")
+    print(f"{'':>22} {'images/s':>10} {'p50 ms':>9} {'p99 ms':>9} {'CPU ms':>8} {'lost':>5} {'mixed':>6}")
     _show("predictor alone", sequential(predictor, job))
     del predictor
     command = [
@@ -213,8 +213,8 @@ def measure(folder: Path, options: argparse.Namespace) -> bool:
         with urllib.request.urlopen(f"{url}/metrics") as answer:
             lines = answer.read().decode().splitlines()
         numbers = {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if line[0] != "#"}
-        calls, seen = (numbers[f"workbench_network_{what}_total"] for what in ("calls", "pictures"))
-        print(f"{seen / calls:.2f} pictures or tiles in a call of the network")
+        calls, observed = (numbers[f"workbench_network_{what}_total"] for what in ("calls", "pictures"))
+        print(f"{observed / calls:.2f} images or tiles per call of the network")
     finally:
         process.terminate()
         process.wait(60)

@@ -1,12 +1,11 @@
-"""Kill trainings at random instants, again and again, and look whether they end as if nothing had been.
+"""Kill trainings at random times repeatedly, and check that the results equal those of an undisturbed run.
 
     python tests/benchmarks/training_kills.py [--kills 50] [--seed 1] [--model unet]
 
-One run comes to its end undisturbed. Others of the same recipe are killed (SIGKILL) at instants spread evenly over the
-time that it took, from the start of the process over learning, looking at held-out pictures and saving to the last
-evaluation, and resumed each time. Good: after each kill the checkpoint is whole and the best model predicts; at the end
-every weight, every state of the optimiser, every loss that was told and every score is, bit by bit, that of the
-undisturbed run, and no file is left over.
+One run ends undisturbed. Others with the same settings are killed (SIGKILL) at times spread evenly over its duration,
+from the start of the process through training, validation and saving to the final evaluation, and resumed each time.
+Passed: after each kill the checkpoint is valid and the best model predicts; at the end every weight, every state of the
+optimizer, every reported loss and every metric equals that of the undisturbed run bit by bit, and no file is left over.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--model", choices=["unet", "resnet"], default="unet")
-    wishes = parser.parse_args()
-    rng, began = random.Random(wishes.seed), time.monotonic()
+    args = parser.parse_args()
+    rng, start_time = random.Random(args.seed), time.monotonic()
     kills, early, runs, wrong = [], 0, 0, []
     choices = {"epochs": 12, "validations": 6, "augment": ["rotate", "zoom", "noise", "brightness"]}
     with (
@@ -40,18 +39,18 @@ def main() -> int:
         Project.create(Path(folder) / "项目 (x)", classes=["scratch"], verdicts=["OK", "NG"]) as project,
     ):
         fill_project(project, 12, good=12, verdicts=True)
-        whole = make_run(project, wishes.model, **choices)
-        seconds = undisturbed(whole).seconds
-        while len(kills) < wishes.kills:
-            cut, runs = make_run(project, wishes.model, **choices), runs + 1
-            fate = disturbed(cut, rng, longest=seconds, kills=wishes.kills - len(kills))
-            kills, early = kills + fate.kills, early + fate.early
-            wrong += differences(whole, cut)
-            print(f"run {runs}: {len(fate.kills)} kills, {len(wrong)} differences", flush=True)
-    print(f"seed {wishes.seed}, {wishes.model}: {time.monotonic() - began:.0f} s")
+        undisturbed_run = make_run(project, args.model, **choices)
+        seconds = undisturbed(undisturbed_run).seconds
+        while len(kills) < args.kills:
+            killed_run, runs = make_run(project, args.model, **choices), runs + 1
+            outcome = disturbed(killed_run, rng, longest=seconds, kills=args.kills - len(kills))
+            kills, early = kills + outcome.kills, early + outcome.early
+            wrong += differences(undisturbed_run, killed_run)
+            print(f"run {runs}: {len(outcome.kills)} kills, {len(wrong)} differences", flush=True)
+    print(f"seed {args.seed}, {args.model}: {time.monotonic() - start_time:.0f} s")
     print("| | |\n|---|---:|")
     print(f"| kills, of runs of {seconds:.1f} s | {len(kills)} of {runs} |")
-    print(f"| ... before learning had begun, so begun anew | {early} |")
+    print(f"| ... before the first step, restarted | {early} |")
     print(f"| differences from the run that was not killed | {len(wrong)} |")
     print("\n".join(wrong[:20]))
     return 1 if wrong else 0

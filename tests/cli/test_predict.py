@@ -14,7 +14,7 @@ import pytest
 
 from tests.inference.conftest import grey_export, spotted
 from workbench import cli
-from workbench.inference.batch.results_log import LEDGER_FILE
+from workbench.inference.batch.results_log import RESULTS_LOG_FILE
 from workbench.inference.io.image_io import write_png
 
 __all__ = ["grey_export"]
@@ -54,9 +54,9 @@ def test_problems_are_sentences(grey_export, pictures, tmp_path, capsys):
     status, found, _ = said(capsys, grey_export, tmp_path / "none", "--out", tmp_path / "out")
     assert status == 1 and "there is no such file" in found["error"]
     assert said(capsys, grey_export, pictures, "--out", tmp_path / "out")[0] == 0
-    head, *lines = (tmp_path / "out" / LEDGER_FILE).read_text("utf-8").splitlines()
+    head, *lines = (tmp_path / "out" / RESULTS_LOG_FILE).read_text("utf-8").splitlines()
     other = json.dumps({**json.loads(head), "fingerprint": "0"})
-    (tmp_path / "out" / LEDGER_FILE).write_text("\n".join([other, *lines, ""]), "utf-8")
+    (tmp_path / "out" / RESULTS_LOG_FILE).write_text("\n".join([other, *lines, ""]), "utf-8")
     status, found, _ = said(capsys, grey_export, pictures, "--out", tmp_path / "out", "--continue")
     assert status == 1 and "another model" in found["error"]
     assert cli.main(["predict", str(grey_export), str(pictures), "--watch", "--continue"]) == 2

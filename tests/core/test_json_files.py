@@ -187,7 +187,7 @@ def test_an_event_with_values_of_other_types_is_counted_and_left_out(labelled, l
     run.events_path.write_text("\n".join(lines) + "\n", "utf-8")
     past = read_past(run)
     assert past.skipped == 1 and past.track.steps.count == 1 and past.notable == good[:1]
-    assert math.isnan(past.vitals.step.loss) and diagnose(past.vitals).kind
+    assert math.isnan(past.state.step.loss) and diagnose(past.state).kind
 
 
 def test_events_that_are_written_are_read(labelled):

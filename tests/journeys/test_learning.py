@@ -90,5 +90,5 @@ def test_a_run_takes_in_what_is_labelled_while_it_learns(hand, qtbot, root):
     # The model that came of it looks at the open picture, and its steps can be gone back to.
     qtbot.waitUntil(lambda: window.overlay.maps is not None and window.overlay.maps.step is None, timeout=20_000)
     first = window.overlay.steps[0]
-    window.layers.look.step.setValue(0)
+    window.layers.display.step.setValue(0)
     qtbot.waitUntil(lambda: window.overlay.maps.step == first, timeout=10_000)

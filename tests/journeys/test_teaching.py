@@ -135,12 +135,12 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
 
     # Review: its figures are those of the held-out pictures.
     room, page = hand.services.evaluation, window.evaluation.segmentation
-    with qtbot.waitSignals([room.evaluated, room.swept], timeout=60_000):
+    with qtbot.waitSignals([room.evaluated, room.sweep_finished], timeout=60_000):
         hand.key(Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     held_out = run.dataset().of(room.split)
     labels = [annotation.load_mask(session.project, item.key) for item in held_out]
     defects = sum(cv2.connectedComponents((label == 1).astype(np.uint8), connectivity=8)[0] - 1 for label in labels)
-    found = room.reviewed.figures.found
+    found = room.result.figures.found
     assert room.run.root == run.root and held_out and defects and found.total == defects and found.hits
     assert f"{found.hits} of {defects}" in page.summary.recall.detail.text()
     assert page.browser.tabs["missed"].text() == f"Missed defects  {defects - found.hits}"

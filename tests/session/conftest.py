@@ -16,7 +16,7 @@ from workbench.session.session import Session
 
 @pytest.fixture
 def session(qtbot):
-    session = Session(settle=0.02, retry=0.1)
+    session = Session(save_delay=0.02, retry=0.1)
     yield session
     session.end()
 
@@ -44,7 +44,7 @@ def opened(session, root, qtbot) -> Session:
 
 def settle(session: Session, qtbot) -> None:
     """Wait until the index has looked at everything."""
-    with qtbot.waitSignal(session._listing.finished, timeout=20_000):
+    with qtbot.waitSignal(session._image_list.finished, timeout=20_000):
         pass
 
 

@@ -49,7 +49,7 @@ def orders(session: Session, seed: int) -> Iterator[int]:
     done = 0
     judged = False  # the last order was a verdict for the open image alone
     decisions = SuggestionDecisions(session)
-    while session._listing._pending:  # a verdict for many is given to those that are listed
+    while session._image_list._pending:  # a verdict for many is given to those that are listed
         QCoreApplication.processEvents()
     while True:
         if session.key is None or rng.random() < 0.08:
@@ -78,10 +78,10 @@ def orders(session: Session, seed: int) -> Iterator[int]:
             if undone is not None and undone.key in (None, session.key):
                 session.redo()
         elif act < 0.76:
-            session.judging.set_verdicts([session.key], rng.choice([None, "OK", "NG"]))
+            session.verdict_steps.set_verdicts([session.key], rng.choice([None, "OK", "NG"]))
             judged = isinstance(session.undo_stack.next_undo, VerdictChange)
         elif act < 0.79:
-            session.judging.set_verdicts(list(SIZES), f"lot {done}")
+            session.verdict_steps.set_verdicts(list(SIZES), f"lot {done}")
         elif act < 0.84:
             session.notes.set_status(rng.choice(["new", "started", "done"]))
         elif act < 0.86:
@@ -118,17 +118,17 @@ def _fields(note: Note) -> dict[str, object]:
 
 def undisturbed(root: Path, seed: int, count: int) -> list[State]:
     """The masks and notes after 0, 1, 2 ... `count` orders."""
-    session = Session(settle=600)
+    session = Session(save_delay=600)
     session.open_project(root)
     now: State = {}
     for key, (width, height) in SIZES.items():
         now[key] = {"mask": np.zeros((height, width), np.uint8), **_fields(annotation.load_note(session.project, key))}
     states = [now]
     for done in orders(session, seed):
-        session.judging.finish()
+        session.verdict_steps.finish()
         now, before = {}, now
         for key in SIZES:
-            label = session._saver.unsaved(key)
+            label = session._autosave.unsaved(key)
             note = session.note if key == session.key else label.note if label is not None else None
             now[key] = {**before[key], **_fields(note or annotation.load_note(session.project, key))}
         if not np.array_equal(now[session.key]["mask"], session.mask):
@@ -183,7 +183,7 @@ def check(root: Path, reported: int, states: list[State]) -> Kill:
             broken.append(key)
     journalled = len([*(root / "journal").glob("*.bin"), *(root / "journal").glob("*.note")])
     met = []
-    session = Session(settle=600)
+    session = Session(save_delay=600)
     session.problem_met.connect(met.append)
     session.open_project(root)
     undo = session.can_undo()
@@ -208,7 +208,7 @@ def check(root: Path, reported: int, states: list[State]) -> Kill:
 
 def main() -> None:
     app = QCoreApplication(sys.argv[:1])
-    session = Session(settle=0.01)
+    session = Session(save_delay=0.01)
     session.open_project(sys.argv[1])
     for done in orders(session, int(sys.argv[2])):
         os.write(1, b".")

@@ -44,8 +44,8 @@ def test_unfinished_stroke_is_not_saved(opened, qtbot):
     opened.notes.set_verdict("NG")
     opened.editor.begin("brush")
     opened.editor.paint_segment((10, 10), (60, 60), 5, 2)
-    assert not opened._saver.unsaved(opened.key).mask_unsaved
-    opened._saver.flush()
+    assert not opened._autosave.unsaved(opened.key).mask_unsaved
+    opened._autosave.flush()
     assert np.array_equal(saved_mask(opened, opened.key), on_disk)
     opened.editor.commit()
     qtbot.waitUntil(lambda: opened.save_state == "saved")
@@ -123,27 +123,27 @@ def in_journal(session, key):
 
 
 def test_stroke_made_during_save_stays_in_journal(opened):
-    opened._saver._delay_ms = 600_000
+    opened._autosave._delay_ms = 600_000
     dot(opened, 20, 20, 2)
-    opened._saver.changed(opened._label, now=True)
-    opened._saver._tasks._pool.waitForDone()  # written, but not told yet
+    opened._autosave.changed(opened._label, now=True)
+    opened._autosave._tasks._pool.waitForDone()  # written, but not told yet
     dot(opened, 60, 60, 2)
     second = opened.undo_stack.next_undo.patch
-    opened._saver._tasks.wait()
+    opened._autosave._tasks.wait()
     assert saved_mask(opened, opened.key)[60, 60] == 0 and opened.save_state == "dirty"
     assert in_journal(opened, opened.key) == [second]
     assert opened.flush() and saved_mask(opened, opened.key)[60, 60] == 2 and not journal_files(opened)
 
 
 def test_stroke_included_in_save_is_removed_from_journal(opened):
-    opened._saver._delay_ms = 600_000
+    opened._autosave._delay_ms = 600_000
     gate = threading.Event()
-    opened._saver._tasks.submit(lambda _: gate.wait(10))
+    opened._autosave._tasks.submit(lambda _: gate.wait(10))
     dot(opened, 20, 20, 2)
-    opened._saver.changed(opened._label, now=True)  # waits behind the gate
+    opened._autosave.changed(opened._label, now=True)  # waits behind the gate
     dot(opened, 60, 60, 2)
     gate.set()
-    opened._saver._tasks.wait()
+    opened._autosave._tasks.wait()
     assert opened.save_state == "saved" and saved_mask(opened, opened.key)[60, 60] == 2
     assert not journal_files(opened)
 
@@ -153,7 +153,7 @@ import sys, time
 from PySide6.QtCore import QCoreApplication
 from workbench.session.session import Session
 app = QCoreApplication([])
-session = Session(settle=600)
+session = Session(save_delay=600)
 session.open_project(sys.argv[1])
 session.image_opened.connect(lambda key: app.quit())
 
@@ -167,8 +167,8 @@ session.open_image(sys.argv[2])
 while session.key != sys.argv[2]:
     app.processEvents()
 paint((20, 20, 2), (40, 50, 1))
-session._saver.changed(session._label, now=True)   # these two reach the mask file ...
-session._saver._tasks.wait()
+session._autosave.changed(session._label, now=True)   # these two reach the mask file ...
+session._autosave._tasks.wait()
 paint((60, 30, 2), (60, 60, 1), (10, 70, 2))       # ... and these only the journal
 session.undo()
 session.open_image(sys.argv[3])
@@ -387,6 +387,6 @@ def test_closed_sessions_leave_no_thread(root, qtbot):
         session = Session()
         session.open_project(root)
         session.close_project()
-        for part in (session._saver, session._loader, session._listing, session._copier):
+        for part in (session._autosave, session._loader, session._image_list, session._copier):
             assert part._tasks._pool.activeThreadCount() == 0
     assert os.path.exists(root / "project.json")

@@ -38,7 +38,7 @@ def masks(project) -> dict[str, bytes]:
 
 
 def run(session, qtbot, order, *values):
-    with qtbot.waitSignal(session.class_work.ended, timeout=20_000) as ended:
+    with qtbot.waitSignal(session.class_merge.ended, timeout=20_000) as ended:
         order(*values)
     settle(session, qtbot)
     return ended.args[1]
@@ -47,7 +47,7 @@ def run(session, qtbot, order, *values):
 def test_extent_of_class(mixed, qtbot):
     qtbot.waitUntil(lambda: mixed.rows[mixed.keys[0]].regions != (), timeout=10_000)
     both = [saved_mask(mixed, key) for key in mixed.keys[:2]]
-    extent = mixed.class_work.extent({2})
+    extent = mixed.class_merge.extent({2})
     assert (extent.images, extent.regions) == (2, 2)
     assert extent.pixels == sum(int((mask == 2).sum()) for mask in both) and extent.nbytes > 0
 
@@ -55,7 +55,7 @@ def test_extent_of_class(mixed, qtbot):
 def test_merge_rewrites_masks_and_undo_restores_bytes(mixed, qtbot):
     before, file = masks(mixed.project), (mixed.project.root / "project.json").read_bytes()
     arrays = {key: saved_mask(mixed, key) for key in mixed.keys[:2]}
-    done = run(mixed, qtbot, mixed.class_work.start, [2], 1)
+    done = run(mixed, qtbot, mixed.class_merge.start, [2], 1)
     assert done.masks == 3 and done.complete and not done.problems
     for key, was in arrays.items():
         assert np.array_equal(saved_mask(mixed, key), np.where(was == 2, 1, was))
@@ -77,7 +77,7 @@ def test_deleted_class_becomes_background_or_unlabeled(mixed, qtbot):
     show(mixed, qtbot, second)
     mixed.editor.set_explicit_background(True)
     was = {key: saved_mask(mixed, key) for key in (first, second)} if mixed.flush() else {}
-    run(mixed, qtbot, mixed.class_work.start, [2])
+    run(mixed, qtbot, mixed.class_merge.start, [2])
     assert np.array_equal(saved_mask(mixed, first), np.where(was[first] == 2, 0, was[first]))
     assert np.array_equal(saved_mask(mixed, second), np.where(was[second] == 2, NOT_LABELED, was[second]))
     assert mixed.classes.add("new").id == 3
@@ -86,20 +86,20 @@ def test_deleted_class_becomes_background_or_unlabeled(mixed, qtbot):
 def test_undo_keeps_pixels_painted_after_merge(mixed, qtbot):
     first = mixed.keys[0]
     was = saved_mask(mixed, first)
-    run(mixed, qtbot, mixed.class_work.start, [2], 1)
+    run(mixed, qtbot, mixed.class_merge.start, [2], 1)
     show(mixed, qtbot, first)
     new = mixed.classes.add("later").id
     dot(mixed, 6, 6, new, 2)
     assert mixed.flush()
     now = saved_mask(mixed, first)
-    run(mixed, qtbot, mixed.class_work.undo_merge)
+    run(mixed, qtbot, mixed.class_merge.undo_merge)
     assert np.array_equal(saved_mask(mixed, first), np.where(now == new, new, was))
     assert [info.id for info in mixed.project.classes] == [1, 2, new]
 
 
 def test_cancel_restores_masks(mixed, qtbot):
     before = masks(mixed.project)
-    work = mixed.class_work
+    work = mixed.class_merge
     told = []
     work.progressed.connect(lambda *at: told.append(at))
     with qtbot.waitSignal(work.ended, timeout=20_000):
@@ -148,10 +148,10 @@ def test_killed_merge_can_be_finished_or_undone(mixed, root, qtbot, way, choice)
         known = {info.id for info in project.classes}
         for path in (root / "masks").rglob("*.png"):
             assert set(annotation.ids_in(annotation.read_mask(path))) <= known | {0}
-    session = Session(settle=0.02)
-    assert session.open_project(root) and session.class_work.unfinished
+    session = Session(save_delay=0.02)
+    assert session.open_project(root) and session.class_merge.unfinished
     settle(session, qtbot)
-    run(session, qtbot, session.class_work.resume if choice == "finish" else session.class_work.undo_merge)
+    run(session, qtbot, session.class_merge.resume if choice == "finish" else session.class_merge.undo_merge)
     ids = {id for path in (root / "masks").rglob("*.png") for id in annotation.ids_in(annotation.read_mask(path))}
     if choice == "finish" and way == "there":
         assert ids == {0, 1} and [info.id for info in session.project.classes] == [1]
@@ -162,16 +162,16 @@ def test_killed_merge_can_be_finished_or_undone(mixed, root, qtbot, way, choice)
 
 def test_closing_project_interrupts_merge(mixed, root, qtbot):
     before = masks(mixed.project)
-    assert mixed.class_work.start([2], 1)
+    assert mixed.class_merge.start([2], 1)
     mixed.close_project()
-    assert mixed.open_project(root) and mixed.class_work.unfinished and mixed.class_work.plan.state == "doing"
+    assert mixed.open_project(root) and mixed.class_merge.unfinished and mixed.class_merge.plan.state == "doing"
     settle(mixed, qtbot)
-    run(mixed, qtbot, mixed.class_work.undo_merge)
-    assert masks(mixed.project) == before and not mixed.class_work.unfinished
+    run(mixed, qtbot, mixed.class_merge.undo_merge)
+    assert masks(mixed.project) == before and not mixed.class_merge.unfinished
 
 
 def test_full_disk_interrupts_merge(mixed, qtbot, monkeypatch):
-    before, save, work = masks(mixed.project), annotation.save_mask, mixed.class_work
+    before, save, work = masks(mixed.project), annotation.save_mask, mixed.class_merge
     calls = []
 
     def refuse(project, key, mask):
@@ -194,12 +194,12 @@ def test_full_disk_interrupts_merge(mixed, qtbot, monkeypatch):
 def test_invalid_merges_are_refused(mixed, root, qtbot):
     met = []
     mixed.problem_met.connect(met.append)
-    assert not mixed.class_work.start([9], 1) and not mixed.class_work.start([1], 1)
-    assert not mixed.class_work.start([1], 7)
+    assert not mixed.class_merge.start([9], 1) and not mixed.class_merge.start([1], 1)
+    assert not mixed.class_merge.start([1], 7)
     reader = Session()
     reader.open_project(root, write=False)
     reader.problem_met.connect(met.append)
-    assert not reader.class_work.start([2], 1)
+    assert not reader.class_merge.start([2], 1)
     reader.close_project()
     assert [type(problem) for problem in met] == [problems.BadClass] * 3 + [problems.ProjectReadOnly]
     folder = class_merge.folder_of(mixed.project)
@@ -214,7 +214,7 @@ def test_invalid_merges_are_refused(mixed, root, qtbot):
 def test_unreadable_mask_is_unchanged(mixed, qtbot):
     path = mixed.project.mask_path("gone/away.png")
     path.write_bytes(b"\x89PNG torn")
-    run(mixed, qtbot, mixed.class_work.start, [2], 1)
+    run(mixed, qtbot, mixed.class_merge.start, [2], 1)
     assert path.read_bytes() == b"\x89PNG torn" and [info.id for info in mixed.project.classes] == [1]
 
 
@@ -232,17 +232,17 @@ def test_verdicts_of_many_images_are_one_command(opened, qtbot):
     keys = opened.keys[:5]
     opened.notes.set_verdict("NG")
     was = {key: opened.rows[key].verdict for key in keys}
-    opened.judging.set_verdicts(keys, "OK")
+    opened.verdict_steps.set_verdicts(keys, "OK")
     assert opened.note.verdict == "OK" and {opened.rows[key].verdict for key in keys} == {"OK"}
-    opened.judging.finish()
+    opened.verdict_steps.finish()
     assert opened.flush()
     assert [annotation.load_note(opened.project, key).verdict for key in keys] == ["OK"] * 5
     opened.undo()
-    opened.judging.finish()
+    opened.verdict_steps.finish()
     assert opened.flush() and {key: opened.rows[key].verdict for key in keys} == was
     assert [annotation.load_note(opened.project, key).verdict for key in keys] == [was[key] for key in keys]
     opened.redo()
-    opened.judging.finish()
+    opened.verdict_steps.finish()
     assert annotation.load_note(opened.project, keys[3]).verdict == "OK"
     dot(opened, 10, 10)
     opened.undo()  # the stroke, which is newer
@@ -258,7 +258,7 @@ def test_image_opened_while_verdicts_are_written(opened, qtbot):
     met = []
     opened.problem_met.connect(met.append)
     for verdict in ("NG", "OK", "NG"):
-        opened.judging.set_verdicts(opened.keys, verdict)
+        opened.verdict_steps.set_verdicts(opened.keys, verdict)
         key = next(key for key in reversed(opened.keys) if key != opened.key)
         show(opened, qtbot, key)
         assert opened.note.verdict == verdict
@@ -271,7 +271,7 @@ def test_unreadable_note_keeps_verdict_and_is_reported(opened, qtbot):
     key = opened.keys[3]
     opened.project.note_path(key).write_text("{")
     with qtbot.waitSignal(opened.problem_met) as met:
-        opened.judging.set_verdicts(opened.keys[2:5], "NG")
+        opened.verdict_steps.set_verdicts(opened.keys[2:5], "NG")
     assert isinstance(met.args[0], problems.NoteBroken) and opened.project.note_path(key).read_text() == "{"
     assert opened.rows[key].verdict is None and opened.rows[opened.keys[4]].verdict == "NG"
 
@@ -294,15 +294,15 @@ def test_original_of_damaged_mask_is_kept_when_merge_is_finished(mixed, root, qt
     before = interrupt_merge(mixed, root, qtbot)
     path = root / "masks" / f"{key}.png"
     path.write_bytes(b"damaged")
-    assert mixed.open_project(root) and mixed.class_work.unfinished
+    assert mixed.open_project(root) and mixed.class_merge.unfinished
     settle(mixed, qtbot)
-    done = run(mixed, qtbot, mixed.class_work.resume)
+    done = run(mixed, qtbot, mixed.class_merge.resume)
     assert [type(problem) for problem in done.problems] == [problems.MaskBroken]
     original = class_merge.folder_of(mixed.project) / "masks" / f"{key}.png"
     assert original.read_bytes() == before[f"{key}.png"] and path.read_bytes() == b"damaged"
     mixed.classes.add("third")
-    assert mixed.class_work.start([1], 3)  # the originals of the change before are let go, but not this one
-    qtbot.waitUntil(lambda: not mixed.class_work.running, timeout=20_000)
+    assert mixed.class_merge.start([1], 3)  # the originals of the change before are let go, but not this one
+    qtbot.waitUntil(lambda: not mixed.class_merge.running, timeout=20_000)
     assert kept_originals(root) == [before[f"{key}.png"]] and path.read_bytes() == b"damaged"
 
 
@@ -312,8 +312,8 @@ def test_original_of_missing_mask_is_kept_when_merge_is_finished(mixed, root, qt
     (root / "masks" / f"{key}.png").unlink()
     assert mixed.open_project(root)
     settle(mixed, qtbot)
-    run(mixed, qtbot, mixed.class_work.resume)
-    run(mixed, qtbot, mixed.class_work.undo_merge)
+    run(mixed, qtbot, mixed.class_merge.resume)
+    run(mixed, qtbot, mixed.class_merge.undo_merge)
     assert masks(mixed.project) == before and kept_originals(root) == []
 
 
@@ -321,7 +321,7 @@ def test_original_of_missing_mask_is_kept_when_merge_is_finished(mixed, root, qt
 def test_original_that_cannot_be_restored_is_kept_and_reported(mixed, root, qtbot, now):
     key = mixed.keys[0]
     before = masks(mixed.project)
-    run(mixed, qtbot, mixed.class_work.start, [2], 1)
+    run(mixed, qtbot, mixed.class_merge.start, [2], 1)
     path = mixed.project.mask_path(key)
     if now == "damaged":
         path.write_bytes(b"damaged")
@@ -329,7 +329,7 @@ def test_original_that_cannot_be_restored_is_kept_and_reported(mixed, root, qtbo
         annotation.save_mask(mixed.project, key, np.ones((7, 9), np.uint8))
     found, met = path.read_bytes(), []
     mixed.problem_met.connect(met.append)
-    done = run(mixed, qtbot, mixed.class_work.undo_merge)
+    done = run(mixed, qtbot, mixed.class_merge.undo_merge)
     assert [type(problem) for problem in done.problems] == [problems.OriginalKept]
     assert path.read_bytes() == found  # left as it is, as the sentence says
     told = next(problem for problem in met if isinstance(problem, problems.OriginalKept))
@@ -341,46 +341,46 @@ def test_original_that_cannot_be_restored_is_kept_and_reported(mixed, root, qtbo
 
 def test_merge_is_undone_in_order_with_other_changes(mixed, qtbot):
     key, stack = mixed.keys[2], mixed.undo_stack
-    mixed.judging.set_verdicts([key], "NG")
+    mixed.verdict_steps.set_verdicts([key], "NG")
     dot(mixed, 40, 40)
     mixed.undo()
     assert mixed.can_redo()
     older = stack.state.done
-    run(mixed, qtbot, mixed.class_work.start, [2], 1)
+    run(mixed, qtbot, mixed.class_merge.start, [2], 1)
     assert not mixed.can_redo() and mixed.steps() == ([], [])
     show(mixed, qtbot, mixed.keys[0])
     dot(mixed, 60, 60)
-    mixed.judging.set_verdicts([key], "OK")
+    mixed.verdict_steps.set_verdicts([key], "OK")
     assert len(mixed.steps()[0]) == 1
     mixed.undo()
-    mixed.judging.finish()
+    mixed.verdict_steps.finish()
     assert mixed.rows[key].verdict == "NG" and stack.next_undo.key == mixed.keys[0]
     mixed.undo()
-    assert not mixed.class_work.running and mixed.steps()[0] == []
+    assert not mixed.class_merge.running and mixed.steps()[0] == []
     run(mixed, qtbot, mixed.undo)
     assert stack.state.done == older and not mixed.can_redo() and [info.id for info in mixed.project.classes] == [1, 2]
     mixed.undo()
-    mixed.judging.finish()
+    mixed.verdict_steps.finish()
     assert mixed.rows[key].verdict != "NG"
 
 
 def test_undo_is_not_possible_while_masks_are_rewritten(mixed, qtbot):
     available = []
     mixed.history_changed.connect(lambda: available.append(mixed.can_undo()))
-    with qtbot.waitSignal(mixed.class_work.ended, timeout=20_000):
-        assert mixed.class_work.start([2], 1) and not mixed.can_undo()
+    with qtbot.waitSignal(mixed.class_merge.ended, timeout=20_000):
+        assert mixed.class_merge.start([2], 1) and not mixed.can_undo()
         mixed.undo()
-        assert mixed.class_work.plan.state == "doing"
+        assert mixed.class_merge.plan.state == "doing"
     settle(mixed, qtbot)
     assert mixed.can_undo() and available[-1]
 
 
 def test_second_merge_drops_what_precedes_the_first(mixed, qtbot):
     third = mixed.classes.add("third").id
-    run(mixed, qtbot, mixed.class_work.start, [2], 1)
+    run(mixed, qtbot, mixed.class_merge.start, [2], 1)
     show(mixed, qtbot, mixed.keys[0])
     dot(mixed, 60, 60)
-    run(mixed, qtbot, mixed.class_work.start, [third], 1)
+    run(mixed, qtbot, mixed.class_merge.start, [third], 1)
     titles = [command.title for command in mixed.undo_stack.state.done]
     assert titles == ["paint", "merge classes"]
     run(mixed, qtbot, mixed.undo)

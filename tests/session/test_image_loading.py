@@ -186,7 +186,7 @@ def test_new_project_imports_images_from_files_and_folders(session, tmp_path, qt
 def test_session_changes_override_index_rows(opened, qtbot):
     first, second = (opened.rows[key] for key in opened.keys[:2])
     opened.notes.set_status("started")
-    listing = opened._listing
+    listing = opened._image_list
     late = [replace(first, counts=()), replace(second, verdict="NG")]  # read before the change, reported after it
     listing._submit(lambda reporter: reporter.report("rows", late))
     qtbot.waitUntil(lambda: opened.rows[second.key].verdict is not None)

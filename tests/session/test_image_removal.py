@@ -23,7 +23,7 @@ def session(qtbot, tmp_path):
         write_png(tmp_path / "line" / "a.png", np.full((20, 30), 90, np.uint8))
         project.add_source(tmp_path / "line")
         annotation.save_mask(project, "@line/a.png", np.eye(20, 30, dtype=np.uint8))
-    session = Session(settle=0.05)
+    session = Session(save_delay=0.05)
     session.problems = []
     session.problem_met.connect(session.problems.append)
     assert session.open_project(tmp_path / "p")
@@ -114,13 +114,13 @@ def test_an_interrupted_removal_is_reverted_when_the_project_opens(session, qtbo
 
 def test_groups_of_several_images_are_one_step(session, qtbot):
     first, second, third = session.keys[:3]
-    session.judging.set_groups({first: "part 1", second: "part 1"})
-    session.judging.set_groups({second: "part 2", third: "part 2"})
-    session.judging.finish()
+    session.verdict_steps.set_groups({first: "part 1", second: "part 1"})
+    session.verdict_steps.set_groups({second: "part 2", third: "part 2"})
+    session.verdict_steps.finish()
     assert session.flush()
 
     def groups():
-        session.judging.finish()
+        session.verdict_steps.finish()
         session.flush()
         return [annotation.load_note(session.project, key).group for key in (first, second, third)]
 

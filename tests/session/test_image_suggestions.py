@@ -54,7 +54,7 @@ class Room:
     """A session with predictions and proposals, as the window has them."""
 
     def __init__(self, root, qtbot) -> None:
-        self.session = Session(settle=0.02, retry=0.1)
+        self.session = Session(save_delay=0.02, retry=0.1)
         self.predictions = Predictions(self.session)
         self.proposals = ImageSuggestions(self.session, self.predictions)
         self.qtbot, self.root = qtbot, root
@@ -185,7 +185,7 @@ def test_rejection_is_written_at_once(rooms, root):
     room = rooms()
     room.look()
     room.proposals.reject([room.one(10, 10)])
-    room.session._saver._tasks.wait()
+    room.session._autosave._tasks.wait()
     note = annotation.Note.model_validate_json((root / "notes" / f"{KEY}.json").read_bytes())
     assert [(one.what, one.y, one.x) for one in note.decided] == [("rejected", 10, 10)]
 
@@ -301,7 +301,7 @@ from workbench.session.session import Session
 
 root, key = sys.argv[1:]
 app = QCoreApplication([])
-session = Session(settle=600)  # no stroke is saved by itself: the journal alone has it
+session = Session(save_delay=600)  # no stroke is saved by itself: the journal alone has it
 proposals = ImageSuggestions(session, Predictions(session))
 session.open_project(root)
 session.open_image(key)

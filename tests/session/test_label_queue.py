@@ -89,7 +89,7 @@ def test_it_can_be_cancelled_and_lists_what_it_has(guide, opened, qtbot):
     guide.activate("next")
     guide.cancel()
     qtbot.waitUntil(lambda: not guide.running, timeout=20_000)
-    assert guide.result is not None and guide.result.looked <= guide.result.asked == 2
+    assert guide.result is not None and guide.result.analyzed <= guide.result.total == 2
     guide.refresh()
     qtbot.waitUntil(lambda: not guide.running and len(guide.keys) == 2, timeout=20_000)
 
@@ -164,7 +164,7 @@ def test_kept_label_is_remembered_and_can_be_undone(guide, errors, opened, qtbot
     key = opened.keys[2]
     show(opened, qtbot, key)
     before = opened.mask.copy()
-    with qtbot.waitSignal(errors.kept):
+    with qtbot.waitSignal(errors.confirmed):
         assert errors.keep_label()
     assert errors.issue is None and np.array_equal(opened.mask, before)
     opened.flush()

@@ -39,7 +39,7 @@ from workbench.session.session import Session
 app = QCoreApplication([])
 session = Session()
 listed = []
-session._listing.finished.connect(lambda: listed.append(True))
+session._image_list.finished.connect(lambda: listed.append(True))
 session.open_project(sys.argv[1])
 session.open_image(session.keys[6] if session.keys else sys.argv[2])
 while session.image is None or not listed:
@@ -50,7 +50,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 ORDERS = {
-    "verdict": ("session.judging.set_verdicts([session.key], 'NG')", {"verdict": "NG"}),
+    "verdict": ("session.verdict_steps.set_verdicts([session.key], 'NG')", {"verdict": "NG"}),
     "status": ("session.notes.set_status('done')", {"status": "done"}),
     "pin": ("session.notes.set_pin('test')", {"pin": "test"}),
     "explicit": ("session.editor.set_explicit_background(True)", {"explicit_background": True, "status": "started"}),
@@ -62,7 +62,7 @@ ORDERS = {
         "session.note.confirmed.append(ConfirmedLabel(kind='extra', x=7)); session.notes.add('label is right')",
         {"confirmed": [ConfirmedLabel(kind="extra", x=7).model_dump(mode="json")]},
     ),
-    "taken back": ("session.judging.set_verdicts([session.key], 'NG'); session.undo()", {"verdict": None}),
+    "taken back": ("session.verdict_steps.set_verdicts([session.key], 'NG'); session.undo()", {"verdict": None}),
 }
 
 
@@ -77,7 +77,7 @@ def killed(root, orders: str) -> None:
 
 
 def reopened(root) -> tuple[Session, list]:
-    session, met = Session(settle=600), []
+    session, met = Session(save_delay=600), []
     session.problem_met.connect(met.append)
     assert session.open_project(root) and session.flush()
     return session, met
@@ -102,7 +102,7 @@ def test_note_changed_before_kill_is_recovered(name, root, qapp):
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
 def test_verdicts_set_before_kill_are_recovered(root, qapp):
-    killed(root, "session.judging.set_verdicts(session.keys, 'NG')")
+    killed(root, "session.verdict_steps.set_verdicts(session.keys, 'NG')")
     session, met = reopened(root)
     keys = session.project.images()
     assert [annotation.load_note(session.project, key).verdict for key in keys] == ["NG"] * len(keys) and not met
@@ -240,8 +240,8 @@ def test_merging_twice_changes_nothing():
 def test_verdict_set_during_save_stays_in_journal(opened, qtbot):
     opened.notes.set_verdict("NG")
     opened.notes.set_status("started")  # the save of the verdict is under way
-    opened._saver._tasks._pool.waitForDone()
-    opened._saver._tasks._deliver()
+    opened._autosave._tasks._pool.waitForDone()
+    opened._autosave._tasks._deliver()
     changes = Journal(opened.project.root / "journal")
     changes.leftovers()
     found = [change.fields for change in changes.note_changes.get(opened.key, [])]
@@ -252,9 +252,9 @@ def test_verdict_set_during_save_stays_in_journal(opened, qtbot):
 def test_saved_note_is_a_copy(opened, qtbot, monkeypatch):
     """Entries of the lists of a note are changed in place while a thread writes the note."""
     decisions = SuggestionDecisions(opened)
-    opened._saver._tasks.wait()
+    opened._autosave._tasks.wait()
     seen = []
-    monkeypatch.setattr(opened._saver._tasks, "submit", lambda work, *_, **__: seen.append(work))
+    monkeypatch.setattr(opened._autosave._tasks, "submit", lambda work, *_, **__: seen.append(work))
     opened.note.confirmed.append(ConfirmedLabel(kind="extra", x=1))
     decisions.decide(REJECT, "one", added=[DECIDED])
     opened.note.confirmed.append(ConfirmedLabel(kind="extra", x=2))
@@ -263,7 +263,7 @@ def test_saved_note_is_a_copy(opened, qtbot, monkeypatch):
     seen[0](None)
     note = annotation.load_note(opened.project, opened.key)
     assert [one.x for one in note.confirmed] == [1] and note.history[-1].detail == "one"
-    opened._saver._busy.clear()
+    opened._autosave._busy.clear()
 
 
 def test_a_label_with_a_note_of_a_newer_format_cannot_be_changed(opened, root, qtbot):
@@ -276,11 +276,11 @@ def test_a_label_with_a_note_of_a_newer_format_cannot_be_changed(opened, root, q
     assert isinstance(opened.mask_problem, problems.NoteTooNew) and "newer" in str(opened.mask_problem)
     dot(opened, 20, 20, 2)
     opened.notes.set_status("started")
-    opened.judging.set_verdicts([key], "NG")
+    opened.verdict_steps.set_verdicts([key], "NG")
     show(opened, qtbot, opened.keys[0])
-    opened.judging.set_verdicts([key, opened.keys[0]], "NG")
+    opened.verdict_steps.set_verdicts([key, opened.keys[0]], "NG")
     assert opened.flush()
-    opened.judging.finish()
+    opened.verdict_steps.finish()
     assert met and {type(problem) for problem in met} == {problems.NoteTooNew}
     assert (root / "notes" / f"{key}.json").read_bytes() == data
     assert (root / "masks" / f"{key}.png").read_bytes() == mask

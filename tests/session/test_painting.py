@@ -334,7 +334,7 @@ def test_new_verdict_discards_redo(opened):
     dot(opened, 30, 30, 2)
     opened.undo()
     assert opened.can_redo()
-    opened.judging.set_verdicts([opened.key], "NG")
+    opened.verdict_steps.set_verdicts([opened.key], "NG")
     assert not opened.can_redo()
     opened.redo()
     assert np.array_equal(opened.mask, start) and opened.note.verdict == "NG"

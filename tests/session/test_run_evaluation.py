@@ -40,9 +40,9 @@ def room(session, run, qtbot):
 
 
 def look(room: RunEvaluation, run, qtbot, split=None):
-    with qtbot.waitSignals([room.evaluated, room.swept], timeout=20_000):
+    with qtbot.waitSignals([room.evaluated, room.sweep_finished], timeout=20_000):
         room.open(run, split)
-    return room.reviewed.figures
+    return room.result.figures
 
 
 def test_metrics_equal_command_line_evaluation(room: RunEvaluation, run, session, qtbot):
@@ -57,8 +57,8 @@ def test_metrics_equal_command_line_evaluation(room: RunEvaluation, run, session
     assert figures.false.count == report["regions"]["false"] and figures.dice == report["any_defect"]["dice"]
     assert (figures.images, figures.good, figures.groups) == (8, report["good_pictures"], 4)
     assert figures.found.hits == figures.found.total - 1 and figures.false.count == 1
-    by_key = dict(zip((each.key for each in room.looked.evidence), room.reviewed.judgements))
-    assert by_key[MISSED].facts.missed == 1 and by_key[FALSE].alarms[0].box == Rect(60, 5, 14, 10)
+    by_key = dict(zip((each.key for each in room.pass_result.predictions), room.result.evaluations))
+    assert by_key[MISSED].counts.missed == 1 and by_key[FALSE].alarms[0].box == Rect(60, 5, 14, 10)
     assert not figures.found.digit and not figures.alerts and not room.leaks
 
 
@@ -66,12 +66,12 @@ def test_predictions_are_cached_and_labels_are_read_again(room: RunEvaluation, r
     before = look(room, run, qtbot)
     monkeypatch.setattr(Predictor, "predict", None)  # the network is gone
     annotation.save_mask(session.project, MISSED, np.zeros((80, 96), np.uint8))
-    with qtbot.waitSignals([room.evaluated, room.swept], timeout=20_000):
+    with qtbot.waitSignals([room.evaluated, room.sweep_finished], timeout=20_000):
         room.refresh()
-    after = room.reviewed.figures
+    after = room.result.figures
     assert (before.found.hits, before.found.total, before.false.count) == (6, 7, 1)
     assert (after.found.hits, after.found.total, after.false.count) == (5, 5, 2)  # what was found there is false now
-    assert room.looked.changed == 1
+    assert room.pass_result.changed == 1
 
 
 def test_changed_images_and_weights_are_predicted_again(room: RunEvaluation, run, session, qtbot):
@@ -95,19 +95,19 @@ def test_last_operating_point_is_evaluated_without_the_network(room: RunEvaluati
     last = OperatingPoint((0.5, 0.5), (9, 400))
     for area in (50, 100, 200, 400):
         room.set_point(room.point.at(1, area=area))
-    qtbot.waitUntil(lambda: room.reviewed.point == last, timeout=10_000)
-    assert room.reviewed.figures.false.count == 0  # the bright spot has 140 pixels
+    qtbot.waitUntil(lambda: room.result.point == last, timeout=10_000)
+    assert room.result.figures.false.count == 0  # the bright spot has 140 pixels
     assert told[-1].point == last
 
 
 def test_cheapest_point_removes_false_alarm(room: RunEvaluation, run, qtbot):
     look(room, run, qtbot, "val")
     room.choose_split("test")
-    with qtbot.waitSignal(room.swept, timeout=20_000):
+    with qtbot.waitSignal(room.sweep_finished, timeout=20_000):
         pass
     with qtbot.waitSignal(room.evaluated, timeout=10_000):
         room.cheapest(1.0)
-    figures = room.reviewed.figures
+    figures = room.result.figures
     assert figures.false.count == 0 and figures.found.total - figures.found.hits <= 1
 
 
@@ -147,14 +147,14 @@ def test_data_leak_withholds_metrics_until_acknowledged(room: RunEvaluation, run
         if item["key"] == FALSE:
             item["group"] = "train1"
     run.dataset_path.write_text(json.dumps(raw), "utf-8")
-    with qtbot.waitSignal(room.swept, timeout=20_000):
+    with qtbot.waitSignal(room.sweep_finished, timeout=20_000):
         room.open(run)
-    assert room.stage == "leak" and room.reviewed is None
-    found = {(leak.held, leak.why) for leak in room.leaks}
+    assert room.stage == "leak" and room.result is None
+    found = {(leak.held_out_key, leak.why) for leak in room.leaks}
     assert {(MISSED, "same"), (FALSE, "part")} <= found
     with qtbot.waitSignal(room.evaluated, timeout=10_000):
         room.agree()
-    assert room.stage == "ready" and room.reviewed is not None
+    assert room.stage == "ready" and room.result is not None
     look(room, run, qtbot)  # it was seen: nobody is asked twice
     assert room.stage == "ready" and room.leaks
 
@@ -163,8 +163,8 @@ def test_unreadable_images_are_skipped_with_reason(room: RunEvaluation, run, ses
     session.project.image_path(FALSE).write_bytes(b"\x89PNG\r\n\x1a\n nothing")
     session.project.mask_path("test/p02.png").unlink()
     figures = look(room, run, qtbot)
-    assert set(room.looked.skipped) == {FALSE, "test/p02.png"} and figures.images == 6
-    assert isinstance(room.looked.skipped[FALSE], ImageBroken)
+    assert set(room.pass_result.skipped) == {FALSE, "test/p02.png"} and figures.images == 6
+    assert isinstance(room.pass_result.skipped[FALSE], ImageBroken)
 
 
 def test_run_without_validation_images_is_reported(room: RunEvaluation, run, qtbot):
@@ -191,7 +191,7 @@ def test_evaluation_can_be_canceled_and_resumed(room: RunEvaluation, run, sessio
 
 def test_crops_show_the_region_with_both_outlines(room: RunEvaluation, run, qtbot):
     look(room, run, qtbot)
-    evidence = next(each for each in room.looked.evidence if each.key == FALSE)
+    evidence = next(each for each in room.pass_result.predictions if each.key == FALSE)
     frame = CropFrame(Rect(60, 5, 14, 10), 200, 150, (0, 0, 255), (255, 128, 0))
     shown = []
     room.crop(evidence, frame, shown.append)

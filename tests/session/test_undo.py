@@ -202,7 +202,7 @@ def test_undo_order_is_kept_while_another_image_is_opened(opened, qtbot):
     first, second = opened.keys[:2]
     start = opened.mask.copy()
     dot(opened, 10, 10, 2)
-    opened.judging.set_verdicts([first], "NG")
+    opened.verdict_steps.set_verdicts([first], "NG")
     show(opened, qtbot, second)
     dot(opened, 20, 20, 2)
     show(opened, qtbot, opened.keys[2])
@@ -213,7 +213,7 @@ def test_undo_order_is_kept_while_another_image_is_opened(opened, qtbot):
     for _ in range(3):
         opened.redo()
     qtbot.waitUntil(lambda: opened.key == second and not opened.can_redo(), timeout=10_000)
-    opened.judging.finish()
+    opened.verdict_steps.finish()
     assert opened.mask[20, 20] == 2 and opened.rows[first].verdict == "NG"
 
 
@@ -221,14 +221,14 @@ def test_verdict_can_be_undone_after_mask_was_changed_by_another_program(opened,
     first, second = opened.keys[:2]
     show(opened, qtbot, second)
     dot(opened, 10, 10, 2)
-    opened.judging.set_verdicts([first], "NG")
+    opened.verdict_steps.set_verdicts([first], "NG")
     show(opened, qtbot, first)
     assert opened.flush()
     annotation.save_mask(opened.project, second, np.ones((80, 96), np.uint8))
     show(opened, qtbot, second)
     assert opened.steps() == ([], []) and opened.can_undo()
     opened.undo()
-    opened.judging.finish()
+    opened.verdict_steps.finish()
     assert opened.rows[first].verdict != "NG" and not opened.can_undo()
 
 
@@ -263,7 +263,7 @@ def test_confirmed_label_undone_and_redone_on_another_image(opened, qtbot):
 def test_undo_survives_move_of_project_folder(opened, root, tmp_path, qtbot):
     key, start = opened.key, opened.mask.copy()
     dot(opened, 20, 20, 2)
-    opened.judging.set_verdicts([key], "NG")
+    opened.verdict_steps.set_verdicts([key], "NG")
     assert opened.flush()
     moved = root.rename(tmp_path / "moved")
     assert opened.find_folder(moved)
@@ -277,7 +277,7 @@ def test_undo_survives_move_of_project_folder(opened, root, tmp_path, qtbot):
 
 def test_closed_project_leaves_nothing_to_undo(opened, root):
     dot(opened, 20, 20, 2)
-    opened.judging.set_verdicts([opened.key], "NG")
+    opened.verdict_steps.set_verdicts([opened.key], "NG")
     opened.undo()
     assert opened.close_project() and not opened.can_undo() and not opened.can_redo()
     assert opened.open_project(root) and not opened.can_undo() and not opened.can_redo()
@@ -311,7 +311,7 @@ class SnapshotModel:
 def snapshot(session, keys) -> dict[str, tuple]:
     """Return the mask and note fields of each image, in memory where they are not saved."""
     assert session.flush()
-    session.judging.finish()
+    session.verdict_steps.finish()
     state = {}
     for key in keys:
         if key == session.key:
@@ -345,9 +345,9 @@ def test_random_changes_match_full_snapshots(session, root, qtbot, seed):
         if act < 0.3:
             dot(session, rng.uniform(0, 96), rng.uniform(0, 80), rng.randint(0, 2), rng.uniform(1, 20))
         elif act < 0.36:
-            session.judging.set_verdicts(rng.sample(keys, rng.randint(1, 3)), rng.choice([None, "OK", "NG"]))
+            session.verdict_steps.set_verdicts(rng.sample(keys, rng.randint(1, 3)), rng.choice([None, "OK", "NG"]))
         elif act < 0.42:
-            session.judging.set_status(rng.choice(["started", "done"]))
+            session.verdict_steps.set_status(rng.choice(["started", "done"]))
         elif act < 0.47:
             decisions.decide(REJECT, "one", added=[decided(rng)])
         elif act < 0.5 and note.decided:

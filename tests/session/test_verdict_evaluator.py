@@ -41,11 +41,11 @@ def test_evaluation_equals_predictor(judge, run, session, qtbot):
         judge.start(run)
     review = look(judge, run, qtbot)
     assert len(review.images) == 30 and {one.split for one in review.images} == {"val", "test"}
-    assert review.temperature == 2.0 and review.others == review.unreadable == 0
+    assert review.temperature == 2.0 and review.other_labels == review.unreadable == 0
     predictor = Predictor.open(run.best)
     for one in review.images[:5]:
         found = predictor.predict(image_files.read(session.project.image_path(one.key)))
-        assert review.names[one.predicted] == found.verdict and one.sure == max(found.probabilities.values())
+        assert review.names[one.predicted] == found.verdict and one.probability == max(found.probabilities.values())
     assert {one.key[-8:] for one in review.mistakes()} <= {"p001.png", "p003.png", "p005.png"}
     assert len(review.mistakes()) >= 2
 

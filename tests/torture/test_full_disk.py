@@ -123,7 +123,7 @@ class Case:
         def shown() -> list[Question]:
             return [dialog for dialog in self.window.findChildren(Question) if dialog.isVisible()]
 
-        self.qtbot.waitUntil(lambda: bool(shown()) or not self.session.saver.unsaved_keys, timeout=30_000)
+        self.qtbot.waitUntil(lambda: bool(shown()) or not self.session.autosave.unsaved_keys, timeout=30_000)
         return next(iter(shown()), None)
 
     def follow(self, made: Strokes, heal: Callable[[], None]) -> dict[str, np.ndarray]:
@@ -142,7 +142,7 @@ class Case:
             heal()
         dialog.buttons[self.answer].click()
         if self.answer == "cancel":
-            assert self.session.saver.unsaved_keys and self.window.isVisible()
+            assert self.session.autosave.unsaved_keys and self.window.isVisible()
             return {}
         copy = self.tmp_path / "copy"
         if self.answer == "copy":
@@ -151,7 +151,7 @@ class Case:
             dialog = self.window.findChild(QFileDialog)
             dialog.findChild(QLineEdit, "fileNameEdit").setText(str(copy))
             dialog.accept()
-        self.qtbot.waitUntil(lambda: not self.session.saver.unsaved_keys, timeout=60_000)
+        self.qtbot.waitUntil(lambda: not self.session.autosave.unsaved_keys, timeout=60_000)
         if self.way in ("window", "quit"):
             self.qtbot.waitUntil(lambda: not self.window.isVisible(), timeout=30_000)
         keys = {key for key, _ in made}

@@ -42,7 +42,7 @@ from workbench.inference.batch.checksums import verify_checks
 from workbench.inference.batch.input_paths import collect_images
 from workbench.inference.batch.reference_results import self_test
 from workbench.inference.batch.results_folder import ResultsFolder, predict_all
-from workbench.inference.batch.results_log import LEDGER_FILE, ResultsLogError
+from workbench.inference.batch.results_log import RESULTS_LOG_FILE, ResultsLogError
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import SettingsError, load_settings, save_settings
 from workbench.inference.predictor import Predictor
@@ -177,7 +177,7 @@ def cli(*words: object) -> None:
 def past_of(run: Run) -> None:
     """Call everything in core that evaluates the events of a run."""
     past = read_past(run)
-    diagnose(past.vitals)
+    diagnose(past.state)
     for name in (*STEP_VALUES, "score", "cpu", "smoothed"):
         past.track.at(name, 1.0)
         if past.track.has(name):
@@ -460,7 +460,7 @@ def test_a_damaged_ledger_gives_known_errors_and_leaves_the_folder_alone(export,
     with ResultsFolder(out, predictor, fingerprint="f") as folder:
         predict_all(folder, sources)
     beside = {path.name for path in tmp_path.iterdir()}
-    lines = (out / LEDGER_FILE).read_bytes().splitlines(keepends=True)
+    lines = (out / RESULTS_LOG_FILE).read_bytes().splitlines(keepends=True)
     assert len(lines) == 4
 
     def reset() -> None:
@@ -472,7 +472,7 @@ def test_a_damaged_ledger_gives_known_errors_and_leaves_the_folder_alone(export,
             read()
 
     count = cases(6, 250)
-    failures = attack(Target(out / LEDGER_FILE, reset, ()), count, seed=5)
+    failures = attack(Target(out / RESULTS_LOG_FILE, reset, ()), count, seed=5)
     report("damaged results.jsonl: continue", count, len(failures))
     assert not failures, "\n".join(failures[:5])
 
@@ -524,7 +524,7 @@ def test_a_damaged_run_is_shown_without_a_traceback(labelled, run, qtbot, qapp, 
     qtbot.addWidget(view)
     view.resize(500, 400)
     view.show()
-    training.ended.connect(lambda ending: view.end(ending, loud=True))
+    training.ended.connect(lambda ending: view.end(ending, notify=True))
     training.reported.connect(lambda event: view.add_event(event, live=True))
     count = cases(6, 100)
     whole = {path: path.read_bytes() for path in (run.events_path, run.dataset_path, machine_path(run))}
@@ -535,7 +535,7 @@ def test_a_damaged_run_is_shown_without_a_traceback(labelled, run, qtbot, qapp, 
                 path.write_bytes(mutate(data, rng) if path == run.events_path or rng.random() < 0.2 else data)
             training.follow(run)
             qtbot.waitUntil(lambda: training._thread is None, timeout=30_000)
-            view.show_whole()
+            view.show_whole_run()
             view.grab()
             training.previews.get("lot0/p000.png")
     finally:

@@ -27,7 +27,7 @@ from workbench.core.runs.run import create_run
 from workbench.core.runs.training_settings import request
 from workbench.inference.batch.checksums import verify_checks, write_checks
 from workbench.inference.batch.reference_results import self_test
-from workbench.inference.batch.results_log import LEDGER_FILE, is_result_name
+from workbench.inference.batch.results_log import RESULTS_LOG_FILE, is_result_name
 from workbench.inference.engines import EngineError
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import SettingsError, load_settings
@@ -118,14 +118,14 @@ def test_names_in_a_ledger_do_not_lead_out_of_the_folder(go_on, tmp_path, cases,
     out = tmp_path / "deep" / "a" / "b" / "out"
     status, first, error = go_on(out)
     assert status == 0, error
-    whole = (out / LEDGER_FILE).read_text("utf-8").splitlines()
+    whole = (out / RESULTS_LOG_FILE).read_text("utf-8").splitlines()
     masks = {path.name: path.read_bytes() for path in (out / "masks").iterdir()}
     before = snapshot(tmp_path, out)
     names = [*NAMES[: cases(7, len(NAMES))]]
     for name in names:
         name = name.replace("{unique}", tmp_path.name) if isinstance(name, str) else name
         line = {**json.loads(whole[1]), "name": name, "mask": f"masks/{name}.png", "file": [1, 1]}
-        (out / LEDGER_FILE).write_text("\n".join([whole[0], json.dumps(line), whole[2]]) + "\n", "utf-8")
+        (out / RESULTS_LOG_FILE).write_text("\n".join([whole[0], json.dumps(line), whole[2]]) + "\n", "utf-8")
         status, said, error = go_on(out, "--continue")
         assert status == 0 and len(json.loads(said)["pictures"]) == 2, (name, error)
         assert "Ignored 1 damaged line" in error and "Traceback" not in error, name
@@ -159,11 +159,11 @@ WRONG = (
 def test_values_of_other_types_in_a_ledger_are_ignored(go_on, tmp_path, cases, report):
     out = tmp_path / "out"
     assert go_on(out)[0] == 0
-    whole = (out / LEDGER_FILE).read_text("utf-8").splitlines()
+    whole = (out / RESULTS_LOG_FILE).read_text("utf-8").splitlines()
     wrong = [*WRONG[: cases(4, len(WRONG))]]
     for changes in wrong:
         line = json.dumps({**json.loads(whole[1]), **changes})
-        (out / LEDGER_FILE).write_text("\n".join([whole[0], line, "[" * 100_000, whole[2]]) + "\n", "utf-8")
+        (out / RESULTS_LOG_FILE).write_text("\n".join([whole[0], line, "[" * 100_000, whole[2]]) + "\n", "utf-8")
         status, said, error = go_on(out, "--continue")
         assert status == 0 and len(json.loads(said)["pictures"]) == 2, (changes, error)
         assert "Ignored 2 damaged lines" in error and "Traceback" not in error, changes
@@ -173,13 +173,13 @@ def test_values_of_other_types_in_a_ledger_are_ignored(go_on, tmp_path, cases, r
 @pytest.mark.parametrize("head", ["[" * 100_000, "[]", '{"format": 2}', '{"format": 1, "model": []}', "null"])
 def test_a_ledger_with_a_damaged_head_is_refused_with_a_sentence(export, pictures, tmp_path, head):
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / LEDGER_FILE).write_text(head + "\n", "utf-8")
+    (tmp_path / "out" / RESULTS_LOG_FILE).write_text(head + "\n", "utf-8")
     status, _, error = workbench("predict", export, pictures, "--out", tmp_path / "out", "--continue")
     assert status == 1 and "results" in error
-    assert (tmp_path / "out" / LEDGER_FILE).read_text("utf-8") == head + "\n"
+    assert (tmp_path / "out" / RESULTS_LOG_FILE).read_text("utf-8") == head + "\n"
 
 
-@pytest.mark.parametrize("name", [LEDGER_FILE, "masks", "overlays", "regions.csv", "results.json"])
+@pytest.mark.parametrize("name", [RESULTS_LOG_FILE, "masks", "overlays", "regions.csv", "results.json"])
 def test_links_in_a_folder_of_results_are_not_written_through(go_on, tmp_path, name):
     out, outside = tmp_path / "out", tmp_path / "outside"
     outside.mkdir()

@@ -39,7 +39,7 @@ def listed(project: Project) -> tuple[dict[str, ImageRow], list[problems.Problem
             rows.update((row.key, row) for row in batch)
             told.update(row.key for row in batch)
         keys = project.images()
-        rows.update((row.key, row) for row in index.refresh(keys, told=told))
+        rows.update((row.key, row) for row in index.refresh(keys, known_keys=told))
         for gone in rows.keys() - set(keys):
             del rows[gone]
 

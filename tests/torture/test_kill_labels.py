@@ -118,7 +118,7 @@ def foreign(request, tmp_path, cases):
 def test_an_import_that_was_killed_completes_when_repeated(foreign, cases, report, tmp_path):
     rng, kills, failed = random.Random(7), 0, []
     with Project.create(tmp_path / "expected") as project:
-        total = import_labels(project, foreign).labelled
+        total = import_labels(project, foreign).labeled
         expected = labels(project)
     assert total == len(expected)
     for number in range(cases(1, 5)):
@@ -162,9 +162,9 @@ def test_a_change_of_classes_that_was_killed_is_finished_or_taken_back(cases, re
             now = annotation.load_mask(session.project, key)
             if not np.all((now == mask) | (now == merged[key])):
                 failed.append(f"{number}: pixels of {key}")
-        back = number % 2 or session.class_work.plan.state == "undoing"
-        with qtbot.waitSignal(session.class_work.ended, timeout=60_000):
-            session.class_work.undo_merge() if back else session.class_work.resume()
+        back = number % 2 or session.class_merge.plan.state == "undoing"
+        with qtbot.waitSignal(session.class_merge.ended, timeout=60_000):
+            session.class_merge.undo_merge() if back else session.class_merge.resume()
         session.flush()
         for key, mask in (before if back else merged).items():
             if not np.array_equal(annotation.load_mask(session.project, key), mask):

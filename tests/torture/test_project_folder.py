@@ -41,7 +41,7 @@ class Painter:
 
     def __init__(self, qtbot, root: Path, seed: int) -> None:
         self.qtbot, self.random = qtbot, random.Random(seed)
-        self.session = Session(settle=0.01, retry=0.05)
+        self.session = Session(save_delay=0.01, retry=0.05)
         self.met: list[Exception] = []
         self.session.problem_met.connect(self.met.append)
         assert self.session.open_project(root) and self.session.writable
@@ -236,7 +236,7 @@ from workbench.session.session import Session
 
 root, told, seed = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 app = QCoreApplication([])
-session = Session(settle=0.02, retry=0.1)
+session = Session(save_delay=0.02, retry=0.1)
 session.open_project(root)
 rng = np.random.default_rng(seed)
 
@@ -302,7 +302,7 @@ def test_killed_while_the_folder_is_gone(qtbot, tmp_path, cases, report):
             moved.rename(root)
             moved = root
         met: list[Exception] = []
-        session = Session(settle=600)
+        session = Session(save_delay=600)
         session.problem_met.connect(met.append)
         assert session.open_project(moved) and session.flush()
         found = annotation.read_mask(moved / "masks" / "c.png.png")
@@ -370,8 +370,8 @@ def test_notes_changed_while_the_folder_is_gone_are_recovered(painter, tmp_path)
     one = painter(root)
     root.rename(tmp_path / "moved")
     lose(one)
-    one.session.judging.set_verdicts([one.session.key], "NG")
-    one.session.judging.set_status("done")
+    one.session.verdict_steps.set_verdicts([one.session.key], "NG")
+    one.session.verdict_steps.set_status("done")
     assert one.session.folder.rescued and len(rescues()) == 1
     one.session.end()
     (tmp_path / "moved").rename(root)

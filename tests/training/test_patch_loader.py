@@ -13,7 +13,7 @@ from workbench.core.runs.dataset import AddedImage
 from workbench.inference.io.image_io import write_png
 from workbench.training import networks
 from workbench.training.augment import PatchPose, cut_patch
-from workbench.training.image_cache import ImageCache, find_spots, shrink_mask
+from workbench.training.image_cache import ImageCache, defect_positions, shrink_mask
 from workbench.training.losses import IGNORED
 from workbench.training.patch_loader import PatchLoader, PatchSampler
 
@@ -93,7 +93,7 @@ def test_hairlines_survive_shrinking_and_specks_are_drawn_like_stains():
     assert (small == 5).any(axis=0).mean() > 0.95 and small.shape == (50, 50)
     assert not np.isin(small[30:36, 30:50], [254, 255]).any()
     mask[10:12, 190:192] = 7
-    spots = find_spots(mask, seed=1)[7]
+    spots = defect_positions(mask, seed=1)[7]
     speck = (spots[:, 0] < 20).mean()
     assert 0.3 < speck < 0.7 and (mask[tuple(spots.T)] == 7).all()
 

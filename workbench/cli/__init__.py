@@ -10,7 +10,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any, NoReturn
 
-from workbench.inference.batch.broken_pipe import end_quietly
+from workbench.inference.batch.broken_pipe import exit_on_broken_pipe
 from workbench.inference.text_safety import terminal_text
 
 # Verb -> (module, short help text).
@@ -51,7 +51,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str]) -> int:
     """Run one verb. Return 0, 1 after a problem reported in one sentence or a closed pipe, or 2 for wrong use."""
-    return end_quietly(lambda: _main(list(argv)))
+    return exit_on_broken_pipe(lambda: _main(list(argv)))
 
 
 def _main(arguments: list[str]) -> int:

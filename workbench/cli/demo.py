@@ -42,7 +42,7 @@ _SELF_TEST_SECONDS = 600.0  # time limit
 
 
 class SelfTestFailed(problems.Problem):
-    says = "The export {path} failed its self-test: {why}"
+    message = "The export {path} failed its self-test: {why}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -120,8 +120,8 @@ def _overlays(model: dict[str, Any], root: Path, console: Console) -> Path:
     """Predict the validation/test images and the large image with the export. Return the folder of overlays."""
     project = Project.open(root, write=False)
     out = root / "demo-results"
-    wanted = [*_evaluated_images(model, root), *(key for key in project.images() if key.startswith("large/"))]
-    sources, _ = collect_images([project.image_path(key) for key in wanted])
+    keys = [*_evaluated_images(model, root), *(key for key in project.images() if key.startswith("large/"))]
+    sources, _ = collect_images([project.image_path(key) for key in keys])
     predictor = Predictor.open(model["export"]["path"], engine="onnx")
     with console.progress("predicting validation/test images") as move, ResultsFolder(out, predictor) as folder:
         predict_all(folder, sources, on_image=lambda number, total, *_: move(number, total))

@@ -34,12 +34,12 @@ ROUGH = 10  # with fewer images the metrics are reported as rough estimates
 
 
 class NoImagesInSplit(problems.Problem):
-    says = "The run {name} has no images in {split}."
+    message = "The run {name} has no images in {split}."
     advice = "Choose another --split, or label more images and train again."
 
 
 class NoUsableImages(problems.Problem):
-    says = "No image could be used: {why}"
+    message = "No image could be used: {why}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -91,9 +91,9 @@ def evaluate(run: Run, console: Console, *, split: str | None = None) -> dict[st
         notes.append(f"{evaluation.changed} labels were changed after the training. The present labels are used.")
     leaking = [] if split == "all" else find_data_leaks(project, data, split)
     if leaking:
-        first = f"{leaking[0].held} and {leaking[0].learned}"
+        first = f"{leaking[0].held_out_key} and {leaking[0].train_key}"
         notes.append(f"{len(leaking)} of these images resemble training images, such as {first}. Metrics are too high.")
-    leaks = [{"path": leak.held, "learned": leak.learned, "why": leak.why} for leak in leaking]
+    leaks = [{"path": leak.held_out_key, "learned": leak.train_key, "why": leak.why} for leak in leaking]
     return {
         "run": run.name,
         "model": data.model,
@@ -185,7 +185,7 @@ class _EvaluationPass:
         report = {**evaluation.report(), "calibration_error": evaluation.calibration_error()}
         if predictor.settings.unsure:
             band = evaluation.band(predictor.settings.unsure)
-            report["unsure"] = {"below": band.least, "pictures": band.unsure, "errors_left": band.left}
+            report["unsure"] = {"below": band.least, "pictures": band.unsure, "errors_left": band.errors}
         return report
 
     def _images(self, items: list[Item], console: Console) -> Iterator[tuple[Item, np.ndarray]]:

@@ -49,7 +49,7 @@ def export(run: Run, console: Console, options: ExportOptions, *, out: Path | No
     out = free_path(run.project_root / "exports", run.name) if out is None else out.absolute()
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise problems.ExportExists(path=str(out))
-    troubles: list[str] = []
+    warnings: list[str] = []
     with progress_bar("exporting", total=None, unit="") as bar:
 
         def on_event(event: Event) -> None:
@@ -58,8 +58,8 @@ def export(run: Run, console: Console, options: ExportOptions, *, out: Path | No
                 bar.total = event.total
                 bar.update(event.done - bar.n)
             elif isinstance(event, Trouble):
-                troubles.append(f"{event.what} {event.done}".strip())
-                console.note(troubles[-1])
+                warnings.append(f"{event.what} {event.done}".strip())
+                console.note(warnings[-1])
 
         ending = run_child(
             "export",
@@ -83,7 +83,7 @@ def export(run: Run, console: Console, options: ExportOptions, *, out: Path | No
         "point": report.get("point", {}),
         "run": run.name,
         "model": run.settings().model,
-        "troubles": troubles,
+        "troubles": warnings,
     }
 
 

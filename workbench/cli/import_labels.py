@@ -66,15 +66,15 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         for notice in project.json.take_notices():
             console.note(str(notice))
     _print_report(report, console)
-    if not report.labelled and not report.kept:
+    if not report.labeled and not report.unchanged:
         why = "; ".join(f"{Path(path).name}: {why}" for path, why in report.skipped[:3]) or "no label was found"
         raise problems.NothingToImport(path=str(options.path), why=why)
     return {
         "format": report.format,
         "found": report.found,
         "boxes": report.boxes,
-        "pictures": report.pictures,
-        "labelled": report.labelled,
+        "pictures": report.images,
+        "labelled": report.labeled,
         "copied": report.copied,
         "skipped": [{"path": path, "why": why} for path, why in report.skipped],
         "classes": classes,
@@ -87,7 +87,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 def _print_report(report: importing.ImportReport, console: Console) -> None:
     console.line(
-        f"Imported as {report.format}: {report.pictures} images ({report.copied} copied), {report.labelled} labeled."
+        f"Imported as {report.format}: {report.images} images ({report.copied} copied), {report.labeled} labeled."
     )
     if len(report.found) > 1:
         console.line("Formats found: " + ", ".join(f"{name} ({count})" for name, count in report.found.items()) + ".")

@@ -93,7 +93,7 @@ def _batch(
             if result is None:
                 console.note(f"{path}: skipped, {why}")
 
-        complete = predict_all(results, sources, on_image=on_image, stop=stop.asked, cancelled=stop.at_once)
+        complete = predict_all(results, sources, on_image=on_image, stop=stop.requested, cancelled=stop.at_once)
     report = results.report()
     if not complete:
         raise StoppedEarly(done=len(report["pictures"]), total=len(sources), path=options.out)

@@ -51,7 +51,7 @@ def suggest_for(options: argparse.Namespace, console: Console) -> dict[str, Any]
                     keys,
                     on_image=on_image,
                     go_on=options.go_on,
-                    stop=stop.asked,
+                    stop=stop.requested,
                     cancelled=stop.at_once,
                 )
         if not complete:

@@ -11,7 +11,7 @@ from workbench.cli.verb_runner import Console
 from workbench.core import problems
 from workbench.core.label_next.image_scan import AT_ONCE
 from workbench.core.label_next.label_advice import find_label_issues, rank_images
-from workbench.core.label_next.label_issues import LabelIssue
+from workbench.core.label_next.label_issues import LabelIssue, issue_to_json
 from workbench.core.label_next.label_ranking import issue_reason
 from workbench.core.project.image_index import ImageIndex, ImageRow
 from workbench.core.project.project import Project
@@ -19,7 +19,7 @@ from workbench.core.runs.run import Run, find_run, newest_usable_run
 
 
 class NoModelYet(problems.Problem):
-    says = "This project has no usable run."
+    message = "This project has no usable run."
     advice = "Train a model first."
 
 
@@ -51,24 +51,24 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         ranking = rank_images(project, rows, model, count=options.count, most=options.look, progress=move)
     if not ranking.model:
         console.note("No trained model yet. Images are ranked by their differences.")
-    _print_coverage(ranking.looked, ranking.asked, console)
-    if not ranking.asked:
+    _print_coverage(ranking.analyzed, ranking.total, console)
+    if not ranking.total:
         console.line("All images are done.")
     for number, entry in enumerate(ranking.entries, 1):
-        console.line(f"{number:>4}  {entry.key}: {'; '.join(map(str, entry.whys))}")
+        console.line(f"{number:>4}  {entry.key}: {'; '.join(map(str, entry.reasons))}")
     entries = [
         {
             "path": entry.key,
             "value": entry.value,
-            "why": [str(why) for why in entry.whys],
-            "reasons": [{"kind": why.kind, **why.fields} for why in entry.whys],
+            "why": [str(why) for why in entry.reasons],
+            "reasons": [{"kind": why.kind, **why.fields} for why in entry.reasons],
         }
         for entry in ranking.entries
     ]
     return {
         "run": ranking.model or None,
-        "looked": ranking.looked,
-        "open": ranking.asked,
+        "looked": ranking.analyzed,
+        "open": ranking.total,
         "skipped": ranking.skipped,
         "pictures": entries,
     }
@@ -81,7 +81,7 @@ def _errors(
         raise NoModelYet()
     with console.progress("analyzing") as move:
         report = find_label_issues(project, rows, model, most=options.look, progress=move)
-    _print_coverage(report.looked, report.asked, console)
+    _print_coverage(report.analyzed, report.total, console)
     if report.weak:
         console.note("The model contradicts so many labels that the model is more likely wrong. Train longer first.")
     names = {info.id: info.name for info in project.classes}
@@ -94,9 +94,9 @@ def _errors(
         console.line("No possible label errors.")
     return {
         "run": report.model,
-        "looked": report.looked,
-        "labelled": report.asked,
-        "learned_from": report.learned,
+        "looked": report.analyzed,
+        "labelled": report.total,
+        "learned_from": report.training_images,
         "weak_model": report.weak,
         "skipped": report.skipped,
         "pictures": entries,
@@ -105,12 +105,12 @@ def _errors(
 
 def _sentence(issue: LabelIssue, names: dict[int, str], good: bool) -> str:
     where = "" if issue.kind == "verdict" else f" at {issue.rect.x},{issue.rect.y}"
-    learned = ", training image" if issue.learned else ""
-    return f"{issue_reason(issue, names, good=good)}{where} ({100 * issue.certainty:.0f}% certain{learned})"
+    note = ", training image" if issue.trained_on else ""
+    return f"{issue_reason(issue, names, good=good)}{where} ({100 * issue.certainty:.0f}% certain{note})"
 
 
 def _as_json(issue: LabelIssue, names: dict[int, str], good: bool) -> dict[str, Any]:
-    fields = {name: value for name, value in asdict(issue).items() if name not in ("bits", "rect")}
+    fields = {name: value for name, value in issue_to_json(issue).items() if name not in ("bits", "rect")}
     return {**fields, **asdict(issue.rect), "why": str(issue_reason(issue, names, good=good))}
 
 

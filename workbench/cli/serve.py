@@ -29,22 +29,22 @@ TOKEN_VARIABLE = "WORKBENCH_TOKEN"
 
 
 class ServerMissing(problems.Problem):
-    says = "The server needs {libraries}."
+    message = "The server needs {libraries}."
     advice = "Install the missing packages with: {command}"
 
 
 class NotAnExport(problems.Problem):
-    says = "{path} is not an export: it has no {file}."
+    message = "{path} is not an export: it has no {file}."
     advice = "Choose a folder written by 'workbench export'."
 
 
 class CannotListen(problems.Problem):
-    says = "Cannot listen on {host}:{port}: {why}."
+    message = "Cannot listen on {host}:{port}: {why}."
     advice = "Choose another --port or --host."
 
 
 class ServerFailed(problems.Problem):
-    says = "The server processes end right after their start."
+    message = "The server processes end right after their start."
     advice = "See the messages above, or try --workers 1."
 
 

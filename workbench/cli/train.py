@@ -137,7 +137,7 @@ class _ConsoleReport:
     started: Started | None = None
     step: Step | None = None
     evaluated: dict[str, Evaluated] = field(default_factory=dict)
-    troubles: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     score: str = ""
 
     def __enter__(self) -> _ConsoleReport:
@@ -168,8 +168,8 @@ class _ConsoleReport:
         elif isinstance(event, Profiled):
             self.console.note(event.what)
         elif isinstance(event, Trouble):
-            self.troubles.append(f"{event.what} {event.done}".strip())
-            self.console.note(self.troubles[-1])
+            self.warnings.append(f"{event.what} {event.done}".strip())
+            self.console.note(self.warnings[-1])
 
     def _show_start(self, event: Started) -> None:
         counts = ", ".join(f"{count} {split}" for split, count in event.pictures.items() if count)
@@ -206,7 +206,7 @@ def _result(run: Run, settings: TrainingSettings, report: _ConsoleReport, ending
         "pictures": started.pictures if started else {},
         "held_out_note": started.held_out_note if started else "",
         "ended": ending.why,
-        "troubles": report.troubles,
+        "troubles": report.warnings,
         "pruned": summary_fields.get("pruned"),
     }
 

@@ -26,7 +26,7 @@ STOPPING = "Stopping after this image. Press Ctrl+C again to stop immediately."
 
 
 class StoppedEarly(Problem):
-    says = "Stopped. {done} of {total} images are done. Their results are in {path}."
+    message = "Stopped. {done} of {total} images are done. Their results are in {path}."
     advice = "Run the command again with --continue for the remaining images."
 
 

@@ -104,7 +104,7 @@ def patterns(id: str) -> tuple[str, tuple[str, ...]]:
     """Return (translation context, English patterns of the sentences). Raises KeyError for an unknown id."""
     kind = problems.problem_class(id)
     if kind is not None:
-        return "problems", tuple(filter(None, (kind.says, kind.advice)))
+        return "problems", tuple(filter(None, (kind.message, kind.advice)))
     return CONTEXT, (catalog()[id],)
 
 
@@ -194,7 +194,7 @@ def _wordings() -> list[tuple[str, str]]:
     """Return (English pattern, id) of all messages and problems, the most literal first."""
     found = [(pattern, id) for id, pattern in _entries() if not id.startswith(_NOT_STORED)]
     for kind in problems.problem_classes():
-        found.append((" ".join(filter(None, (kind.says, kind.advice))), kind.__name__))
+        found.append((" ".join(filter(None, (kind.message, kind.advice))), kind.__name__))
     return sorted(found, key=lambda entry: -len(_FIELD.sub("", entry[0])))
 
 

@@ -1,7 +1,7 @@
 """Errors that are shown to the user, as exceptions with fields.
 
-Each problem has two English sentence patterns: the event (`says`) and the remedy (`advice`). The patterns are also the
-message ids: the GUI translates the pattern and then fills in the fields, so `core` needs no translator.
+Each problem has two English sentence patterns: the event (`message`) and the remedy (`advice`). The patterns are also
+the message ids: the GUI translates the pattern and then fills in the fields, so `core` needs no translator.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 class Problem(Exception):
     """Base class of errors that the user can understand and fix. `str(problem)` is the English text, no traceback."""
 
-    says = "Something went wrong."
+    message = "Something went wrong."
     advice = ""
 
     def __init__(self, **fields: Any) -> None:
@@ -22,73 +22,73 @@ class Problem(Exception):
         self.fields = fields
 
     def __str__(self) -> str:
-        return " ".join(part for part in (self.says, self.advice) if part).format(**self.fields)
+        return " ".join(part for part in (self.message, self.advice) if part).format(**self.fields)
 
 
 class NotAProject(Problem):
-    says = "{path} is not a workbench project: it has no project.json."
+    message = "{path} is not a workbench project: it has no project.json."
     advice = "Choose another folder, or create a project there."
 
 
 class ProjectExists(Problem):
-    says = "{path} already holds a project."
+    message = "{path} already holds a project."
     advice = "Open it, or choose an empty folder."
 
 
 class ProjectBroken(Problem):
-    says = "{path} cannot be read: {why}."
+    message = "{path} cannot be read: {why}."
     advice = "Nothing was changed. Restore the file from a backup or repair it."
 
 
 class ProjectTooNew(Problem):
-    says = "{path} was written by a newer workbench (format {found}; this one knows up to {known})."
+    message = "{path} was written by a newer workbench (format {found}; this one knows up to {known})."
     advice = "Update the workbench to open it. Nothing was changed."
 
 
 class ProjectLocked(Problem):
-    says = (
+    message = (
         "This project is already open for writing in another window or on another computer (process {pid} on {host})."
     )
     advice = "Close it there, or open it here read-only."
 
 
 class AnotherProject(Problem):
-    says = "{path} is not the project that was open here: it holds “{name}”."
+    message = "{path} is not the project that was open here: it holds “{name}”."
     advice = "Choose the folder to which the open project was moved."
 
 
 class ProjectChangedElsewhere(Problem):
-    says = "project.json was changed by another program, and here as well: {fields}."
+    message = "project.json was changed by another program, and here as well: {fields}."
     advice = "The values that were set here are kept; the other version is stored as {kept}."
 
 
 class RemovedElsewhere(Problem):
-    says = "Another program removed from project.json: {names}."
+    message = "Another program removed from project.json: {names}."
     advice = "The version before that is stored as {kept}."
 
 
 class ProjectReadOnly(Problem):
-    says = "The project is open read-only, so {what} cannot be saved."
+    message = "The project is open read-only, so {what} cannot be saved."
     advice = "Close the project in the other window, then open it again."
 
 
 class FolderReadOnly(ProjectReadOnly):
-    says = "The project is open read-only, because {path} could not be written: {why}."
+    message = "The project is open read-only, because {path} could not be written: {why}."
     advice = "Make the folder writable or free some space, then open the project again."
 
 
 class UnsavedLabels(Problem):
-    says = "Labels of {count} images could not be saved, so the project stays open."
+    message = "Labels of {count} images could not be saved, so the project stays open."
     advice = "Free some space or make the folder writable, then save again."
 
 
 class FolderMissing(Problem):
-    says = "The folder {path} does not exist."
+    message = "The folder {path} does not exist."
     advice = "Check the path."
 
 
 class CannotWrite(Problem):
-    says = "{path} could not be written: {why}."
+    message = "{path} could not be written: {why}."
     advice = "Free some space or make the folder writable."
 
     @classmethod
@@ -104,17 +104,19 @@ class SavedLater(CannotWrite):
 
 
 class ProjectGone(CannotWrite):
-    says = "The project folder {path} is not available: {why}."
+    message = "The project folder {path} is not available: {why}."
     advice = "Nothing is written in its place. Connect the drive again or move the folder back, then try again."
 
 
 class ProjectTaken(CannotWrite):
-    says = "The lock of the project {path} was removed, and it is open for writing elsewhere (process {pid} on {host})."
+    message = (
+        "The lock of the project {path} was removed, and it is open for writing elsewhere (process {pid} on {host})."
+    )
     advice = "It is read-only here. Close it there, then open it again."
 
 
-class LinkLeadsOutside(CannotWrite):
-    says = "Nothing was written to {path}: a symbolic link there leads out of the project folder."
+class LinkOutsideFolder(CannotWrite):
+    message = "Nothing was written to {path}: a symbolic link there leads out of the project folder."
     advice = "Replace the link by a folder, then try again."
 
 
@@ -144,69 +146,69 @@ class SourceMismatch(Problem):
 
 
 class ImageBroken(Problem):
-    says = "The image {path} cannot be read: {why}."
+    message = "The image {path} cannot be read: {why}."
     advice = "The image is skipped."
 
 
 class SampleWrongSize(Problem):
-    says = (
+    message = (
         "The reference image {path} is {sample_width} × {sample_height} pixels, but this image is {width} × {height}."
     )
     advice = "Choose a reference image of the same size."
 
 
 class MaskBroken(Problem):
-    says = "The mask {path} cannot be read: {why}."
+    message = "The mask {path} cannot be read: {why}."
     advice = "The file is not overwritten. Repair or delete it to label this image again."
 
 
 class MaskWrongSize(Problem):
-    says = "The mask {path} is {mask_width} × {mask_height} pixels, but its image is {width} × {height}."
+    message = "The mask {path} is {mask_width} × {mask_height} pixels, but its image is {width} × {height}."
     advice = "The mask is not changed and not used. Resize it to the size of its image."
 
 
 class MaskUnknownClass(Problem):
-    says = "The mask {path} contains class IDs that are not defined in this project: {ids}."
+    message = "The mask {path} contains class IDs that are not defined in this project: {ids}."
     advice = "Add these classes, or import the mask again with the right mapping."
 
 
 class LabelsNotCopied(Problem):
-    says = "The labels of {source} cannot be copied: {why}."
+    message = "The labels of {source} cannot be copied: {why}."
     advice = "Nothing was changed."
 
 
 class NoteBroken(Problem):
-    says = "The note {path} cannot be read: {why}."
+    message = "The note {path} cannot be read: {why}."
     advice = "The file is not changed. Repair or delete it."
 
 
 class NoteTooNew(NoteBroken):
-    says = "The note {path} was written by a newer workbench (format {found}; this one knows up to {known})."
+    message = "The note {path} was written by a newer workbench (format {found}; this one knows up to {known})."
     advice = "The file is not changed, and the labels of this image cannot be edited. Update Defect Workbench."
 
 
 class OriginalKept(Problem):
-    says = "The mask {path} could not be restored: {why}."
+    message = "The mask {path} could not be restored: {why}."
     advice = "The mask stays as it is now. Its content before the change of classes is stored as {kept}."
 
 
 class LabelsChangedElsewhere(Problem):
-    says = "{path} was changed by another program while it was open here."
+    message = "{path} was changed by another program while it was open here."
     advice = "Your changes are saved. The other version is stored as {kept}."
 
 
 class StrokesDoNotFit(Problem):
-    says = "{path} was changed by another program before your last strokes could be saved."
+    message = "{path} was changed by another program before your last strokes could be saved."
     advice = "Strokes that no longer fit were not applied. A mask with all your strokes was saved as {kept}."
 
 
 class NoteDoesNotFit(Problem):
-    says = "{path} was changed by another program before the changes of the last session could be saved."
+    message = "{path} was changed by another program before the changes of the last session could be saved."
     advice = "Values that both changed are not overwritten. The note with all your changes is stored as {kept}."
 
 
 class StrokesUnreadable(Problem):
-    says = (
+    message = (
         "The strokes of the last session in {path} cannot be read: the file is damaged or was written by a newer "
         "version."
     )
@@ -214,170 +216,170 @@ class StrokesUnreadable(Problem):
 
 
 class NoteChangesUnreadable(StrokesUnreadable):
-    says = (
+    message = (
         "Changes of notes of the last session in {path} cannot be read: the file is damaged or was written by a newer "
         "version."
     )
 
 
 class BadGrouping(Problem):
-    says = "The grouping pattern {pattern} cannot be used: {why}."
+    message = "The grouping pattern {pattern} cannot be used: {why}."
     advice = "Correct the pattern under 'grouping' in project.json. Nested repetitions are slow."
 
 
 class IndexRebuilt(Problem):
-    says = "The index of this project was damaged: {why}."
+    message = "The index of this project was damaged: {why}."
     advice = "The index is rebuilt from the files. Labels and images are not affected."
 
 
 class NoImages(Problem):
-    says = "This project has no images."
+    message = "This project has no images."
     advice = "Copy images into its folder 'pictures', or add an image folder."
 
 
 class NothingToImport(Problem):
-    says = "No labels in {path} could be imported: {why}."
+    message = "No labels in {path} could be imported: {why}."
     advice = "Check the folder and the format."
 
 
 class UnknownFormat(Problem):
-    says = "{name} is not a supported label format."
+    message = "{name} is not a supported label format."
     advice = "Choose one of: {known}."
 
 
 class NoLabels(Problem):
-    says = "No image is labeled yet, so there is no training data."
+    message = "No image is labeled yet, so there is no training data."
     advice = "Label at least two images and mark them as done (Enter), then train."
 
 
 class NoVerdicts(Problem):
-    says = "There are too few verdicts for training: {found} images with {kinds} different verdicts."
+    message = "There are too few verdicts for training: {found} images with {kinds} different verdicts."
     advice = "Set at least two different verdicts, each on at least two images, then train ResNet."
 
 
 class LoneVerdict(Problem):
-    says = "Only this image has the verdict {verdict}. Training needs at least two images per verdict."
+    message = "Only this image has the verdict {verdict}. Training needs at least two images per verdict."
     advice = "Set this verdict on another image, or change the verdict of this image."
 
 
 class TooFewLabels(Problem):
-    says = "Only {found} labeled image found; training needs at least two."
+    message = "Only {found} labeled image found; training needs at least two."
     advice = "Label at least one more image."
 
 
 class OnlyBackground(Problem):
-    says = "No training image has a labeled defect."
+    message = "No training image has a labeled defect."
     advice = "Label some defects first."
 
 
 class UnknownClass(Problem):
-    says = "This project has no class named {name}."
+    message = "This project has no class named {name}."
     advice = "Its classes are: {known}."
 
 
 class BadClass(Problem):
-    says = "The class {name} cannot be added: {why}."
+    message = "The class {name} cannot be added: {why}."
 
 
 class ClassesChanging(Problem):
-    says = "Classes are being changed in all masks. Labels cannot be edited at the moment."
+    message = "Classes are being changed in all masks. Labels cannot be edited at the moment."
     advice = "Wait until this is finished, or cancel it in the Classes panel."
 
 
 class UnknownRun(Problem):
-    says = "There is no run {name} in this project."
+    message = "There is no run {name} in this project."
     advice = "Runs are: {known}."
 
 
 class RunUnusable(Problem):
-    says = "The run {name} has no usable model: {why}."
+    message = "The run {name} has no usable model: {why}."
     advice = "Train again, or choose another run."
 
 
 class RunBroken(Problem):
-    says = "The run file {path} cannot be read: {why}."
+    message = "The run file {path} cannot be read: {why}."
     advice = "The other runs are not affected."
 
 
 class RunInUse(Problem):
-    says = "The run {name} is being trained by another process ({pid} on {host})."
+    message = "The run {name} is being trained by another process ({pid} on {host})."
     advice = "Wait until that process has ended, or stop it, then resume the run again."
 
 
 class WeightsUnusable(Problem):
-    says = "The weights in {path} cannot be used: {why}."
+    message = "The weights in {path} cannot be used: {why}."
     advice = "Nothing was executed or changed."
 
 
 class NoDownload(Problem):
-    says = "The weights could not be downloaded from {url}: {why}."
+    message = "The weights could not be downloaded from {url}: {why}."
     advice = "Check the network connection, save the file as {path}, or choose your own weights file."
 
 
 class BadSettings(Problem):
-    says = "The setting {key} cannot be {value}: {why}."
+    message = "The setting {key} cannot be {value}: {why}."
 
 
 class DeviceMissing(Problem):
-    says = "The device {device} cannot be used: {why}."
+    message = "The device {device} cannot be used: {why}."
     advice = "Run 'workbench doctor' to list the available devices."
 
 
 class PaddleMissing(Problem):
-    says = "PaddlePaddle is not installed, so training is not available."
+    message = "PaddlePaddle is not installed, so training is not available."
     advice = "Install it with: {command}"
 
 
 class UnexpectedError(Problem):
-    says = "Unexpected error: {what}."
+    message = "Unexpected error: {what}."
     advice = "Details are in the log file."
 
 
 class WorkerFailed(Problem):
-    says = "The {what} process failed: {why}."
+    message = "The {what} process failed: {why}."
     advice = "Details are in {log}."
 
 
 class ParityFailed(Problem):
-    says = "The exported model does not match the trained model ({why}), so the export was rejected."
+    message = "The exported model does not match the trained model ({why}), so the export was rejected."
     advice = "The report is in {report}."
 
 
 class ExportExists(Problem):
-    says = "{path} already exists."
+    message = "{path} already exists."
     advice = "Choose another folder for the export."
 
 
 class UnknownModel(Problem):
-    says = "{path} is neither a run nor an export."
+    message = "{path} is neither a run nor an export."
     advice = "Choose a folder under runs/ or exports/ of a project, or a copied export."
 
 
 class ExportDamaged(Problem):
-    says = "This export failed its self-test: {why}"
+    message = "This export failed its self-test: {why}"
     advice = "Export it again."
 
 
 class ModelUnusable(Problem):
-    says = "The model in {path} cannot be used: {why}"
+    message = "The model in {path} cannot be used: {why}"
 
 
 class ProposesNothing(Problem):
-    says = "{name} predicts verdicts of whole images, so it has no regions to suggest."
+    message = "{name} predicts verdicts of whole images, so it has no regions to suggest."
     advice = "Use a UNet run, which predicts regions."
 
 
 class SuggestionsBroken(Problem):
-    says = "The suggestions in {path} cannot be read: {why}."
+    message = "The suggestions in {path} cannot be read: {why}."
     advice = "Predict the image again, or delete this file. Labels are not affected."
 
 
 class NothingToPredict(Problem):
-    says = "No images to predict in {path}: {why}."
+    message = "No images to predict in {path}: {why}."
 
 
 class ResultsTaken(Problem):
-    says = "The results cannot be written: {why}"
+    message = "The results cannot be written: {why}"
 
 
 # Event files of earlier versions contain these names.

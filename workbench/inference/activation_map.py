@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .io.opencv import cv2
+from .io.tiff_regions import ImageArray
 from .model_settings import ModelSettings
 from .normalize import normalize, resize_for_network
 
@@ -15,7 +16,7 @@ _MAX_SHIFTS = 2  # maximum number of shifts per cell and side
 _MAX_SIDE = 32_000  # pixels; limit of cv2.resize
 
 
-def activation_map(image: np.ndarray, settings: ModelSettings, engine: Any, verdict: int) -> np.ndarray | None:
+def activation_map(image: ImageArray, settings: ModelSettings, engine: Any, verdict: int) -> np.ndarray | None:
     """Return uint8 (H,W), 255 where the evidence for verdict number `verdict` is greatest, or None if not supported.
 
     Class activation maps (Zhou et al. 2016) minus the mean over all verdicts, because only differences of logits
@@ -25,7 +26,7 @@ def activation_map(image: np.ndarray, settings: ModelSettings, engine: Any, verd
     maps = getattr(engine, "maps", None)
     if maps is None or max(image.shape[:2]) > _MAX_SIDE:
         return None
-    network_input = normalize(resize_for_network(image, settings), settings)
+    network_input = normalize(np.asarray(resize_for_network(image, settings)), settings)
     coarse = maps(network_input[None])
     if coarse is None:
         return None

@@ -22,7 +22,7 @@ def cores() -> int:
     A job system or a container may grant fewer cores than the machine has; further worker threads would only wait for
     one another.
     """
-    if hasattr(os, "sched_getaffinity"):
+    if sys.platform == "linux":
         available = len(os.sched_getaffinity(0))
     else:
         available = os.cpu_count() or 1

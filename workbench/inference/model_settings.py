@@ -159,7 +159,8 @@ def settings_from_json(content: Any) -> ModelSettings:
     if not isinstance(content, dict):
         raise SettingsError("it holds no settings of a model.")
     number = content.get("format")
-    _require(isinstance(number, int) and not isinstance(number, bool) and number >= 1, "it has no format number")
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        raise SettingsError("it has no format number")
     if number > FORMAT:
         newer = f"it was written by a newer version (format {number}; this one knows up to {FORMAT})"
         raise SettingsError(f"{newer}. Update to use it.")

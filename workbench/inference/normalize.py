@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from .io.opencv import cv2
+from .io.tiff_regions import ImageArray
 from .model_settings import ModelSettings
 
 # Luma of ITU-R BT.601, the weights that OpenCV and most cameras use.
@@ -16,7 +17,7 @@ _LUMA = np.array([[0.299, 0.587, 0.114]], np.float32)
 _MIN_VALUE, _MAX_VALUE = -0.5, 1.5
 
 
-def resize_for_network(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
+def resize_for_network(image: ImageArray, settings: ModelSettings) -> ImageArray:
     """Return the image in the size of the network's input, with unchanged dtype.
 
     Segmentation: resized by settings.scale. Classification: a square of settings.input_size.

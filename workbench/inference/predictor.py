@@ -14,9 +14,10 @@ import numpy as np
 from .activation_map import activation_map
 from .engines import EngineError, choose_engine
 from .io.opencv import cv2
+from .io.tiff_regions import ImageArray
 from .model_settings import MIRRORED, MODEL_FILE, UNSURE, ModelSettings, load_settings
 from .normalize import normalize, resize_for_network
-from .regions import Region, drop_small_in_place, surest_regions
+from .regions import Region, drop_small_in_place, most_certain_regions
 from .tiles import Grid, cut, plan_grid, resize_bands, stitch
 
 _MAX_PENDING_BYTES = 256 << 20  # bytes of network output held until the tiles below are computed
@@ -133,7 +134,7 @@ class Predictor:
 
     def predict(
         self,
-        image: np.ndarray,
+        image: ImageArray,
         *,
         progress: Callable[[int, int], None] | None = None,
         cancelled: Callable[[], bool] | None = None,
@@ -173,12 +174,14 @@ class Predictor:
             mask[rows], scores[rows] = _decide(quantized, self.settings)
             if class_scores is not None:
                 class_scores[:, rows] = quantized
-        regions, left_out = surest_regions(mask, scores, self.settings, most_regions, least=_min_areas(self.settings))
+        regions, left_out = most_certain_regions(
+            mask, scores, self.settings, most_regions, least=_min_areas(self.settings)
+        )
         return Prediction(
             mask, scores, regions, None, None, _milliseconds_since(started), class_scores, left_out=left_out
         )
 
-    def probabilities(self, image: np.ndarray) -> np.ndarray:
+    def probabilities(self, image: ImageArray) -> np.ndarray:
         """Return float32 (K,H,W) in image size, background first, or float32 (V,) for a classification.
 
         The whole array is held in memory: meant for computing metrics, not for images of hundreds of megapixels.
@@ -188,8 +191,8 @@ class Predictor:
             return self._verdict_probabilities(image, None)
         return np.concatenate([band for _, band in self._bands(image, None, None)], axis=1)
 
-    def _verdict_probabilities(self, image: np.ndarray, cancelled: Callable[[], bool] | None) -> np.ndarray:
-        batch = normalize(resize_for_network(image, self.settings), self.settings)[None]
+    def _verdict_probabilities(self, image: ImageArray, cancelled: Callable[[], bool] | None) -> np.ndarray:
+        batch = normalize(np.asarray(resize_for_network(image, self.settings)), self.settings)[None]
         output = self._predict_tiles(batch, (1, len(self.settings.verdicts)), cancelled)[0].astype(np.float64)
         logits = np.log(np.maximum(output, 1e-30)) / self.settings.temperature
         values = np.exp(logits - logits.max())
@@ -197,7 +200,7 @@ class Predictor:
 
     def _bands(
         self,
-        image: np.ndarray,
+        image: ImageArray,
         progress: Callable[[int, int], None] | None,
         cancelled: Callable[[], bool] | None,
         *,
@@ -231,7 +234,7 @@ class Predictor:
 
     def _tile_outputs(
         self,
-        image: np.ndarray,
+        image: ImageArray,
         grid: Grid,
         progress: Callable[[int, int], None] | None,
         cancelled: Callable[[], bool] | None,
@@ -284,7 +287,7 @@ class Predictor:
         return outputs.astype(np.float32, copy=False)
 
 
-def _check_image(image: np.ndarray) -> None:
+def _check_image(image: ImageArray) -> None:
     if image.ndim not in (2, 3) or 0 in image.shape:
         raise ValueError(f"a picture is (H,W) or (H,W,3) and not empty, not {image.shape}")
 

@@ -52,10 +52,10 @@ def find_regions(mask: np.ndarray, scores: np.ndarray, settings: ModelSettings) 
     Values are rounded (centroid to 3, scores to 4, micrometers to 3 decimals), so that regions with equal printed
     values compare equal.
     """
-    return surest_regions(mask, scores, settings, None)[0]
+    return most_certain_regions(mask, scores, settings, None)[0]
 
 
-def surest_regions(
+def most_certain_regions(
     mask: np.ndarray,
     scores: np.ndarray,
     settings: ModelSettings,

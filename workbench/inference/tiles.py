@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .io.opencv import cv2
+from .io.tiff_regions import ImageArray
 
 _BAND_ROWS = 64
 RAMP = 32  # maximum width of the blending ramp between neighboring tiles, in pixels
@@ -68,7 +69,7 @@ def _tile_starts(length: int, tile: int, overlap: int, multiple: int) -> tuple[i
     return tile, (*range(0, end - tile, tile - overlap), end - tile)
 
 
-def cut(image: np.ndarray, grid: Grid, y: int, x: int) -> np.ndarray:
+def cut(image: ImageArray, grid: Grid, y: int, x: int) -> np.ndarray:
     """Return one tile of an image (H,W) or (H,W,C), mirrored beyond the lower and right border."""
     part = image[y : y + grid.tile_height, x : x + grid.tile_width]
     missing_rows, missing_columns = grid.tile_height - part.shape[0], grid.tile_width - part.shape[1]

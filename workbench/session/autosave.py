@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from workbench.core.names import free_path
@@ -38,7 +39,7 @@ class Autosave(QObject):
     saved = Signal(str, object)  # key, Saved
     problem_met = Signal(object)
 
-    def __init__(self, parent: QObject | None = None, *, settle: float = 0.5, retry: float = 5.0) -> None:
+    def __init__(self, parent: QObject | None = None, *, delay: float = 0.5, retry: float = 5.0) -> None:
         super().__init__(parent)
         self.state = "saved"
         self._project: Project | None = None
@@ -52,8 +53,9 @@ class Autosave(QObject):
         self._interrupted: set[str] = set()  # their save met an unfinished stroke
         self._tasks = TaskRunner(parent=self)
         self._retry_ms = round(retry * 1000)
-        self._delay_ms = round(settle * 1000)
-        self._timer = QTimer(self, singleShot=True, timeout=self._save_all)
+        self._delay_ms = round(delay * 1000)
+        self._timer = QTimer(self, singleShot=True)
+        self._timer.timeout.connect(self._save_all)
 
     # --- open and close ---------------------------------------------------------------------------
 
@@ -104,7 +106,8 @@ class Autosave(QObject):
     ) -> None:
         """Write the unsaved labels to another folder, in the saving thread; `on_done` receives the folder used."""
         project, labels = self._project, list(self._unsaved.values())
-        self._tasks.submit(lambda _: _copy_labels(labels, project, folder), on_done, on_failed)
+        if project is not None:
+            self._tasks.submit(lambda _: _copy_labels(labels, project, folder), on_done, on_failed)
 
     def unsaved(self, key: str) -> Label | None:
         """Return the label of an image if it has unsaved changes."""
@@ -139,10 +142,11 @@ class Autosave(QObject):
 
     def changed(self, label: Label, *, now: bool = False) -> None:
         """Schedule a save of a mask or note; a change of the note is in the journal when this returns."""
-        change = label.take_note_change() if self._journal is not None else None
-        if change is not None:
+        journal = self._journal
+        change = label.take_note_change() if journal is not None else None
+        if journal is not None and change is not None:
             try:
-                self._journal.append_note(change)
+                journal.append_note(change)
             except CannotWrite as problem:
                 self._report_failure(label.key, problem)
         self._unsaved[label.key] = label
@@ -271,16 +275,16 @@ def _copy_labels(labels: Sequence[Label], project: Project, folder: Path) -> Pat
     target = _empty_folder(folder, project)
     for label in labels:
         if label.mask_unsaved and label.mask is not None:
-            write_bytes(inside(target / "masks", label.key + ".png"), _encoded(label, project))
+            write_bytes(inside(target / "masks", label.key + ".png"), _encoded(label, label.mask, project))
         write_json(inside(target / "notes", label.key + ".json"), json.loads(label.note.model_dump_json()))
     return target
 
 
-def _encoded(label: Label, project: Project) -> bytes:
-    """Return the file of a mask. Raises CannotWrite if a stroke changes it meanwhile."""
+def _encoded(label: Label, mask: np.ndarray, project: Project) -> bytes:
+    """Return the file of a label's mask. Raises CannotWrite if a stroke changes it meanwhile."""
     before = label.write_sequence
     try:
-        data = encode_mask(label.mask, list(project.classes))
+        data = encode_mask(mask, list(project.classes))
     except MemoryError as error:
         raise CannotWrite(path=label.key, why="there is not enough memory for it") from error
     if before % 2 or label.write_sequence != before:

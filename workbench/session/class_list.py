@@ -82,7 +82,7 @@ class ClassList(QObject):
 
     def _merged(self) -> None:
         """Report that a change of project.json by another program was merged."""
-        for notice in self._project.json.take_notices():
+        for notice in self._project.json.take_notices() if self._project is not None else ():
             self.problem_met.emit(notice)
         self.changed.emit()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
@@ -42,7 +43,8 @@ class ClassMergeStep(Barrier):
         self._job = job
 
     def can_undo(self) -> bool:
-        return self._job.can_undo_merge and self._job.plan.state != "doing"
+        plan = self._job.plan
+        return self._job.can_undo_merge and plan is not None and plan.state != "doing"
 
     def undo(self) -> bool:
         self._job.undo_merge()
@@ -62,10 +64,15 @@ class ClassMergeJob(QObject):
     problem_met = Signal(object)
 
     def __init__(
-        self, editor: Editor, saver: Autosave, listing: ImageList, classes: ClassList, parent: QObject | None = None
+        self,
+        editor: Editor,
+        autosave: Autosave,
+        image_list: ImageList,
+        classes: ClassList,
+        parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._editor, self._saver, self._listing, self._classes = editor, saver, listing, classes
+        self._editor, self._autosave, self._image_list, self._classes = editor, autosave, image_list, classes
         self._undo_stack = editor.undo_stack
         self._project: Project | None = None
         self.plan: ClassMergePlan | None = None  # running, interrupted, or done with a backup
@@ -91,7 +98,7 @@ class ClassMergeJob(QObject):
         project, images, regions, pixels, size = self._project, 0, 0, 0, 0
         if project is None:
             return MergeExtent(0, 0, 0)
-        for key, row in self._listing.rows.items():
+        for key, row in self._image_list.rows.items():
             counts = [number for id, number in row.counts if id in ids]
             if counts:
                 images += 1
@@ -109,44 +116,49 @@ class ClassMergeJob(QObject):
 
     @property
     def can_undo_merge(self) -> bool:
-        return self.plan is not None and not self.running and self._project.writable
+        writable = self._project is not None and self._project.writable
+        return self.plan is not None and not self.running and writable
 
     # --- requests ---------------------------------------------------------------------------------
 
     def start(self, removed: list[int], into: int = BACKGROUND) -> bool:
         """Merge classes into another one or into background. Return False and emit `problem_met` on failure."""
-        if self.running or not self._flushed():
+        project = self._project
+        if self.running or project is None or not self._flush():
             return False
         try:
-            self.plan = class_merge.begin(self._project, removed, into)
+            plan = class_merge.begin(project, removed, into)
         except Problem as problem:
             self.problem_met.emit(problem)
             return False
         self._undo_stack.start_barrier(ClassMergeStep(self, self._undo_stack.contents))
-        self._run()
+        self._run(project, plan)
         return True
 
     def resume(self) -> None:
         """Finish an interrupted change."""
-        if self.unfinished and self._project.writable and self._flushed():
-            if self.plan.state == "undoing":
-                self.undo_merge()
-                return
-            if self._undo_stack.barrier is None:  # the change was started before the project was opened
-                self._undo_stack.start_barrier(ClassMergeStep(self, self._undo_stack.contents))
-            self._run()
+        project, plan = self._project, self.plan
+        if project is None or plan is None or not self.unfinished or not project.writable or not self._flush():
+            return
+        if plan.state == "undoing":
+            self.undo_merge()
+            return
+        if self._undo_stack.barrier is None:  # the change was started before the project was opened
+            self._undo_stack.start_barrier(ClassMergeStep(self, self._undo_stack.contents))
+        self._run(project, plan)
 
     def undo_merge(self) -> None:
         """Restore the former masks and classes."""
-        if not self.can_undo_merge or not self._flushed():
+        project, plan = self._project, self.plan
+        if project is None or plan is None or not self.can_undo_merge or not self._flush():
             return
         try:
-            self.plan = class_merge.begin_undo(self._project, self.plan)
+            plan = class_merge.begin_undo(project, plan)
         except Problem as problem:
             self.problem_met.emit(problem)
             return
         self._classes.changed.emit()
-        self._run()
+        self._run(project, plan)
 
     def cancel(self) -> None:
         """Stop and undo the part done so far."""
@@ -161,20 +173,18 @@ class ClassMergeJob(QObject):
 
     # --- work -------------------------------------------------------------------------------------
 
-    def _flushed(self) -> bool:
-        if self._project is None:
-            return False
+    def _flush(self) -> bool:
         self._editor.finish_stroke()
-        return self._saver.flush()
+        return self._autosave.flush()
 
-    def _run(self) -> None:
-        project, plan, self.running = self._project, self.plan, True
+    def _run(self, project: Project, plan: ClassMergePlan) -> None:
+        self.plan, self.running = plan, True
         self.lock_open_image()
         work = class_merge.undo if plan.state == "undoing" else class_merge.apply_plan
         self.changed.emit()
         self._task = self._tasks.submit(
             lambda task: work(project, plan, _ThinnedProgress(task.report), task.cancelled),
-            self._finished,
+            partial(self._finished, project, plan),
             self._failed,
             on_progress=self.progressed.emit,
         )
@@ -186,8 +196,7 @@ class ClassMergeJob(QObject):
         self.problem_met.emit(problem)
         self.changed.emit()
 
-    def _finished(self, result: ClassMergeResult) -> None:
-        plan, project = self.plan, self._project
+    def _finished(self, project: Project, plan: ClassMergePlan, result: ClassMergeResult) -> None:
         self.running = False
         self._unlock()
         try:

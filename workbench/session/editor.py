@@ -109,18 +109,18 @@ class Editor(QObject):
         self._refused = False
         changed = False
         if self._recording is not None and self.label is not None:
-            changed = self._end(self._recording, self._recording.finish())
+            changed = self._end(self.label, self._recording, self._recording.finish())
         self._recording = None
         return changed
 
-    def _end(self, recording: StepRecording, patch: Patch | None) -> bool:
+    def _end(self, label: Label, recording: StepRecording, patch: Patch | None) -> bool:
         self._recording = None
-        self.label.end(recording.touched, changed=patch is not None)
+        label.end(recording.touched, changed=patch is not None)
         if patch is None:
             return False
-        if self.label.add_history(patch.what if patch.what in NAMED_EDITS else "paint"):
-            self.note_changed.emit(self.label.key)
-        self.committed.emit(self.label, patch)
+        if label.add_history(patch.what if patch.what in NAMED_EDITS else "paint"):
+            self.note_changed.emit(label.key)
+        self.committed.emit(label, patch)
         self.undo_stack.push(self._make_command(self, patch))
         return True
 
@@ -192,13 +192,14 @@ class Editor(QObject):
         label = self.label
         if label is None or label.note.explicit_background == on:
             return
-        if not self.begin(EXPLICIT_ON if on else EXPLICIT_OFF) or label.mask is None:
+        self.begin(EXPLICIT_ON if on else EXPLICIT_OFF)
+        recording = self._recording
+        if recording is None:
             self._refused = False
             return
-        recording = self._recording
         recording.explicit = on
         old, new = (BACKGROUND, NOT_LABELED) if on else (NOT_LABELED, BACKGROUND)
-        if label.mask.size <= THREAD_PIXELS:
+        if recording.mask.size <= THREAD_PIXELS:
             self._replaced(_replace(recording, old, new))
         else:
             self._replacing = True
@@ -212,10 +213,10 @@ class Editor(QObject):
     def _replaced(self, patch: Patch | None) -> None:
         self._replacing = False
         label, recording = self.label, self._recording
-        assert label is not None and label.mask is not None and recording is not None
+        assert label is not None and recording is not None
         self._turn_explicit(label, recording)
-        self.mask_changed.emit(Rect(0, 0, label.mask.shape[1], label.mask.shape[0]))
-        self._end(recording, patch)
+        self.mask_changed.emit(Rect(0, 0, recording.mask.shape[1], recording.mask.shape[0]))
+        self._end(label, recording, patch)
 
     def _finish_replacing(self) -> None:
         if self._replacing:
@@ -294,19 +295,21 @@ class Editor(QObject):
         """Restore the open image as of one of its edits (None: before the first), as a new edit."""
         label = self.label
         route = self.undo_stack.route(label.key, patch) if label is not None else []
-        if not route:
+        if label is None or not route:
             return
-        if not self.begin(RESTORE) or not all(step.fits(self._recording.mask) for step in route):
+        self.begin(RESTORE)
+        recording = self._recording
+        if recording is None or not all(step.fits(recording.mask) for step in route):
             self.cancel()
             return
         rect = NOTHING
         for step in route:
             for band in step.bands:
-                self._recording.touch(band)
-            rect = rect.united(step.apply(self._recording.mask))
-            self._recording.explicit = self._recording.explicit if step.explicit is None else step.explicit
+                recording.touch(band)
+            rect = rect.united(step.apply(recording.mask))
+            recording.explicit = recording.explicit if step.explicit is None else step.explicit
         self.mask_changed.emit(rect)
-        self._turn_explicit(label, self._recording)
+        self._turn_explicit(label, recording)
         self.commit()
 
     # --- background -------------------------------------------------------------------------------

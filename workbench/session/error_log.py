@@ -19,7 +19,7 @@ from PySide6.QtCore import QMessageLogContext, QObject, QtMsgType, Signal, qInst
 
 LOGGER = logging.getLogger("workbench")
 LOG_FILE = "workbench.log"
-_LARGEST, _KEPT = 1 << 20, 3  # maximum size of a log file in bytes, number of older files
+_LARGEST, _OLD_FILES = 1 << 20, 3  # maximum size of a log file in bytes, number of older files
 _QUIET = 5.0  # seconds during which a repeated error is not reported again, as it may come from every repaint
 _LEVELS = {
     QtMsgType.QtDebugMsg: logging.DEBUG,
@@ -147,7 +147,7 @@ def _file_handler(path: Path) -> logging.Handler:
         path.parent.mkdir(parents=True, exist_ok=True)
         # A file name may contain characters that UTF-8 cannot encode.
         handler = RotatingFileHandler(
-            path, maxBytes=_LARGEST, backupCount=_KEPT, delay=True, encoding="utf-8", errors="backslashreplace"
+            path, maxBytes=_LARGEST, backupCount=_OLD_FILES, delay=True, encoding="utf-8", errors="backslashreplace"
         )
     except OSError:
         return logging.NullHandler()

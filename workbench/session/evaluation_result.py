@@ -17,44 +17,44 @@ THREADS = min(4, cores())  # OpenCV and NumPy release the interpreter lock most 
 
 @dataclass(frozen=True)
 class EvaluatedImages:
-    """Evaluation at an operating point. judgements: one per image, in the order of the predictions."""
+    """Evaluation at an operating point. evaluations: one per image, in the order of the predictions."""
 
     point: OperatingPoint
-    judgements: list[ImageEvaluation]
+    evaluations: list[ImageEvaluation]
     figures: EvaluationSummary
 
     @property
     def place(self) -> tuple[float, float]:
         """Recall of defects and precision of regions; NaN if there is nothing to count."""
-        regions = sum(result.facts.regions for result in self.judgements)
+        regions = sum(result.counts.regions for result in self.evaluations)
         precision = 1 - self.figures.false.count / regions if regions else float("nan")
         recall = self.figures.found.value
         return float("nan") if recall is None else recall, precision
 
 
 def evaluate_images(
-    evidence: list[StoredPrediction], settings: ModelSettings, point: OperatingPoint, cancelled: Callable[[], bool]
+    predictions: list[StoredPrediction], settings: ModelSettings, point: OperatingPoint, cancelled: Callable[[], bool]
 ) -> EvaluatedImages | None:
     """Evaluate at `point`. Return None as soon as `cancelled` returns True."""
     settings_at_point = point.on(settings)
     with ThreadPoolExecutor(THREADS) as pool:
         results = list(
-            pool.map(lambda item: None if cancelled() else evaluate_prediction(item, settings_at_point), evidence)
+            pool.map(lambda item: None if cancelled() else evaluate_prediction(item, settings_at_point), predictions)
         )
-    judgements = [result for result in results if result is not None]
-    if len(judgements) < len(evidence):
+    evaluations = [result for result in results if result is not None]
+    if len(evaluations) < len(predictions):
         return None
     ids = [entry.id for entry in settings.classes]
-    alarms = {id: [sum(alarm.class_id == id for alarm in result.alarms) for result in judgements] for id in ids}
-    pixels = sum(item.width * item.height for item in evidence)
+    alarms = {id: [sum(alarm.class_id == id for alarm in result.alarms) for result in evaluations] for id in ids}
+    pixels = sum(item.width * item.height for item in predictions)
     return EvaluatedImages(
         point,
-        judgements,
+        evaluations,
         summarize(
-            [result.facts for result in judgements],
-            [item.group for item in evidence],
+            [result.counts for result in evaluations],
+            [item.group for item in predictions],
             ids,
             alarms=alarms,
-            marked=sum(result.marked for result in judgements) / max(1, pixels),
+            marked=sum(result.marked for result in evaluations) / max(1, pixels),
         ),
     )

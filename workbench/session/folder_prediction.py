@@ -99,7 +99,7 @@ def _predict(request: FolderRequest, stop: GracefulInterrupt, task: Task) -> Fol
                 whole = False
                 watch(results, [request.images], stop, on_image=lambda *image: on_image(next(number), 0, *image))
             else:
-                whole = predict_all(results, sources, on_image=on_image, stop=stop.asked, cancelled=stop.at_once)
+                whole = predict_all(results, sources, on_image=on_image, stop=stop.requested, cancelled=stop.at_once)
             done, passed = results.counts()
     except ResultsLogError as error:
         raise ResultsTaken(why=str(error)) from error

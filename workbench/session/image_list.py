@@ -16,7 +16,7 @@ from workbench.session import index_worker
 from workbench.session.tasks import TaskRunner, ignore_failure
 
 REREAD_DELAY = 1.5  # seconds between a save and reading the image's files again
-_PATIENCE, _PATIENCE_AT_CLOSE = 10.0, 0.05  # seconds to wait for another process that writes the index
+_LOCK_TIMEOUT, _LOCK_TIMEOUT_AT_CLOSE = 10.0, 0.05  # seconds to wait for another process that writes the index
 
 
 class ImageList(QObject):
@@ -41,10 +41,10 @@ class ImageList(QObject):
         self._scores: dict[str, float] = {}  # not in the index yet
         self._project: Project | None = None
         self.done = 0  # number of images marked done
-        self._reread = QTimer(self, singleShot=True, interval=round(REREAD_DELAY * 1000), timeout=self._read_rows)
-        self._timer = QTimer(
-            self, singleShot=True, interval=round(index_worker.REPORT_INTERVAL * 1000), timeout=self._emit_changed_rows
-        )
+        self._reread = QTimer(self, singleShot=True, interval=round(REREAD_DELAY * 1000))
+        self._reread.timeout.connect(self._read_rows)
+        self._timer = QTimer(self, singleShot=True, interval=round(index_worker.REPORT_INTERVAL * 1000))
+        self._timer.timeout.connect(self._emit_changed_rows)
         self._tasks = TaskRunner(parent=self)
         self._pending = 0  # number of requests that are not done
 
@@ -192,10 +192,10 @@ class ImageList(QObject):
         project = self._project
         if project is None or not scores:
             return
-        patience = _PATIENCE_AT_CLOSE if closing else _PATIENCE
+        lock_timeout = _LOCK_TIMEOUT_AT_CLOSE if closing else _LOCK_TIMEOUT
         # Errors are ignored: the index is a cache, and the model can compute the probabilities again.
         self._tasks.submit(
-            lambda _: index_worker.write_scores(project, scores, patience=patience), on_failed=ignore_failure
+            lambda _: index_worker.write_scores(project, scores, lock_timeout=lock_timeout), on_failed=ignore_failure
         )
         if closing:
             self._tasks.wait()

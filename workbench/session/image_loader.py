@@ -13,6 +13,7 @@ from workbench.core.images import image_files
 from workbench.core.problems import ImageBroken, MaskWrongSize, Problem
 from workbench.core.project.project import Project
 from workbench.core.project.storage import file_stamp
+from workbench.inference.io.tiff_regions import ImageArray
 from workbench.session.label import Label, label_stamp, load_label
 from workbench.session.tasks import Task, TaskRunner
 
@@ -21,7 +22,7 @@ from workbench.session.tasks import Task, TaskRunner
 class LoadedImage:
     """An image with its label. stamp: stamp of the image file when it was read. pages: number of pages of the file."""
 
-    image: np.ndarray
+    image: ImageArray
     label: Label
     stamp: str
     pages: int = 1
@@ -208,7 +209,7 @@ def image_stamp(project: Project, key: str) -> str:
         return "-"
 
 
-def _with_label(image: np.ndarray, label: Label, stamp: str) -> LoadedImage:
+def _with_label(image: ImageArray, label: Label, stamp: str) -> LoadedImage:
     if label.mask is not None and label.mask.shape != image.shape[:2]:
         # The image was replaced while its strokes were unsaved: they are saved, but can no longer be edited.
         (h, w), (height, width) = label.mask.shape, image.shape[:2]

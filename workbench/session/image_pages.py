@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.images import image_files
 from workbench.core.problems import ImageBroken, Problem
+from workbench.inference.io.tiff_regions import ImageArray
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
 
@@ -45,7 +45,7 @@ class ImagePages(QObject):
             return
         path = project.image_path(key)
 
-        def work(_: Task) -> np.ndarray:
+        def work(_: Task) -> ImageArray:
             return image_files.read_displayed_page(path, number)
 
         def on_failed(problem: Problem) -> None:
@@ -62,7 +62,7 @@ class ImagePages(QObject):
     def close(self) -> None:
         self._tasks.stop()
 
-    def _show(self, number: int, image: np.ndarray | None) -> None:
+    def _show(self, number: int, image: ImageArray | None) -> None:
         if number != self.number:
             self.number = number
             self.turned.emit(image)

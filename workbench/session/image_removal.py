@@ -119,7 +119,7 @@ class ImageRemoval(Job):
         session, project = self._session, self._session.project
         if project is None or self.running or not session.flush():
             return
-        session.judging.finish()
+        session.verdict_steps.finish()
         self._leave(gone or set())
 
         def run(task: Task):

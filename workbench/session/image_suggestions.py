@@ -26,7 +26,7 @@ from workbench.core.suggestions.suggestions import (
     suggest_regions,
     without,
 )
-from workbench.inference.regions import surest_regions
+from workbench.inference.regions import most_certain_regions
 from workbench.session.predictions import Predictions
 from workbench.session.session import Session
 from workbench.session.suggestion_decisions import REJECT, RESTORE, SuggestionDecisions
@@ -61,12 +61,13 @@ class ImageSuggestions(QObject):
         self._decisions = SuggestionDecisions(session, self)
         self._decisions.revised.connect(self._filter)
         self._tasks = TaskRunner(parent=self)
-        self._soon = QTimer(self, singleShot=True, interval=_DELAY, timeout=self._filter)
+        self._filter_timer = QTimer(self, singleShot=True, interval=_DELAY)
+        self._filter_timer.timeout.connect(self._filter)
         session.image_opened.connect(self._opened)
         session.image_failed.connect(self._forget)
         session.project_closed.connect(self._close)
-        session.mask_changed.connect(lambda _: self._soon.start())
-        session.classes_changed.connect(self._soon.start)
+        session.mask_changed.connect(lambda _: self._filter_timer.start())
+        session.classes_changed.connect(self._filter_timer.start)
         predictions.predicted.connect(self._predicted)
         predictions.model_changed.connect(self._model_changed)
         app = QCoreApplication.instance()
@@ -138,7 +139,7 @@ class ImageSuggestions(QObject):
     def _remove_decided(self, decisions: list[SuggestionDecision]) -> None:
         self.shown = open_ones(self.shown, None, decisions)
         self.changed.emit()
-        self._soon.start()
+        self._filter_timer.start()
 
     def _still_shown(self, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
         """Return those that are still undecided; a new prediction replaces suggestions by similar ones."""
@@ -163,7 +164,7 @@ class ImageSuggestions(QObject):
 
     def _forget(self, *_: object) -> None:
         self._tasks.cancel()
-        self._soon.stop()
+        self._filter_timer.stop()
         self._live, self._live_model, self._stored, self.left_out = FoundRegions(), "", None, 0
         self._mask = self._source = None
         self._edits.clear()
@@ -224,7 +225,7 @@ class ImageSuggestions(QObject):
 
         def work(_: Task) -> FoundRegions:
             undecided = without(mask, decided) if decided else mask
-            regions, beyond = surest_regions(undecided, maps.scores, settings, MOST)
+            regions, beyond = most_certain_regions(undecided, maps.scores, settings, MOST)
             return suggest_regions(undecided, regions, class_table(classes, regions, own=own), model, beyond=beyond)
 
         def on_done(regions: FoundRegions) -> None:
@@ -303,8 +304,8 @@ class ImageSuggestions(QObject):
 
     def wait(self) -> None:
         """Wait until the suggestions are up to date."""
-        if self._soon.isActive():
-            self._soon.stop()
+        if self._filter_timer.isActive():
+            self._filter_timer.stop()
             self._filter()
         for _ in range(4):  # listing and filtering may trigger another round if few are left
             self._tasks.wait()

@@ -73,14 +73,15 @@ def refresh(project: Project, reporter: IndexReporter, *, first: bool) -> None:
             for batch in index.batches(1000):
                 if reporter.cancelled():
                     return
-                reported.update(row.key for row in batch)
+                if reported is not None:
+                    reported.update(row.key for row in batch)
                 reporter.report("rows", batch)
                 reporter.pause()
         keys = project.images()
         if keys != known or not first:
             reporter.report("listed", keys)
             reporter.pause(_FIRST_PAUSE)
-        for row in index.refresh(keys, progress=reporter.progress, cancelled=reporter.cancelled, told=reported):
+        for row in index.refresh(keys, progress=reporter.progress, cancelled=reporter.cancelled, known_keys=reported):
             reporter.row(row)
         if first and not reporter.cancelled():
             _check_pattern(project, keys, reporter)
@@ -107,9 +108,9 @@ def read_rows(project: Project, keys: list[str], reporter: IndexReporter) -> Non
     with_index(project, work)
 
 
-def write_scores(project: Project, scores: dict[str, float], *, patience: float = 10.0) -> None:
-    """Write defect probabilities into the index. patience: seconds to wait for another process before dropping them."""
-    with_index(project, lambda index: index.set_scores(scores), patience=patience)
+def write_scores(project: Project, scores: dict[str, float], *, lock_timeout: float = 10.0) -> None:
+    """Write defect probabilities into the index. lock_timeout: seconds to wait for another process."""
+    with_index(project, lambda index: index.set_scores(scores), lock_timeout=lock_timeout)
 
 
 @dataclass(frozen=True)

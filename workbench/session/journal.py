@@ -219,11 +219,11 @@ class Journal:
         strokes: dict[str, list[tuple[Patch, Size]]] = {}
         for path in self._files():
             match = _NAME.fullmatch(path.name)
-            try:
-                data = path.read_bytes() if match else None
-            except OSError:
+            if match is None:
                 continue
-            if data is None:
+            try:
+                data = path.read_bytes()
+            except OSError:
                 continue
             suffix, changes, records = match[3], [], []
             if suffix == STROKES:

@@ -172,7 +172,7 @@ def save_label(project: Project, label: Label, note: Note | None, note_edits: in
         if file_stamp(mask_path) != mask_stamp and _content_of(mask_path) not in ("", content):
             replaced.append((mask_path, backup_conflict(project, label.key, mask_path.read_bytes(), ".png")))
             label.png = None
-        data, edits, counts = _encode(label, list(project.classes))
+        data, edits, counts = _encode(label, label.mask, list(project.classes))
         write_bytes(mask_path, data, root=project.root)
         content = content_sum(data)
     if note is not None:
@@ -184,7 +184,7 @@ def save_label(project: Project, label: Label, note: Note | None, note_edits: in
     return Saved(edits, note_edits, stamp, content, saved_note.status, saved_note.verdict, counts, tuple(replaced))
 
 
-def _encode(label: Label, classes: list[ClassInfo]) -> tuple[bytes, int, tuple[tuple[int, int], ...]]:
+def _encode(label: Label, mask: np.ndarray, classes: list[ClassInfo]) -> tuple[bytes, int, tuple[tuple[int, int], ...]]:
     """Return the mask's file, its edits and its counts. Only bands changed since the last call are encoded."""
     png = label.png or IncrementalPng(classes)
     label.png = None  # until success, so that everything is encoded again after an error
@@ -195,7 +195,7 @@ def _encode(label: Label, classes: list[ClassInfo]) -> tuple[bytes, int, tuple[t
             break
         edits = label.edits
         png.invalidate([label.changes.popleft() for _ in range(len(label.changes))])
-        png.encode_changed(label.mask)
+        png.encode_changed(mask)
         if label.write_sequence == before:
             label.png = png
             return png.file(), edits, png.foreground_counts()

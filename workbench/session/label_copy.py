@@ -15,9 +15,9 @@ from workbench.session.editor import Editor
 from workbench.session.label import Label
 from workbench.session.tasks import Task, TaskRunner
 
-_TRIES = 40  # attempts, 50 ms apart
+_ATTEMPTS = 40  # attempts, 50 ms apart
 
-Piece = tuple[int, np.ndarray, tuple[int, int]]  # id, bool (h, w), corner (x, y)
+ClassRegion = tuple[int, np.ndarray, tuple[int, int]]  # id, bool (h, w), corner (x, y)
 
 
 class LabelCopier(QObject):
@@ -39,13 +39,13 @@ class LabelCopier(QObject):
         if target is None:
             return
 
-        def work(_: Task) -> tuple[tuple[int, ...], list[Piece]]:
+        def work(_: Task) -> tuple[tuple[int, ...], list[ClassRegion]]:
             if unsaved is not None and unsaved.mask is not None:
-                return unsaved.mask.shape, _consistent_pieces(unsaved)
+                return unsaved.mask.shape, _consistent_regions(unsaved, unsaved.mask)
             mask = annotation.load_mask(project, source)
             if mask is None:
                 raise LabelsNotCopied(source=source, why="it has no labels")
-            return mask.shape, pieces_of(mask)
+            return mask.shape, class_regions(mask)
 
         self._tasks.submit(
             work,
@@ -54,7 +54,7 @@ class LabelCopier(QObject):
             as_problem=lambda error: LabelsNotCopied(source=source, why=str(error)),
         )
 
-    def _paint(self, source: str, target: Label, shape: tuple[int, ...], pieces: list[Piece]) -> None:
+    def _paint(self, source: str, target: Label, shape: tuple[int, ...], regions: list[ClassRegion]) -> None:
         if self._editor.label is not target:
             return  # another image was opened meanwhile
         if target.mask is not None and target.mask.shape != shape:
@@ -62,32 +62,32 @@ class LabelCopier(QObject):
             why = f"its size is {w} × {h} pixels, but the size of the current image is {width} × {height}"
             self.problem_met.emit(LabelsNotCopied(source=source, why=why))
         elif self._editor.begin("copy labels"):
-            for id, region, corner in pieces:
+            for id, region, corner in regions:
                 self._editor.paint_region(region, corner, id)
             self._editor.commit()
 
 
-def _consistent_pieces(label: Label) -> list[Piece]:
-    """Return `pieces_of` a label that the GUI thread may be changing; retry until no stroke was made meanwhile.
+def _consistent_regions(label: Label, mask: np.ndarray) -> list[ClassRegion]:
+    """Return the `class_regions` of the mask of a label that the GUI thread may be changing.
 
-    Raises LabelsNotCopied after too many attempts.
+    Retry until no stroke was made meanwhile. Raises LabelsNotCopied after too many attempts.
     """
-    for _ in range(_TRIES):
+    for _ in range(_ATTEMPTS):
         before = label.write_sequence
         if before % 2 == 0:
-            pieces = pieces_of(label.mask)
+            regions = class_regions(mask)
             if label.write_sequence == before:
-                return pieces
+                return regions
         time.sleep(0.05)
     raise LabelsNotCopied(source=label.key, why="it is being edited")
 
 
-def pieces_of(mask: np.ndarray) -> list[Piece]:
+def class_regions(mask: np.ndarray) -> list[ClassRegion]:
     """Return the painted pixels of uint8 (H, W), per id within their bounding box."""
-    pieces = []
+    regions = []
     for id in annotation.ids_in(mask):
         if id not in (BACKGROUND, NOT_LABELED):
-            where = (mask == id).view(np.uint8)  # OpenCV would treat a mask of one pixel as a scalar
-            x, y, width, height = cv2.boundingRect(where)
-            pieces.append((id, where[y : y + height, x : x + width] > 0, (x, y)))
-    return pieces
+            inside = (mask == id).view(np.uint8)  # OpenCV would treat a mask of one pixel as a scalar
+            x, y, width, height = cv2.boundingRect(inside)
+            regions.append((id, inside[y : y + height, x : x + width] > 0, (x, y)))
+    return regions

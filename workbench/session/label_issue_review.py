@@ -54,7 +54,7 @@ class LabelIssueReview(QObject):
 
     changed = Signal()  # `issue` changed
     refused = Signal(str)  # nothing was painted: "locked" or "kept", as for suggestions
-    kept = Signal(str)  # key of the image whose label was confirmed
+    confirmed = Signal(str)  # key of the image whose label was confirmed
 
     def __init__(self, session: Session, queue: LabelQueue, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -98,20 +98,20 @@ class LabelIssueReview(QObject):
     def accept_model(self) -> bool:
         """Apply the model's prediction: paint its region, erase the labeled one, or set its verdict."""
         issue, session, editor = self.issue, self._session, self._session.editor
-        if issue is None or not session.writable:
+        if issue is None or session.key is None or not session.writable:
             return False
         if issue.kind == "verdict":
-            session.judging.set_verdicts([session.key], issue.said)
+            session.verdict_steps.set_verdicts([session.key], issue.predicted_verdict)
             return True
-        if not editor.begin(ACCEPT if issue.kind == "missing" else CORRECT):
-            return False
         region, mask = issue.selection, session.mask
+        if not editor.begin(ACCEPT if issue.kind == "missing" else CORRECT) or mask is None:
+            return False
         inside = region.inside
         if issue.kind != "missing":  # pixels painted there since the check stay
-            inside = inside & (mask[region.rect.slices] == issue.labelled_id)
-        before = np.count_nonzero(mask[region.rect.slices] == issue.labelled_id)
+            inside = inside & (mask[region.rect.slices] == issue.labeled_id)
+        before = np.count_nonzero(mask[region.rect.slices] == issue.labeled_id)
         editor.paint_region(inside, region.corner, editor.background_id if issue.kind == "extra" else issue.class_id)
-        unchanged = np.count_nonzero(mask[region.rect.slices] == issue.labelled_id) == before
+        unchanged = np.count_nonzero(mask[region.rect.slices] == issue.labeled_id) == before
         editor.commit()
         if unchanged and inside.any():
             self.refused.emit("locked" if editor.locked else "kept")
@@ -134,13 +134,14 @@ class LabelIssueReview(QObject):
     def keep_label(self) -> bool:
         """Confirm the label: no model suggests this error again. One undo command."""
         issue, session = self.issue, self._session
-        if issue is None or not session.writable or session.note is None:
+        key = session.key
+        if issue is None or key is None or not session.writable or session.note is None:
             return False
-        command = LabelConfirmation(session, session.key, confirmation(issue))
+        command = LabelConfirmation(session, key, confirmation(issue))
         if not command.redo():
             return False
         session.undo_stack.push(command)
-        self.kept.emit(session.key)
+        self.confirmed.emit(key)
         return True
 
     def can_undo(self, key: str) -> bool:

@@ -14,7 +14,7 @@ from workbench.core.label_next.label_advice import (
     is_open,
     rank_images,
 )
-from workbench.core.label_next.label_issues import LabelIssue, holds, is_confirmed
+from workbench.core.label_next.label_issues import LabelIssue, is_confirmed, is_current
 from workbench.core.label_next.label_ranking import RankReason, issue_reason
 from workbench.core.problems import ModelUnusable, Problem
 from workbench.core.project.image_index import ImageRow
@@ -142,7 +142,7 @@ class LabelQueue(Job):
             pass  # another model has been trained meanwhile
         elif isinstance(result, LabelNextList):
             self.ranking = result
-            self._reasons = {entry.key: entry.whys for entry in result.entries}
+            self._reasons = {entry.key: entry.reasons for entry in result.entries}
         elif isinstance(result, LabelIssueList):
             self.issue_list = result
             self._open_issues = dict(result.issues)
@@ -174,12 +174,12 @@ class LabelQueue(Job):
         """Remove resolved label errors of the open image, and done images, from the list."""
         session, key = self._session, self._session.key
         issues = self.issue_list.issues if self.mode == "errors" and self.issue_list is not None else {}
-        if key in issues and session.note is not None:
+        if key is not None and key in issues and session.note is not None:
             note, mask = session.note, session.mask
             self._open_issues[key] = tuple(
                 issue
                 for issue in issues[key]
-                if not is_confirmed(issue, note.confirmed) and holds(issue, mask, note.verdict)
+                if not is_confirmed(issue, note.confirmed) and is_current(issue, mask, note.verdict)
             )
         if self.mode:
             self._list()
@@ -187,13 +187,14 @@ class LabelQueue(Job):
     def _list(self) -> None:
         before, session = self._keys, self._session
         self._keys = []
-        if session.project is not None and self.mode == "next" and self.ranking is not None:
-            self._keys = [entry.key for entry in self.ranking.entries if self._waits(entry.key)]
-        elif session.project is not None and self.mode == "errors" and self.issue_list is not None:
+        project = session.project
+        if project is not None and self.mode == "next" and self.ranking is not None:
+            self._keys = [entry.key for entry in self.ranking.entries if self._waits(entry.key, project)]
+        elif project is not None and self.mode == "errors" and self.issue_list is not None:
             self._keys = [key for key in self.issue_list.issues if self._open_issues.get(key) or key == session.key]
         if self._keys != before or not self._keys:
             self.changed.emit()
 
-    def _waits(self, key: str) -> bool:
+    def _waits(self, key: str, project: Project) -> bool:
         session = self._session
-        return key == session.key or is_open(session.rows.get(key, ImageRow(key)), session.project)
+        return key == session.key or is_open(session.rows.get(key, ImageRow(key)), project)

@@ -75,7 +75,7 @@ class LabelRecovery:
         label.note_edits += merged.changed
         label.edits += not label.on_disk and any(change.new_mask for change in changes)
         patches: tuple[Patch, ...] = ()
-        if records:
+        if records and label.mask is not None:
             recovered = apply_records([patch for patch, size in records if size == sizes[-1]], label.mask)
             if recovered.conflict is not None and not self._back_up_mask(label, recovered.conflict):
                 return ()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.problems import NoImages, Problem
+from workbench.inference.io.tiff_regions import ImageArray
 from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
 from workbench.session.image_loader import ImageLoader, LoadedImage
@@ -23,7 +23,7 @@ class OpenImage(QObject):
 
     def __init__(
         self,
-        listing: ImageList,
+        image_list: ImageList,
         loader: ImageLoader,
         editor: Editor,
         undo_stack: UndoStack,
@@ -31,15 +31,15 @@ class OpenImage(QObject):
     ) -> None:
         super().__init__(parent)
         self.key: str | None = None
-        self.image: np.ndarray | None = None
+        self.image: ImageArray | None = None
         self.label: Label | None = None
         self.pages = 1  # of the image file; the first one is displayed
-        self._listing, self._loader, self._editor, self._undo_stack = listing, loader, editor, undo_stack
+        self._image_list, self._loader, self._editor, self._undo_stack = image_list, loader, editor, undo_stack
         self._direction = 1
         self._pending: list[str] = []  # undo and redo requests whose image is still loading
         loader.loaded.connect(self._show_loaded)
         loader.failed.connect(self._show_failed)
-        listing.listed.connect(self._prefetch)
+        image_list.listed.connect(self._prefetch)
 
     def close(self) -> None:
         self.key = self.image = self.label = None
@@ -61,7 +61,7 @@ class OpenImage(QObject):
         self._request(key)
 
     def go(self, step: int) -> bool:
-        key = self._listing.neighbor(self._loader.requested, step)
+        key = self._image_list.neighbor(self._loader.requested, step)
         if key is not None:
             self._direction = 1 if step > 0 else -1
             self.open(key)
@@ -92,7 +92,7 @@ class OpenImage(QObject):
         self._set(key, None, None)
         self.failed.emit(key, problem)
 
-    def _set(self, key: str | None, image: np.ndarray | None, label: Label | None) -> None:
+    def _set(self, key: str | None, image: ImageArray | None, label: Label | None) -> None:
         self._editor.commit()
         self.key, self.image, self.label = key, image, label
         self._editor.label = label
@@ -100,7 +100,7 @@ class OpenImage(QObject):
     def _prefetch(self) -> None:
         # Very large images would evict each other from the cache.
         if self.key is not None and self.image is not None and 3 * self.image.nbytes <= self._loader.budget:
-            self._loader.prefetch(self._listing.neighbors(self.key, self._direction))
+            self._loader.prefetch(self._image_list.neighbors(self.key, self._direction))
 
     # --- undo and redo ----------------------------------------------------------------------------
 
@@ -116,7 +116,7 @@ class OpenImage(QObject):
         command = self._next(direction)
         if command is None:
             return
-        if command.needs_image and (command.key != self.key or self.image is None):
+        if command.needs_image and command.key is not None and (command.key != self.key or self.image is None):
             self._pending.append(direction)
             self._request(command.key)
         elif direction == "redo":

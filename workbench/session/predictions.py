@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
 
 from workbench.core.evaluation.prediction_maps import MOST_BYTES, PredictionMaps
@@ -23,6 +22,7 @@ from workbench.core.images import image_files
 from workbench.core.problems import Problem, RunUnusable
 from workbench.core.runs.run import Run
 from workbench.core.suggestions.suggestions import MOST
+from workbench.inference.io.tiff_regions import ImageArray
 from workbench.session.process_memory import release_free_memory
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
@@ -57,7 +57,8 @@ class Predictions(QObject):
         self._prefetching: Task | None = None
         self._settings: ModelSettings | None = None  # of the model that made the last prediction
         self._tasks = TaskRunner(parent=self)
-        self._release = QTimer(self, singleShot=True, interval=RELEASE, timeout=self._release_model)
+        self._release = QTimer(self, singleShot=True, interval=RELEASE)
+        self._release.timeout.connect(self._release_model)
         session.project_closed.connect(self.close)
         app = QCoreApplication.instance()
         if app is not None:
@@ -167,7 +168,7 @@ class Predictions(QObject):
         pixels = row.width * row.height if row is not None else 0
         return 0 < pixels <= AHEAD_PIXELS and (self._stamp, key) not in self._cache
 
-    def _predict_one(self, folder: Path, image: np.ndarray, cancelled: Callable[[], bool] | None = None) -> Prediction:
+    def _predict_one(self, folder: Path, image: ImageArray, cancelled: Callable[[], bool] | None = None) -> Prediction:
         """Predict an image, in the worker thread."""
         if self._predictor is None:
             _lower_priority()  # inherited by the network's own threads, which start now

@@ -47,7 +47,9 @@ class Preferences:
         except (FileNotFoundError, JsonError):
             raw = None
         settings = cls()
-        for entry in dataclasses.fields(cls) if isinstance(raw, dict) else ():
+        if not isinstance(raw, dict):
+            return settings
+        for entry in dataclasses.fields(cls):
             value = _checked(entry.name, raw.get(entry.name), getattr(settings, entry.name))
             setattr(settings, entry.name, value)
         return settings

@@ -36,7 +36,7 @@ class ProjectMergeJob(Job):
         session, project = self._session, self._session.project
         if project is None or self.running or not session.flush():
             return
-        session.judging.finish()
+        session.verdict_steps.finish()
 
         def work(task: Task) -> MergeReport:
             other = Project.open(root, write=False)

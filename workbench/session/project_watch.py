@@ -17,12 +17,13 @@ class ProjectWatch(QObject):
     changed = Signal()  # the problem, or the number of unsaved changes
     problem_met = Signal(object)
 
-    def __init__(self, saver: Autosave, parent: QObject | None = None, *, retry: float = 5.0) -> None:
+    def __init__(self, autosave: Autosave, parent: QObject | None = None, *, retry: float = 5.0) -> None:
         super().__init__(parent)
         self.problem: CannotWrite | None = None
-        self._saver = saver
+        self._autosave = autosave
         self._project: Project | None = None
-        self._timer = QTimer(self, interval=round(retry * 1000), timeout=self.check)
+        self._timer = QTimer(self, interval=round(retry * 1000))
+        self._timer.timeout.connect(self.check)
 
     def open(self, project: Project) -> None:
         self._project = project
@@ -47,7 +48,7 @@ class ProjectWatch(QObject):
             self.on_problem(problem)
             return False
         self._set(None)
-        self._saver.retry()
+        self._autosave.retry()
         return True
 
     def relocate(self, root: Path) -> bool:
@@ -60,8 +61,8 @@ class ProjectWatch(QObject):
         except Problem as problem:
             self.problem_met.emit(problem)
             return False
-        self._saver.retry()
-        return self._saver.flush()
+        self._autosave.retry()
+        return self._autosave.flush()
 
     def refresh(self) -> None:
         """Report that something was changed or saved."""
@@ -71,12 +72,12 @@ class ProjectWatch(QObject):
     @property
     def unsaved(self) -> int:
         """Number of changes kept until the project can be written again."""
-        return self._saver.unsaved_changes
+        return self._autosave.unsaved_changes
 
     @property
     def rescued(self) -> bool:
         """True if the unsaved changes are in the rescue journal too."""
-        return self._saver.rescued
+        return self._autosave.rescued
 
     def _set(self, problem: CannotWrite | None) -> None:
         before, self.problem = self.problem, problem

@@ -35,8 +35,8 @@ class ReportJob(Job, Generic[Result]):
         for signal in (
             session.label_saved,
             session.classes_changed,
-            session.judging.stepped,
-            session.class_work.rewritten,
+            session.verdict_steps.stepped,
+            session.class_merge.rewritten,
             session.sources_changed,
         ):
             signal.connect(self._outdate)
@@ -47,7 +47,7 @@ class ReportJob(Job, Generic[Result]):
         if project is None or self.running:
             return
         self._session.flush()
-        self._session.judging.finish()
+        self._session.verdict_steps.finish()
         self.outdated, self._keys = False, list(self._session.keys)
 
         def work(task: Task) -> Result | None:

@@ -41,7 +41,7 @@ class RunEvaluation(QObject):
     changed = Signal()  # stage, or the operating point in use
     progressed = Signal(int, int)
     evaluated = Signal(object)  # EvaluatedImages
-    swept = Signal()
+    sweep_finished = Signal()
     failed = Signal(object)  # Problem
     stored = Signal(object)  # Run: the operating point in use was changed
 
@@ -67,11 +67,11 @@ class RunEvaluation(QObject):
         self.settings: ModelSettings | None = None
         self.chosen: StoredOperatingPoint | None = None
         self.point: OperatingPoint | None = None
-        self.looked = PassResult()
+        self.pass_result = PassResult()
         self.leaks: list[DataLeak] = []
         self._pass: InferencePass | None = None
         self.stale = False  # labels were changed since the evaluation
-        self.reviewed: EvaluatedImages | None = None
+        self.result: EvaluatedImages | None = None
         self.sweep: OperatingPointSweep | None = None
         self.classes: dict[int, tuple[str, str]] = {}  # id to name and color
 
@@ -144,7 +144,7 @@ class RunEvaluation(QObject):
             self._evaluate()
 
     def _label_saved(self, key: str) -> None:
-        self.stale = self.stale or any(prediction.key == key for prediction in self.looked.evidence)
+        self.stale = self.stale or any(prediction.key == key for prediction in self.pass_result.predictions)
 
     def _run_pass(self, project: Project, run: Run, data: Dataset) -> None:
         assert self.settings is not None
@@ -171,8 +171,8 @@ class RunEvaluation(QObject):
 
     def _pass_finished(self, result: tuple[PassResult, list[DataLeak]]) -> None:
         assert self.run is not None
-        self.looked, self.leaks = result
-        if not self.looked.evidence:
+        self.pass_result, self.leaks = result
+        if not self.pass_result.predictions:
             self._enter("broken")
             return
         leaking = bool(self.leaks) and (self.run.name, self.split) not in self._agreed
@@ -203,32 +203,34 @@ class RunEvaluation(QObject):
             self.set_point(self.sweep.cheapest(start, escape, number=number))
 
     def _evaluate(self) -> None:
-        point, settings, evidence = self.point, self.settings, self.looked.evidence
+        point, settings, predictions = self.point, self.settings, self.pass_result.predictions
         assert point is not None and settings is not None
 
         def work(task: Task) -> EvaluatedImages | None:
-            return evaluate_images(evidence, settings, point, task.cancelled)
+            return evaluate_images(predictions, settings, point, task.cancelled)
 
-        def on_done(result: EvaluatedImages) -> None:
-            self.reviewed = result
-            self.evaluated.emit(result)
+        def on_done(result: EvaluatedImages | None) -> None:
+            if result is not None:
+                self.result = result
+                self.evaluated.emit(result)
 
         self._points.submit(work, on_done, key="evaluate")
 
     def _sweep(self) -> None:
-        evidence, inference_pass = self.looked.evidence, self._pass
+        predictions, inference_pass = self.pass_result.predictions, self._pass
         assert self.settings is not None and inference_pass is not None
         ids = [entry.id for entry in self.settings.classes]
 
         def work(task: Task) -> OperatingPointSweep | None:
             with ThreadPoolExecutor(THREADS) as pool:
-                results = pool.map(lambda item: None if task.cancelled() else inference_pass.tallies(item), evidence)
+                results = pool.map(lambda item: None if task.cancelled() else inference_pass.tallies(item), predictions)
                 tallies = [result for result in results if result is not None]
-            return OperatingPointSweep(evidence, tallies, ids) if len(tallies) == len(evidence) else None
+            return OperatingPointSweep(predictions, tallies, ids) if len(tallies) == len(predictions) else None
 
-        def on_done(sweep: OperatingPointSweep) -> None:
-            self.sweep = sweep
-            self.swept.emit()
+        def on_done(sweep: OperatingPointSweep | None) -> None:
+            if sweep is not None:
+                self.sweep = sweep
+                self.sweep_finished.emit()
 
         self._passes.submit(work, on_done)
 
@@ -266,8 +268,9 @@ class RunEvaluation(QObject):
 
     def store(self) -> None:
         """Put the present operating point to use in overlay, prediction and export."""
-        if self.can_store():
-            self._write(lambda run: operating_point.store(run, self.point, chosen_on=(self.split,)))
+        point = self.point
+        if self.can_store() and point is not None:
+            self._write(lambda run: operating_point.store(run, point, chosen_on=(self.split,)))
 
     def restore(self) -> None:
         """Restore the operating point chosen by the training."""
@@ -291,16 +294,18 @@ class RunEvaluation(QObject):
 
     # --- crops ------------------------------------------------------------------------------------
 
-    def crop(self, evidence: StoredPrediction, frame: CropFrame, on_done: Callable[[np.ndarray | None], None]) -> None:
+    def crop(
+        self, prediction: StoredPrediction, frame: CropFrame, on_done: Callable[[np.ndarray | None], None]
+    ) -> None:
         """Cut out a part of an image in a worker thread; `on_done` receives None if the image cannot be read."""
         if self._cropper is None or self.settings is None or self.point is None:
             return
         cropper, settings = self._cropper, self.point.on(self.settings)
         self._crops.submit(
-            lambda _: cropper.crop(evidence, settings, frame),
+            lambda _: cropper.crop(prediction, settings, frame),
             on_done,
             lambda _: on_done(None),
-            as_problem=lambda error: ImageBroken(path=evidence.key, why=str(error)),
+            as_problem=lambda error: ImageBroken(path=prediction.key, why=str(error)),
         )
 
     def cancel_crops(self) -> None:

@@ -20,10 +20,10 @@ class Session(SessionState):
     """Session of the window. Methods never raise a Problem: they emit `problem_met`. Painting is done by `editor`."""
 
     def __init__(
-        self, parent: QObject | None = None, *, settle: float = 0.5, retry: float = 5.0, cache: int = 512 << 20
+        self, parent: QObject | None = None, *, save_delay: float = 0.5, retry: float = 5.0, cache: int = 512 << 20
     ) -> None:
-        super().__init__(parent, settle=settle, retry=retry, cache=cache)
-        self.class_work.rewritten.connect(self.reload)
+        super().__init__(parent, save_delay=save_delay, retry=retry, cache=cache)
+        self.class_merge.rewritten.connect(self.reload)
         app = QCoreApplication.instance()
         if app is not None:
             app.aboutToQuit.connect(self.end)
@@ -55,7 +55,7 @@ class Session(SessionState):
         root = Path(root).absolute()
         if self.project is not None and self.project.root == root:
             # The content of the rescue journal is recovered by the opening that follows.
-            rescued = not self.writable and self._saver.rescued
+            rescued = not self.writable and self._autosave.rescued
             if not self.close_project("journal" if rescued else "refuse"):
                 return False
         try:
@@ -66,7 +66,7 @@ class Session(SessionState):
                 project = Project.open(root, write=False)
             except CannotWrite as problem:
                 project = Project.open(root, write=False)
-                project.obstacle = problem
+                project.write_problem = problem
                 self.problem_met.emit(project.read_only("project.json"))
         except Problem as problem:
             self.problem_met.emit(problem)
@@ -83,13 +83,13 @@ class Session(SessionState):
             return True
         if unsaved == "refuse" and not self._all_saved():
             return False
-        self.judging.close()
-        self.class_work.close()
+        self.verdict_steps.close()
+        self.class_merge.close()
         self.removal.close()
         self.editor.close()
-        self._saver.close(discard=unsaved == "discard")
+        self._autosave.close(discard=unsaved == "discard")
         self._loader.close()
-        self._listing.close()
+        self._image_list.close()
         self._copier.close()
         self._current_image.close()
         self.folder.close()
@@ -122,7 +122,7 @@ class Session(SessionState):
     def flush(self) -> bool:
         """Save now and wait for it. Return True if nothing is unsaved afterwards."""
         self.editor.finish_stroke()
-        return self._saver.flush()
+        return self._autosave.flush()
 
     def add_images(self, paths: Sequence[Path | str], left_out: Sequence[tuple[str, str]] = ()) -> bool:
         """Copy image files and folders into the project, in a worker thread. Return False if that is not possible.
@@ -136,20 +136,20 @@ class Session(SessionState):
         except Problem as problem:
             self.problem_met.emit(problem)
         else:
-            self._listing.add(self.project, [Path(path) for path in paths], left_out)
+            self._image_list.add(self.project, [Path(path) for path in paths], left_out)
             return True
         return False
 
     def refresh_images(self) -> None:
         """Scan the folders again."""
         if self.project is not None:
-            self._listing.refresh(self.project)
+            self._image_list.refresh(self.project)
 
     def _all_saved(self) -> bool:
         """Try to save. Return True if nothing is unsaved; otherwise emit `problem_met`."""
         if self.flush():
             return True
-        self.problem_met.emit(UnsavedLabels(count=len(self._saver.unsaved_keys)))
+        self.problem_met.emit(UnsavedLabels(count=len(self._autosave.unsaved_keys)))
         return False
 
     def _switch_to(self, project: Project) -> bool:
@@ -161,8 +161,8 @@ class Session(SessionState):
         self.folder.open(project)
         self.editor.open(project)
         self._loader.open(project)
-        recovered = self._saver.open(project)
-        for part in (self.classes, self.judging, self.class_work, self.removal):
+        recovered = self._autosave.open(project)
+        for part in (self.classes, self.verdict_steps, self.class_merge, self.removal):
             part.open(project)
         self.undo_stack.push(*(MaskEdit(self.editor, patch) for patch in recovered))
         self.project_opened.emit()
@@ -172,8 +172,8 @@ class Session(SessionState):
 
     def set_score(self, key: str, score: float) -> None:
         """Set the highest defect probability that a model found in an image, 0..1, for the list."""
-        if key in self._listing.rows:
-            self._listing.set_score(key, score)
+        if key in self._image_list.rows:
+            self._image_list.set_score(key, score)
 
     # --- images -----------------------------------------------------------------------------------
 
@@ -216,9 +216,9 @@ class Session(SessionState):
 
     def copy_previous_labels(self) -> None:
         """Copy the labels of the previous image to this one, as one step."""
-        source = self._listing.neighbor(self.key, -1)
+        source = self._image_list.neighbor(self.key, -1)
         if source is not None and self.key in self.keys and self.project is not None:
-            self._copier.copy(self.project, source, self._saver.unsaved(source))
+            self._copier.copy(self.project, source, self._autosave.unsaved(source))
 
     def undo(self) -> None:
         """Undo the last change. If it was made on another image, that image is opened."""

@@ -11,6 +11,7 @@ from workbench.core.problems import Problem
 from workbench.core.project.annotation import Note
 from workbench.core.project.image_index import ImageRow
 from workbench.core.project.project import Project
+from workbench.inference.io.tiff_regions import ImageArray
 from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
 from workbench.session.class_merge_job import ClassMergeJob
@@ -35,7 +36,7 @@ class SessionState(QObject):
     images_listed = Signal(object)  # list[str]
     rows_changed = Signal(object)  # list[ImageRow], at most five times a second
     index_progress = Signal(int, int)
-    settling = Signal()  # an edit is about to end: pending work for the open image has to be delivered now
+    edit_finishing = Signal()  # an edit is about to end: pending work for the open image has to be delivered now
     image_previewed = Signal(str, object, object)  # key, reduced image, (width, height); `image_opened` follows
     image_opened = Signal(str)
     image_failed = Signal(str, object)  # key, Problem
@@ -52,72 +53,80 @@ class SessionState(QObject):
     problem_met = Signal(object)
 
     def __init__(
-        self, parent: QObject | None = None, *, settle: float = 0.5, retry: float = 5.0, cache: int = 512 << 20
+        self, parent: QObject | None = None, *, save_delay: float = 0.5, retry: float = 5.0, cache: int = 512 << 20
     ) -> None:
         super().__init__(parent)
         self.project: Project | None = None
         self.undo_stack = UndoStack(self)
         self.editor = Editor(self.undo_stack, self)
-        self._saver = Autosave(self, settle=settle, retry=retry)
-        self.folder = ProjectWatch(self._saver, self, retry=retry)
-        self._loader = ImageLoader(self._saver.unsaved, self, limit=cache)
-        self._listing = ImageList(self)
-        self._current_image = OpenImage(self._listing, self._loader, self.editor, self.undo_stack, self)
+        self._autosave = Autosave(self, delay=save_delay, retry=retry)
+        self.folder = ProjectWatch(self._autosave, self, retry=retry)
+        self._loader = ImageLoader(self._autosave.unsaved, self, limit=cache)
+        self._image_list = ImageList(self)
+        self._current_image = OpenImage(self._image_list, self._loader, self.editor, self.undo_stack, self)
         self._copier = LabelCopier(self.editor, self)
         self.classes = ClassList(self.editor, self)
-        self.notes = ImageNotes(self.editor, self._saver, self.classes, self)
-        self.judging = VerdictSteps(self.editor, self._saver, self._listing, self.classes, self.notes, self)
-        self.class_work = ClassMergeJob(self.editor, self._saver, self._listing, self.classes, self)
+        self.notes = ImageNotes(self.editor, self._autosave, self.classes, self)
+        self.verdict_steps = VerdictSteps(self.editor, self._autosave, self._image_list, self.classes, self.notes, self)
+        self.class_merge = ClassMergeJob(self.editor, self._autosave, self._image_list, self.classes, self)
         self.removal = ImageRemoval(self)
         self._connect()
 
     def _connect(self) -> None:
-        for part in (self.editor, self._saver, self._listing, self._copier, self.classes, self.notes, self.folder):
+        for part in (
+            self.editor,
+            self._autosave,
+            self._image_list,
+            self._copier,
+            self.classes,
+            self.notes,
+            self.folder,
+        ):
             part.problem_met.connect(self.problem_met)
-        for part in (self.judging, self.class_work):
+        for part in (self.verdict_steps, self.class_merge):
             part.problem_met.connect(self.problem_met)
         self.undo_stack.changed.connect(self.history_changed)
-        self.class_work.changed.connect(self.history_changed)
+        self.class_merge.changed.connect(self.history_changed)
         self.classes.changed.connect(self.classes_changed)
         self.classes.chosen.connect(self.current_class_changed)
         self.notes.changed.connect(self._note_changed)
-        self.editor.finishing.connect(self.settling)
+        self.editor.finishing.connect(self.edit_finishing)
         self.editor.mask_changed.connect(self.mask_changed)
         self.editor.note_changed.connect(self._note_changed)
-        self.editor.committed.connect(self._saver.record_patch)
-        self._saver.state_changed.connect(self.save_state_changed)
+        self.editor.committed.connect(self._autosave.record_patch)
+        self._autosave.state_changed.connect(self.save_state_changed)
         self.problem_met.connect(self.folder.on_problem)
         self.editor.committed.connect(self.folder.refresh)
         self.save_state_changed.connect(self.folder.refresh)
-        self._saver.saved.connect(self._label_saved)
+        self._autosave.saved.connect(self._label_saved)
         self._loader.previewed.connect(self.image_previewed)
-        self._current_image.requested.connect(self.judging.wait_for)
-        self._current_image.opened.connect(self.class_work.lock_open_image)
+        self._current_image.requested.connect(self.verdict_steps.wait_for)
+        self._current_image.opened.connect(self.class_merge.lock_open_image)
         self._current_image.opened.connect(self.image_opened)
-        self._loader.loaded.connect(self._listing.mark_opened)
-        self._loader.failed.connect(self._listing.mark_broken)
+        self._loader.loaded.connect(self._image_list.mark_opened)
+        self._loader.failed.connect(self._image_list.mark_broken)
         self._current_image.failed.connect(self.image_failed)
         self._current_image.step_followed.connect(self.step_followed)
-        self._listing.added.connect(self.images_added)
-        self._listing.listed.connect(self.images_listed)
-        self._listing.rows_changed.connect(self.rows_changed)
-        self._listing.progressed.connect(self.index_progress)
+        self._image_list.added.connect(self.images_added)
+        self._image_list.listed.connect(self.images_listed)
+        self._image_list.rows_changed.connect(self.rows_changed)
+        self._image_list.progressed.connect(self.index_progress)
 
     # --- state ------------------------------------------------------------------------------------
 
     @property
     def keys(self) -> list[str]:
         """Images of the project, in order."""
-        return self._listing.keys
+        return self._image_list.keys
 
     @property
     def rows(self) -> dict[str, ImageRow]:
-        return self._listing.rows
+        return self._image_list.rows
 
     @property
     def done_count(self) -> int:
         """Number of images marked done."""
-        return self._listing.done
+        return self._image_list.done
 
     @property
     def writable(self) -> bool:
@@ -134,7 +143,7 @@ class SessionState(QObject):
         return self._loader.requested
 
     @property
-    def image(self) -> np.ndarray | None:
+    def image(self) -> ImageArray | None:
         """Open image: (H, W) or (H, W, 3) RGB, uint8, uint16 or float32."""
         return self._current_image.image
 
@@ -166,12 +175,12 @@ class SessionState(QObject):
 
     @property
     def save_state(self) -> str:
-        return self._saver.state
+        return self._autosave.state
 
     @property
-    def saver(self) -> Autosave:
+    def autosave(self) -> Autosave:
         """Holder of the unsaved labels."""
-        return self._saver
+        return self._autosave
 
     def can_undo(self) -> bool:
         return self.editor.painting or self.undo_stack.can_undo()
@@ -185,15 +194,15 @@ class SessionState(QObject):
         label = self._label
         if label is not None and label.key == key:
             if label.unsaved:
-                self._saver.changed(label)
+                self._autosave.changed(label)
             note = label.note
-            row = replace(self._listing.row(key), status=note.status, verdict=note.verdict, group=note.group or "")
-            self._listing.put(row)
+            row = replace(self._image_list.row(key), status=note.status, verdict=note.verdict, group=note.group or "")
+            self._image_list.put(row)
         self.note_changed.emit(key)
 
     def _label_saved(self, key: str, saved: Saved) -> None:
         self.undo_stack.contents[key] = saved.content
-        self._listing.put(saved_row(self._listing.row(key), saved))
+        self._image_list.put(saved_row(self._image_list.row(key), saved))
         if saved.counts is not None:
-            self._listing.invalidate(key)
+            self._image_list.invalidate(key)
         self.label_saved.emit(key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from PySide6.QtCore import QCoreApplication, QObject, QRunnable, Qt, QThread, QThreadPool, Signal, Slot
 
@@ -79,7 +79,7 @@ class Task(Generic[Result]):
         del self._runner._open[self]
         if error is None:
             if on_done is not None:
-                on_done(result)
+                on_done(cast("Result", result))
             return
         if on_failed is None:
             report_error(error)
@@ -201,11 +201,12 @@ class _Runnable(QRunnable):
 
     def run(self) -> None:
         task, error, result = self._task, None, None
-        if task.done:
+        work = task._work
+        if task.done or work is None:
             return
         task.started = True
         try:
-            result = task._work(task)
+            result = work(task)
         except Exception as problem:
             error = problem
         task._work = None

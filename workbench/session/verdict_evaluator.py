@@ -76,9 +76,10 @@ class VerdictEvaluator(QObject):
             finally:
                 release_free_memory()
 
-        def on_done(predictions: _Predictions) -> None:
-            self._predictions, self.settings = predictions, predictions.settings
-            self._evaluate()
+        def on_done(predictions: _Predictions | None) -> None:
+            if predictions is not None:
+                self._predictions, self.settings = predictions, predictions.settings
+                self._evaluate()
 
         self._tasks.submit(
             work,

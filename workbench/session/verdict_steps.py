@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Literal, cast
 
 from PySide6.QtCore import QObject, Signal
 
@@ -64,14 +64,20 @@ class VerdictSteps(QObject):
     def __init__(
         self,
         editor: Editor,
-        saver: Autosave,
-        listing: ImageList,
+        autosave: Autosave,
+        image_list: ImageList,
         classes: ClassList,
         notes: ImageNotes,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._editor, self._saver, self._listing, self._classes, self._notes = editor, saver, listing, classes, notes
+        self._editor, self._autosave, self._image_list, self._classes, self._notes = (
+            editor,
+            autosave,
+            image_list,
+            classes,
+            notes,
+        )
         self._undo_stack: UndoStack = editor.undo_stack
         self._project: Project | None = None
         self._tasks = TaskRunner(parent=self)
@@ -87,7 +93,7 @@ class VerdictSteps(QObject):
 
     def set_verdicts(self, keys: Sequence[str], verdict: str | None) -> None:
         """Assign a verdict to images, None to remove it; images that have it already are skipped."""
-        name, rows, label = (verdict or "").strip() or None, self._listing.rows, self._editor.label
+        name, rows, label = (verdict or "").strip() or None, self._image_list.rows, self._editor.label
         verdicts = {key: rows[key].verdict for key in keys if key in rows}
         if label is not None and label.key in keys:
             verdicts[label.key] = label.note.verdict  # its row may not have been read yet
@@ -102,7 +108,7 @@ class VerdictSteps(QObject):
 
     def set_groups(self, groups: Mapping[str, str]) -> None:
         """Set the groups of images, by key; a data split keeps the images of a group together."""
-        rows, label = self._listing.rows, self._editor.label
+        rows, label = self._image_list.rows, self._editor.label
         before: Values = {key: rows[key].group or None for key in groups if key in rows}
         if label is not None and label.key in groups:
             before[label.key] = label.note.group
@@ -132,15 +138,19 @@ class VerdictSteps(QObject):
         """Set a field of the notes of some images, without an undo command."""
         remaining, label = dict(values), self._editor.label
         if label is not None and label.key in remaining:
-            notes = self._notes
-            setters = {"verdict": notes.set_verdict, "status": notes.set_status, "group": notes.set_group}
-            setters[field](remaining.pop(label.key))
+            value = remaining.pop(label.key)
+            if field == "verdict":
+                self._notes.set_verdict(value)
+            elif field == "group":
+                self._notes.set_group(value)
+            else:
+                self._notes.set_status(cast("Status", value))
         for key in list(remaining):
-            label = self._saver.unsaved(key)
+            label = self._autosave.unsaved(key)
             if label is not None and label.problem is None:
                 _set(label.note, field, remaining.pop(key))
                 label.note_edits += 1
-                self._saver.changed(label, now=True)
+                self._autosave.changed(label, now=True)
                 self._put_row(key, field, getattr(label.note, field))
         if remaining and self._project is not None:
             self._write_notes(self._project, field, remaining)
@@ -150,12 +160,12 @@ class VerdictSteps(QObject):
         changes = [
             NoteChange(
                 key,
-                {field: {"from": getattr(self._listing.row(key), field) or None, "to": value}},
+                {field: {"from": getattr(self._image_list.row(key), field) or None, "to": value}},
                 _history_entry(field, value),
             )
             for key, value in values.items()
         ]
-        record = self._saver.record_note_changes(changes)
+        record = self._autosave.record_note_changes(changes)
         for key, value in values.items():
             self._put_row(key, field, value)
         self._batch += 1
@@ -170,7 +180,7 @@ class VerdictSteps(QObject):
 
     def _put_row(self, key: str, field: Field, value: str | None) -> None:
         shown = value or "" if field == "group" else value
-        self._listing.put(replace(self._listing.row(key), **{field: shown}))
+        self._image_list.put(replace(self._image_list.row(key), **{field: shown}))
 
     def wait_for(self, key: str) -> None:
         """Wait until the note of an image is written, as it is about to be read."""
@@ -183,7 +193,7 @@ class VerdictSteps(QObject):
 
     def _notes_written(self, field: Field, batch: int, record: int, refused: RefusedValues) -> None:
         self._writing.pop(batch, None)
-        self._saver.discard_note_changes(record)
+        self._autosave.discard_note_changes(record)
         for key, (value, _) in refused.items():
             self._put_row(key, field, value)
         for _, problem in list(refused.values())[:1]:

@@ -32,7 +32,7 @@ def main(argv: list[str] | None = None) -> int:
     began = time.perf_counter()
     options = _parse(sys.argv[1:] if argv is None else argv)
     pipe = claim_stdout()
-    _quieten(options)
+    _prepare_environment(options)
     if options.verb == "legacy":
         from workbench.training.export.export_formats import save_legacy
 
@@ -63,7 +63,7 @@ def main(argv: list[str] | None = None) -> int:
             return _run_command(lambda: _launch_ranks(run, pipe, report, options), report, run.log_path)
         if options.apart:
             print_to(run.ranks / "rank-0.log")
-        orders = ControlChannel(run.root / "orders.jsonl", keep_running=options.keep_running, patient=size > 1)
+        orders = ControlChannel(run.root / "orders.jsonl", keep_running=options.keep_running, in_group=size > 1)
         orders.listen()
 
         def work() -> Event:
@@ -138,7 +138,7 @@ def _run_worker_rank(run: Run, clock: Clock, number: int, options: argparse.Name
         path.parent.mkdir(exist_ok=True)
         path.unlink(missing_ok=True)  # left by an earlier session
     report, log = Reporter(None, clock, path), run.ranks / f"rank-{number}.log"
-    orders = ControlChannel(None, patient=True)
+    orders = ControlChannel(None, in_group=True)
     return _run_command(lambda: _train(run, report, orders, clock, options.resume), report, log)
 
 
@@ -233,7 +233,7 @@ def _doctor(pipe: int | None) -> int:
     return 0 if report["ok"] else 1
 
 
-def _quieten(options: argparse.Namespace) -> None:
+def _prepare_environment(options: argparse.Namespace) -> None:
     """Set environment variables that the user did not set and filter warnings. Call before Paddle is imported."""
     for name, value in worker_environment(base=dict(os.environ)).items():
         os.environ.setdefault(name, value)

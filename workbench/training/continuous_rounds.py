@@ -42,7 +42,7 @@ class ContinuousRounds:
         )
         progress.validated = 0
         self.intake.added = 0
-        self.previews.request_soon()
+        self.previews.allow_previews()
         context.report(BestKept(step=progress.step, round=progress.round))
         return True
 

@@ -21,11 +21,11 @@ class ControlChannel:
     """Order queue, read by its own threads and polled by the training between steps.
 
     path: RUN/orders.jsonl; lines written before the start are ignored. keep_running: continue when the pipe is closed.
-    patient: one of several processes. No signal ends it at once, as a launcher sends three of them in half a second.
+    in_group: one of several processes. No signal ends it at once, as a launcher sends three of them in half a second.
     """
 
-    def __init__(self, path: Path | None, *, keep_running: bool = False, patient: bool = False) -> None:
-        self._in_group = patient
+    def __init__(self, path: Path | None, *, keep_running: bool = False, in_group: bool = False) -> None:
+        self._in_group = in_group
         self._stop = threading.Event()
         self._running = threading.Event()
         self._running.set()

@@ -20,7 +20,7 @@ from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.normalize import resize_for_network
 
-_SPOTS_PER_CLASS = 512  # defect pixels kept per class and image
+_POSITIONS_PER_CLASS = 512  # defect pixels kept per class and image
 _MAX_BYTES = 8 << 30
 
 
@@ -29,12 +29,12 @@ class CachedImage:
     """Image and label ready for training.
 
     picture: as decoded (uint8, uint16 or float32), in network size. mask: uint8 (H, W) class ids of that size, or
-    None for a ResNet. spots: class id to int32 (n, 2) defect pixels (y, x), distributed evenly over its regions.
+    None for a ResNet. defect_positions: class id to int32 (n, 2) defect pixels (y, x), spread evenly over its regions.
     """
 
     image: np.ndarray
     mask: np.ndarray | None
-    spots: dict[int, np.ndarray]
+    defect_positions: dict[int, np.ndarray]
 
     @property
     def bytes(self) -> int:
@@ -111,7 +111,7 @@ class ImageCache:
             raise MaskBroken(path=str(self.project.mask_path(key)), why=Message("file.gone"))
         resized = resize_for_network(image, self.settings)
         mask = shrink_mask(mask, resized.shape[0], resized.shape[1])
-        return CachedImage(resized, mask, find_spots(mask, seed=zlib.crc32(key.encode("utf-8", "surrogatepass"))))
+        return CachedImage(resized, mask, defect_positions(mask, seed=zlib.crc32(key.encode("utf-8", "surrogatepass"))))
 
 
 def shrink_mask(mask: np.ndarray, height: int, width: int) -> np.ndarray:
@@ -129,9 +129,9 @@ def shrink_mask(mask: np.ndarray, height: int, width: int) -> np.ndarray:
     return id_of_rank[cv2.resize(dilated, (width, height), interpolation=cv2.INTER_NEAREST)]
 
 
-def find_spots(mask: np.ndarray, *, seed: int, spots_per_class: int = _SPOTS_PER_CLASS) -> dict[int, np.ndarray]:
+def defect_positions(mask: np.ndarray, *, seed: int, most: int = _POSITIONS_PER_CLASS) -> dict[int, np.ndarray]:
     """Return class id to int32 (n, 2) pixels (y, x) of that class. Small regions get as many pixels as large ones."""
-    spots = {}
+    positions = {}
     generator = np.random.default_rng(seed)
     for id in annotation.ids_in(mask):
         if not 0 < id < NOT_LABELED - 1:
@@ -142,10 +142,10 @@ def find_spots(mask: np.ndarray, *, seed: int, spots_per_class: int = _SPOTS_PER
         pixels = pixels[order]
         ends = np.cumsum(np.bincount(labels.ravel()[pixels], minlength=count)[1:])
         starts = np.concatenate([[0], ends[:-1]])
-        region = generator.integers(0, count - 1, spots_per_class)
+        region = generator.integers(0, count - 1, most)
         chosen = pixels[generator.integers(starts[region], ends[region])]
-        spots[id] = np.stack(np.unravel_index(chosen, mask.shape), axis=1).astype(np.int32)
-    return spots
+        positions[id] = np.stack(np.unravel_index(chosen, mask.shape), axis=1).astype(np.int32)
+    return positions
 
 
 def memory_share() -> int:

@@ -17,12 +17,12 @@ from workbench.core.project.grouping import group_of_added
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import AddedImage as Entry
-from workbench.core.runs.dataset import Item, to_learn_from
+from workbench.core.runs.dataset import Item, make_item
 from workbench.core.runs.events import LabelsAdded, Trouble
 from workbench.training.distributed.process_group import RankCommand
 from workbench.training.training_context import TrainingContext
 
-_REST_SECONDS = 1.5  # seconds without change after which a label counts as finished
+_UNCHANGED_SECONDS = 1.5  # seconds without change after which a label counts as finished
 
 Change = Literal["new", "corrected", "gone"]
 
@@ -44,10 +44,10 @@ class LiveLabels:
         """Take in changed labels that have rested. Return True if one entered."""
         now, previous = time.monotonic(), self.added
         for key in self.context.control.take_changed():
-            self._due[key] = now + _REST_SECONDS
+            self._due[key] = now + _UNCHANGED_SECONDS
         for key in [key for key, due in self._due.items() if due <= now]:
             if self._is_unfinished(key):
-                self._due[key] = now + _REST_SECONDS
+                self._due[key] = now + _UNCHANGED_SECONDS
             else:
                 del self._due[key]
                 self.add_label(key)
@@ -126,10 +126,10 @@ class LiveLabels:
         in_training = key in {item.key for item in dataset.of("train")}
         note = load_note(project, key)
         try:
-            item = to_learn_from(project, key, note, dataset.model)
+            item = make_item(project, key, note, dataset.model)
         except MaskUnknownClass:
             project.file = Project.open(project.root, write=False).file  # a class was added since
-            item = to_learn_from(project, key, note, dataset.model)
+            item = make_item(project, key, note, dataset.model)
         if item is None:
             return (known, "gone") if known is not None and in_training and self._is_dispensable(key) else None
         if dataset.model == "resnet" and item.verdict not in dataset.verdicts:

@@ -133,13 +133,13 @@ class PatchSampler:
         if classes and (place + 0.5) / self.training_settings.batch < self.training_settings.foreground_share:
             id = classes[generator.integers(len(classes))]
             loaded = self.cache.get(self.items[_choose(strata[id], generator)].key)
-            spots = loaded.spots.get(id)  # type: ignore[arg-type]
+            positions = loaded.defect_positions.get(id)  # type: ignore[arg-type]
         else:
-            loaded, spots = self.cache.get(self.items[_choose(strata[None], generator)].key), None
-        if spots is None:  # also if the class was removed from the label since
+            loaded, positions = self.cache.get(self.items[_choose(strata[None], generator)].key), None
+        if positions is None:  # also if the class was removed from the label since
             center = generator.uniform(0, loaded.image.shape[:2])
         else:
-            center = spots[generator.integers(len(spots))] + generator.uniform(-1, 1, 2) * self.side / 3
+            center = positions[generator.integers(len(positions))] + generator.uniform(-1, 1, 2) * self.side / 3
         half = self.side / 2 / pose.zoom
         position = [_clamp_center(float(c), half, length) for c, length in zip(center, loaded.image.shape[:2])]
         image, mask = cut_patch(loaded.image, loaded.mask, (position[0], position[1]), self.side, pose)

@@ -38,7 +38,7 @@ class PreviewScheduler:
         elif expected and not switched and now - self._last_expected > period:
             self.write_previews(min(expected, key=lambda key: self._previewed.get(key, (0, 0))[0]))
 
-    def request_soon(self) -> None:
+    def allow_previews(self) -> None:
         """Allow two previews soon, after a label has entered."""
         self._spent = max(0.0, min(self._spent, _INITIAL_SECONDS - 3 * self._cost))
 

@@ -110,7 +110,7 @@ class TrainingContext:
         return True
 
     def validation_items(self) -> list[Item]:
-        """Return the validation images evaluated during the run, in the order of `in_telling_order`."""
+        """Return the validation images evaluated during the run, in the order of `stratified_order`."""
         items = stratified_order(self.dataset.of("val"))
         if self.state.subset is None:
             return items
@@ -205,7 +205,10 @@ def prepare(
     workers = (
         1
         if training_device.is_gpu
-        else min(max(1, training_settings.workers // group.here), len(group.places(training_settings.batch)))
+        else min(
+            max(1, training_settings.workers // group.local_processes),
+            len(group.batch_positions(training_settings.batch)),
+        )
     )
     copies = [networks.build(training_settings, dataset) for _ in range(workers - 1)]
     if training_settings.model == "unet":
@@ -238,7 +241,7 @@ def prepare(
         copies=copies,
     )
     learner.process_group = group
-    threads = training_settings.threads or min(4, max(1, cores() // group.here))
+    threads = training_settings.threads or min(4, max(1, cores() // group.local_processes))
     steps = None if training_settings.epochs is None else training_settings.epochs * _steps_per_epoch(sampler)
     seconds = None if steps is not None else (training_settings.minutes or DEFAULT_MINUTES) * 60
     return TrainingContext(
@@ -251,7 +254,10 @@ def prepare(
         learner=learner,
         sampler=sampler,
         loader=PatchLoader(
-            sampler, batch=training_settings.batch, threads=threads, places=group.places(training_settings.batch)
+            sampler,
+            batch=training_settings.batch,
+            threads=threads,
+            places=group.batch_positions(training_settings.batch),
         ),
         evaluator=Evaluator(
             project,

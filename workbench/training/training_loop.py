@@ -90,7 +90,7 @@ class TrainingLoop:
         context = self.context
         while context.progress < 1 and not context.control.stop:
             if self.intake.poll():
-                self.previews.request_soon()
+                self.previews.allow_previews()
             self.wait_if_paused()
             outcome = self.step()
             if outcome is None:
@@ -124,7 +124,7 @@ class TrainingLoop:
         images, truth = context.loader.take(progress.step)
         rate = context.rate
         try:
-            context.ranks.send_command(RankCommand.LEARN, step=progress.step, rate=rate)
+            context.ranks.send_command(RankCommand.STEP, step=progress.step, rate=rate)
             outcome = context.learner.step(images, truth, rate, batch_size=context.settings.batch)
         except MemoryError:
             self.reduce_memory()
@@ -270,15 +270,15 @@ def _started(context: TrainingContext, resumed: bool) -> Started:
 
 def run_worker(context: TrainingContext, *, reduce_memory: Callable[[], None]) -> None:
     """Execute the commands of rank 0 until the end. Raise WorkerFailed."""
-    while (command := context.ranks.receive_command()).do is not RankCommand.END:
-        if command.do is RankCommand.LEARN:
+    while (command := context.ranks.receive_command()).command is not RankCommand.END:
+        if command.command is RankCommand.STEP:
             try:
                 context.learner.step(
                     *context.loader.take(command.step), command.rate, batch_size=context.settings.batch
                 )
             except MemoryError:
                 reduce_memory()
-        elif command.do is RankCommand.LOAD:
+        elif command.command is RankCommand.LOAD:
             context.load_last()
             context.ranks.share(context.learner.net)
         else:  # a label was added; its record in the data set already exists

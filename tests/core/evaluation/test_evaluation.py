@@ -67,7 +67,7 @@ def test_what_is_kept_counts_as_the_whole_picture_does(seed, point, small):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kept, "_MAX_UNCUT_PIXELS", 1 << 30 if small else 0)
         found = collect_prediction("a", truth, cut_patches(scores), (1, 4))
-    told = evaluate_prediction(found, point.on(MODEL)).facts
+    told = evaluate_prediction(found, point.on(MODEL)).counts
     whole = count_image("a", truth, apply_thresholds(scores, point.on(MODEL))[0], (1, 4))
     assert dict(told.pixels) == dict(whole.pixels)
     assert told.defects == whole.defects
@@ -87,7 +87,7 @@ def test_figures_agree_with_other_implementations(seeds, point):
         truths.append(truth)
         masks.append(by_hand(scores, point))
     alarms = {id: [sum(alarm.class_id == id for alarm in each.alarms) for each in told] for id in (1, 4)}
-    result = summarize([each.facts for each in told], ["g"] * len(told), (1, 4), alarms=alarms)
+    result = summarize([each.counts for each in told], ["g"] * len(told), (1, 4), alarms=alarms)
     real, said = np.concatenate([t.ravel() for t in truths]), np.concatenate([m.ravel() for m in masks])
     counts = real < 254
     real, said = real[counts], said[counts]
@@ -141,7 +141,7 @@ def test_the_curve_passes_through_what_is_counted(seed, step, area):
     found = collect_prediction("a", truth, cut_patches(scores[:1]), (1,))
     sweep = OperatingPointSweep([found], [count_thresholds(found, 1)], (1,))
     point = OperatingPoint((THRESHOLDS[step],), (AREAS[area],))
-    facts, curve = evaluate_prediction(found, point.on(one)).facts, sweep.curve(point, 0)
+    facts, curve = evaluate_prediction(found, point.on(one)).counts, sweep.curve(point, 0)
     if facts.defects:
         assert curve.recall[step] == pytest.approx(1 - facts.missed / len(facts.defects), abs=1e-9)
     assert curve.false[step] == facts.false
@@ -159,7 +159,7 @@ def test_the_cheapest_point_is_cheaper_than_every_other_of_the_grid():
     sweep = OperatingPointSweep(found, [count_thresholds(each, 1) for each in found], (1,))
 
     def cost(point: OperatingPoint, escape: float) -> float:
-        told = [evaluate_prediction(each, point.on(one)).facts for each in found]
+        told = [evaluate_prediction(each, point.on(one)).counts for each in found]
         return escape * sum(each.missed for each in told) + sum(each.false for each in told)
 
     for escape in (0.1, 1, 30):
@@ -167,7 +167,7 @@ def test_the_cheapest_point_is_cheaper_than_every_other_of_the_grid():
         least = min(cost(OperatingPoint((t,), (a,)), escape) for t in THRESHOLDS[::4] for a in AREAS[::3])
         assert cost(best, escape) <= least
     dear, cheap = sweep.cheapest(OperatingPoint((0.5,), (0,)), 1000), sweep.cheapest(OperatingPoint((0.5,), (0,)), 0.01)
-    missed = [sum(evaluate_prediction(each, point.on(one)).facts.missed for each in found) for point in (dear, cheap)]
+    missed = [sum(evaluate_prediction(each, point.on(one)).counts.missed for each in found) for point in (dear, cheap)]
     assert missed[0] < missed[1]
 
 

@@ -43,7 +43,7 @@ def test_cells_hold_every_picture_once_and_begin_with_what_tells_most():
     cells = {(a, b): one.cell(a, b) for a in NAMES for b in NAMES}
     assert sorted(p.key for cell in cells.values() for p in cell) == sorted(p.key for p in one.images)
     for (a, b), cell in cells.items():
-        sure = [p.sure for p in cell]
+        sure = [p.probability for p in cell]
         assert sure == sorted(sure, reverse=a != b)
     assert {p.key for p in one.mistakes()} == {p.key for (a, b), cell in cells.items() if a != b for p in cell}
     assert {p.split for p in one.of("val").images} == {"val"} and len(one.of("val", "test").images) == 400
@@ -53,10 +53,10 @@ def test_calibration_error_is_that_of_a_plain_loop_and_small_where_probabilities
     one = review(count=4000)
     error, total = 0.0, len(one.images)
     for low in range(10):
-        inside = [p for p in one.images if low <= min(9, int(p.sure * 10)) < low + 1]
+        inside = [p for p in one.images if low <= min(9, int(p.probability * 10)) < low + 1]
         if inside:
             right = sum(p.truth == NAMES[p.predicted] for p in inside) / len(inside)
-            error += len(inside) / total * abs(right - sum(p.sure for p in inside) / len(inside))
+            error += len(inside) / total * abs(right - sum(p.probability for p in inside) / len(inside))
     assert one.calibration_error() == pytest.approx(error, abs=1e-12) and error < 0.03
     assert sum(each.images for each in one.reliability()) == total
     assert VerdictEvaluation(NAMES, ()).calibration_error() is None and VerdictEvaluation(NAMES, ()).reliability() == []
@@ -75,11 +75,11 @@ def test_without_the_temperature_the_network_itself_speaks():
 
 def test_the_band_counts_what_is_looked_at_and_what_slips_through():
     one = review()
-    assert one.band(0.0).unsure == 0 and one.band(0.0).left == len(one.mistakes())
+    assert one.band(0.0).unsure == 0 and one.band(0.0).errors == len(one.mistakes())
     for least in (0.4, 0.6, 0.9, 0.99):
         band = one.band(least)
-        assert band.unsure == len(one.unsure(least)) == sum(p.sure < least for p in one.images)
-        assert band.caught + band.left == len(one.mistakes()) and band.given + band.unsure == 400
+        assert band.unsure == len(one.unsure(least)) == sum(p.probability < least for p in one.images)
+        assert band.rejected_errors + band.errors == len(one.mistakes()) and band.decided + band.unsure == 400
     assert [band.least for band in one.bands([0.1, 0.2])] == [0.1, 0.2]
 
 
@@ -87,6 +87,6 @@ def test_the_band_counts_what_is_looked_at_and_what_slips_through():
 def test_the_least_probability_for_so_many_errors_is_the_lowest(left):
     one = review(sharp=2.0)
     least = one.threshold_for(left)
-    assert one.band(least).left <= left or least == MOST
+    assert one.band(least).errors <= left or least == MOST
     if 0 < least < MOST:
-        assert one.band(least - 0.001).left > left
+        assert one.band(least - 0.001).errors > left

@@ -13,7 +13,7 @@ from workbench.core.label_next.feature_cache import CachedPrediction
 from workbench.core.label_next.label_issues import (
     LabelIssue,
     find_issues,
-    holds,
+    is_current,
     is_same_issue,
     verdict_issue,
     worst_first,
@@ -66,7 +66,7 @@ def test_a_labelled_region_that_the_model_is_sure_is_background():
 
 def test_another_class():
     slips, _ = look({A: (1, 250)}, {A: 3})
-    assert [(s.kind, s.class_id, s.labelled_id) for s in slips] == [("class", 7, 3)]
+    assert [(s.kind, s.class_id, s.labeled_id) for s in slips] == [("class", 7, 3)]
 
 
 def test_corners_are_added():
@@ -80,20 +80,26 @@ def test_corners_are_added():
 def test_a_mended_label_holds_no_slip_any_more():
     label = np.zeros((70, 90), np.uint8)
     slip = look({A: (0, 250)}, {})[0][0]
-    assert holds(slip, label)
+    assert is_current(slip, label)
     label[slip.rect.slices][slip.selection.inside] = 3
-    assert not holds(slip, label) and not holds(slip, None) and not holds(slip, np.zeros((5, 5), np.uint8))
+    assert (
+        not is_current(slip, label) and not is_current(slip, None) and not is_current(slip, np.zeros((5, 5), np.uint8))
+    )
     extra = look({B: (1, 0)}, {B: 7})[0][0]
-    assert not holds(extra, label)
+    assert not is_current(extra, label)
     label[B.slices] = 7
-    assert holds(extra, label)
+    assert is_current(extra, label)
     verdict = verdict_issue({"OK": 0.03, "NG": 0.97}, "OK")
-    assert holds(verdict, None, "OK") and not holds(verdict, None, "NG")
+    assert is_current(verdict, None, "OK") and not is_current(verdict, None, "NG")
 
 
 def test_verdicts_differ_only_where_the_model_is_sure():
     slip = verdict_issue({"OK": 0.03, "NG": 0.97}, "OK")
-    assert (slip.kind, slip.verdict, slip.said) == ("verdict", "OK", "NG") and slip.certainty == pytest.approx(0.97)
+    assert (slip.kind, slip.verdict, slip.predicted_verdict) == (
+        "verdict",
+        "OK",
+        "NG",
+    ) and slip.certainty == pytest.approx(0.97)
     for probabilities, verdict in (
         ({"OK": 0.3, "NG": 0.7}, "OK"),
         ({"OK": 0.97, "NG": 0.03}, "OK"),
@@ -106,9 +112,9 @@ def test_verdicts_differ_only_where_the_model_is_sure():
 
 def test_the_worst_come_first_and_what_was_learned_weighs_less():
     certain = LabelIssue("missing", 3, 0, 0.99, A, 240)
-    small, learned = replace(certain, area=4), replace(certain, learned=True)
+    small, trained_on = replace(certain, area=4), replace(certain, trained_on=True)
     less = replace(certain, certainty=0.85)
-    assert worst_first([learned, small, less, certain]) == [certain, less, small, learned]
+    assert worst_first([trained_on, small, less, certain]) == [certain, less, small, trained_on]
 
 
 def test_the_same_place_is_known_again():
@@ -116,9 +122,9 @@ def test_the_same_place_is_known_again():
     assert is_same_issue(one, replace(one, certainty=0.99, rect=Rect(A.x + 2, A.y, A.width, A.height)))
     assert not is_same_issue(one, replace(one, rect=B)) and not is_same_issue(one, replace(one, class_id=7))
     assert not is_same_issue(one, replace(one, kind="extra"))
-    verdict = LabelIssue("verdict", verdict="OK", said="NG")
+    verdict = LabelIssue("verdict", verdict="OK", predicted_verdict="NG")
     assert is_same_issue(verdict, replace(verdict, certainty=0.9)) and not is_same_issue(
-        verdict, replace(verdict, said="X")
+        verdict, replace(verdict, predicted_verdict="X")
     )
 
 

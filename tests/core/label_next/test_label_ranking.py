@@ -135,9 +135,9 @@ def test_of_a_rare_class_what_is_found_comes_first_and_of_a_common_one_what_is_d
     ]
     rare, common = (rank(asked, labelled, 4) for labelled in (NOTHING, MANY))
     assert rare[0].key == "found"
-    assert str(rare[0].whys[0]) == "Possibly bright; only 0 images of it are labeled"
+    assert str(rare[0].reasons[0]) == "Possibly bright; only 0 images of it are labeled"
     assert [entry.key for entry in common] == ["three", "one", "found", "sure"]
-    assert [str(entry.whys[0]) for entry in common[:3]] == [
+    assert [str(entry.reasons[0]) for entry in common[:3]] == [
         "Unsure about 3 regions",
         "Unsure about 1 region",
         "Probably bright",
@@ -213,9 +213,9 @@ def test_what_stands_out_as_on_labelled_defects_comes_first_and_says_so():
     for seen in (None, ()):  # without a model, and with one that finds nothing
         asked = [replace(each, regions=seen) for each in candidates]
         first = rank(asked, labelled, 2)[0]
-        assert first.key == "dark" and "Contains a spot similar to labeled defects" in map(str, first.whys)
+        assert first.key == "dark" and "Contains a spot similar to labeled defects" in map(str, first.reasons)
         for less in (replace(labelled, good=()), replace(labelled, defective=())):  # one side tells nothing
-            assert not any("Spot" in str(why) for entry in rank(asked, less, 19) for why in entry.whys)
+            assert not any("Spot" in str(why) for entry in rank(asked, less, 19) for why in entry.reasons)
 
 
 def test_ten_equal_pictures_do_not_fill_the_queue():
@@ -249,7 +249,7 @@ def test_without_a_model_the_queue_covers_the_kinds():
             candidates.append(Candidate(f"{kind} {n}", feature / np.linalg.norm(feature)))
     entries = rank(candidates, NOTHING, 3)
     assert [entry.key[0] for entry in entries] == ["0", "1", "2"]
-    assert str(entries[0].whys[0]) == "Representative of about 60 similar images"
+    assert str(entries[0].reasons[0]) == "Representative of about 60 similar images"
     known = LabeledImage(kinds[:1])
     entries = rank(candidates, known, 2)
     assert [entry.key[0] for entry in entries] == ["1", "2"]
@@ -260,7 +260,7 @@ def test_what_is_unlike_anything_labelled_is_told():
     labelled = LabeledImage(features[:20])
     candidates = [Candidate(f"known {n}", features[n]) for n in range(20)] + [Candidate("new", features[20])]
     first = rank(candidates, labelled, 1)[0]
-    assert first.key == "new" and str(first.whys[0]) == "Unlike all labeled images"
+    assert first.key == "new" and str(first.reasons[0]) == "Unlike all labeled images"
 
 
 def test_a_contradiction_comes_before_doubt():
@@ -274,7 +274,7 @@ def test_a_contradiction_comes_before_doubt():
         NOTHING,
         2,
     )
-    assert entries[0].key == "good" and str(entries[0].whys[0]) == "dark predicted, labeled as good"
+    assert entries[0].key == "good" and str(entries[0].reasons[0]) == "dark predicted, labeled as good"
 
 
 def test_verdicts_are_ranked_by_their_margin():
@@ -288,7 +288,7 @@ def test_verdicts_are_ranked_by_their_margin():
         2,
     )
     assert [entry.key for entry in entries] == ["torn", "sure"]
-    assert str(entries[0].whys[0]) == "Unsure whether OK or NG"
+    assert str(entries[0].reasons[0]) == "Unsure whether OK or NG"
     scarce = LabeledImage(np.zeros((0, SIZE), np.float32), counts={"OK": 40, "NG": 1})
     entries = rank(
         [
@@ -303,7 +303,7 @@ def test_verdicts_are_ranked_by_their_margin():
 
 def test_nothing_to_rank():
     assert rank([], NOTHING, 5) == [] and rank([Candidate("a", directions(1)[0])], NOTHING, 0) == []
-    assert len(rank([Candidate("a", directions(1)[0], regions=())], NOTHING, 5)[0].whys) == 1
+    assert len(rank([Candidate("a", directions(1)[0], regions=())], NOTHING, 5)[0].reasons) == 1
 
 
 def test_ten_thousand_pictures_are_ranked():

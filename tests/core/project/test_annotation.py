@@ -116,7 +116,7 @@ def test_a_note_of_a_newer_format_is_refused_by_every_reader_and_kept(labelled, 
     content["imagePath"] = key
     (folder / "label.json").write_text(json.dumps(content))
     report = import_labels(labelled, folder / "label.json", format="labelme", overwrite=True)
-    assert report.labelled == 0 and "newer" in report.skipped[0][1]
+    assert report.labeled == 0 and "newer" in report.skipped[0][1]
     assert path.read_bytes() == data and labelled.mask_path(key).read_bytes() == mask
 
 

@@ -41,14 +41,14 @@ def test_an_odd_image_path_ends_no_import(project, folder, path):
     """The picture of the same name beside the label is taken."""
     write(folder, "a", imagePath=path)
     report = import_labels(project, folder, format="labelme")
-    assert report.skipped == [] and report.labelled == 2
+    assert report.skipped == [] and report.labeled == 2
 
 
 @pytest.mark.parametrize("label", ["c" * 101, "c" * 100_000, "x\0y", "\ud800"])
 def test_an_odd_class_name_ends_no_import(project, folder, label):
     write(folder, "a", shapes=[{**SHAPE, "label": label}])
     report = import_labels(project, folder, format="labelme")
-    assert [Path(path).name for path, _ in report.skipped] == ["a.json"] and report.labelled == 1
+    assert [Path(path).name for path, _ in report.skipped] == ["a.json"] and report.labeled == 1
     assert len(report.skipped[0][1]) < 400 and annotation.load_mask(project, "good.png").any()
     if len(label) == 101:
         assert "longer than 100 characters" in report.skipped[0][1]
@@ -60,7 +60,7 @@ def test_an_odd_class_name_ends_no_import(project, folder, label):
 def test_a_broken_label_file_ends_no_import(project, folder, content):
     (folder / "a.json").write_bytes(content)
     report = import_labels(project, folder, format="labelme")
-    assert [Path(path).name for path, _ in report.skipped] == ["a.json"] and report.labelled == 1
+    assert [Path(path).name for path, _ in report.skipped] == ["a.json"] and report.labeled == 1
 
 
 def test_a_picture_whose_files_would_have_too_long_names_is_skipped(project, folder):
@@ -69,7 +69,7 @@ def test_a_picture_whose_files_would_have_too_long_names_is_skipped(project, fol
     (folder / "a.json").rename(folder / f"{name}.json")
     write(folder, name)
     report = import_labels(project, folder, format="labelme")
-    assert report.labelled == 1 and "longer than" in report.skipped[0][1]
+    assert report.labeled == 1 and "longer than" in report.skipped[0][1]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_picture_outside_of_the_imported_folder_is_not_read(project, folder, p
     (folder / "a.png").unlink()
     write(folder, "a", imagePath=str(folder.parent / "secret.png") if path == "ABSOLUTE" else path)
     report = import_labels(project, folder, format="labelme")
-    assert report.labelled == 1 and project.images() == ["good.png"]
+    assert report.labeled == 1 and project.images() == ["good.png"]
     assert "outside of the imported folder" in report.skipped[0][1]
     (folder.parent.parent / "secret.png").unlink()
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import fill_project
-from workbench.core.problems import LinkLeadsOutside
+from workbench.core.problems import LinkOutsideFolder
 from workbench.core.project import annotation, class_merge
 from workbench.core.project.class_merge import ClassMergePlan
 from workbench.core.project.history import Patch
@@ -66,7 +66,7 @@ def test_nothing_is_written_through_a_link_out_of_the_project(project, outside, 
     fill_project(project, 4, good=2)
     lead_out(project, name, outside)
     before = content(outside)
-    with pytest.raises(LinkLeadsOutside, match="leads out of the project"):
+    with pytest.raises(LinkOutsideFolder, match="leads out of the project"):
         WRITES[name](project)
     assert content(outside) == before
     assert KEY in project.images() and annotation.load_mask(project, KEY) is not None  # reading is allowed
@@ -94,7 +94,7 @@ def test_an_import_stops_at_a_link_with_a_sentence(project, outside, tmp_path):
     write_png(tmp_path / "in" / "masks" / "p000.png", MASK)
     lead_out(project, "masks", outside)
     before = content(outside)
-    with pytest.raises(LinkLeadsOutside):
+    with pytest.raises(LinkOutsideFolder):
         import_labels(project, tmp_path / "in", format="png", overwrite=True)
     assert content(outside) == before
 
@@ -103,7 +103,7 @@ def test_a_class_change_leaves_masks_behind_a_link_alone(labelled, outside):
     lead_out(labelled, "masks/lot0", outside)
     before = content(outside)
     plan = class_merge.begin(labelled, [1], 0)
-    with pytest.raises(LinkLeadsOutside):
+    with pytest.raises(LinkOutsideFolder):
         class_merge.apply_plan(labelled, plan, lambda done, total: None, lambda: False)
     assert content(outside) == before
 
@@ -114,5 +114,5 @@ def test_a_run_with_a_link_out_of_the_project_is_not_resumed(labelled, outside, 
     run.check_links()
     (outside / "x").write_bytes(b"old")
     (run.root / name).symlink_to(outside if "." not in name else outside / "x")
-    with pytest.raises(LinkLeadsOutside):
+    with pytest.raises(LinkOutsideFolder):
         run.check_links()

@@ -159,6 +159,6 @@ def test_every_problem_makes_a_sentence():
 
     for kind in vars(problems).values():
         if isinstance(kind, type) and issubclass(kind, problems.Problem):
-            fields = {f for text in (kind.says, kind.advice) for _, f, _, _ in string.Formatter().parse(text) if f}
+            fields = {f for text in (kind.message, kind.advice) for _, f, _, _ in string.Formatter().parse(text) if f}
             sentence = str(kind(**{f: "X" for f in fields}))
             assert sentence and "{" not in sentence

@@ -103,7 +103,7 @@ def test_escalation_terminates_then_kills_and_waits_for_a_checkpoint():
     saving.begin()
     saving.consider(Checkpoint(step=1, which="last"))
     assert saving.due() is None
-    saving.begin(gently=False)
+    saving.begin(graceful=False)
     assert saving.due() == "terminate"
 
 
@@ -111,6 +111,7 @@ def test_escalation_terminates_then_kills_and_waits_for_a_checkpoint():
 def test_commands_of_a_packed_application_use_its_executable(monkeypatch, tmp_path, frozen):
     if frozen:
         monkeypatch.setattr("sys.frozen", True, raising=False)
+        monkeypatch.setattr("sys.executable", str(tmp_path / "DefectWorkbench"))
     head = ["--worker"] if frozen else ["-m", "workbench.training"]
     for verb in VERBS:
         assert worker_command(verb, "x") == [sys.executable, *head, verb, "x"]

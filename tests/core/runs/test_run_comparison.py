@@ -117,7 +117,7 @@ def test_a_past_is_read_with_what_the_machine_did(train):
     machine_path(run).write_text(encode_sample(0.5, sample) + "\n" + encode_sample(2.5, sample) + "\n")
     past = read_past(run)
     assert past.track.steps.count == 1 and past.track.best == (2, 0.5) and past.track.machine.count == 2
-    assert past.ending == Finished(time=3) and len(past.vitals.machine) == 1  # the last look is another work
+    assert past.ending == Finished(time=3) and len(past.state.machine) == 1  # the last look is another work
     assert past.notable == [events[0], *previews[1:], events[6], events[7], events[8]]
 
 

@@ -16,7 +16,7 @@ from workbench.inference import components, predictor
 from workbench.inference.io.image_io import read_image
 from workbench.inference.io.tiff_regions import TiffImage
 from workbench.inference.predictor import Predictor
-from workbench.inference.regions import drop_small, find_regions, surest_regions
+from workbench.inference.regions import drop_small, find_regions, most_certain_regions
 
 SETTINGS = grey_settings(
     classes=(BRIGHT,), thresholds=(0.5,), min_area=(4,), mean=(0.0,), std=(1.0,), tile=512, overlap=64, multiple=32
@@ -123,7 +123,10 @@ def test_pieces_found_band_by_band_are_those_of_the_whole(rows, share, monkeypat
     assert find_regions(mask, scores, settings) == whole
     np.testing.assert_array_equal(drop_small(mask, least), without)
     assert (without != mask).any()
-    assert surest_regions(mask, scores, settings, None, least=least) == (large, 0)  # dropped while they are measured
+    assert most_certain_regions(mask, scores, settings, None, least=least) == (
+        large,
+        0,
+    )  # dropped while they are measured
     np.testing.assert_array_equal(mask, without)
 
 

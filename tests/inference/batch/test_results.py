@@ -18,7 +18,7 @@ from tests.inference.batch.test_exported_runner import _BARE
 from tests.inference.conftest import spotted
 from workbench.inference.batch.input_paths import collect_images
 from workbench.inference.batch.results_folder import ResultsFolder, predict_all
-from workbench.inference.batch.results_log import LEDGER_FILE, ResultsLogError, model_fingerprint
+from workbench.inference.batch.results_log import RESULTS_LOG_FILE, ResultsLogError, model_fingerprint
 from workbench.inference.io.image_io import encode_png, read_image, write_png
 from workbench.inference.predictor import PredictionCancelled, Predictor
 
@@ -44,7 +44,7 @@ def wait_for(true, process: subprocess.Popen[str]) -> None:
 
 def lines(out: Path) -> list[dict]:
     try:
-        text = (out / LEDGER_FILE).read_bytes()
+        text = (out / RESULTS_LOG_FILE).read_bytes()
     except FileNotFoundError:
         return []
     return [json.loads(line) for line in text.split(b"\n")[:-1]][1:]
@@ -92,7 +92,7 @@ def test_what_was_killed_goes_on_where_it_was(grey_export, many, tmp_path):
     assert 11 <= len(done) < 31
     stamps = {path: path.stat().st_mtime_ns for path in (out / "masks").glob("[!.]*.png")}
     (out / "masks" / ".0123456789abcdef.tmp").write_bytes(b"a write that was cut off")
-    with (out / LEDGER_FILE).open("ab") as file:
+    with (out / RESULTS_LOG_FILE).open("ab") as file:
         file.write(b'{"path": "cut off in the mid')
     process = start(grey_export, many, "--out", out, "--continue", "--json")
     said, error = process.communicate(timeout=PATIENCE)

@@ -70,7 +70,7 @@ def test_active_run_is_recorded_with_machine_samples(story, training, machine, q
     machine.sampled.emit(SAMPLE)
     assert not story.track.machine.count and story.track.no_cards == SAMPLE.reason  # no run goes on
     training.start("unet", epochs=1)
-    qtbot.waitUntil(lambda: story.track.begun is not None, timeout=10_000)
+    qtbot.waitUntil(lambda: story.track.started is not None, timeout=10_000)
     assert training.running
     for _ in range(3):
         machine.sampled.emit(SAMPLE)
@@ -89,7 +89,7 @@ def test_active_run_is_recorded_with_machine_samples(story, training, machine, q
     with qtbot.waitSignal(training.ended, timeout=10_000):
         training.stop()
     machine.sampled.emit(SAMPLE)
-    assert story.track.machine.count == 3 and story.vitals.ending is not None
+    assert story.track.machine.count == 3 and story.state.ending is not None
     run = training.run
     training.follow(run)
     qtbot.waitUntil(lambda: story.track.machine.count == 3, timeout=10_000)  # from the disk
@@ -97,7 +97,7 @@ def test_active_run_is_recorded_with_machine_samples(story, training, machine, q
 
 def test_samples_of_long_runs_are_thinned(story, training, machine, qtbot):
     training.start("unet", epochs=1)
-    qtbot.waitUntil(lambda: story.track.begun is not None, timeout=10_000)
+    qtbot.waitUntil(lambda: story.track.started is not None, timeout=10_000)
     story._clock = time.monotonic() - 40_000  # then they stand 20 seconds apart
     for _ in range(5):
         machine.sampled.emit(SAMPLE)
@@ -113,12 +113,12 @@ def test_past_of_a_run_replaces_shown_events(story, training, opened, qtbot):
         assert story.track.steps.count == count and story.track.best == (5, 0.5)
         assert story.result.score == 0.5 and story.run is run
     opened.close_project()
-    assert story.track.begun is None and not story.track.steps.count
+    assert story.track.started is None and not story.track.steps.count
 
 
 def test_missing_events_are_diagnosed(story, training, qtbot):
     training.start("unet", epochs=1)
-    qtbot.waitUntil(lambda: story.track.begun is not None, timeout=10_000)
+    qtbot.waitUntil(lambda: story.track.started is not None, timeout=10_000)
     assert story.finding().kind != "silent"
     story._newest_event -= 500
     assert story.finding().kind == "silent" and story.finding().fields["seconds"] > 499
@@ -235,7 +235,7 @@ def test_unreadable_run_is_reported(shelf, training, opened, qtbot):
 
 def test_series_of_several_gpus(story, training, machine, qtbot):
     training.start("unet", epochs=1)
-    qtbot.waitUntil(lambda: story.track.begun is not None, timeout=10_000)
+    qtbot.waitUntil(lambda: story.track.started is not None, timeout=10_000)
     cards = tuple(GpuSample(i, f"Card {i}", 10.0 * i, 1 << 30, 2 << 30, None, None, None) for i in range(2))
     machine.sampled.emit(SystemSample(0, 1.0, 1, 2, gpus=cards))
     assert story.track.cards == ["Card 0", "Card 1"] and story.track.at("load 1", 1e9) == 10.0

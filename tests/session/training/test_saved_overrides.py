@@ -36,13 +36,13 @@ def test_overrides_are_saved_per_project_and_model(wishes, opened, root):
 
 def test_plan_equals_the_settings_of_a_run(wishes, opened, qtbot):
     with qtbot.waitSignal(wishes.planned, timeout=10_000) as told:
-        wishes.plan("unet", {"minutes": 3.0, "device": "cpu", "batch": 5}, anew=True)
+        wishes.plan("unet", {"minutes": 3.0, "device": "cpu", "batch": 5}, replanned=True)
     recipe = told.args[0]
     assert recipe.batch == 5 and recipe.reasons["batch"] == "Changed manually." and recipe.reasons["patch"]
     run = create_run(opened.project, request("unet", minutes=3.0, device="cpu", batch=5))
     assert run.settings() == recipe
     with qtbot.waitSignal(wishes.planned, timeout=10_000) as told:
-        wishes.plan("unet", {"minutes": 3.0, "device": "cpu"}, anew=False)
+        wishes.plan("unet", {"minutes": 3.0, "device": "cpu"}, replanned=False)
     assert told.args[0].batch != 5 or told.args[0].reasons["batch"] != "Changed manually."
 
 
@@ -50,23 +50,23 @@ def test_plan_depends_on_the_initial_run(wishes, opened, qtbot, monkeypatch):
     earlier = create_run(opened.project, request("unet"))
     asked = []
 
-    def collect(project, model, learned=()):
-        asked.append(set(learned))
-        return dataset.collect(project, model, learned)
+    def collect(project, model, trained_keys=()):
+        asked.append(set(trained_keys))
+        return dataset.collect(project, model, trained_keys)
 
     monkeypatch.setattr("workbench.core.runs.run.collect", collect)
     for choices in ({}, {"batch": 3}, {"start_from": earlier.name}, {"start_from": earlier.name, "batch": 4}):
         with qtbot.waitSignal(wishes.planned, timeout=10_000):
-            wishes.plan("unet", choices, anew=not asked)
+            wishes.plan("unet", choices, replanned=not asked)
     assert asked == [set(), {item.key for item in earlier.dataset().of("train")}] and asked[1]
 
 
 def test_invalid_overrides_are_reported(wishes, qtbot):
     with qtbot.waitSignal(wishes.unplanned, timeout=10_000) as told:
-        wishes.plan("unet", {"encoder": "resnet18", "stem": 4}, anew=True)
+        wishes.plan("unet", {"encoder": "resnet18", "stem": 4}, replanned=True)
     assert isinstance(told.args[0], BadSettings) and told.args[0].fields["key"] == "stem"
     with qtbot.waitSignal(wishes.unplanned, timeout=10_000) as told:
-        wishes.plan("resnet", {}, anew=True)
+        wishes.plan("resnet", {}, replanned=True)
     assert "verdict" in str(told.args[0])
 
 
@@ -88,7 +88,7 @@ def test_only_the_newest_plan_is_reported(wishes, qtbot):
     told = []
     wishes.planned.connect(told.append)
     for batch in (2, 3, 4):
-        wishes.plan("unet", {"batch": batch}, anew=False)
+        wishes.plan("unet", {"batch": batch}, replanned=False)
     qtbot.waitUntil(lambda: bool(told), timeout=10_000)
     qtbot.wait(50)
     assert [recipe.batch for recipe in told] == [4]

@@ -173,7 +173,7 @@ def test_events_of_a_previous_run_are_dropped(training, opened, qtbot):
     training.follow(runs[1])
     qtbot.waitUntil(lambda: bool(training.endings))
     assert len(pasts) == 1 and len(training.endings) == 1
-    assert pasts[0].track.steps.count == 300 and pasts[0].vitals.step.step == 1
+    assert pasts[0].track.steps.count == 300 and pasts[0].state.step.step == 1
 
 
 def test_live_run_is_found_when_the_project_opens(training, opened, trainer_command, root, qtbot):
@@ -205,7 +205,7 @@ from workbench.session.session import Session
 from workbench.session.training.telemetry import TelemetryThread
 from workbench.session.training.training_control import TrainingControl
 app = QCoreApplication([])
-session = Session(settle=600)
+session = Session(save_delay=600)
 trainer = sys.argv[2]
 training = TrainingControl(session, command=lambda run, resume: [sys.executable, trainer, "obey", str(run.root)])
 telemetry = TelemetryThread(interval=0.01)

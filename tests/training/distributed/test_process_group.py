@@ -223,11 +223,11 @@ def test_worker_rank_executes_commands(labelled, monkeypatch):
     write_json(run.dataset_path, record.model_dump(mode="json"))
     # The first and the third come to nothing for want of memory: going back puts the parts back to one.
     told = [
-        CommandMessage(RankCommand.LEARN, 0, 1e-3),
+        CommandMessage(RankCommand.STEP, 0, 1e-3),
         CommandMessage(RankCommand.LOAD),
         CommandMessage(RankCommand.RELABEL, item=0),
     ]
-    told += [CommandMessage(RankCommand.LEARN, step, 1e-3) for step in (0, 0, 1)] + [CommandMessage(RankCommand.END)]
+    told += [CommandMessage(RankCommand.STEP, step, 1e-3) for step in (0, 0, 1)] + [CommandMessage(RankCommand.END)]
     monkeypatch.setattr(follower.ranks, "receive_command", lambda: told.pop(0))
     take, forgotten = follower.loader.take, []
     monkeypatch.setattr(follower.sampler.cache, "remove", forgotten.append)
@@ -260,7 +260,7 @@ def test_worker_rank_without_leader_ends(monkeypatch):
     monkeypatch.setattr(control_channel.os, "_exit", left.append)
     ControlChannel(None)._read_pipe()
     assert left == []
-    ControlChannel(None, patient=True)._read_pipe()
+    ControlChannel(None, in_group=True)._read_pipe()
     assert left == [1]
 
 
@@ -317,7 +317,7 @@ def test_places_of_a_batch_are_split_without_overlap():
     for number in range(3):
         group = ProcessGroup()
         group.number, group.size = number, 3
-        shares.append(list(group.places(8)))
+        shares.append(list(group.batch_positions(8)))
     assert sorted(sum(shares, [])) == list(range(8)) and [len(share) for share in shares] == [3, 3, 2]
 
 

@@ -161,7 +161,7 @@ def test_parity_accepts_rounding_differences():
 def test_parity_refuses_differences(engine, why):
     found = compare(SETTINGS, bright, {"good": bright, "bad": engine}, [("a", spots), ("b", spots)])
     assert not found["bad"].passed and why in found["bad"].why
-    assert found["good"].passed and found["good"].pictures == 2
+    assert found["good"].passed and found["good"].images == 2
 
 
 def test_parity_detects_a_lost_region_below_the_pixel_limit():
@@ -192,7 +192,7 @@ def test_parity_samples_cover_every_kind_of_image(labelled, tmp_path):
     assert len(chosen) == len({witness.key for witness in chosen}) <= parity_samples.MOST
     (huge,) = (witness for witness in chosen if witness.key == "huge.png")
     assert 3_900_000 < huge.read().size <= parity_samples.MOST_PIXELS
-    golden = parity_samples.for_golden(chosen)
+    golden = parity_samples.choose_golden(chosen)
     assert 3 <= len(golden) <= 6 and huge not in golden and any(witness.why == "defects" for witness in golden)
 
 

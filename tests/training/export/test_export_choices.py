@@ -176,7 +176,7 @@ BEFORE = {"pictures": 9, "dice": 0.8, "found": 50, "defects": 60, "false_per_pic
     ],
 )
 def test_cost_limits_of_reduced_precision(after, why):
-    parity = Parity(reduced="int8", pictures=9)
+    parity = Parity(reduced="int8", images=9)
     check_cost(parity, BEFORE, after, "")
     assert parity.passed == (not why) and why in parity.why
     assert parity.summary()["held_out"]["before"] == BEFORE

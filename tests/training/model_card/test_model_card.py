@@ -199,7 +199,7 @@ def test_card_counts_changed_labels_and_missing_images(trained, tmp_path):
         project.image_path(gone).unlink()
     found = evaluate_holdout(project_of(run), run.dataset(), Predictor.open(run.best))
     assert found.split == "val" and found.changed == 1 and found.unreadable == 1
-    assert len(found.facts) == found.total - 1
+    assert len(found.counts) == found.total - 1
     text = to_markdown(make_card(CardSources(run, run.dataset(), Predictor.open(run.best).settings, found, PARITY)))
     assert "1 labels were changed" in text and "1 images are not included" in text
 

@@ -16,7 +16,7 @@ from workbench.cli import train as cli
 from workbench.core import problems
 from workbench.core.project.project import Project
 from workbench.core.runs.launch import worker_environment
-from workbench.core.runs.pruning_plan import is_smaller, shrink, smaller
+from workbench.core.runs.pruning_plan import is_smaller, prune_settings, shrink
 from workbench.core.runs.run import create_run, list_runs
 from workbench.core.runs.training_settings import request
 from workbench.inference.predictor import Predictor
@@ -194,7 +194,7 @@ def test_what_cannot_be_pruned_says_why_before_a_run_is_made(labelled):
         with pytest.raises(problems.BadSettings, match=words):
             create_run(labelled, recipe)
     with pytest.raises(problems.BadSettings, match="plain encoder"):
-        smaller(asked(start_from="x"), encoder)
+        prune_settings(asked(start_from="x"), encoder)
     with pytest.raises(problems.BadSettings, match="smaller than one block"):
         create_run(labelled, request("unet", prune=0.01, start_from=plain.name))
     assert len(list((labelled.root / "runs").iterdir())) == 2

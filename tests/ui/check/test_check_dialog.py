@@ -113,7 +113,7 @@ def test_the_result_is_kept_and_marked_when_labels_change(check, qtbot):
     result = check.job.result
     check.window.table["check_labels"].trigger()
     assert check.job.result is result and not check.job.running
-    check.session.judging.set_verdicts([check.session.keys[1]], "OK")
+    check.session.verdict_steps.set_verdicts([check.session.keys[1]], "OK")
     qtbot.waitUntil(lambda: "changed" in check.dialog.status.text())
     assert check.job.result is result
     check.again()
@@ -137,12 +137,12 @@ def test_masks_are_repaired_and_restored(check, qtbot):
 def test_duplicates_are_grouped_in_one_step(check, qtbot):
     (finding,) = check.show("duplicate")
     check.repair()
-    check.session.judging.finish()
+    check.session.verdict_steps.finish()
     check.session.flush()
     groups = {annotation.load_note(check.session.project, key).group for key in (finding.key, finding.other)}
     assert groups == {finding.other}
     check.session.undo()
-    check.session.judging.finish()
+    check.session.verdict_steps.finish()
     check.session.flush()
     assert annotation.load_note(check.session.project, finding.key).group is None
 
@@ -150,7 +150,7 @@ def test_duplicates_are_grouped_in_one_step(check, qtbot):
 def test_verdicts_from_folder_names_and_stray_labels(check, qtbot):
     check.show("folder_name")
     check.repair()
-    check.session.judging.finish()
+    check.session.verdict_steps.finish()
     assert annotation.load_note(check.session.project, "NG/copy.png").verdict == "NG"
     check.show("stray_mask")
     check.repair()
@@ -164,7 +164,7 @@ def test_unused_classes_are_deleted(check, qtbot):
     check.show("unused_class")
     check.repair()
     qtbot.waitUntil(lambda: [info.name for info in check.session.project.classes] == ["scratch", "Scratch"])
-    qtbot.waitUntil(lambda: not check.session.class_work.running)
+    qtbot.waitUntil(lambda: not check.session.class_merge.running)
 
 
 def test_a_duplicate_is_removed_after_a_question(check, qtbot):
@@ -221,7 +221,7 @@ def test_statistics_of_the_window(opened, qtbot, tmp_path, monkeypatch):
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "s.csv"), ""))
     dialog.save_regions.click()
     assert len((tmp_path / "s.csv").read_text("utf-8-sig").splitlines()) == 1 + len(job.result.regions)
-    opened.services.session.judging.set_verdicts([opened.services.session.keys[0]], "OK")
+    opened.services.session.verdict_steps.set_verdicts([opened.services.session.keys[0]], "OK")
     assert "changed" in dialog.status.text()
     dialog.start_button.click()
     qtbot.waitUntil(lambda: not job.running and not job.outdated)

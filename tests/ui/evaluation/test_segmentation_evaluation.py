@@ -32,7 +32,7 @@ def window(application, run, qtbot):
 def page(window, application, qtbot):
     """The page with the metrics of the test images."""
     evaluation = application.services.evaluation
-    with qtbot.waitSignals([evaluation.evaluated, evaluation.swept], timeout=20_000):
+    with qtbot.waitSignals([evaluation.evaluated, evaluation.sweep_finished], timeout=20_000):
         QTest.keyClick(window.canvas, Qt.Key.Key_R, CONTROL_SHIFT)
     return window.evaluation.segmentation
 
@@ -180,7 +180,7 @@ def test_data_leak_is_shown_before_metrics(window, application, run, qtbot):
     project = application.services.session.project
     project.image_path(MISSED).write_bytes(project.image_path("train/p00.png").read_bytes())
     evaluation = application.services.evaluation
-    with qtbot.waitSignal(evaluation.swept, timeout=20_000):
+    with qtbot.waitSignal(evaluation.sweep_finished, timeout=20_000):
         QTest.keyClick(window.canvas, Qt.Key.Key_R, CONTROL_SHIFT)
     placeholder = window.evaluation.segmentation.placeholder
     assert placeholder.isVisible() and placeholder.leaks.count() >= 1

@@ -65,7 +65,7 @@ def test_cell_filters_gallery_and_click_opens_image(page, qtbot):
     click_cell(page, "OK", "OK")
     assert len(page.browser.gallery.keys) == 15
     index = page.browser.gallery.model().index(3, 0)
-    with qtbot.waitSignal(page.image_wanted) as wanted:
+    with qtbot.waitSignal(page.image_requested) as wanted:
         place = page.browser.gallery.visualRect(index).center()
         QTest.mouseClick(page.browser.gallery.viewport(), LEFT, Qt.KeyboardModifier.NoModifier, place)
     assert wanted.args == [page.browser.gallery.keys[3]]
@@ -84,7 +84,7 @@ def test_reject_probability_shows_effect_and_is_stored(page, run, qtbot):
     minimum = page.reject.minimum
     assert 0.5 < minimum < 1 and ", 0 are wrong" in page.reject.effect.text()
     QTest.mouseClick(page.browser.unsure, LEFT)
-    expected = {image.key for image in page._whole.images if image.sure < minimum}
+    expected = {image.key for image in page._all_splits.images if image.probability < minimum}
     assert set(page.browser.gallery.keys) == expected >= {"线 [1]/p001.png", "线 [1]/p003.png"}
     with qtbot.waitSignal(page.stored, timeout=5000):
         QTest.mouseClick(page.reject.store, LEFT)

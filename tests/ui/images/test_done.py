@@ -38,7 +38,7 @@ def listed(driver):
 
 
 def status_of(driver, key: str) -> str:
-    driver.session.judging.finish()
+    driver.session.verdict_steps.finish()
     assert driver.session.flush()
     return annotation.load_note(driver.session.project, key).status
 
@@ -142,8 +142,8 @@ def test_undo_on_another_image_shows_the_undone_step(listed, qtbot):
 
 def test_mark_as_not_done_can_be_undone(driver):
     driver.open(NEW)
-    driver.session.judging.set_status("done")
-    driver.session.judging.set_status("started")
+    driver.session.verdict_steps.set_status("done")
+    driver.session.verdict_steps.set_status("started")
     assert driver.session.can_undo()
     driver.session.undo()
     assert status_of(driver, NEW) == "done"

@@ -175,7 +175,7 @@ def test_layers_can_be_hidden_and_faded(driver):
     driver.key(Qt.Key.Key_H, Qt.KeyboardModifier.ShiftModifier)
     assert not canvas.scene.prediction_style.visible
     driver.key(Qt.Key.Key_C, Qt.KeyboardModifier.ShiftModifier)
-    assert canvas.scene.prediction_style.filled and MODES[layers.look.modes.currentIndex()] == "filled"
+    assert canvas.scene.prediction_style.filled and MODES[layers.display.modes.currentIndex()] == "filled"
     layers.labels.slider.setValue(20)
     assert canvas.scene.label_style.opacity == 0.2
 

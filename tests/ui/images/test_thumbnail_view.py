@@ -114,13 +114,13 @@ def test_thumbnail_view_sets_verdicts_of_many_images_as_one_step(driver):
     view.select_all()
     assert len(view.selected()) == 5 and "5 selected" in view.selection_label.text()
     view.buttons["OK"].click()
-    session.judging.finish()
+    session.verdict_steps.finish()
     assert session.flush()
     good = [key for key in session.keys if not session.rows[key].broken]
     assert {session.rows[key].verdict for key in good} == {"OK"} and len(view.selected()) == 5
     assert [annotation.load_note(session.project, key).verdict for key in good] == ["OK"] * 4
     session.undo()
-    session.judging.finish()
+    session.verdict_steps.finish()
     assert session.flush() and {key: row.verdict for key, row in session.rows.items()} == was
     index = pictures.model.index_of("lot1/new.png")
     view.list_view.setCurrentIndex(index)

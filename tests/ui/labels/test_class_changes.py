@@ -20,14 +20,14 @@ def test_class_merge_shows_a_preview_and_can_be_undone(driver):
     dialog = panel.change(2, merge=True)
     assert dialog.target.currentText() == "scratch" and "1 regions (" in dialog.effect.text()
     assert f"({int((before == 2).sum()):,} pixels)" in dialog.effect.text() and "MB" in dialog.backup.text()
-    with qtbot.waitSignal(session.class_work.ended, timeout=10_000):
+    with qtbot.waitSignal(session.class_merge.ended, timeout=10_000):
         dialog.confirm.click()
         assert panel.card.isVisible() and panel.card.cancel.isVisible()
     assert [info.name for info in session.project.classes] == ["scratch"]
     assert panel.model.rowCount() == 2 and "merged" in panel.card.text.text() and panel.card.undo.isVisible()
     assert np.array_equal(driver.saved(), np.where(before == 2, 1, before))
     qtbot.waitUntil(driver.window.table["undo"].isEnabled)
-    with qtbot.waitSignal(session.class_work.ended, timeout=10_000):
+    with qtbot.waitSignal(session.class_merge.ended, timeout=10_000):
         driver.window.table["undo"].trigger()
     assert np.array_equal(driver.saved(), before) and panel.model.rowCount() == 3 and not panel.card.isVisible()
 
@@ -36,7 +36,7 @@ def test_unused_class_is_deleted(driver):
     session, panel = driver.session, driver.window.classes
     dialog = panel.change(2, merge=False)
     assert "not used in any image" in dialog.effect.text()
-    with driver.qtbot.waitSignal(session.class_work.ended, timeout=10_000):
+    with driver.qtbot.waitSignal(session.class_merge.ended, timeout=10_000):
         dialog.confirm.click()
     assert session.project.file.retired_ids == [2]
     key = session.keys[0]

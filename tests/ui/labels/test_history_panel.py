@@ -20,7 +20,7 @@ def session(tmp_path, qtbot):
     root = tmp_path / "p"
     with Project.create(root, classes=["scratch", "dent"]) as project:
         fill_project(project, 3)
-    session = Session(settle=600)
+    session = Session(save_delay=600)
     session.open_project(root)
     with qtbot.waitSignal(session.images_listed):
         pass

@@ -56,7 +56,7 @@ def mask_of(driver) -> np.ndarray:
 
 
 def test_thresholds_change_display_only(shown, run, qtbot):
-    display, image = shown.window.layers.look, shown.session.image
+    display, image = shown.window.layers.display, shown.session.image
     own = (run.best / "model.json").read_bytes()
     before = mask_of(shown).copy()
     assert (
@@ -82,7 +82,7 @@ def test_thresholds_change_display_only(shown, run, qtbot):
 
 
 def test_earlier_steps_are_shown(shown, qtbot):
-    display, overlay, window = shown.window.layers.look, shown.window.overlay, shown.window
+    display, overlay, window = shown.window.layers.display, shown.window.overlay, shown.window
     now = mask_of(shown).copy()
     assert overlay.steps == [10, 30, 40] and display.step.isVisibleTo(display) and display.step_name.text() == "Latest"
     display.step.setValue(1)
@@ -103,7 +103,7 @@ def test_earlier_steps_are_shown(shown, qtbot):
 
 
 def test_display_modes_differ_and_have_own_opacity(shown, qtbot):
-    display, layers, canvas = shown.window.layers.look, shown.window.layers, shown.canvas
+    display, layers, canvas = shown.window.layers.display, shown.window.layers, shown.canvas
     grabs = []
     for mode in ("outline", "filled", "heat", "doubt"):
         assert canvas.scene.prediction_style.mode == mode and MODES[display.modes.currentIndex()] == mode

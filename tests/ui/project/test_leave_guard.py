@@ -153,7 +153,7 @@ def test_cancel_keeps_the_project_open(full, way):
     assert "2 images" in dialog.text() and "No space left" in dialog.text()
     assert not full.left(way) and full.session.project.root == full.root and full.window.isVisible()
     for key, mask in full.painted.items():
-        assert np.array_equal(full.session.saver.unsaved(key).mask, mask)
+        assert np.array_equal(full.session.autosave.unsaved(key).mask, mask)
     full.ballast.unlink()
     full.qtbot.waitUntil(lambda: full.session.save_state == "saved", timeout=20_000)
     assert same(full.masks(full.root), full.painted)
@@ -237,7 +237,7 @@ def test_failed_open_asks_nothing(full):
 def test_language_change_asks_nothing_and_keeps_the_labels(full):
     full.window.table["language_zh_CN"].trigger()
     full.qtbot.waitUntil(lambda: full.application.window is not full.window, timeout=10_000)
-    assert full.session.project.root == full.root and set(full.session.saver.unsaved_keys) == set(full.painted)
+    assert full.session.project.root == full.root and set(full.session.autosave.unsaved_keys) == set(full.painted)
 
 
 # --- training and other work --------------------------------------------------------------------------------
@@ -371,7 +371,7 @@ real = application.Application.show
 def show(self):
     real(self)
     session = self.services.session
-    session._saver._delay_ms = 600_000
+    session._autosave._delay_ms = 600_000
     def painted(key):
         session.editor.paint_fill((1, 1), 2)
         print("painted", key, flush=True)

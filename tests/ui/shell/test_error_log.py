@@ -147,7 +147,7 @@ def test_class_change_ends_after_an_unexpected_error(opened, qtbot, monkeypatch)
 
     session = opened.services.session
     monkeypatch.setattr(class_merge, "apply_plan", carry_out)
-    work, states = session.class_work, []
+    work, states = session.class_merge, []
     work.changed.connect(lambda: states.append(work.running))
     assert work.start([2], 1)
     qtbot.waitUntil(lambda: message(opened) is not None, timeout=10_000)

@@ -97,18 +97,18 @@ def test_reasons_of_an_earlier_version_are_translated(chinese, tmp_path):
 
 @pytest.mark.parametrize("kind", problems.problem_classes(), ids=lambda kind: kind.__name__)
 def test_problem_text_is_chinese(chinese, kind):
-    fields = {name: f"<{name}>" for name in fields_of(kind.says) | fields_of(kind.advice)}
-    says, advice = formatting.problem_text(kind(**fields))
-    assert re.search("[一-鿿]", says) and bool(advice) == bool(kind.advice)
+    fields = {name: f"<{name}>" for name in fields_of(kind.message) | fields_of(kind.advice)}
+    message, advice = formatting.problem_text(kind(**fields))
+    assert re.search("[一-鿿]", message) and bool(advice) == bool(kind.advice)
     for value in fields.values():
-        assert value in says + advice
-    assert translate_message(str(kind(**fields))) == " ".join(filter(None, (says, advice)))
+        assert value in message + advice
+    assert translate_message(str(kind(**fields))) == " ".join(filter(None, (message, advice)))
 
 
 def test_nested_reasons_are_translated(chinese):
     problem = problems.ImageBroken(path="/p/a.png", why="the file is incomplete: the end of the PNG data is missing")
-    says, _ = formatting.problem_text(problem)
-    assert says == "无法读取图片 /p/a.png：文件不完整：缺少 PNG 数据的结尾。"
+    message, _ = formatting.problem_text(problem)
+    assert message == "无法读取图片 /p/a.png：文件不完整：缺少 PNG 数据的结尾。"
     expected = "训练进程失败：进程内存不足。", "详情见 /l。"
     fields = {"what": "training", "why": "it ran out of memory", "log": "/l"}
     assert formatting.failure_text(Failed(why="x", problem="WorkerFailed", fields=fields)) == expected
@@ -119,7 +119,7 @@ def test_nested_reasons_are_translated(chinese):
 
 def test_english_text_equals_that_of_core():
     for kind in problems.problem_classes():
-        fields = {name: f"<{name}>" for name in fields_of(kind.says) | fields_of(kind.advice)}
+        fields = {name: f"<{name}>" for name in fields_of(kind.message) | fields_of(kind.advice)}
         assert " ".join(filter(None, formatting.problem_text(kind(**fields)))) == str(kind(**fields))
     assert formatting.problem_text(ValueError("odd"))[0].endswith("ValueError: odd")
     earlier = translate_message("Only 3 pictures are held out: the scores are rough.")

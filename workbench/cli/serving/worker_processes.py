@@ -25,7 +25,7 @@ from workbench.inference.predictor import Predictor
 _SPAWN = multiprocessing.get_context("spawn")  # a network's threads do not survive a fork
 _READY, _STOP = "ready", "stop"
 # Number of consecutive processes replaced although they ended within this many seconds; one more raises WorkersFailed.
-_SHORT_LIVES, _SHORT_LIFE = 3, 10.0
+_MAX_EARLY_EXITS, _EARLY_EXIT_SECONDS = 3, 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,13 +93,13 @@ class _WorkerPool:
         return _Worker(process, pipe, time.monotonic())
 
     def _watch(self) -> None:
-        announced, short_lives = False, 0
+        announced, early_exits = False, 0
         while not self._stopping:
             wait([worker.pipe for worker in self._workers], timeout=0.2)
             for row, worker in enumerate(self._workers):
                 if worker.is_dead() and not self._stopping:
-                    short_lives = short_lives + 1 if time.monotonic() - worker.started < _SHORT_LIFE else 0
-                    if not worker.ready or short_lives > _SHORT_LIVES:
+                    early_exits = early_exits + 1 if time.monotonic() - worker.started < _EARLY_EXIT_SECONDS else 0
+                    if not worker.ready or early_exits > _MAX_EARLY_EXITS:
                         raise WorkersFailed
                     announce(f"A server process ended with {worker.process.exitcode}. It is replaced.")
                     worker.pipe.close()

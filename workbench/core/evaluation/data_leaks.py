@@ -14,13 +14,13 @@ from workbench.core.runs.dataset import Dataset
 
 @dataclass(frozen=True)
 class DataLeak:
-    """Leak of one image. held: key of the validation or test image. learned: key of the training image.
+    """Leak of one image. held_out_key: validation or test image. train_key: training image.
 
     why: identical bytes, similar appearance, or the same part.
     """
 
-    held: str
-    learned: str
+    held_out_key: str
+    train_key: str
     why: Literal["same", "alike", "part"]
 
 

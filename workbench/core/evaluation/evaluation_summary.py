@@ -91,7 +91,7 @@ class EvaluationSummary:
 
 
 def summarize(
-    facts: Sequence[ImageCounts],
+    counts: Sequence[ImageCounts],
     groups: Sequence[str],
     classes: Sequence[int],
     *,
@@ -100,27 +100,27 @@ def summarize(
 ) -> EvaluationSummary:
     """Compute the figures.
 
-    facts: one per image. groups: part shown in each image. classes: ids of the model. alarms: class id -> false alarms
+    counts: one per image. groups: part shown in each image. classes: ids of the model. alarms: class id -> false alarms
     per image. marked: share of all pixels that is marked.
     """
-    defects = [defect for image in facts for defect in image.defects]
-    good = [index for index, image in enumerate(facts) if not _labeled_pixels(image)]
-    counts = [image.false for image in facts]
+    defects = [defect for image in counts for defect in image.defects]
+    good = [index for index, image in enumerate(counts) if not _labeled_pixels(image)]
+    false_counts = [image.false for image in counts]
     false = {id: _rate(values, groups) for id, values in (alarms or {}).items()}
-    rows = tuple(_summarize_class(facts, defects, id, false.get(id)) for id in classes)
+    rows = tuple(_summarize_class(counts, defects, id, false.get(id)) for id in classes)
     return EvaluationSummary(
-        images=len(facts),
+        images=len(counts),
         good=len(good),
         groups=len(set(groups)),
         found=_detected(defects),
-        false=_rate(counts, groups),
-        false_on_good=_rate([counts[index] for index in good], [groups[index] for index in good]),
-        dice=dice(facts),
-        dice_interval=dice_interval(facts),
-        iou=_iou(facts, ANY),
+        false=_rate(false_counts, groups),
+        false_on_good=_rate([false_counts[index] for index in good], [groups[index] for index in good]),
+        dice=dice(counts),
+        dice_interval=dice_interval(counts),
+        iou=_iou(counts, ANY),
         classes=rows,
         sizes=summarize_sizes(defects),
-        alerts=_alerts(facts, good, rows, marked),
+        alerts=_alerts(counts, good, rows, marked),
     )
 
 
@@ -150,35 +150,35 @@ def _detected(defects: Sequence[DefectCount]) -> Proportion:
 
 
 def _summarize_class(
-    facts: Sequence[ImageCounts], defects: Sequence[DefectCount], id: int, false: RatePerImage | None
+    counts: Sequence[ImageCounts], defects: Sequence[DefectCount], id: int, false: RatePerImage | None
 ) -> ClassSummary:
     detected = _detected([defect for defect in defects if defect.class_id == id])
-    return ClassSummary(id, detected, false, dice(facts, id), _iou(facts, id))
+    return ClassSummary(id, detected, false, dice(counts, id), _iou(counts, id))
 
 
-def _iou(facts: Sequence[ImageCounts], id: int) -> float | None:
-    hit, false, missed = (sum(image.pixels[id][index] for image in facts) for index in range(3))
+def _iou(counts: Sequence[ImageCounts], id: int) -> float | None:
+    hit, false, missed = (sum(image.pixels[id][index] for image in counts) for index in range(3))
     return hit / (hit + false + missed) if hit + false + missed else None
 
 
-def _labeled_pixels(facts: ImageCounts) -> int:
-    hit, _, missed = facts.pixels[ANY]
+def _labeled_pixels(counts: ImageCounts) -> int:
+    hit, _, missed = counts.pixels[ANY]
     return hit + missed
 
 
 def _alerts(
-    facts: Sequence[ImageCounts], good: Sequence[int], classes: Sequence[ClassSummary], marked: float
+    counts: Sequence[ImageCounts], good: Sequence[int], classes: Sequence[ClassSummary], marked: float
 ) -> tuple[Alert, ...]:
     """Return problems that make all figures meaningless, such as a prediction that does not depend on the image."""
     alerts: list[Alert] = []
-    if any(image.defects for image in facts) and not any(image.regions for image in facts):
+    if any(image.defects for image in counts) and not any(image.regions for image in counts):
         alerts.append("only_background")
     if marked > 0.5:
         alerts.append("everything")
-    if len(good) >= _MIN_GOOD_IMAGES and all(facts[index].false for index in good):
+    if len(good) >= _MIN_GOOD_IMAGES and all(counts[index].false for index in good):
         alerts.append("every_good_picture")
     labeled = [row.class_id for row in classes if row.found.total]
-    predicted = [row.class_id for row in classes if any(sum(image.pixels[row.class_id][:2]) for image in facts)]
+    predicted = [row.class_id for row in classes if any(sum(image.pixels[row.class_id][:2]) for image in counts)]
     if len(labeled) > 1 and len(predicted) == 1:
         alerts.append("one_class")
     return tuple(alerts)

@@ -62,22 +62,22 @@ def _pixels(labeled: np.ndarray, predicted: np.ndarray) -> tuple[int, int, int]:
     return hit, int(np.count_nonzero(predicted)) - hit, int(np.count_nonzero(labeled)) - hit
 
 
-def dice(facts: Sequence[ImageCounts], id: int = ANY) -> float | None:
+def dice(counts: Sequence[ImageCounts], id: int = ANY) -> float | None:
     """Return the Dice of all images together; None if neither labels nor predictions have any pixels."""
-    hit, false, missed = (sum(image.pixels[id][index] for image in facts) for index in range(3))
+    hit, false, missed = (sum(image.pixels[id][index] for image in counts) for index in range(3))
     return 2 * hit / (2 * hit + false + missed) if hit + false + missed else None
 
 
-def dice_interval(facts: Sequence[ImageCounts], id: int = ANY) -> list[float] | None:
+def dice_interval(counts: Sequence[ImageCounts], id: int = ANY) -> list[float] | None:
     """Return the 95 % interval by Efron's percentile bootstrap over images; None below ENOUGH images with defects.
 
     Whole images are drawn, since the pixels of one image are not independent. The result is deterministic.
     """
-    informative = sum(image.pixels[id][0] + image.pixels[id][2] > 0 for image in facts)
+    informative = sum(image.pixels[id][0] + image.pixels[id][2] > 0 for image in counts)
     if informative < ENOUGH:
         return None
-    values = np.array([image.pixels[id] for image in facts], float)
-    resamples = np.random.default_rng(0).multinomial(len(facts), np.full(len(facts), 1 / len(facts)), _RESAMPLES)
+    values = np.array([image.pixels[id] for image in counts], float)
+    resamples = np.random.default_rng(0).multinomial(len(counts), np.full(len(counts), 1 / len(counts)), _RESAMPLES)
     hit, false, missed = (resamples @ values).T
     denominator = 2 * hit + false + missed
     values_of_dice = 2 * hit[denominator > 0] / denominator[denominator > 0]

@@ -29,7 +29,7 @@ from workbench.inference.predictor import PredictionCancelled, Predictor
 class PassResult:
     """Result. changed: number of labels that differ from those at training. skipped: unusable images with problems."""
 
-    evidence: list[StoredPrediction] = field(default_factory=list)
+    predictions: list[StoredPrediction] = field(default_factory=list)
     changed: int = 0
     skipped: dict[str, Problem] = field(default_factory=dict)
 
@@ -45,7 +45,7 @@ class InferencePass:
     def over(
         self, items: Sequence[Item], *, progress: Callable[[int, int], None], cancelled: Callable[[], bool]
     ) -> PassResult | None:
-        """Return evidence with the current labels, or None if cancelled.
+        """Return stored predictions with the current labels, or None if cancelled.
 
         Results so far stay cached. Raises EngineError.
         """
@@ -69,7 +69,7 @@ class InferencePass:
                 if truth is None:
                     raise MaskBroken(path=str(path), why=Message("file.gone"))
                 label = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-                result.evidence.append(collect_prediction(item.key, truth, patches, classes, item.group, label))
+                result.predictions.append(collect_prediction(item.key, truth, patches, classes, item.group, label))
                 result.changed += label != item.mask_hash
             except PredictionCancelled:
                 return None

@@ -67,15 +67,18 @@ class SegmentationMeter:
     def report(self) -> dict[str, Any]:
         per_class, dices, ious = {}, [], []
         for id, name in self.classes.items():
-            scores = _pixel_metrics(self.hit.get(id, 0), self.false.get(id, 0), self.missed.get(id, 0))
+            pixels = _pixel_metrics(self.hit.get(id, 0), self.false.get(id, 0), self.missed.get(id, 0))
             defects = self.defects.get(id, 0)
-            scores["defects"] = defects
-            scores["recall_defects"] = self.detected.get(id, 0) / defects if defects else None
-            scores["recall_interval"] = wilson(self.detected.get(id, 0), defects)
-            per_class[name] = scores
-            if scores["dice"] is not None:
-                dices.append(scores["dice"])
-                ious.append(scores["iou"])
+            detected = self.detected.get(id, 0)
+            per_class[name] = {
+                **pixels,
+                "defects": defects,
+                "recall_defects": detected / defects if defects else None,
+                "recall_interval": wilson(detected, defects),
+            }
+            if pixels["dice"] is not None:
+                dices.append(pixels["dice"])
+                ious.append(pixels["iou"])
         total, detected = sum(self.defects.values()), sum(self.detected.values())
         any_defect = _pixel_metrics(self.any_hit, self.any_false, self.any_missed)
         return {

@@ -142,8 +142,9 @@ class OperatingPointSweep:
         areas = [_nearest(AREAS, point.min_area[index]) for index in indices]
         selected = slice(None) if number is None else self._ids == self._classes[number]
         covered = sum(self._covered[index][:, area][:, selected] for index, area in zip(indices, areas))
-        regions = sum(self._regions[index][:, area] for index, area in zip(indices, areas))
-        false = sum(self._false[index][:, area] for index, area in zip(indices, areas))
+        none = np.zeros(len(THRESHOLDS), int)
+        regions = sum((self._regions[index][:, area] for index, area in zip(indices, areas)), none)
+        false = sum((self._false[index][:, area] for index, area in zip(indices, areas)), none)
         needed = self._needed[selected]
         detected = (covered >= needed).sum(axis=1)
         recall = detected / len(needed) if len(needed) else np.full(len(THRESHOLDS), np.nan)

@@ -81,11 +81,11 @@ def cut_patches(class_scores: np.ndarray, min_probability: float = MIN_PROBABILI
     if height * width <= _MAX_UNCUT_PIXELS:
         return [_patch(class_scores, visible, np.ones_like(visible), 0, 0)] if visible.any() else []
     rows, columns = -(-height // _CELL), -(-width // _CELL)
-    padded = np.zeros((rows * _CELL, columns * _CELL), bool)
+    padded = np.zeros((rows * _CELL, columns * _CELL), np.uint8)
     padded[:height, :width] = visible
-    cells = padded.reshape(rows, _CELL, columns, _CELL).any(axis=(1, 3))
+    cells = np.asarray(padded.reshape(rows, _CELL, columns, _CELL).max(axis=(1, 3)))
     # Touching pixels are in the same or touching cells, so a region stays within one group of cells.
-    count, groups, boxes, _ = cv2.connectedComponentsWithStats(cells.astype(np.uint8), connectivity=8)
+    count, groups, boxes, _ = cv2.connectedComponentsWithStats(cells, connectivity=8)
     patches = []
     for number in range(1, count):
         x, y, cell_width, cell_height = (int(value) * _CELL for value in boxes[number, :4])
@@ -129,9 +129,9 @@ class FalseAlarm:
 
 @dataclass(frozen=True)
 class ImageEvaluation:
-    """Result for one image at one operating point. facts.defects have the order of `Evidence.defects`."""
+    """Result for one image at one operating point. counts.defects have the order of `Evidence.defects`."""
 
-    facts: ImageCounts
+    counts: ImageCounts
     alarms: tuple[FalseAlarm, ...]
     marked: int  # pixels
 
@@ -169,7 +169,7 @@ def collect_prediction(
     group: str = "",
     label: str = "",
 ) -> StoredPrediction:
-    """Build the evidence of one image. truth: label, uint8 (H, W). classes: ids of the model."""
+    """Build the stored prediction of one image. truth: label, uint8 (H, W). classes: ids of the model."""
     height, width = truth.shape
     numbered = np.zeros(truth.shape, np.int32)
     regions: list[tuple[int, int, Rect]] = []
@@ -205,8 +205,10 @@ def evaluate_prediction(prediction: StoredPrediction, settings: ModelSettings) -
     regions = marked = 0
     for patch, truth, numbers in zip(prediction.patches, prediction.truths, prediction.numbers):
         mask = patch.apply_operating_point(settings)
-        marked_pixels = np.flatnonzero(mask) if mask is not None else ()
-        if mask is None or not len(marked_pixels):
+        if mask is None:
+            continue
+        marked_pixels = np.flatnonzero(mask)
+        if not len(marked_pixels):
             continue
         predicted_ids, labeled_ids = mask.reshape(-1)[marked_pixels], truth.reshape(-1)[marked_pixels]
         counted = labeled_ids <= MAX_CLASS_ID
@@ -228,8 +230,8 @@ def evaluate_prediction(prediction: StoredPrediction, settings: ModelSettings) -
         DefectCount(defect.class_id, defect.area, bool(is_detected))
         for defect, is_detected in zip(prediction.defects, detected)
     )
-    facts = ImageCounts(prediction.key, pixels, defects, regions, len(alarms))
-    return ImageEvaluation(facts, tuple(alarms), marked)
+    counts = ImageCounts(prediction.key, pixels, defects, regions, len(alarms))
+    return ImageEvaluation(counts, tuple(alarms), marked)
 
 
 def _find_false_alarms(

@@ -34,18 +34,18 @@ class PredictedVerdict:
         return int(np.argmax(self.probabilities))
 
     @property
-    def sure(self) -> float:
+    def probability(self) -> float:
         return max(self.probabilities)
 
 
 @dataclass(frozen=True)
 class CalibrationBin:
-    """Images with similar probability of the verdict. sure: mean probability. interval: of the correct share."""
+    """Images with similar probability of the verdict, on average `mean_probability`. interval: of the correct share."""
 
     low: float
     high: float
     images: int
-    sure: float
+    mean_probability: float
     correct: int
     interval: tuple[float, float]
 
@@ -58,18 +58,18 @@ class CalibrationBin:
 class RejectBand:
     """Effect of a minimum probability `least` for a verdict.
 
-    unsure: images without a verdict, for manual inspection; caught: those of them with a wrong prediction. left: wrong
-    verdicts among the given ones.
+    unsure: images without a verdict, for manual inspection; rejected_errors: those of them with a wrong prediction.
+    errors: wrong verdicts among the decided images.
     """
 
     least: float
     images: int
     unsure: int
-    caught: int
-    left: int
+    rejected_errors: int
+    errors: int
 
     @property
-    def given(self) -> int:
+    def decided(self) -> int:
         return self.images - self.unsure
 
 
@@ -77,14 +77,14 @@ class RejectBand:
 class VerdictEvaluation:
     """Evaluation of a verdict model.
 
-    names: verdicts of the model. pictures: images labeled with one of these. others: number of images with another
+    names: verdicts of the model. images: labeled with one of these. other_labels: number of images with another
     label. temperature: divisor of the logits. unreadable: number of unreadable images.
     """
 
     names: tuple[str, ...]
     images: tuple[PredictedVerdict, ...]
     temperature: float = 1.0
-    others: int = 0
+    other_labels: int = 0
     unreadable: int = 0
 
     def of(self, *splits: str) -> VerdictEvaluation:
@@ -118,25 +118,28 @@ class VerdictEvaluation:
         """
         index = self.names.index(predicted)
         images = [image for image in self.images if image.truth == truth and image.predicted == index]
-        return sorted(images, key=lambda entry: (entry.sure if truth == predicted else -entry.sure, entry.key))
+        return sorted(
+            images, key=lambda entry: (entry.probability if truth == predicted else -entry.probability, entry.key)
+        )
 
     def mistakes(self) -> list[PredictedVerdict]:
         """Return the wrong predictions, highest probability first."""
         images = [image for image in self.images if image.truth != self.names[image.predicted]]
-        return sorted(images, key=lambda entry: (-entry.sure, entry.key))
+        return sorted(images, key=lambda entry: (-entry.probability, entry.key))
 
     def unsure(self, threshold: float) -> list[PredictedVerdict]:
         """Return the images without a verdict at minimum probability `threshold`, lowest probability first."""
         return sorted(
-            (entry for entry in self.images if entry.sure < threshold), key=lambda entry: (entry.sure, entry.key)
+            (entry for entry in self.images if entry.probability < threshold),
+            key=lambda entry: (entry.probability, entry.key),
         )
 
     # --- calibration -----------------------------------------------------------------------------
 
     @cached_property
     def _probabilities_and_correctness(self) -> tuple[np.ndarray, np.ndarray]:
-        probabilities = np.array([image.sure for image in self.images], np.float64)
-        correct = np.array([picture.truth == self.names[picture.predicted] for picture in self.images], bool)
+        probabilities = np.array([image.probability for image in self.images], np.float64)
+        correct = np.array([image.truth == self.names[image.predicted] for image in self.images], bool)
         return probabilities, correct
 
     def reliability(self, bins: int = BINS) -> list[CalibrationBin]:
@@ -156,7 +159,7 @@ class VerdictEvaluation:
         """Return the expected calibration error (ECE, Naeini et al. 2015), None without images."""
         if not self.images:
             return None
-        weighted = sum(entry.images * abs(entry.share - entry.sure) for entry in self.reliability(bins))
+        weighted = sum(entry.images * abs(entry.share - entry.mean_probability) for entry in self.reliability(bins))
         return weighted / len(self.images)
 
     # --- minimum probability ---------------------------------------------------------------------

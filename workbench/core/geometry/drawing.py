@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import mmap
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -77,7 +78,7 @@ def blank(height: int, width: int) -> np.ndarray:
     if height * width < _MIN_MAPPED_PIXELS:
         return np.zeros((height, width), np.uint8)
     memory = mmap.mmap(-1, height * width)
-    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+    if sys.platform == "linux" and hasattr(mmap, "MADV_NOHUGEPAGE"):
         memory.madvise(mmap.MADV_NOHUGEPAGE)
     return np.frombuffer(memory, np.uint8).reshape(height, width)
 

@@ -159,9 +159,9 @@ def _number(name: str, value: str, table: ImageTable) -> np.ndarray | SearchErro
     try:
         if dots:
             return (column >= float(low)) & (column <= float(high))
-        sign, number = _BOUND.fullmatch(value).groups()
-        return _compare(column, sign or "=", float(number))
-    except (ValueError, AttributeError):
+        sign, number = _bound(value)
+        return _compare(column, sign, float(number))
+    except ValueError:
         return SearchError("number", name, value)
 
 
@@ -171,12 +171,11 @@ def _date(value: str, table: ImageTable) -> np.ndarray | SearchError:
     try:
         if dots:
             return (column >= _span(low)[0]) & (column < _span(high)[1])
-        sign, day = _BOUND.fullmatch(value).groups()
+        sign, day = _bound(value)
         start, end = _span(day)
-    except (ValueError, AttributeError, OverflowError, OSError):
+    except (ValueError, OverflowError, OSError):
         return SearchError("date", "date", value)
     return {
-        None: (column >= start) & (column < end),
         "=": (column >= start) & (column < end),
         "<": column < start,
         "<=": column < end,
@@ -185,12 +184,21 @@ def _date(value: str, table: ImageTable) -> np.ndarray | SearchError:
     }[sign]
 
 
+def _bound(value: str) -> tuple[str, str]:
+    """Return the comparison sign, "=" without one, and the number or date of a value. Raises ValueError."""
+    match = _BOUND.fullmatch(value)
+    if match is None:
+        raise ValueError(value)
+    return match[1] or "=", match[2]
+
+
 def _span(text: str) -> tuple[float, float]:
     """Return begin and end of a year, a month or a day, in seconds since 1970. Raises ValueError."""
     parts = [int(part) for part in text.split("-")]
     if not 1 <= len(parts) <= 3:
         raise ValueError(text)
-    begin = datetime(*(parts + [1, 1])[:3])
+    year, month, day = (parts + [1, 1])[:3]
+    begin = datetime(year, month, day)
     if len(parts) == 3:
         end = begin + timedelta(days=1)
     elif len(parts) == 2:

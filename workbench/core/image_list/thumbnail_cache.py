@@ -18,7 +18,7 @@ import numpy as np
 from workbench.core.images.image_files import thumbnail
 from workbench.core.project.project import MAX_CLASS_ID, Project
 from workbench.core.project.storage import file_stamp
-from workbench.inference.io.atomic_write import make_folder
+from workbench.inference.io.atomic_write import make_folder, replace_path
 from workbench.inference.io.image_io import ReadError, decode_image, encode_png
 from workbench.inference.io.opencv import cv2
 
@@ -64,7 +64,7 @@ class ThumbnailCache:
         temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
         try:
             temporary.write_bytes(data)
-            os.replace(temporary, path)
+            replace_path(temporary, path)
         except OSError:
             temporary.unlink(missing_ok=True)
             raise

@@ -18,7 +18,7 @@ from workbench.inference.io.image_io import (
     read_reduced,
 )
 from workbench.inference.io.opencv import cv2
-from workbench.inference.io.tiff_regions import NotByRegion, TiffImage, tiff_pages, tiff_size
+from workbench.inference.io.tiff_regions import ImageArray, NotByRegion, TiffImage, tiff_pages, tiff_size
 from workbench.inference.overlay_drawing import to_display
 
 __all__ = [
@@ -46,7 +46,7 @@ def read(path: Path) -> np.ndarray:
         raise ImageBroken(path=str(path), why=error.why) from error
 
 
-def read_displayed(path: Path) -> np.ndarray | TiffImage:
+def read_displayed(path: Path) -> ImageArray:
     """Return the image for a viewer; a very large TIFF is decoded by region, on access.
 
     Raises ImageBroken.
@@ -55,7 +55,7 @@ def read_displayed(path: Path) -> np.ndarray | TiffImage:
     return read(path) if image is None else image
 
 
-def read_displayed_page(path: Path, number: int) -> np.ndarray | TiffImage:
+def read_displayed_page(path: Path, number: int) -> ImageArray:
     """Return page `number`, counted from 0, of a file of several pages for a viewer. Raises ImageBroken."""
     try:
         image = _by_region(path, number)

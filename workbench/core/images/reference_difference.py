@@ -169,7 +169,7 @@ def _better_alignment(
 def _refine(target: np.ndarray, source: np.ndarray, start: np.ndarray) -> np.ndarray:
     criteria = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 40, 1e-5)
     try:
-        _, refined = cv2.findTransformECC(target, source, start.copy(), cv2.MOTION_EUCLIDEAN, criteria, None, 5)
+        _, refined = cv2.findTransformECC(target, source, start.copy(), cv2.MOTION_EUCLIDEAN, criteria)
     except cv2.error:  # no convergence if the two have little in common
         return start
     return refined if abs(float(np.arctan2(refined[1, 0], refined[0, 0]))) <= _MAX_ROTATION else start

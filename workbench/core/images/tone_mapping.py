@@ -57,26 +57,27 @@ class ToneMapper:
         if self._tiles is None:
             return rendered
         if rendered.ndim == 2:
-            return self._apply_local_contrast(rendered, rows, columns)
+            return self._apply_local_contrast(rendered, self._tiles, rows, columns)
         ycrcb = cv2.cvtColor(np.ascontiguousarray(rendered), cv2.COLOR_RGB2YCrCb)
-        ycrcb[:, :, 0] = self._apply_local_contrast(np.ascontiguousarray(ycrcb[:, :, 0]), rows, columns)
+        lightness = np.ascontiguousarray(ycrcb[:, :, 0])
+        ycrcb[:, :, 0] = self._apply_local_contrast(lightness, self._tiles, rows, columns)
         return cv2.cvtColor(ycrcb, cv2.COLOR_YCrCb2RGB)
 
     def _tone(self, values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         if self._gain is None:
             return self.display.apply(values)
-        gain = _interpolate(self._gain, self._cell_positions(rows, 0), self._cell_positions(columns, 1))
+        cells = [
+            _cell_positions(positions, count, size)
+            for positions, count, size in zip((rows, columns), self._gain.shape, self.shape)
+        ]
+        gain = _interpolate(self._gain, *cells)
         flat = values.astype(np.float32) * (gain if values.ndim == 2 else gain[:, :, None])
         return self.display.brightness(flat)
 
-    def _cell_positions(self, positions: np.ndarray, axis: int) -> np.ndarray:
-        """Return image coordinates in units of flat field cells, relative to the cell centers."""
-        cells, size = self._gain.shape[axis], self.shape[axis]
-        return np.clip((positions + 0.5) * (cells / size) - 0.5, 0, cells - 1)
-
-    def _apply_local_contrast(self, values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    def _apply_local_contrast(
+        self, values: np.ndarray, tables: np.ndarray, rows: np.ndarray, columns: np.ndarray
+    ) -> np.ndarray:
         """Apply CLAHE to uint8 (h, w), interpolating between the tables of the four nearest tiles."""
-        tables = self._tiles
         spans = [
             _spans((position + 0.5) * (count / size) - 0.5, count)
             for position, count, size in zip((rows, columns), tables.shape[:2], self.shape[:2], strict=True)
@@ -147,6 +148,11 @@ def _flat_field(sample: np.ndarray) -> np.ndarray:
     if middle <= 0:
         return np.ones_like(light)  # values around zero have no illumination to divide by
     return np.clip(middle / np.maximum(light, middle / _GAIN), 1 / _GAIN, _GAIN).astype(np.float32)
+
+
+def _cell_positions(positions: np.ndarray, cells: int, size: int) -> np.ndarray:
+    """Return image coordinates in units of flat field cells, relative to the cell centers."""
+    return np.clip((positions + 0.5) * (cells / size) - 0.5, 0, cells - 1)
 
 
 def _interpolate(cells: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:

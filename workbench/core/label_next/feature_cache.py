@@ -19,7 +19,7 @@ import numpy as np
 from workbench.core.geometry.drawing import Rect
 from workbench.core.images.descriptor import SIZE
 from workbench.core.label_next import saliency
-from workbench.core.label_next.label_issues import LabelIssue
+from workbench.core.label_next.label_issues import LabelIssue, issue_from_json, issue_to_json
 from workbench.core.label_next.uncertainty import RegionCertainty
 from workbench.inference.io.json_io import parse_json
 
@@ -34,8 +34,8 @@ CREATE TABLE IF NOT EXISTS sights (key TEXT PRIMARY KEY, stamp TEXT, sight TEXT)
 class CachedPrediction:
     """Result of a model for one image.
 
-    seen: predicted regions; slips: possible errors of its mask; labelled: number of regions in the mask. probabilities:
-    of the verdicts, by name.
+    regions: predicted regions. issues: possible errors of the mask. labeled_regions: number of regions in the mask.
+    probabilities: of the verdicts, by name.
     """
 
     regions: tuple[RegionCertainty, ...] = ()
@@ -44,7 +44,7 @@ class CachedPrediction:
     probabilities: Mapping[str, float] | None = None
 
     def to_text(self) -> str:
-        issues = [{**asdict(issue), "bits": base64.b64encode(issue.bits).decode()} for issue in self.issues]
+        issues = [{**issue_to_json(issue), "bits": base64.b64encode(issue.bits).decode()} for issue in self.issues]
         regions = [asdict(region) for region in self.regions]
         return json.dumps(
             {"seen": regions, "slips": issues, "labelled": self.labeled_regions, "probabilities": self.probabilities}
@@ -55,10 +55,7 @@ class CachedPrediction:
         """Decode a text of `to_text`. Raises ValueError, KeyError or TypeError for any other text."""
         raw = parse_json(text)
         regions = tuple(RegionCertainty(**{**entry, "rect": Rect(**entry["rect"])}) for entry in raw["seen"])
-        issues = tuple(
-            LabelIssue(**{**entry, "rect": Rect(**entry["rect"]), "bits": base64.b64decode(entry["bits"])})
-            for entry in raw["slips"]
-        )
+        issues = tuple(issue_from_json({**entry, "bits": base64.b64decode(entry["bits"])}) for entry in raw["slips"])
         return cls(regions, issues, int(raw["labelled"]), raw["probabilities"])
 
 
@@ -84,7 +81,7 @@ class FeatureCache:
         }
 
     def stamps(self) -> dict[str, str]:
-        """Return, by image, the stamp of all inputs of its `Sight`."""
+        """Return, by image, the stamp of all inputs of its `CachedPrediction`."""
         return dict(self._database.execute("SELECT key, stamp FROM sights"))
 
     def prediction(self, key: str) -> CachedPrediction | None:

@@ -180,6 +180,7 @@ def scan_prediction(
         result = predictor.predict(
             np.ascontiguousarray(image[part.slices]), cancelled=cancelled, keep_probabilities=True
         )
+        assert result.class_scores is not None and result.mask is not None  # of a segmentation, as requested
         corner = (part.x, part.y)
         regions += region_certainties(result.class_scores, predictor.settings, corner)
         if label is not None:

@@ -32,12 +32,12 @@ Progress = Callable[[int, int], None]
 class LabelNextList:
     """Images to label next, in order.
 
-    looked: number of images analyzed, of `asked` unlabeled ones. model: name of the run, "" if none.
+    analyzed: number of images analyzed, of `total` unlabeled ones. model: name of the run, "" if none.
     """
 
     entries: tuple[RankedImage, ...]
-    looked: int
-    asked: int
+    analyzed: int
+    total: int
     model: str = ""
     skipped: int = 0
 
@@ -46,16 +46,16 @@ class LabelNextList:
 class LabelIssueList:
     """Labels to check again.
 
-    slips: probable label errors per image, images and errors worst first. weak: the model contradicts so many labels
-    that its predictions are unreliable. learned: number of the analyzed images the model was trained on.
+    issues: probable label errors per image, images and errors worst first. weak: the model contradicts so many labels
+    that its predictions are unreliable. training_images: number of the analyzed images the model was trained on.
     """
 
     issues: Mapping[str, tuple[LabelIssue, ...]] = field(default_factory=dict)
-    looked: int = 0
-    asked: int = 0
+    analyzed: int = 0
+    total: int = 0
     model: str = ""
     weak: bool = False
-    learned: int = 0
+    training_images: int = 0
     skipped: int = 0
 
 
@@ -152,7 +152,7 @@ def find_label_issues(
 ) -> LabelIssueList:
     """Return the labels that a run's model contradicts with high confidence, without those that the user has confirmed.
 
-    Images the model was not trained on are analyzed first and weigh more. Raises as `suggest`, and RunBroken.
+    Images the model was not trained on are analyzed first and weigh more. Raises as `rank_images`, and RunBroken.
     """
     data = run.dataset()
     all_items = [*data.items, *(entry.item for entry in data.joined)]
@@ -188,7 +188,7 @@ def find_label_issues(
     )
 
 
-def _issues_of_image(project: Project, result: ScanResult, row: ImageRow, learned: bool) -> tuple[LabelIssue, ...]:
+def _issues_of_image(project: Project, result: ScanResult, row: ImageRow, trained_on: bool) -> tuple[LabelIssue, ...]:
     prediction = result.prediction
     if prediction is None:
         return ()
@@ -203,7 +203,7 @@ def _issues_of_image(project: Project, result: ScanResult, row: ImageRow, learne
     ids = {info.id for info in project.classes}
     return tuple(
         worst_first(
-            replace(candidate, learned=learned)
+            replace(candidate, trained_on=trained_on)
             for candidate in issues
             if (candidate.kind == "verdict" or candidate.class_id in ids) and not is_confirmed(candidate, confirmed)
         )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,6 +28,8 @@ TRAINED_FACTOR = 0.5  # weight of findings on images that the model was trained 
 MAX_ISSUES = 30  # findings per image
 
 Kind = Literal["missing", "extra", "class", "verdict"]
+# Keys in JSON that differ from the names of the attributes.
+_JSON_KEYS = {"labeled_id": "labelled_id", "predicted_verdict": "said", "trained_on": "learned"}
 
 
 @dataclass(frozen=True)
@@ -36,27 +38,27 @@ class LabelIssue:
 
     kind: missing: a certain predicted region that is not labeled; extra: a labeled region that is background according
     to the model; class: a region of another class; verdict: another verdict of the image. class_id: of the model, of an
-    extra region as labeled. labelled_id: of the label, 0 if there is none. certainty: 0..1, the model's. rect, area: of
-    the region, pixels; bits: mask of the pixels in rect, packed, see `selection`. verdict, said: of the label and of
-    the model.
+    extra region as labeled. labeled_id: of the label, 0 if there is none. certainty: 0..1, the model's. rect, area: of
+    the region, pixels; bits: mask of the pixels in rect, packed, see `selection`. verdict: of the label;
+    predicted_verdict: of the model.
     """
 
     kind: Kind
     class_id: int = 0
-    labelled_id: int = 0
+    labeled_id: int = 0
     certainty: float = 0.0
     rect: Rect = Rect(0, 0, 0, 0)
     area: int = 0
     bits: bytes = b""
     verdict: str = ""
-    said: str = ""
-    learned: bool = False  # the model was trained on this image
+    predicted_verdict: str = ""
+    trained_on: bool = False  # the model was trained on this image
 
     @property
     def weight(self) -> float:
         """Sort key of the list: certainty, reduced for small regions, which are more likely due to chance."""
         size = 1.0 if self.kind == "verdict" else 0.7 + 0.3 * min(1.0, self.area / 400)
-        return self.certainty * size * (TRAINED_FACTOR if self.learned else 1.0)
+        return self.certainty * size * (TRAINED_FACTOR if self.trained_on else 1.0)
 
     @property
     def selection(self) -> Selection:
@@ -67,8 +69,21 @@ class LabelIssue:
         return Selection(self.rect, inside.reshape(self.rect.height, self.rect.width))
 
 
+def issue_to_json(issue: LabelIssue) -> dict[str, Any]:
+    """Return the fields of an issue by their keys in JSON; `bits` stays bytes and `rect` a dictionary."""
+    return {_JSON_KEYS.get(name, name): value for name, value in asdict(issue).items()}
+
+
+def issue_from_json(content: Mapping[str, Any]) -> LabelIssue:
+    """Return the issue of `issue_to_json`. Raises KeyError or TypeError for other content."""
+    names = {key: name for name, key in _JSON_KEYS.items()}
+    return LabelIssue(
+        **{**{names.get(key, key): value for key, value in content.items()}, "rect": Rect(**content["rect"])}
+    )
+
+
 def pack_bits(inside: np.ndarray) -> bytes:
-    """Pack bool (h, w) as the bits of a `Slip`."""
+    """Pack bool (h, w) as the bits of a `LabelIssue`."""
     return zlib.compress(np.packbits(inside).tobytes(), 6)
 
 
@@ -166,10 +181,12 @@ def verdict_issue(probabilities: Mapping[str, float], verdict: str | None) -> La
     predicted = max(probabilities, key=lambda name: probabilities[name])
     if predicted == verdict or probabilities[predicted] < CERTAIN or probabilities[verdict] > MAX_CERTAIN_BACKGROUND:
         return None
-    return LabelIssue("verdict", certainty=float(probabilities[predicted]), verdict=verdict, said=predicted)
+    return LabelIssue(
+        "verdict", certainty=float(probabilities[predicted]), verdict=verdict, predicted_verdict=predicted
+    )
 
 
-def holds(issue: LabelIssue, label: np.ndarray | None, verdict: str | None = None) -> bool:
+def is_current(issue: LabelIssue, label: np.ndarray | None, verdict: str | None = None) -> bool:
     """Return True if a finding is still valid, not corrected since. label: uint8 (H, W), the current one."""
     if issue.kind == "verdict":
         return verdict == issue.verdict
@@ -179,15 +196,15 @@ def holds(issue: LabelIssue, label: np.ndarray | None, verdict: str | None = Non
     labels_below = label[issue.rect.slices][issue.selection.inside]
     if issue.kind == "missing":
         return np.count_nonzero((labels_below > 0) & (labels_below <= MAX_CLASS_ID)) * 10 < labels_below.size
-    return np.count_nonzero(labels_below == issue.labelled_id) * 2 > labels_below.size
+    return np.count_nonzero(labels_below == issue.labeled_id) * 2 > labels_below.size
 
 
 def is_same_issue(first: LabelIssue, second: LabelIssue) -> bool:
     """Return True if two findings, possibly of different models, concern the same place."""
-    if (first.kind, first.labelled_id, first.verdict) != (second.kind, second.labelled_id, second.verdict):
+    if (first.kind, first.labeled_id, first.verdict) != (second.kind, second.labeled_id, second.verdict):
         return False
     if first.kind == "verdict":
-        return first.said == second.said
+        return first.predicted_verdict == second.predicted_verdict
     if first.kind != "extra" and first.class_id != second.class_id:
         return False
     a, b = first.rect, second.rect
@@ -203,13 +220,13 @@ def confirmation(issue: LabelIssue) -> ConfirmedLabel:
     return ConfirmedLabel(
         kind=issue.kind,
         class_id=issue.class_id,
-        labelled_id=issue.labelled_id,
+        labelled_id=issue.labeled_id,
         x=rect.x,
         y=rect.y,
         width=rect.width,
         height=rect.height,
         verdict=issue.verdict,
-        said=issue.said,
+        said=issue.predicted_verdict,
     )
 
 
@@ -224,7 +241,7 @@ def is_confirmed(issue: LabelIssue, confirmed: Sequence[ConfirmedLabel]) -> bool
                 entry.labelled_id,
                 rect=Rect(entry.x, entry.y, entry.width, entry.height),
                 verdict=entry.verdict,
-                said=entry.said,
+                predicted_verdict=entry.said,
             ),
         )
         for entry in confirmed

@@ -3,7 +3,7 @@
 While few images of a class are labeled, the value of an image depends on the defects that the model finds in it: on a
 production line most surfaces are good, a young model is unsure because of its own mistakes on them, and more defects
 improve it most (Attenberg and Provost, 2010: for a rare class, finding examples comes before resolving uncertainty).
-Spots that stand out in the same way as labeled defects increase the value (see `salience`). With more labels, the
+Spots that stand out in the same way as labeled defects increase the value (see `saliency`). With more labels, the
 uncertainty of the model gains weight (Settles, 2009). Contradictions between model and label always count. As in
 maximal marginal relevance (Carbonell and Goldstein, 1998), images similar to a chosen one, or of the same part, count
 less. Before any defect is labeled, only appearance is available: the next image is the one furthest from all chosen or
@@ -43,8 +43,9 @@ _RARE_COUNT = 10  # number of labeled images up to which a class is rare
 class _Weights:
     """Weights of appearance and of repetition.
 
-    stands, far: number of represented images, distance to all chosen and labeled ones. near: similarity above which an
-    image counts less after a chosen one. again: factor per image of the same part.
+    represented, distance: weights of the number of represented images and of the distance to all chosen and labeled
+    ones. similarity_limit: similarity above which an image counts less after a chosen one. repetition: factor per image
+    of the same part.
     """
 
     represented: float
@@ -74,8 +75,8 @@ class RankReason:
 class Candidate:
     """Image that may be labeled next. feature: see `descriptor`. group: part shown, "" if unknown.
 
-    seen, probabilities: output of the model, None if not predicted. slips: contradictions to the label. salience: see
-    `salience`, None if unknown.
+    regions, probabilities: output of the model, None if not predicted. issues: contradictions to the label. salience:
+    see `saliency`, None if unknown.
     """
 
     key: str
@@ -106,11 +107,11 @@ class LabeledImage:
 
 @dataclass(frozen=True)
 class RankedImage:
-    """Entry of the queue. value: the greater, the earlier; whys: most important first."""
+    """Entry of the queue. value: the greater, the earlier; reasons: most important first."""
 
     key: str
     value: float
-    whys: tuple[RankReason, ...]
+    reasons: tuple[RankReason, ...]
 
 
 def rank(candidates: Sequence[Candidate], labeled: LabeledImage, count: int) -> list[RankedImage]:
@@ -118,13 +119,13 @@ def rank(candidates: Sequence[Candidate], labeled: LabeledImage, count: int) -> 
     if not candidates or count < 1:
         return []
     features = np.stack([candidate.feature for candidate in candidates]).astype(np.float32)
-    spots = _spots(candidates, labeled)
-    priorities = np.array([priority(candidate, labeled, spot) for candidate, spot in zip(candidates, spots)])
+    matches = _salience_matches(candidates, labeled)
+    priorities = np.array([priority(candidate, labeled, match) for candidate, match in zip(candidates, matches)])
     known = _nearest(features, labeled.features)
     references = features[np.unique(np.linspace(0, len(features) - 1, _REFERENCE_COUNT).round().astype(int))]
     similarity = np.maximum(features @ references.T, 0)
     covered = np.maximum(_nearest(references, labeled.features), 0)
-    has_prediction = spots[0] is not None or any(
+    has_prediction = matches[0] is not None or any(
         candidate.regions is not None or candidate.probabilities for candidate in candidates
     )
     weights = _WITH_MODEL if has_prediction else _WITHOUT_MODEL
@@ -148,15 +149,15 @@ def rank(candidates: Sequence[Candidate], labeled: LabeledImage, count: int) -> 
         best = int(np.argmax(np.where(remaining, value, -1)))
         represented = int(round(float((similarity[best] > np.maximum(covered, SIMILAR)).mean()) * len(candidates)))
         varied = bool(queue) and bool(priorities[best] < _LOW_VALUE)
-        whys = _reasons(
+        reasons = _reasons(
             candidates[best],
             labeled,
-            spot=(spots[best] or 0) >= 0.5,
+            salient=(matches[best] or 0) >= 0.5,
             unlike=bool(known[best] < unlike_limit),
             represented=represented,
             varied=varied,
         )
-        queue.append(RankedImage(candidates[best].key, round(float(value[best]), 6), whys))
+        queue.append(RankedImage(candidates[best].key, round(float(value[best]), 6), reasons))
         remaining[best] = False
         covered = np.maximum(covered, similarity[best])
         max_similarity = np.maximum(max_similarity, features @ features[best])
@@ -165,24 +166,25 @@ def rank(candidates: Sequence[Candidate], labeled: LabeledImage, count: int) -> 
     return queue
 
 
-def _spots(candidates: Sequence[Candidate], labeled: LabeledImage) -> Sequence[float | None]:
+def _salience_matches(candidates: Sequence[Candidate], labeled: LabeledImage) -> Sequence[float | None]:
     """Return how much the spots of each candidate stand out in the same way as labeled defects, 0..1.
 
     None for all if this cannot be determined, and for candidates with verdict probabilities, which do not concern
     spots.
     """
-    if not labeled.defective or not labeled.good or any(candidate.salience is None for candidate in candidates):
+    salience = [candidate.salience for candidate in candidates if candidate.salience is not None]
+    if not labeled.defective or not labeled.good or len(salience) < len(candidates):
         return [None] * len(candidates)
-    stacks = ([candidate.salience for candidate in candidates], labeled.defective, labeled.good)
-    spots = saliency_match(*(np.stack(rows) for rows in stacks)).tolist()
-    return [None if candidate.probabilities else spot for candidate, spot in zip(candidates, spots)]
+    stacks = (salience, labeled.defective, labeled.good)
+    matches = saliency_match(*(np.stack(rows) for rows in stacks)).tolist()
+    return [None if candidate.probabilities else match for candidate, match in zip(candidates, matches)]
 
 
-def priority(candidate: Candidate, labeled: LabeledImage, spot: float | None = None) -> float:
-    """Return the value of labeling an image: contradiction 0..1 + findings 0.._FOUND + uncertainty 0..1.
+def priority(candidate: Candidate, labeled: LabeledImage, match: float | None = None) -> float:
+    """Return the value of labeling an image: contradiction 0..1 + findings 0.._DETECTION_WEIGHT + uncertainty 0..1.
 
-    spot: value of `_spots`, 0..1, or None. It is independent of the model's findings, so the two are multiplied like
-    probabilities.
+    match: value of `_salience_matches`, 0..1, or None. It is independent of the model's findings, so the two are
+    multiplied like probabilities.
     """
     contradiction = max((issue.certainty for issue in candidate.issues), default=0.0)
     if candidate.probabilities:
@@ -196,8 +198,8 @@ def priority(candidate: Candidate, labeled: LabeledImage, spot: float | None = N
         class_scarcity, detection = _scarcity(strongest.class_id, labeled), strongest.strength * certain_share(regions)
     else:
         class_scarcity, detection = _scarcity_of_count(len(labeled.defective)), 0.0
-    if spot is not None:
-        detection = spot if candidate.regions is None else _soft_product(detection, spot)
+    if match is not None:
+        detection = match if candidate.regions is None else _soft_product(detection, match)
     return (
         contradiction
         + _DETECTION_WEIGHT * class_scarcity**2 * detection
@@ -240,14 +242,14 @@ def _unlike_limit(known: np.ndarray) -> float:
 
 
 def _reasons(
-    candidate: Candidate, labeled: LabeledImage, *, spot: bool, unlike: bool, represented: int, varied: bool
+    candidate: Candidate, labeled: LabeledImage, *, salient: bool, unlike: bool, represented: int, varied: bool
 ) -> tuple[RankReason, ...]:
     """Return the reasons for a candidate.
 
-    spot: something stands out. varied: it was chosen for its appearance rather than for the output of the model.
+    salient: a spot stands out. varied: it was chosen for its appearance rather than for the output of the model.
     """
     reasons = [_contradiction(issue, candidate, labeled) for issue in worst_first(candidate.issues)[:1]]
-    appearance = [RankReason("spot")] if spot else []
+    appearance = [RankReason("spot")] if salient else []
     appearance += [RankReason("unlike")] if unlike else []
     if represented >= 2:
         appearance.append(RankReason("stands", {"n": represented}))
@@ -265,19 +267,20 @@ def _contradiction(issue: LabelIssue, candidate: Candidate, labeled: LabeledImag
 
 
 def issue_reason(issue: LabelIssue, names: Mapping[int, str], *, good: bool = False) -> RankReason:
-    """Return a slip as a reason. good: nothing at all is labeled on the image."""
+    """Return a label issue as a reason. good: nothing at all is labeled on the image."""
     if issue.kind == "verdict":
-        return RankReason("verdict", {"said": issue.said, "labelled": issue.verdict})
+        return RankReason("verdict", {"said": issue.predicted_verdict, "labelled": issue.verdict})
     name = names.get(issue.class_id, str(issue.class_id))
     if issue.kind == "class":
-        return RankReason("class", {"said": name, "labelled": names.get(issue.labelled_id, str(issue.labelled_id))})
+        return RankReason("class", {"said": name, "labelled": names.get(issue.labeled_id, str(issue.labeled_id))})
     return RankReason("missing_good" if good and issue.kind == "missing" else issue.kind, {"name": name})
 
 
 def _model_reasons(candidate: Candidate, labeled: LabeledImage) -> list[RankReason]:
     if candidate.probabilities:
-        order = sorted(candidate.probabilities, key=lambda name: -candidate.probabilities[name])
-        if len(order) > 1 and _verdict_uncertainty(candidate.probabilities) >= 0.4:
+        probabilities = candidate.probabilities
+        order = sorted(probabilities, key=lambda name: -probabilities[name])
+        if len(order) > 1 and _verdict_uncertainty(probabilities) >= 0.4:
             return [RankReason("between", {"said": order[0], "other": order[1]})]
         return [RankReason("found", {"name": order[0]})]
     reasons, regions = [], candidate.regions or ()

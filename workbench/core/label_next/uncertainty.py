@@ -80,7 +80,7 @@ def region_certainties(
     if count < 2:
         return []
     pixels = np.flatnonzero(labels)
-    number = labels.ravel()[pixels]
+    number = labels.ravel()[pixels].astype(np.intp)
     peak = np.zeros(count, np.uint8)
     np.maximum.at(peak, number, cv2.blur(best, (3, 3)).ravel()[pixels])  # smoothed, as a single pixel is not reliable
     classes = len(class_scores)

@@ -25,6 +25,7 @@ from workbench.inference.io.opencv import cv2
 from workbench.inference.io.regular_files import open_regular, read_regular
 
 Status = Literal["new", "started", "done"]
+Split = Literal["train", "val", "test"]
 NOTE_FORMAT = 1
 
 
@@ -77,7 +78,7 @@ class Note(BaseModel):
     format: int = NOTE_FORMAT
     verdict: str | None = None
     status: Status = "new"
-    pin: Literal["train", "val", "test"] | None = None  # fixed to this side of the split by the user
+    pin: Split | None = None  # fixed to this side of the split by the user
     group: str | None = None  # overrides the project's grouping rule
     # True once the user has painted background explicitly: unpainted pixels are then not labeled (255).
     explicit_background: bool = False

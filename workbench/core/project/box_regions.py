@@ -6,11 +6,12 @@ import numpy as np
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection.box_cut import box_cut
+from workbench.inference.io.tiff_regions import ImageArray
 
 BOX_SHAPES = ("box", "ellipse", "cut")
 
 
-def box_region(rect: Rect, shape: str, image: np.ndarray | None) -> np.ndarray:
+def box_region(rect: Rect, shape: str, image: ImageArray | None) -> np.ndarray:
     """Return the pixels of a box, bool (rect.height, rect.width), for the shape "box", "ellipse" or "cut".
 
     image: (H, W) or (H, W, 3), for "cut" only, which falls back to the ellipse if nothing stands out in the box.

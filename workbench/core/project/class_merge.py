@@ -25,7 +25,7 @@ from workbench.core.project import annotation
 from workbench.core.project.image_index import ImageIndex, walk_stamps
 from workbench.core.project.project import BACKGROUND, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
 from workbench.core.project.storage import check_links, file_stamp, inside, write_json
-from workbench.inference.io.atomic_write import make_folder, replacing
+from workbench.inference.io.atomic_write import make_folder, replace_path, replacing
 from workbench.inference.io.opencv import cv2
 
 Progress = Callable[[int, int], None]
@@ -166,7 +166,7 @@ def undo(project: Project, plan: ClassMergePlan, progress: Progress, stopped: St
             if np.array_equal(mask, changed):
                 check_links(project.root, path)
                 make_folder(path.parent)
-                original.replace(path)
+                replace_path(original, path)
             elif not np.array_equal(mask, before):
                 annotation.save_mask(project, key, np.where(mask == changed, before, mask))
         except MaskBroken as problem:
@@ -292,7 +292,8 @@ def _back_up_original(project: Project, key: str) -> Path:
     """Move an original to `journal/kept` and return its new path. Raises OSError."""
     path = annotation.free_place_aside(project, key, ".png")
     path.parent.mkdir(parents=True, exist_ok=True)
-    return _original(project, key).replace(path)
+    replace_path(_original(project, key), path)
+    return path
 
 
 def _link(path: Path, original: Path) -> None:

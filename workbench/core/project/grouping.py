@@ -172,9 +172,11 @@ def _is_neighbor(key: str, item: GroupedImage, held_out: Sequence[GroupedImage])
     skeleton, number = _split_number(key)
     if number is None or _split_number(item.key)[0] != skeleton:
         return False
-    numbers = sorted(n for s, n in (_split_number(o.key) for o in held_out if o.group == item.group) if s == skeleton)
+    own = _split_number(item.key)[1]
+    members = (_split_number(other.key) for other in held_out if other.group == item.group)
+    numbers = sorted(n for s, n in members if s == skeleton and n is not None)
     max_gap = max((b - a for a, b in zip(numbers, numbers[1:])), default=1)
-    return abs(number - _split_number(item.key)[1]) <= max(1, max_gap)
+    return own is not None and abs(number - own) <= max(1, max_gap)
 
 
 def _split_number(key: str) -> tuple[str, int | None]:

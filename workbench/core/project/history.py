@@ -170,14 +170,15 @@ class StepRecording:
                 # Avoid unneeded objects: a change of the whole image has thousands of tiles.
                 contents, old = self._snapshot_tiles(row, first, stop), [tiles[column] for column in range(first, stop)]
                 if isinstance(contents, int):
-                    if set(map(type, old)) == {int} and old.count(old[0]) == len(old):
-                        if old[0] != contents:
+                    before_all = old[0]
+                    if isinstance(before_all, int) and all(type(c) is int and c == before_all for c in old):
+                        if before_all != contents:
                             x = first * TILE
-                            areas.append([x, y, min(stop * TILE, full_width) - x, height, old[0], contents])
+                            areas.append([x, y, min(stop * TILE, full_width) - x, height, before_all, contents])
                         continue
                     contents = [contents] * (stop - first)
                 for column, after in enumerate(contents, first):
-                    sides = [c if type(c) is int else c.tobytes() for c in (tiles[column], after)]
+                    sides = [c if isinstance(c, int) else c.tobytes() for c in (tiles[column], after)]
                     if sides[0] == sides[1]:
                         continue
                     x = column * TILE
@@ -217,14 +218,14 @@ class StepRecording:
 
 def _runs(columns: Iterable[int]) -> Iterator[tuple[int, int]]:
     """Yield ranges (first, stop) of consecutive ascending numbers."""
-    first = stop = None
+    first = stop = -1
     for column in columns:
         if column != stop:
-            if first is not None:
+            if first >= 0:
                 yield first, stop
             first = column
         stop = column + 1
-    if first is not None:
+    if first >= 0:
         yield first, stop
 
 
@@ -241,7 +242,7 @@ def packed(contents: list[bytes]) -> bytes:
     pixels = np.frombuffer(b"".join(contents), np.uint8)
     ends = np.append(np.flatnonzero(pixels[1:] != pixels[:-1]), pixels.size - 1)
     if 10 * ends.size > pixels.size:
-        return _PIXELS + zlib.compress(pixels, 1)
+        return _PIXELS + zlib.compress(pixels.data, 1)
     lengths = np.diff(ends, prepend=-1).astype("<u4")
     return _RUNS + zlib.compress(pixels[ends].tobytes() + lengths.tobytes(), 1)
 

@@ -38,7 +38,7 @@ _INSERT = f"INSERT OR REPLACE INTO pictures ({_COLUMNS}, stamp, place, sum) VALU
 _FILES = ("index.sqlite", "index.sqlite-wal", "index.sqlite-shm")
 # SQLite messages for errors without damage to the file: the file is kept, and a database in memory is used instead.
 _NOT_DAMAGED = ("locked", "busy", "is full", "readonly", "unable to open")
-_PATIENCE = 10.0  # seconds to wait for another process that writes
+_LOCK_TIMEOUT = 10.0  # seconds to wait for another process that writes
 _BATCH_SIZE = 200  # rows per commit
 
 Numbers = tuple[tuple[int, int], ...]  # (class id, number)
@@ -79,11 +79,11 @@ class ImageRow:
 class ImageIndex:
     """Rows of a project's images. Use one object per thread."""
 
-    def __init__(self, project: Project, *, memory: bool = False, patience: float = _PATIENCE) -> None:
+    def __init__(self, project: Project, *, memory: bool = False, lock_timeout: float = _LOCK_TIMEOUT) -> None:
         """Open the database. memory: keep the rows in memory only. Raises sqlite3.Error, OSError."""
         self.project = project
         self._pending: list[tuple] = []  # rows not written yet
-        self._database = _open(None if memory else project.root / ".cache" / "index.sqlite", patience)
+        self._database = _open(None if memory else project.root / ".cache" / "index.sqlite", lock_timeout)
 
     def close(self) -> None:
         self._database.close()
@@ -122,11 +122,11 @@ class ImageIndex:
         *,
         progress: Callable[[int, int], None] | None = None,
         cancelled: Callable[[], bool] | None = None,
-        told: Container[str] | None = None,
+        known_keys: Container[str] | None = None,
     ) -> Iterator[ImageRow]:
         """Update the rows of `keys`; yield each changed row and drop the rows of missing images.
 
-        told: keys whose rows the caller already has; all others are read from the files and yielded too.
+        known_keys: keys whose rows the caller already has; all others are read from the files and yielded too.
         """
         ids = {info.id for info in self.project.classes}
         known = {
@@ -134,7 +134,7 @@ class ImageIndex:
             for key, stamp, place, broken, counts in self._database.execute(
                 "SELECT key, stamp, place, broken, counts FROM pictures"
             )
-            if told is None or key in told
+            if known_keys is None or key in known_keys
         }
         removed = known.keys() - set(keys)
         self._database.executemany("DELETE FROM pictures WHERE key = ?", ((key,) for key in removed))
@@ -187,7 +187,7 @@ def with_index(
     project: Project,
     function: Callable[[ImageIndex], None],
     on_rebuilt: Callable[[IndexRebuilt], None] = lambda problem: None,
-    patience: float = _PATIENCE,
+    lock_timeout: float = _LOCK_TIMEOUT,
 ) -> None:
     """Call `function` with the index, and call it again from its beginning if the database fails.
 
@@ -198,7 +198,7 @@ def with_index(
     for attempt in range(3):
         index = None
         try:
-            index = ImageIndex(project, memory=memory, patience=patience)
+            index = ImageIndex(project, memory=memory, lock_timeout=lock_timeout)
             function(index)
             return
         except (sqlite3.Error, OSError, UnicodeError) as error:  # SQLite messages may quote damaged text
@@ -216,13 +216,13 @@ def with_index(
             on_rebuilt(IndexRebuilt(why=why))
 
 
-def _open(path: Path | None, patience: float) -> sqlite3.Connection:
+def _open(path: Path | None, lock_timeout: float) -> sqlite3.Connection:
     if path is None:
         database = sqlite3.connect(":memory:")
         database.executescript(_SCHEMA)
         return database
     path.parent.mkdir(exist_ok=True)
-    database = sqlite3.connect(path, timeout=patience)
+    database = sqlite3.connect(path, timeout=lock_timeout)
     try:
         database.execute("PRAGMA trusted_schema=OFF")
         database.execute("PRAGMA journal_mode=WAL")
@@ -306,7 +306,7 @@ def read_row(project: Project, key: str) -> ImageRow:
     except Problem as problem:
         return ImageRow(key=key, width=width, height=height, broken=str(problem), date=date)
     counts = () if mask is None else annotation.foreground_counts(mask)
-    regions = tuple((id, count_regions(mask, id)) for id, _ in counts)
+    regions = () if mask is None else tuple((id, count_regions(mask, id)) for id, _ in counts)
     return ImageRow(
         key, width, height, note.status, note.verdict, counts, mask is not None, "", regions, note.group or "", date
     )

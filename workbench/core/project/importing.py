@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import cast
 
 import numpy as np
 
@@ -46,11 +47,11 @@ _ALREADY_LABELED = Message("import.already_labeled")
 
 @dataclass
 class ImportReport:
-    """Result of an import. pictures: images found, with or without a label; copied: number new in the project."""
+    """Result of an import. images: images found, with or without a label; copied: number new in the project."""
 
     format: str
-    pictures: int = 0
-    labelled: int = 0
+    images: int = 0
+    labeled: int = 0
     copied: int = 0
     skipped: list[tuple[str, str]] = field(default_factory=list)  # (file, why)
     added_classes: list[str] = field(default_factory=list)
@@ -58,7 +59,7 @@ class ImportReport:
     ignored: list[str] = field(default_factory=list)  # patterns that exclude masks from the images
     notes: list[str] = field(default_factory=list)
     boxes: int = 0  # boxes that became regions
-    kept: int = 0  # images whose existing label was kept
+    unchanged: int = 0  # images whose existing label was kept
     found: dict[str, int] = field(default_factory=dict)  # recognized formats and the number of their labels
 
 
@@ -154,7 +155,7 @@ class _LabelImport:
                     self.by_path[without_suffix(key)].append(source.prefix + key)
                     self.by_stem[PurePosixPath(key).stem].append(source.prefix + key)
         self.done: dict[str, str] = {}  # key -> digest of the imported label
-        self.seen: set[str] = set()
+        self.imported_keys: set[str] = set()
 
     def run(self, progress: Callable[[int, int], None] | None) -> None:
         total = len(self.batch.entries) + len(self.batch.unlabeled)
@@ -165,7 +166,7 @@ class _LabelImport:
                 raise
             except (*FAULTS, problems.Problem) as error:
                 self.report.skipped.append((str(entry.label), reason(error)))
-                self.report.kept += str(error) == _ALREADY_LABELED
+                self.report.unchanged += str(error) == _ALREADY_LABELED
             if progress is not None:
                 progress(number, total)
         for number, (path, key) in enumerate(self.batch.unlabeled, len(self.batch.entries) + 1):
@@ -177,7 +178,7 @@ class _LabelImport:
                 self.report.skipped.append((str(path), reason(error)))
             if progress is not None:
                 progress(number, total)
-        self.report.pictures = len(self.seen)
+        self.report.images = len(self.imported_keys)
 
     def _import_entry(self, entry: ImportedEntry) -> None:
         key = self._key(entry)
@@ -206,13 +207,13 @@ class _LabelImport:
                 self.project.add_verdict(label.verdict)
                 self.report.added_verdicts.append(label.verdict)
         if entry.split is not None and note.pin is None:
-            note.pin = entry.split
+            note.pin = cast("annotation.Split", entry.split)
         note.status = "started" if label.boxes else "done"  # regions made of boxes are to be checked
         note.add(self.act)
         annotation.save_note(self.project, key, note)
         self.done[key] = digest
-        self.report.labelled += 1
-        self.report.notes += [f"{entry.label.name}: {said}" for said in label.notes]
+        self.report.labeled += 1
+        self.report.notes += [f"{entry.label.name}: {line}" for line in label.notes]
 
     def _draw_boxes(self, key: str, label: ImportedLabel) -> None:
         """Paint the boxes of a label into its mask, below its other regions."""
@@ -232,7 +233,7 @@ class _LabelImport:
             for alias in entry.aliases:
                 keys = table.get(alias if table is self.by_path else PurePosixPath(alias).name, [])
                 if len(keys) == 1:
-                    self.seen.add(keys[0])
+                    self.imported_keys.add(keys[0])
                     return keys[0]
         if entry.embedded is None:
             raise UnreadableLabel(entry.missing)
@@ -254,7 +255,7 @@ class _LabelImport:
             known = self.project.copy_image(path, key)
             self.by_file[file] = known
             self.report.copied += 1
-        self.seen.add(known)
+        self.imported_keys.add(known)
         return known
 
     def _labeled(self, key: str, note: annotation.Note) -> bool:

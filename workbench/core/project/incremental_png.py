@@ -121,8 +121,8 @@ def _encode_band(rows: np.ndarray) -> _PngBand:
     pixels = np.bincount(plain[(plain > 0) & (plain <= MAX_CLASS_ID)])  # of the copy, as `rows` may change
     counts = tuple((id, int(pixels[id])) for id in np.flatnonzero(pixels).tolist())
     deflate = zlib.compressobj(1, zlib.DEFLATED, -zlib.MAX_WBITS)
-    compressed = deflate.compress(plain) + deflate.flush(zlib.Z_FULL_FLUSH)
-    return _PngBand(_chunk(b"IDAT", compressed), zlib.adler32(plain), plain.size, counts)
+    compressed = deflate.compress(plain.data) + deflate.flush(zlib.Z_FULL_FLUSH)
+    return _PngBand(_chunk(b"IDAT", compressed), zlib.adler32(plain.data), plain.size, counts)
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

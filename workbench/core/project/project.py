@@ -102,7 +102,9 @@ class Project:
         self.file = file
         self.json = ProjectJson(root, file, content, read_project_file)
         self.file.id = self.file.id or uuid.uuid4().hex
-        self.obstacle: problems.CannotWrite | None = None  # reason why the folder was not writable when it was opened
+        self.write_problem: problems.CannotWrite | None = (
+            None  # reason why the folder was not writable when it was opened
+        )
         self._folder = ProjectFolder(root, self.file.id, self.json) if content else None
         self._lock: ProjectLock | None = None
         self._takeover: problems.ProjectTaken | None = None
@@ -234,8 +236,8 @@ class Project:
 
     def read_only(self, what: str) -> problems.ProjectReadOnly:
         """Return the problem that `what` cannot be saved because the project is open read-only."""
-        if self.obstacle is not None:
-            return problems.FolderReadOnly(what=what, **self.obstacle.fields)
+        if self.write_problem is not None:
+            return problems.FolderReadOnly(what=what, **self.write_problem.fields)
         return problems.ProjectReadOnly(what=what)
 
     # --- images ----------------------------------------------------------------------------------

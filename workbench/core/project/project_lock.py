@@ -109,9 +109,11 @@ def _holder(root: Path) -> dict[str, str | int]:
     """Return the process and host in holder.json, "?" for missing or invalid values."""
     holder = _read_holder(root)
     pid, host = holder.get("pid"), holder.get("host")
-    valid_pid = isinstance(pid, int) and not isinstance(pid, bool) and 0 < pid < 1 << 32
-    valid_host = isinstance(host, str) and 0 < len(host) <= 255 and host.isprintable()
-    return {"pid": pid if valid_pid else "?", "host": host if valid_host else "?"}
+    if not isinstance(pid, int) or isinstance(pid, bool) or not 0 < pid < 1 << 32:
+        pid = "?"
+    if not isinstance(host, str) or not 0 < len(host) <= 255 or not host.isprintable():
+        host = "?"
+    return {"pid": pid, "host": host}
 
 
 def _read_holder(root: Path) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def _merge_list(name: str, key: str | None, base: list, ours: list, theirs: list
     b, o, t = ({key_of(entry): entry for entry in side} for side in (base, ours, theirs))
     result = {}
     for id in [*o, *(id for id in t if id not in o)]:
-        title = str(o.get(id, t.get(id))["name"] if key else id) or name
+        title = str((o[id] if id in o else t[id])["name"] if key else id) or name
         if id in o and id in t:
             if key is None:
                 result[id] = id

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.core.messages import Message
 from workbench.core.names import free_path
-from workbench.core.problems import CannotWrite, LinkLeadsOutside, ProjectBroken
+from workbench.core.problems import CannotWrite, LinkOutsideFolder, ProjectBroken
 from workbench.inference.io.atomic_write import write_atomic
 
 
@@ -53,12 +53,12 @@ def write_json(path: Path, value: Any, *, root: Path | None = None) -> None:
 
 
 def check_links(root: Path, path: Path) -> None:
-    """Check that the folder of `path`, with links resolved, lies below `root`. Raises LinkLeadsOutside.
+    """Check that the folder of `path`, with links resolved, lies below `root`. Raises LinkOutsideFolder.
 
     `path` itself may be a link, because replacing the file replaces the link.
     """
     if not Path(os.path.realpath(path.parent)).is_relative_to(os.path.realpath(root)):
-        raise LinkLeadsOutside(path=str(path))
+        raise LinkOutsideFolder(path=str(path))
 
 
 def inside(root: Path, relative: str) -> Path:

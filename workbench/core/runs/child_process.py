@@ -66,7 +66,7 @@ class ChildProcess:
         self._stopping = threading.Event()
         self._input_closed = threading.Event()
         self._delivered = False  # all lines up to the end of the input were written
-        self._gently = True
+        self._graceful = True
         self._process: subprocess.Popen[str] | None = None
         self._log_start = 0
 
@@ -79,7 +79,7 @@ class ChildProcess:
     def stop(self, line: str | None) -> None:
         """Send the command `line`, then terminate, then kill. Without a command, terminate at once."""
         if line is None:
-            self._gently = False
+            self._graceful = False
         elif not self._stopping.is_set():
             self.send(line)
         self._stopping.set()
@@ -139,7 +139,7 @@ class ChildProcess:
                     break
                 continue
             if self._stopping.is_set():
-                escalation.begin(gently=self._gently)
+                escalation.begin(graceful=self._graceful)
             if (step := escalation.due()) is not None:
                 self.forced = True
                 self._signal_group(process.pid, kill=step == "kill")
@@ -222,18 +222,18 @@ class StopEscalation:
 
     def __init__(self, timeouts: StopTimeouts) -> None:
         self._timeouts = timeouts
-        self._begun = 0.0
-        self._gently = True
+        self._begin_time = 0.0
+        self._graceful = True
         self._steps: list[tuple[float, str]] | None = None
 
-    def begin(self, *, gently: bool = True) -> None:
-        if self._steps is None or (not gently and len(self._steps) == 2):
-            self._begun, self._gently = time.monotonic(), gently
-            self._schedule(self._timeouts.command if gently else 0)
+    def begin(self, *, graceful: bool = True) -> None:
+        if self._steps is None or (not graceful and len(self._steps) == 2):
+            self._begin_time, self._graceful = time.monotonic(), graceful
+            self._schedule(self._timeouts.command if graceful else 0)
 
     def consider(self, event: Event) -> None:
         """Extend the delay after a checkpoint: the command was received, and writing the model takes longer."""
-        if isinstance(event, Checkpoint) and self._gently and self._steps is not None and len(self._steps) == 2:
+        if isinstance(event, Checkpoint) and self._graceful and self._steps is not None and len(self._steps) == 2:
             self._schedule(max(self._timeouts.command, self._timeouts.saving))
 
     def due(self) -> str | None:
@@ -243,7 +243,7 @@ class StopEscalation:
         return None
 
     def _schedule(self, seconds: float) -> None:
-        first = self._begun + seconds
+        first = self._begin_time + seconds
         self._steps = [(first, "terminate"), (first + self._timeouts.terminate, "kill")]
 
 

@@ -17,11 +17,11 @@ from workbench.core import problems
 from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message, MessageModel, Text
 from workbench.core.project import annotation
+from workbench.core.project.annotation import Split
 from workbench.core.project.grouping import group
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, ClassInfo, Project
 from workbench.core.project.sources import natural_key
 
-Split = Literal["train", "val", "test"]
 SPLITS: tuple[Split, ...] = ("train", "val", "test")
 FEWEST = 10  # training examples; with fewer, none of them can be held out
 
@@ -84,10 +84,10 @@ class Dataset(MessageModel):
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
-def collect(project: Project, model: Literal["unet", "resnet"], learned: Collection[str] = ()) -> Dataset:
+def collect(project: Project, model: Literal["unet", "resnet"], trained_keys: Collection[str] = ()) -> Dataset:
     """Collect the images labeled for `model` and split them. Broken images are listed with the reason and skipped.
 
-    learned: keys of images that the initial network was trained on; they and images of the same group are not held out.
+    trained_keys: keys of images that the initial network was trained on. They and their groups are not held out.
     Raises EmptyProjectPage, NoLabels, TooFewLabels, OnlyBackground (UNet), NoVerdicts (ResNet).
     """
     keys = project.images()
@@ -98,7 +98,7 @@ def collect(project: Project, model: Literal["unet", "resnet"], learned: Collect
     for key in keys:
         try:
             note = annotation.load_note(project, key)
-            item = to_learn_from(project, key, note, model)
+            item = make_item(project, key, note, model)
         except problems.Problem as problem:
             dataset.skipped.append(SkippedImage(key=key, why=Message.of(problem)))
             continue
@@ -108,11 +108,11 @@ def collect(project: Project, model: Literal["unet", "resnet"], learned: Collect
     if model == "resnet":
         found = Counter(item.verdict for item in dataset.items)
         _leave_out_lone_verdicts(dataset, found)
-        kept = {item.verdict for item in dataset.items}
-        if len(kept) < 2:
+        used_verdicts = {item.verdict for item in dataset.items if item.verdict is not None}
+        if len(used_verdicts) < 2:
             raise problems.NoVerdicts(found=found.total(), kinds=len(found))
-        listed = [name for name in project.file.verdicts if name in kept]
-        dataset.verdicts = listed + sorted(kept - set(listed))
+        listed = [name for name in project.file.verdicts if name in used_verdicts]
+        dataset.verdicts = listed + sorted(used_verdicts - set(listed))
     elif not dataset.items:
         raise problems.NoLabels()
     if len(dataset.items) < 2:
@@ -120,24 +120,24 @@ def collect(project: Project, model: Literal["unet", "resnet"], learned: Collect
     if model == "unet" and not any(item.classes for item in dataset.items):
         raise problems.OnlyBackground()
     group(project, dataset.items, notes)
-    _split(project, dataset.items, notes, set(learned))
-    _explain(dataset, set(learned))
+    _split(project, dataset.items, notes, set(trained_keys))
+    _write_held_out_note(dataset, set(trained_keys))
     return dataset
 
 
-def _leave_out_lone_verdicts(dataset: Dataset, counts: Counter[str]) -> None:
+def _leave_out_lone_verdicts(dataset: Dataset, counts: Counter[str | None]) -> None:
     """Skip images whose verdict occurs only once.
 
     A single example is useless for training and most often a mistake; it must not prevent training on the others.
     """
     for item in dataset.items:
         if counts[item.verdict] == 1:
-            why = Message.of(problems.LoneVerdict(verdict=item.verdict))
+            why = Message.of(problems.LoneVerdict(verdict=item.verdict or ""))
             dataset.skipped.append(SkippedImage(key=item.key, why=why))
     dataset.items = [item for item in dataset.items if counts[item.verdict] > 1]
 
 
-def to_learn_from(project: Project, key: str, note: annotation.Note, model: Literal["unet", "resnet"]) -> Item | None:
+def make_item(project: Project, key: str, note: annotation.Note, model: Literal["unet", "resnet"]) -> Item | None:
     """Return the dataset item of an image with its current label; None if the image is not ready. Raises a Problem."""
     return _segmentation_item(project, key, note) if model == "unet" else _verdict_item(project, key, note)
 
@@ -180,7 +180,7 @@ def _verdict_item(project: Project, key: str, note: annotation.Note) -> Item | N
 def shares(images: int, parts: int) -> dict[Split, float]:
     """Return the share of labeled images per split.
 
-    pictures: number of training examples. parts: number of different parts among them. With few examples all are used
+    images: number of training examples. parts: number of different parts among them. With few examples all are used
     for training, which improves the model much, while one or two validation images are not informative; neither is a
     test set of fewer than nine parts.
     """
@@ -191,7 +191,7 @@ def shares(images: int, parts: int) -> dict[Split, float]:
     return {"train": 0.70, "val": 0.15, "test": 0.15}
 
 
-def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note], learned: set[str]) -> None:
+def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note], trained_keys: set[str]) -> None:
     """Assign groups so that every stratum (verdict, or painted classes) reaches its share; seeded, order-independent.
 
     Each group goes to the split that lacks most of the group's rarest stratum (iterative stratification, after Sechidis
@@ -203,7 +203,7 @@ def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note
     strata = {item.key: _strata(item) for item in items}
     totals = Counter(stratum for names in strata.values() for stratum in names)
     informative = _informative(items)
-    wanted = shares(len(informative), len({item.group for item in informative}))
+    target_shares = shares(len(informative), len({item.group for item in informative}))
     assigned: dict[Split, Counter] = {split: Counter() for split in SPLITS}
 
     def assign(members: list[Item], split: Split) -> None:
@@ -213,14 +213,14 @@ def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note
 
     free = []
     for name, members in groups.items():
-        pins = [notes[item.key].pin for item in members if notes[item.key].pin]
+        pins: list[Split] = [pin for item in members if (pin := notes[item.key].pin)]
         if pins:
             assign(members, pins[0])
-        elif any(item.key in learned for item in members):
+        elif any(item.key in trained_keys for item in members):
             assign(members, "train")
         else:
             free.append((name, members))
-    if not wanted["test"]:
+    if not target_shares["test"]:
         totals -= assigned["test"]  # set apart by the user; the others are distributed without these
 
     def order(entry: tuple[str, list[Item]]) -> tuple:
@@ -231,13 +231,13 @@ def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note
 
     for _, members in sorted(free, key=order):
         rarest = min((s for item in members for s in strata[item.key]), key=lambda s: (totals[s], str(s)))
-        lack = {
-            split: (wanted[split] * totals[rarest] - assigned[split][rarest]) / max(wanted[split], 1e-9)
+        lack: dict[Split, float] = {
+            split: (target_shares[split] * totals[rarest] - assigned[split][rarest]) / max(target_shares[split], 1e-9)
             for split in SPLITS
-            if wanted[split] > 0
+            if target_shares[split] > 0
         }
         assign(members, max(lack, key=lambda split: (lack[split], -SPLITS.index(split))))
-    _keep_sides_filled(items, learned, [split for split in SPLITS if wanted[split]])
+    _ensure_labeled_images(items, trained_keys, [split for split in SPLITS if target_shares[split]])
 
 
 def _informative(items: list[Item]) -> list[Item]:
@@ -250,14 +250,16 @@ def _strata(item: Item) -> list[object]:
     return [item.verdict] if item.verdict is not None and not item.classes else kinds
 
 
-def _keep_sides_filled(items: list[Item], learned: set[str], wanted: list[Split]) -> None:
+def _ensure_labeled_images(items: list[Item], trained_keys: set[str], splits: list[Split]) -> None:
     """Ensure that training and, if wanted, validation contain an image with a label: move one group if necessary."""
     labeled = [item for item in items if item.classes or item.verdict is not None]
     for split, other in (("train", "val"), ("val", "train")):
-        if split not in wanted or any(item.split == split for item in labeled):
+        if split not in splits or any(item.split == split for item in labeled):
             continue
         groups = Counter(item.group for item in labeled if item.split == other)
-        movable = groups.keys() - ({item.group for item in items if item.key in learned} if split == "val" else set())
+        movable = groups.keys() - (
+            {item.group for item in items if item.key in trained_keys} if split == "val" else set()
+        )
         if len(groups) > 1 and movable:
             chosen = min(movable, key=lambda name: (groups[name], natural_key(name)))
             for item in items:
@@ -265,12 +267,12 @@ def _keep_sides_filled(items: list[Item], learned: set[str], wanted: list[Split]
                     item.split = split  # type: ignore[assignment]
 
 
-def _explain(dataset: Dataset, learned: set[str]) -> None:
+def _write_held_out_note(dataset: Dataset, trained_keys: set[str]) -> None:
     held_out = dataset.of("val", "test")
     informative = sum(len(item.classes) > 0 for item in held_out) if dataset.model == "unet" else len(held_out)
-    trained_before = sum(item.key in learned for item in held_out)
+    trained_before = sum(item.key in trained_keys for item in held_out)
     unet = dataset.model == "unet"
-    if not held_out and learned:
+    if not held_out and trained_keys:
         dataset.held_out_note = Message("dataset.all_trained_before")
     elif not held_out and (few := len(_informative(dataset.items))) < FEWEST:
         id = "dataset.few_defects_all_train" if unet else "dataset.few_images_all_train"

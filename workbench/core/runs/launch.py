@@ -28,10 +28,17 @@ def is_frozen() -> bool:
 
 
 def worker_command(verb: str, *arguments: str | Path) -> list[str]:
-    """Return the command of the training program: this Python, or in a packed application its own executable."""
+    """Return the command of the training program: this Python, or in a packed application its console executable."""
     assert verb in VERBS, verb
-    head = [sys.executable, "--worker"] if is_frozen() else [sys.executable, "-m", "workbench.training"]
+    head = [_console_executable(), "--worker"] if is_frozen() else [sys.executable, "-m", "workbench.training"]
     return [*head, verb, *map(str, arguments)]
+
+
+def _console_executable() -> str:
+    """Return the executable of a packed application that has standard streams; on Windows the other one has none."""
+    executable = Path(sys.executable)
+    console = executable.with_name(f"workbench{executable.suffix}")
+    return str(console if console.is_file() else executable)
 
 
 def benchmark_command(export: Path, *arguments: str) -> list[str]:

@@ -37,22 +37,22 @@ def multiplications(settings: TrainingSettings) -> float:
 def _unet(settings: TrainingSettings) -> Iterator[Layer]:
     depth = ENCODERS[settings.encoder]
     stem, widths = (2, encoder_widths(settings.width)) if depth else (settings.stem, settings.widths)
-    places = [(settings.patch / stem / 2**level) ** 2 for level in range(len(widths))]
+    cells = [(settings.patch / stem / 2**level) ** 2 for level in range(len(widths))]
     if depth:
         yield from _resnet(settings, depth, settings.patch)
     else:
-        seen = settings.channels * (2 if settings.local_contrast else 1)
+        input_channels = settings.channels * (2 if settings.local_contrast else 1)
         if stem > 1:
-            yield places[0], seen, widths[0], (2 * stem) ** 2
-        first = widths[0] if stem > 1 else seen
-        for area, inputs, outputs in zip(places, [first, *widths], widths):
-            yield from _twice(area, inputs, outputs)
-    for area, inputs, outputs in zip(places, widths[1:], widths):
+            yield cells[0], input_channels, widths[0], (2 * stem) ** 2
+        first = widths[0] if stem > 1 else input_channels
+        for area, inputs, outputs in zip(cells, [first, *widths], widths):
+            yield from _double_convolution(area, inputs, outputs)
+    for area, inputs, outputs in zip(cells, widths[1:], widths):
         yield area, inputs, outputs, 1
-        yield from _twice(area, 2 * outputs, outputs)
+        yield from _double_convolution(area, 2 * outputs, outputs)
 
 
-def _twice(places: float, inputs: int, outputs: int) -> Iterator[Layer]:
+def _double_convolution(places: float, inputs: int, outputs: int) -> Iterator[Layer]:
     yield places, inputs, outputs, 9
     yield places, outputs, outputs, 9
 
@@ -62,8 +62,8 @@ def _resnet(settings: TrainingSettings, depth: int, side: int) -> Iterator[Layer
     widths, wider = stage_widths(settings.width), 4 if depth == 50 else 1
     inside = settings.model == "unet"
     small = not inside and side <= SMALL_INPUT
-    seen = settings.channels * (2 if inside and settings.local_contrast else 1)
-    yield (side / 2) ** 2, seen, widths[0], 9 if small else 49
+    input_channels = settings.channels * (2 if inside and settings.local_contrast else 1)
+    yield (side / 2) ** 2, input_channels, widths[0], 9 if small else 49
     inputs, area = widths[0], (side / (2 if small else 4)) ** 2
     for level, (count, width) in enumerate(zip(BLOCKS[depth], widths)):
         for index in range(count):

@@ -11,7 +11,7 @@ from workbench.core.problems import BadSettings
 from workbench.core.runs.training_settings import TrainingSettings
 
 # Preprocessing and architecture except for the widths. Part of a network only works under the same conditions.
-_KEPT = (
+_FROM_EARLIER_RUN = (
     "channels",
     "full_scale",
     "low",
@@ -29,40 +29,40 @@ _KEPT = (
 _SAME = ("channels", "stem", "local_contrast")  # changing one of these makes the weights incompatible
 
 
-def smaller(asked: TrainingSettings, earlier: TrainingSettings | None) -> TrainingSettings:
+def prune_settings(requested: TrainingSettings, earlier: TrainingSettings | None) -> TrainingSettings:
     """Return `asked` with the widths of `earlier` reduced by the share `prune` and the settings that must not change.
 
     Raises BadSettings if nothing can be pruned.
     """
-    why = _obstacle(asked, earlier)
+    why = _refusal(requested, earlier)
     if why or earlier is None:
-        raise BadSettings(key="prune", value=asked.prune, why=why)
-    values: dict[str, Any] = {"widths": shrink(earlier.widths, asked.prune)}
+        raise BadSettings(key="prune", value=requested.prune, why=why)
+    values: dict[str, Any] = {"widths": shrink(earlier.widths, requested.prune)}
     if values["widths"] == earlier.widths:
-        raise BadSettings(key="prune", value=asked.prune, why=Message("prune.too_little"))
+        raise BadSettings(key="prune", value=requested.prune, why=Message("prune.too_little"))
     text = "-".join(map(str, earlier.widths))
-    reasons = {"widths": Message("plan.pruned_widths", widths=text, n=f"{asked.prune:.0%}")}
-    for key in _KEPT:
+    reasons = {"widths": Message("plan.pruned_widths", widths=text, n=f"{requested.prune:.0%}")}
+    for key in _FROM_EARLIER_RUN:
         values[key] = getattr(earlier, key)
         reasons[key] = Message("plan.as_initial_run")
     values["rate"] = earlier.rate / 2
     reasons["rate"] = Message("plan.half_rate")
-    chosen = {key: getattr(asked, key) for key in asked.model_fields_set}
+    chosen = {key: getattr(requested, key) for key in requested.model_fields_set}
     reasons = {key: reason for key, reason in reasons.items() if key not in chosen}
-    return TrainingSettings(**{**values, **chosen, "reasons": {**reasons, **asked.reasons}})
+    return TrainingSettings(**{**values, **chosen, "reasons": {**reasons, **requested.reasons}})
 
 
-def _obstacle(asked: TrainingSettings, earlier: TrainingSettings | None) -> str:
+def _refusal(requested: TrainingSettings, earlier: TrainingSettings | None) -> str:
     if earlier is None:
         return Message("prune.no_run")
-    if asked.model != "unet" or earlier.model != "unet":
+    if requested.model != "unet" or earlier.model != "unet":
         return Message("prune.unet_only")
-    if earlier.encoder != "plain" or asked.encoder != "plain":
+    if earlier.encoder != "plain" or requested.encoder != "plain":
         return Message("prune.plain_only")
-    if "widths" in asked.model_fields_set:
+    if "widths" in requested.model_fields_set:
         return Message("prune.widths_fixed")
     for key in _SAME:
-        if key in asked.model_fields_set and getattr(asked, key) != getattr(earlier, key):
+        if key in requested.model_fields_set and getattr(requested, key) != getattr(earlier, key):
             return Message("prune.must_stay", key=key, value=getattr(earlier, key))
     return ""
 

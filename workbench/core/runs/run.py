@@ -29,7 +29,7 @@ from workbench.core.project.storage import check_links, write_json
 from workbench.core.runs.dataset import Dataset, collect
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, decode
 from workbench.core.runs.planner import plan
-from workbench.core.runs.pruning_plan import smaller
+from workbench.core.runs.pruning_plan import prune_settings
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.atomic_write import make_folder
 from workbench.inference.io.json_io import read_lines
@@ -95,7 +95,7 @@ class Run:
     def check_links(self) -> None:
         """Check that no link in the run folder, to which training writes, leads out of the project.
 
-        Raises LinkLeadsOutside.
+        Raises LinkOutsideFolder.
         """
         check_links(self.project_root, self.root / "recipe.json")
         for path in self.root.iterdir() if self.root.is_dir() else ():
@@ -166,7 +166,7 @@ def plan_run(
     """
     earlier = find_run(project.root, request.start_from) if request.start_from else None
     if request.prune:
-        request = smaller(request, earlier.settings() if earlier is not None else None)
+        request = prune_settings(request, earlier.settings() if earlier is not None else None)
     if dataset is None:
         dataset = collect(project, request.model, _training_keys(earlier, project) if earlier is not None else ())
     return dataset, plan(project, dataset, request, earlier.settings() if earlier is not None else None)

@@ -9,7 +9,7 @@ from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
 
-_TOLD = (
+_COMPARED_SETTINGS = (
     "minutes",
     "epochs",
     "quality",
@@ -74,24 +74,32 @@ def compare(
 def _held_out(shown: Dataset, other: Dataset) -> list[RunDifference]:
     if shown.held_out_hash == other.held_out_hash:
         return []
-    mine = {item.key: item for item in shown.of("val", "test")}
-    theirs = {item.key: item for item in other.of("val", "test")}
-    more, fewer = len(mine.keys() - theirs.keys()), len(theirs.keys() - mine.keys())
+    shown_items = {item.key: item for item in shown.of("val", "test")}
+    other_items = {item.key: item for item in other.of("val", "test")}
+    more, fewer = len(shown_items.keys() - other_items.keys()), len(other_items.keys() - shown_items.keys())
     if more or fewer:
-        return [RunDifference("held_out", {"more": more, "fewer": fewer, "same": len(mine.keys() & theirs.keys())})]
-    moved = sum(mine[key].split != theirs[key].split for key in mine)
+        return [
+            RunDifference(
+                "held_out", {"more": more, "fewer": fewer, "same": len(shown_items.keys() & other_items.keys())}
+            )
+        ]
+    moved = sum(shown_items[key].split != other_items[key].split for key in shown_items)
     if moved:
-        return [RunDifference("held_out", {"more": 0, "fewer": moved, "same": len(mine) - moved})]
-    return [RunDifference("labels", {"count": sum(_label(mine[key]) != _label(theirs[key]) for key in mine)})]
+        return [RunDifference("held_out", {"more": 0, "fewer": moved, "same": len(shown_items) - moved})]
+    return [
+        RunDifference(
+            "labels", {"count": sum(_label(shown_items[key]) != _label(other_items[key]) for key in shown_items)}
+        )
+    ]
 
 
 def _train(shown: Dataset, other: Dataset) -> list[RunDifference]:
-    mine, theirs = ({item.key: item for item in data.of("train")} for data in (shown, other))
-    same = mine.keys() & theirs.keys()
+    shown_items, other_items = ({item.key: item for item in data.of("train")} for data in (shown, other))
+    same = shown_items.keys() & other_items.keys()
     fields = {
-        "more": len(mine.keys() - theirs.keys()),
-        "fewer": len(theirs.keys() - mine.keys()),
-        "changed": sum(_label(mine[key]) != _label(theirs[key]) for key in same),
+        "more": len(shown_items.keys() - other_items.keys()),
+        "fewer": len(other_items.keys() - shown_items.keys()),
+        "changed": sum(_label(shown_items[key]) != _label(other_items[key]) for key in same),
     }
     return [RunDifference("train", fields)] if any(fields.values()) else []
 
@@ -99,7 +107,7 @@ def _train(shown: Dataset, other: Dataset) -> list[RunDifference]:
 def _settings(shown: TrainingSettings, other: TrainingSettings) -> list[RunDifference]:
     changed = {
         name: (getattr(shown, name), getattr(other, name))
-        for name in _TOLD
+        for name in _COMPARED_SETTINGS
         if getattr(shown, name) != getattr(other, name)
     }
     return [RunDifference("recipe", {"settings": changed})] if changed else []

@@ -1,6 +1,6 @@
 """Diagnosis of a run: the most important finding at present, from the run's events and the machine's load.
 
-`Vitals` keeps the few values needed of a run of any length; `diagnose` is a pure function of it. The user interface
+`RunState` holds the few values needed of a run of any length; `diagnose` is a pure function of it. The user interface
 provides the texts.
 """
 
@@ -35,9 +35,9 @@ class HealthFinding:
 
 @dataclass
 class RunState:
-    """Summary of a run for `diagnose`, updated by `hear` (events in order) and `see` (machine samples)."""
+    """Summary of a run for `diagnose`, updated by `add_event` (in order) and `add_sample`."""
 
-    begun: Started | None = None
+    started: Started | None = None
     step: Step | None = None
     ending: Finished | Failed | None = None
     scores: list[tuple[float, float]] = field(default_factory=list)  # (time, metric), one per evaluated step
@@ -51,12 +51,12 @@ class RunState:
     machine: deque[SystemSample] = field(default_factory=lambda: deque(maxlen=30))
     _scored_step: int = -1
     _skipped: int = 0
-    _settled: bool = False
+    _scale_found: bool = False
 
     def add_event(self, event: Event) -> None:
         if isinstance(event, Started):
-            self.begun, self.ending, self.step = event, None, None
-            self._settled, self._skipped = False, 0
+            self.started, self.ending, self.step = event, None, None
+            self._scale_found, self._skipped = False, 0
         elif isinstance(event, Step):
             self._step(event)
         elif isinstance(event, Evaluated) and event.split == "val":
@@ -82,13 +82,14 @@ class RunState:
             self._scored_step = min(self._scored_step, event.step)
         if before is not None and before.loss_scale and event.loss_scale and event.loss_scale < before.loss_scale:
             # Early decreases belong to the scaler's search for its initial scale.
-            self.falls += max(1, round(math.log2(before.loss_scale / event.loss_scale))) if self._settled else 0
-        self._settled = self._settled or (event.step > 20 and event.skipped == self._skipped)
+            self.falls += max(1, round(math.log2(before.loss_scale / event.loss_scale))) if self._scale_found else 0
+        self._scale_found = self._scale_found or (event.step > 20 and event.skipped == self._skipped)
         self._skipped = event.skipped
         if math.isfinite(event.loss):
-            first = self.loss is None
-            self.loss = event.loss if first else 0.95 * self.loss + 0.05 * event.loss
-            self.first_loss = event.loss if first else self.first_loss
+            if self.loss is None:
+                self.loss = self.first_loss = event.loss
+            else:
+                self.loss = 0.95 * self.loss + 0.05 * event.loss
             self.least_loss = min(self.least_loss, self.loss)
 
     def mean(self, name: str) -> float | None:
@@ -101,88 +102,88 @@ class RunState:
         return sum(known) / len(known) if known else None
 
 
-def diagnose(vitals: RunState, *, silent: float = 0.0, paused: bool = False) -> HealthFinding:
+def diagnose(state: RunState, *, silent: float = 0.0, paused: bool = False) -> HealthFinding:
     """Return the most important finding, worst harm first. silent: seconds since the last event of an active run."""
-    ended = vitals.ending is not None
-    if vitals.begun is None:
+    ended = state.ending is not None
+    if state.started is None:
         return HealthFinding("starting", "info")
     if paused and not ended:
         return HealthFinding("paused", "info")
     if silent > SILENT and not ended:
         return HealthFinding("silent", "warning", {"seconds": silent})
     for check in (_numbers, _held_out, _images, _machine, _trend):
-        finding = check(vitals, ended)
+        finding = check(state, ended)
         if finding is not None:
             return finding
-    if vitals.step is None:
+    if state.step is None:
         return HealthFinding("starting", "info")
-    note = vitals.begun.held_out_note
+    note = state.started.held_out_note
     if note:
         return HealthFinding("few_held_out", "info", {"note": note})
-    if not vitals.scores and vitals.loss is not None and vitals.first_loss is not None and not ended:
-        return HealthFinding("learning", "good", {"first": vitals.first_loss, "now": vitals.loss})
+    if not state.scores and state.loss is not None and state.first_loss is not None and not ended:
+        return HealthFinding("learning", "good", {"first": state.first_loss, "now": state.loss})
     return HealthFinding("well", "good")
 
 
-def _numbers(vitals: RunState, over: bool) -> HealthFinding | None:
+def _numbers(state: RunState, over: bool) -> HealthFinding | None:
     """Report overflows and diverging losses."""
-    if vitals.rollbacks:
-        return HealthFinding("ran_away", "warning", {"times": vitals.rollbacks})
-    if vitals.falls >= FALLS:
-        return HealthFinding("overflows", "warning", {"times": vitals.falls})
-    risen = vitals.loss is not None and vitals.loss > 1.5 * vitals.least_loss and vitals.loss - vitals.least_loss > 0.1
-    if risen and vitals.step is not None and vitals.step.step > 100 and not over:
-        return HealthFinding("rises", "warning", {"least": vitals.least_loss, "now": vitals.loss})
+    if state.rollbacks:
+        return HealthFinding("ran_away", "warning", {"times": state.rollbacks})
+    if state.falls >= FALLS:
+        return HealthFinding("overflows", "warning", {"times": state.falls})
+    loss_rises = state.loss is not None and state.loss > 1.5 * state.least_loss and state.loss - state.least_loss > 0.1
+    if loss_rises and state.step is not None and state.step.step > 100 and not over:
+        return HealthFinding("rises", "warning", {"least": state.least_loss, "now": state.loss})
     return None
 
 
-def _held_out(vitals: RunState, over: bool) -> HealthFinding | None:
+def _held_out(state: RunState, over: bool) -> HealthFinding | None:
     """Report missing or meaningless validation metrics."""
-    assert vitals.begun is not None
-    if not vitals.begun.pictures.get("val", 0):
+    assert state.started is not None
+    if not state.started.pictures.get("val", 0):
         return HealthFinding("no_validation", "warning")
-    if vitals.held_out_defects == 0:
+    if state.held_out_defects == 0:
         return HealthFinding("no_defects_held_out", "warning")
-    far = over or (vitals.step is not None and vitals.step.progress > 0.3)
-    return HealthFinding("only_background", "warning") if vitals.only_background and far else None
+    far = over or (state.step is not None and state.step.progress > 0.3)
+    return HealthFinding("only_background", "warning") if state.only_background and far else None
 
 
-def _images(vitals: RunState, over: bool) -> HealthFinding | None:
+def _images(state: RunState, over: bool) -> HealthFinding | None:
     """Report training that is slowed down by image loading."""
-    step = vitals.step
-    if step is None or step.data_wait < WAITS or vitals.begun is None:
+    step = state.step
+    if step is None or step.data_wait < WAITS or state.started is None:
         return None
-    busy, cause = vitals.mean("cpu"), ""
+    busy, cause = state.mean("cpu"), ""
     if busy is not None:
         cause = "processor" if busy >= LOADED else "disk"
-    gpu = vitals.begun.device.startswith("gpu")
+    gpu = state.started.device.startswith("gpu")
     return HealthFinding("waits", "warning", {"share": step.data_wait, "cause": cause, "gpu": gpu})
 
 
-def _machine(vitals: RunState, over: bool) -> HealthFinding | None:
+def _machine(state: RunState, over: bool) -> HealthFinding | None:
     """Report present heat, full memory or an idle GPU; nothing for a finished run."""
-    if over or not vitals.machine or vitals.begun is None:
+    if over or not state.machine or state.started is None:
         return None
-    now = vitals.machine[-1]
+    now = state.machine[-1]
     if now.ram_total and now.ram_used > FILLED * now.ram_total:
         return HealthFinding("memory_full", "warning", {"used": now.ram_used, "total": now.ram_total})
-    if not vitals.begun.device.startswith("gpu"):
+    if not state.started.device.startswith("gpu"):
         return None
-    hot = [gpu for gpu in now.gpus if gpu.slowed == "heat"]
-    if hot:
-        return HealthFinding("hot", "warning", {"card": hot[0].name, "temperature": hot[0].temperature})
-    load = vitals.mean("gpu")
-    learning = vitals.step is not None and vitals.step.progress < 1 and len(vitals.machine) >= 20
-    return HealthFinding("idle_card", "info", {"load": load}) if load is not None and load < 30 and learning else None
+    overheated = [gpu for gpu in now.gpus if gpu.slowed == "heat"]
+    if overheated:
+        return HealthFinding("hot", "warning", {"card": overheated[0].name, "temperature": overheated[0].temperature})
+    load = state.mean("gpu")
+    training = state.step is not None and state.step.progress < 1 and len(state.machine) >= 20
+    return HealthFinding("idle_card", "info", {"load": load}) if load is not None and load < 30 and training else None
 
 
-def _trend(vitals: RunState, over: bool) -> HealthFinding | None:
+def _trend(state: RunState, over: bool) -> HealthFinding | None:
     """Report the trend of the validation metric."""
-    scores = vitals.scores
+    scores = state.scores
     if len(scores) < 2:
         return None
     # The learning rate is highest in the first half, so the metric there hardly predicts the end.
-    far = over or (vitals.step is not None and vitals.step.progress > 0.5)
+    far = over or (state.step is not None and state.step.progress > 0.5)
     if far and max(score for _, score in scores) < POOR:
         return HealthFinding("poor", "warning", {"score": max(score for _, score in scores)})
     at = max(range(len(scores)), key=lambda i: (scores[i][1], -i))

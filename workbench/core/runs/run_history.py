@@ -56,7 +56,7 @@ class PastRun:
     """
 
     track: RunSeries = field(default_factory=RunSeries)
-    vitals: RunState = field(default_factory=RunState)
+    state: RunState = field(default_factory=RunState)
     notable: list[Event] = field(default_factory=list)
     ending: Finished | Failed | None = None
     skipped: int = 0
@@ -66,7 +66,7 @@ class PastRun:
             self.skipped += 1
             return
         self.track.add_event(event)
-        self.vitals.add_event(event)
+        self.state.add_event(event)
         if isinstance(event, Started):
             self.ending = None
         elif isinstance(event, (Finished, Failed)):
@@ -102,7 +102,7 @@ def read_past(run: Run, events: Iterable[Event] | None = None, stopped: Callable
     for at, sample in read_samples(machine_path(run)):
         past.track.add_sample(at, sample)
         if past.track.steps.count and at <= past.track.steps.times[-1]:
-            past.vitals.machine.append(sample)
+            past.state.machine.append(sample)
     return past
 
 

@@ -45,7 +45,7 @@ class RunLock:
         `cancelled` returns True while waiting, and CannotWrite.
         """
         began = time.monotonic()
-        while not self._try():
+        while not self._try_acquire():
             waited = time.monotonic() - began
             if waited >= seconds or cancelled():
                 holder = _holder(self.root)
@@ -59,7 +59,7 @@ class RunLock:
     def release(self) -> None:
         self._lock.release()
 
-    def _try(self) -> bool:
+    def _try_acquire(self) -> bool:
         try:
             self._lock.acquire(timeout=0)
         except filelock.Timeout:
@@ -77,7 +77,7 @@ def training_process(root: Path) -> int | None:
         return None
     lock = RunLock(root)
     try:
-        if lock._try():
+        if lock._try_acquire():
             lock.release()
             return None
     except CannotWrite:

@@ -128,7 +128,7 @@ class RunSeries:
     """Time series of a run and of the machine. Pass events in order to `hear`, machine samples to `see`."""
 
     def __init__(self) -> None:
-        self.begun: Started | None = None
+        self.started: Started | None = None
         self.steps = Columns(STEP_VALUES)
         self.scores = Columns(("score",))
         self.machine = Columns(("cpu", "ram", "ram_total", "disk"))
@@ -172,7 +172,7 @@ class RunSeries:
             "disk": sample.disk_read_mb_s,
         }
         for gpu in sample.gpus:
-            told = (
+            gpu_values = (
                 gpu.utilisation,
                 _gb(gpu.memory_used),
                 _gb(gpu.memory_reserved),
@@ -181,7 +181,7 @@ class RunSeries:
                 gpu.power,
                 gpu.clock,
             )
-            values.update({f"{name} {gpu.index}": value for name, value in zip(GPU_VALUES, told)})
+            values.update({f"{name} {gpu.index}": value for name, value in zip(GPU_VALUES, gpu_values)})
             while len(self.cards) <= gpu.index:
                 self.cards.append("")
             self.cards[gpu.index] = gpu.name
@@ -191,7 +191,7 @@ class RunSeries:
 
     def _begin(self, event: Started) -> None:
         """Start or resume. On resume, values after the resumed time are removed."""
-        self.begun = event
+        self.started = event
         if event.resumed:
             for columns in (self.steps, self.scores, self.machine, self._sums):
                 columns.cut(event.time)

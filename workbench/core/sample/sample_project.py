@@ -22,10 +22,13 @@ from workbench.inference.io.image_io import write_png
 GOOD = "OK"
 _BLUE = (0.55, 0.80, 1.10)
 # Material and tint of each lot (for a color camera). Validation and test lots are new, their materials are not.
-_LOTS: tuple[tuple[Material, tuple[float, float, float] | None], ...] = (
-    *((("brushed", None), ("cast", None), ("painted", _BLUE)) * 4),
-    ("leather", None),
+_METALS: tuple[tuple[Material, tuple[float, float, float] | None], ...] = (
+    ("brushed", None),
+    ("cast", None),
+    ("painted", _BLUE),
 )
+_LEATHER_LOT: tuple[Material, tuple[float, float, float] | None] = ("leather", None)
+_LOTS = (*_METALS * 4, _LEATHER_LOT)
 _LEATHER = len(_LOTS) - 1
 _TEST_LOTS = (1, 11)  # so few lots have a test set only if the user defines one
 _SIZES = ((320, 240), (272, 272), (352, 264), (240, 320), (304, 232))

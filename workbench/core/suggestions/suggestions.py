@@ -255,5 +255,6 @@ def _decided_share(suggestion: Suggestion, labels: np.ndarray, painted_only: boo
     )
     table = np.zeros(256, np.uint8)
     table[list(decided_ids)] = 1
-    covered = cv2.LUT(np.ascontiguousarray(view), table) & suggestion.selection.inside.view(np.uint8)
+    decided = np.asarray(cv2.LUT(np.ascontiguousarray(view), table), np.uint8)
+    covered = decided & suggestion.selection.inside.view(np.uint8)
     return cv2.countNonZero(covered) / max(1, suggestion.area)

@@ -193,7 +193,7 @@ def _peak_memory() -> float | None:
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="measure", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="measure", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--engine", required=True)
     parser.add_argument("--picture", type=Path, required=True)
     parser.add_argument("--sizes", type=_sizes, required=True, metavar="HxW,HxW")

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 
 
-def end_quietly(function: Callable[[], int]) -> int:
+def exit_on_broken_pipe(function: Callable[[], int]) -> int:
     """Return the exit status of `function`, or 1 if stdout or stderr is a pipe closed by its reader.
 
     In that case neither a traceback nor the interpreter's message at exit is written.

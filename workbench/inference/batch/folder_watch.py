@@ -18,17 +18,17 @@ from .results_folder import ResultsFolder
 from .results_log import file_state
 
 INTERVAL = 0.5  # minimum polling interval in seconds
-SETTLE_SECONDS = 1.0  # seconds without change after which a file may be complete
+UNCHANGED_SECONDS = 1.0  # seconds without change after which a file may be complete
 MAX_WAIT_SECONDS = 30.0  # seconds without change after which an unreadable file counts as damaged
 
 
 @dataclass
 class _PendingFile:
-    """File that may be incomplete. since: when its state was first observed. next_try: when to decode it next."""
+    """File that may be incomplete. since: when its state was first observed. next_attempt: when to decode it next."""
 
     state: tuple[int, int]
     since: float
-    next_try: float
+    next_attempt: float
 
 
 def watch(
@@ -38,40 +38,40 @@ def watch(
     *,
     on_image: Callable[[str, Prediction | None, str], None],
     interval: float = INTERVAL,
-    settle: float = SETTLE_SECONDS,
-    patience: float = MAX_WAIT_SECONDS,
+    unchanged_seconds: float = UNCHANGED_SECONDS,
+    max_wait: float = MAX_WAIT_SECONDS,
 ) -> None:
     """Predict the images in folders or matching patterns, present and future ones, until stopped.
 
     on_picture: called as on_picture(path, result, why) after each image; result is None if it was skipped.
-    interval, settle, patience: in seconds, see the constants.
+    interval, unchanged_seconds, max_wait: in seconds, see the constants.
 
     Images with results are skipped unless the file was rewritten. Raises OSError if a result cannot be written.
     """
     pending: dict[str, _PendingFile] = {}
-    while not stop.asked():
+    while not stop.requested():
         started = time.monotonic()
-        for source in _ready_files(folder, names, pending, settle):
-            if stop.asked():
+        for source in _ready_files(folder, names, pending, unchanged_seconds):
+            if stop.requested():
                 break
             path = os.path.abspath(source.path)
             file = pending[path]
             now = time.monotonic()
             try:
-                result, why = folder.predict_file(source, cancelled=stop.at_once, give_up=now - file.since >= patience)
+                result, why = folder.predict_file(source, cancelled=stop.at_once, give_up=now - file.since >= max_wait)
             except PredictionCancelled:
                 return
             if folder.is_done(source.path):
                 del pending[path]
                 on_image(str(source.path), result, why)
             else:  # the file may be incomplete
-                file.next_try = now + min(5.0, max(settle, (now - file.since) / 2))
+                file.next_attempt = now + min(5.0, max(unchanged_seconds, (now - file.since) / 2))
         # Listing a hundred thousand files takes a while: most of the time is left to other processes.
         stop.wait(max(interval, 3 * (time.monotonic() - started)) if not pending else interval)
 
 
 def _ready_files(
-    folder: ResultsFolder, names: Sequence[str | Path], pending: dict[str, _PendingFile], settle: float
+    folder: ResultsFolder, names: Sequence[str | Path], pending: dict[str, _PendingFile], unchanged_seconds: float
 ) -> list[InputSource]:
     """Return files that may be complete, in order of modification time. Updates `pending`."""
     sources, _ = collect_images(names, leave_out=folder.out)
@@ -89,8 +89,8 @@ def _ready_files(
         now = time.monotonic()
         file = pending.get(path)
         if file is None or file.state != state:
-            pending[path] = _PendingFile(state, now, now + settle)
-        elif now >= file.next_try:
+            pending[path] = _PendingFile(state, now, now + unchanged_seconds)
+        elif now >= file.next_attempt:
             due.append((state[1], path, source))
     for path in pending.keys() - present:
         del pending[path]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ class GracefulInterrupt:
         self._count = 0
         self._requested = threading.Event()
 
-    def asked(self) -> bool:
+    def requested(self) -> bool:
         return self._count > 0
 
     def at_once(self) -> bool:
@@ -53,7 +54,9 @@ def handle_interrupts(on_first: Callable[[], None]) -> Iterator[GracefulInterrup
             signal.signal(signal_number, handler)
 
     if threading.current_thread() is threading.main_thread():
-        signals = [signal.SIGINT, signal.SIGTERM, *([signal.SIGBREAK] if hasattr(signal, "SIGBREAK") else [])]
+        signals = [signal.SIGINT, signal.SIGTERM]
+        if sys.platform == "win32":
+            signals.append(signal.SIGBREAK)
         previous = {signal_number: signal.signal(signal_number, handle) for signal_number in signals}
     try:
         yield stop

@@ -20,7 +20,7 @@ from ..io.json_io import JsonError, parse_json, read_lines  # noqa: TID252
 from ..model_settings import MODEL_FILE, load_settings  # noqa: TID252
 from .checksums import network_files
 
-LEDGER_FILE = "results.jsonl"
+RESULTS_LOG_FILE = "results.jsonl"
 _FORMAT = 1
 
 
@@ -76,7 +76,7 @@ class ResultsLog:
 
         Raises ResultsLogError, OSError.
         """
-        self.path = folder / LEDGER_FILE
+        self.path = folder / RESULTS_LOG_FILE
         self.done: dict[str, ProcessedImage] = {}
         self.ignored = 0
         self._is_result = is_result
@@ -174,7 +174,7 @@ class ResultsLog:
 def ignored_lines(count: int) -> str:
     """Return the warning about damaged lines of a ledger."""
     lines = "1 damaged line" if count == 1 else f"{count} damaged lines"
-    return f"Ignored {lines} in {LEDGER_FILE}. The images concerned are processed again."
+    return f"Ignored {lines} in {RESULTS_LOG_FILE}. The images concerned are processed again."
 
 
 def is_result_name(name: str) -> bool:

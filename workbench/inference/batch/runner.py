@@ -15,7 +15,7 @@ from ..io.buffers import keep_freed_memory  # noqa: TID252
 from ..model_settings import SettingsError  # noqa: TID252
 from ..predictor import Prediction, Predictor  # noqa: TID252
 from ..text_safety import terminal_text  # noqa: TID252
-from .broken_pipe import end_quietly
+from .broken_pipe import exit_on_broken_pipe
 from .checksums import verify_checks
 from .folder_watch import watch
 from .input_paths import collect_images
@@ -41,7 +41,7 @@ def main(argv: Sequence[str], folder: Path | str) -> int:
 
     Invalid arguments end the process with status 2, by argparse.
     """
-    return end_quietly(lambda: _main(argv, folder))
+    return exit_on_broken_pipe(lambda: _main(argv, folder))
 
 
 def _main(argv: Sequence[str], folder: Path | str) -> int:
@@ -103,7 +103,7 @@ def _batch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) 
     ):
         _warn(folder)
         complete = predict_all(
-            folder, sources, on_image=progress.image, on_tile=progress.tile, stop=stop.asked, cancelled=stop.at_once
+            folder, sources, on_image=progress.image, on_tile=progress.tile, stop=stop.requested, cancelled=stop.at_once
         )
         report = folder.report()
     if not complete:

@@ -29,11 +29,11 @@ class OnnxEngine:
         self.device = "cuda" if "CUDAExecutionProvider" in self._session.get_providers() else "cpu"
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:
-        return self._session.run([self._output], {self._input: batch})[0]
+        return np.asarray(self._session.run([self._output], {self._input: batch})[0])
 
     def maps(self, batch: np.ndarray) -> np.ndarray | None:
         """Return float32 (N,V,h,w), each location's contribution to each verdict; None without such an output."""
-        return None if self._maps is None else self._session.run([self._maps], {self._input: batch})[0]
+        return None if self._maps is None else np.asarray(self._session.run([self._maps], {self._input: batch})[0])
 
 
 def session_options(tuning: EngineOptions) -> onnxruntime.SessionOptions:

@@ -53,4 +53,4 @@ class TensorrtEngine:
         return {"trt_fp16_enable": "0", "trt_int8_enable": "0", **profiles}
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:
-        return self._session.run([self._output], {self._input: batch})[0]
+        return np.asarray(self._session.run([self._output], {self._input: batch})[0])

@@ -59,7 +59,8 @@ def sweep(folder: Path, *, below: bool = False, stopped: Callable[[], bool] = la
             return
 
 
-def _replace(temporary: Path, path: Path) -> None:
+def replace_path(temporary: Path, path: Path) -> None:
+    """Move a file or folder to `path`, and repeat on Windows while another program holds it open. Raises OSError."""
     for pause in _PAUSES:
         try:
             temporary.replace(path)
@@ -85,7 +86,7 @@ def replacing(path: Path | str) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        _replace(temporary, path)
+        replace_path(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

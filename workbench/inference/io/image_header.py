@@ -73,7 +73,7 @@ def inspect(data: np.ndarray) -> tuple[ImageHeader, np.ndarray]:
     If needed, a TIFF is returned as a copy with three tags neutralized (orientation, white-is-zero, premultiplied
     alpha), because OpenCV applies them only for some depths and layouts; the caller applies them instead.
     """
-    view = memoryview(data)
+    view = data.data
     properties = describe(view)
     return properties, _neutralize(data) if properties.kind == "tiff" else data
 
@@ -110,7 +110,7 @@ def _jpeg(view: Any) -> ImageHeader:
 
 def lengthen_scans(data: np.ndarray, extra: np.ndarray) -> np.ndarray:
     """Return a JPEG with the bytes `extra` (without the value 255) inserted after the data of each scan."""
-    view, parts, position, done = memoryview(data), [], 2, 0
+    view, parts, position, done = data.data, [], 2, 0
     while True:
         marker, position = jpeg_marker(view, position)
         if marker in (0, 0xD9) or position + 2 > len(view):
@@ -179,7 +179,7 @@ def _tiff(view: Any) -> ImageHeader:
 def _neutralize(data: np.ndarray) -> np.ndarray:
     """Return the bytes of a TIFF without the tags that the caller applies itself."""
     copy: np.ndarray | None = None
-    order, tags = _first_directory(memoryview(data))
+    order, tags = _first_directory(data.data)
     for tag, (values, position) in tags.items():
         replaced = list(values)
         if (tag == _ORIENTATION and values and 2 <= values[0] <= 8) or (

@@ -120,7 +120,7 @@ def read_page(path: Path | str, number: int) -> np.ndarray:
     """Return page `number` of a TIFF (0 is the first), in the form of `read_picture`. Raises ReadError."""
     data = _load(path)
     try:
-        if describe(memoryview(data)).kind != "tiff":
+        if describe(data.data).kind != "tiff":
             raise ReadError(path, "only TIFF files have pages")
         try:
             return _to_supported(_decode_with_tifffile(data, path, number), path)
@@ -255,7 +255,7 @@ def _decode_with_tifffile(data: np.ndarray, name: Path | str, number: int = 0) -
         why = "this kind of TIFF needs the package tifffile, which is not installed (pip install tifffile)"
         raise ReadError(name, why) from None
     try:
-        with tifffile.TiffFile(io.BytesIO(data)) as file:
+        with tifffile.TiffFile(io.BytesIO(data.data)) as file:
             page = file.pages[number]
             too_large = size_limits.size_problem(page.imagewidth, page.imagelength, page.size, page.dtype.itemsize)
             if too_large:

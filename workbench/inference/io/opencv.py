@@ -19,7 +19,7 @@ os.environ.update(_QT_BEFORE)
 # Unreadable files are reported by ReadError; OpenCV's messages on stderr would repeat that.
 if hasattr(cv2, "utils") and hasattr(cv2.utils, "logging"):
     cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
-elif hasattr(cv2, "setLogLevel"):
-    cv2.setLogLevel(0)
+elif (_set_log_level := getattr(cv2, "setLogLevel", None)) is not None:
+    _set_log_level(0)
 
 __all__ = ["cv2"]

@@ -37,7 +37,7 @@ def stream_png(path: Path | str, width: int, height: int, bands: Iterable[np.nda
             np.subtract(rows[:1], previous_row, out=filtered[:1, 1:])
             np.subtract(rows[1:], rows[:-1], out=filtered[1:, 1:])
             previous_row, row_count = rows[-1:].copy(), row_count + len(rows)
-            _chunk(file, b"IDAT", packer.compress(filtered))
+            _chunk(file, b"IDAT", packer.compress(filtered.data))
         if row_count != height:
             raise ValueError(f"there are {row_count} rows, not {height}")
         _chunk(file, b"IDAT", packer.flush())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from io import FileIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -26,7 +27,7 @@ def require_regular(path: Path | str) -> None:
         raise NotRegular(path)
 
 
-def open_regular(path: Path | str) -> BinaryIO:
+def open_regular(path: Path | str) -> FileIO:
     """Open a regular file for reading, following links, without blocking. Raises OSError, including NotRegular."""
     require_regular(path)
     # The file may have been replaced meanwhile: without O_NONBLOCK, opening a pipe blocks until a writer connects.
@@ -69,11 +70,14 @@ class FileView:
 
     def __getitem__(self, key: slice | int) -> bytes | int:
         if not isinstance(key, slice):
-            data = self[key : key + 1] if key >= 0 else b""
+            data = self._bytes(key, min(key + 1, self._size)) if key >= 0 else b""
             if not data:
                 raise IndexError(key)
             return data[0]
         start, stop, _ = key.indices(self._size)
+        return self._bytes(start, stop)
+
+    def _bytes(self, start: int, stop: int) -> bytes:
         if not (self._start <= start and stop <= self._start + len(self._block)):
             self._file.seek(start)
             self._start, self._block = start, self._file.read(max(_BLOCK, stop - start))

@@ -36,13 +36,13 @@ def tiff_size(path: Path | str, number: int = 0, *, upright: bool = True) -> tup
 
         require_regular(path)
         with tifffile.TiffFile(path) as file:
-            page = file.pages[number]
+            page = file.pages[number].keyframe  # a page is its own keyframe
             orientation = page.tags.get(_ORIENTATION)
             swapped = upright and orientation is not None and orientation.value in (5, 6, 7, 8)
-            size = int(page.imagewidth), int(page.imagelength)
+            width, height = int(page.imagewidth), int(page.imagelength)
     except Exception:  # a damaged or foreign file can make the parser fail in any way
         return None
-    return size[::-1] if swapped else size
+    return (height, width) if swapped else (width, height)
 
 
 def tiff_pages(path: Path | str) -> int:
@@ -96,8 +96,11 @@ class TiffImage:
         self.overview = self._quick_overview()
 
     def _open(self, number: int) -> None:
+        from tifffile import TiffPage
+
         self.pages = len(self._file.pages)
         page = self._file.pages[number]
+        assert isinstance(page, TiffPage)  # frames have to be requested
         samples, dtype = int(page.samplesperpixel), np.dtype(page.dtype)
         supported = (
             page.photometric == (_GRAY if samples == 1 else _RGB) and samples in (1, 3) and page.planarconfig == 1
@@ -308,3 +311,7 @@ def _span(part: Any, size: int) -> tuple[int, int, int]:
     if not 0 <= number < size:
         raise IndexError(f"{part} is outside of {size}")
     return number, number + 1, 1
+
+
+# Pixels of an image: an array, or a very large TIFF whose regions are decoded on access.
+ImageArray = np.ndarray | TiffImage

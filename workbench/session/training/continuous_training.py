@@ -26,7 +26,7 @@ class ContinuousTraining(QObject):
         self.joined: Counter[str] = Counter()
         self.newest: LabelsAdded | None = None
         self._training = training
-        training.started.connect(self._begun)
+        training.started.connect(self._training_started)
         training.reported.connect(self._reported)
         training.ended.connect(lambda _: self.changed.emit())
 
@@ -43,12 +43,13 @@ class ContinuousTraining(QObject):
 
     def resume(self) -> None:
         """Resume the shown run with continuous training."""
-        if self.can_resume():
+        run = self._training.run
+        if run is not None and self.can_resume():
             self.on = True
-            self._training.resume(self._training.run)
+            self._training.resume(run)
             self.changed.emit()
 
-    def _begun(self, _: Run) -> None:
+    def _training_started(self, _: Run) -> None:
         self.state, self.newest = None, None
         self.joined.clear()
         self.changed.emit()

@@ -24,13 +24,13 @@ THINNING = 2000  # stored samples are 1/2000 of the elapsed time apart: two week
 
 
 class RunMonitor(QObject):
-    """Collector of training events and machine samples. `track` and `vitals` belong to the shown run."""
+    """Collector of training events and machine samples. `track` and `state` belong to the shown run."""
 
     changed = Signal()
 
     def __init__(self, session: Session, training: TrainingControl, telemetry: TelemetryThread) -> None:
         super().__init__(training)
-        self.track, self.vitals = RunSeries(), RunState()
+        self.track, self.state = RunSeries(), RunState()
         self.result: Evaluated | None = None  # the evaluation of the best model so far
         self.machine: SystemSample | None = None  # the newest sample, also without a run
         self._session, self._training = session, training
@@ -48,7 +48,7 @@ class RunMonitor(QObject):
     def finding(self) -> HealthFinding:
         """Return the diagnosis of the run at present."""
         silent = time.monotonic() - self._newest_event if self._training.running and self._newest_event else 0.0
-        return diagnose(self.vitals, silent=silent, paused=self._training.paused)
+        return diagnose(self.state, silent=silent, paused=self._training.paused)
 
     @property
     def run(self) -> Run | None:
@@ -57,7 +57,7 @@ class RunMonitor(QObject):
     # --- updates ---------------------------------------------------------------------------------
 
     def _forget(self) -> None:
-        self.track, self.vitals, self._clock, self._newest_event, self._stored = RunSeries(), RunState(), None, 0.0, 0.0
+        self.track, self.state, self._clock, self._newest_event, self._stored = RunSeries(), RunState(), None, 0.0, 0.0
         self.result = None
         if self.machine is not None:
             self.track.no_cards = self.machine.reason
@@ -71,35 +71,35 @@ class RunMonitor(QObject):
         if self._training.running and not self._training.paused:
             self._clock = self._newest_event - event.time
         self.track.add_event(event)
-        self.vitals.add_event(event)
+        self.state.add_event(event)
         if isinstance(event, Evaluated) and event.split == "val" and event.best:
             self.result = event
         self.changed.emit()
 
     def _recalled(self, past: PastRun) -> None:
         """Take over the complete past of a run, replacing the few events reported individually."""
-        self.track, self.vitals = past.track, past.vitals
+        self.track, self.state = past.track, past.state
         self._newest_event = time.monotonic()
         self.changed.emit()
 
     def _ended(self, ending: Finished | Failed) -> None:
         self._clock = None
-        self.vitals.add_event(ending)
+        self.state.add_event(ending)
         self.changed.emit()
         QTimer.singleShot(RELEASE, self, lambda: self._tasks.submit(lambda _: release_free_memory()))
 
     def _sampled(self, sample: SystemSample) -> None:
         """Add a machine sample on the time axis of the active run; none is added while the run is paused."""
         self.machine = sample
-        if self.track.begun is None:
+        if self.track.started is None:
             self.track.no_cards = sample.reason
         if self._training.paused:
             self._clock = None  # until the first event after the pause
-        if self._clock is None or self.track.begun is None:
+        if self._clock is None or self.track.started is None:
             return
         now = time.monotonic() - self._clock
         self.track.add_sample(now, sample)
-        self.vitals.add_sample(sample)
+        self.state.add_sample(sample)
         run = self._training.run
         if run is not None and self._session.writable and now - self._stored >= now / THINNING:
             self._stored = now

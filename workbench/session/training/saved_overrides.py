@@ -41,29 +41,30 @@ class SavedOverrides(QObject):
     def save(self, model: str, choices: Choices) -> None:
         """Set the training settings for every following run of this kind of model."""
         self._overrides = self._overrides.with_choices(model, choices)
-        if self._session.writable and self._broken is None:
+        project = self._session.project
+        if project is not None and project.writable and self._broken is None:
             try:
-                save_overrides(self._session.project, self._overrides)
+                save_overrides(project, self._overrides)
             except Problem as problem:
                 self._session.problem_met.emit(problem)
         elif self._broken is not None:
             self._session.problem_met.emit(self._broken)
         self.changed.emit()
 
-    def plan(self, model: str, choices: dict[str, Any], *, anew: bool) -> None:
+    def plan(self, model: str, choices: dict[str, Any], *, replanned: bool) -> None:
         """Plan a run; `planned` or `unplanned` follows. choices: with minutes, device. anew: read the labels again."""
         project = self._session.project
         if project is None:
             return
-        if anew:
+        if replanned:
             self._session.flush()
             self._known = None
         start_from = choices.get("start_from")
 
         def work(_: Task) -> tuple[Dataset, TrainingSettings]:
             known = self._known
-            same = known is not None and known[:2] == (model, start_from)
-            return plan_run(project, request(model, **choices), known[2] if same else None)
+            dataset = known[2] if known is not None and known[:2] == (model, start_from) else None
+            return plan_run(project, request(model, **choices), dataset)
 
         def on_done(plan: tuple[Dataset, TrainingSettings]) -> None:
             dataset, settings = plan

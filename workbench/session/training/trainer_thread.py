@@ -53,9 +53,9 @@ class TrainerThread(QThread):
         self.live = False  # a process is running; False during a replay
         self._time = 0.0
         self._timeouts = timeouts or StopTimeouts()
-        self._wake = threading.Event()
+        self._wake_up = threading.Event()
         self._stopping = self._detached = False
-        self._gently = True
+        self._graceful = True
         self._child: ChildProcess | None = None
         if not attach:
             arguments = [run.root, "--resume"] if resume else [run.root]
@@ -71,10 +71,10 @@ class TrainerThread(QThread):
         force: by signal at once.
         """
         self._stopping = True
-        self._gently = not force
+        self._graceful = not force
         if self._child is not None:
             self._child.stop(None if force else encode_order("stop"))
-        self._wake.set()
+        self._wake_up.set()
 
     def pause(self) -> None:
         self._order(encode_order("pause"))
@@ -97,13 +97,13 @@ class TrainerThread(QThread):
         self._detached = True
         if self._child is not None:
             self._child.detach()
-        self._wake.set()
+        self._wake_up.set()
 
     def release(self, seconds: float = 10.0) -> bool:
         """Stop following while the process continues. Return False if the order could not be delivered."""
         released = self._child is None or self._child.release(encode_order("keep_running"), seconds)
         self._detached = self._detached or released
-        self._wake.set()
+        self._wake_up.set()
         return released
 
     def _order(self, line: str) -> None:
@@ -179,13 +179,13 @@ class TrainerThread(QThread):
             self.recalled.emit(past)
         stop_sent = False
         while process is not None and ending is None and not self._detached:
-            self._wake.wait(POLL)
-            self._wake.clear()
+            self._wake_up.wait(POLL)
+            self._wake_up.clear()
             if self._stopping and not stop_sent:
                 stop_sent = True
                 self._send_by_file(encode_order("stop"))
             if self._stopping:
-                escalation.begin(gently=self._gently)
+                escalation.begin(graceful=self._graceful)
             if (step := escalation.due()) is not None and process_of(run, process.pid) is not None:
                 end_process(process.pid, kill=step == "kill")
             alive = process_of(run, process.pid) is not None  # checked before reading, so that the last events are read

@@ -71,7 +71,7 @@ class TrainingControl(QObject):
         self.stopping = False
         self.paused = False  # a pause was ordered
         self.progress = 0.0  # 0..1
-        self.kept_open: BestKept | None = None  # set in continuous training once the time is up
+        self.kept_open_event: BestKept | None = None  # set in continuous training once the time is up
         self._session = session
         self._command = command
         self._thread: TrainerThread | None = None
@@ -125,7 +125,7 @@ class TrainingControl(QObject):
     @property
     def share(self) -> float:
         """Progress of the whole run, including the work after the last step, 0..1."""
-        if self.kept_open is not None:
+        if self.kept_open_event is not None:
             return 1.0
         return min(1.0, self._time / self._planned) if self._planned else self.progress
 
@@ -193,13 +193,13 @@ class TrainingControl(QObject):
 
     def pause(self) -> None:
         """Save and pause after the current step; the time of the run is paused as well."""
-        if self.running and not (self.paused or self.stopping):
+        if self.running and self._thread is not None and not (self.paused or self.stopping):
             self._thread.pause()
             self.paused = True
             self.state_changed.emit()
 
     def unpause(self) -> None:
-        if self.running and self.paused:
+        if self.running and self._thread is not None and self.paused:
             self._thread.resume()
             self.paused = False
             self.state_changed.emit()
@@ -263,7 +263,7 @@ class TrainingControl(QObject):
         self._release_thread()
         self.run, self._thread, self._receiver = run, thread, _EventReceiver(thread, self)
         self.stopping, self.paused, self.progress, self._planned, self._time = False, False, 0.0, None, 0.0
-        self.kept_open = None
+        self.kept_open_event = None
         self._previews.open(run)
         if self._thread is not thread:  # closed meanwhile
             return
@@ -293,13 +293,13 @@ class TrainingControl(QObject):
         elif isinstance(event, Preview):
             self._previews.add(event)
         elif isinstance(event, BestKept):
-            self.kept_open = event
+            self.kept_open_event = event
         self.reported.emit(event)
 
     def _remember(self, past: PastRun) -> None:
         self._time = past.track.last
-        if past.vitals.step is not None:
-            self.progress = min(1.0, max(0.0, past.vitals.step.progress))
+        if past.state.step is not None:
+            self.progress = min(1.0, max(0.0, past.state.step.progress))
         self.recalled.emit(past)
 
     def _finished(self, ending: Finished | Failed) -> None:
@@ -317,7 +317,10 @@ class TrainingControl(QObject):
     # --- session updates --------------------------------------------------------------------------
 
     def _attach_to_live_run(self) -> None:
-        root = self._session.project.root
+        project = self._session.project
+        if project is None:
+            return
+        root = project.root
 
         def work(_: Task) -> Run | None:
             return next(

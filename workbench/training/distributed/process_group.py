@@ -33,7 +33,7 @@ _LOSS_TIMEOUT = 3.0  # seconds in which a lost process may still report its fail
 class RankCommand(IntEnum):
     """Next command of rank 0 to the other processes."""
 
-    LEARN = 0  # step, rate
+    STEP = 0  # step, rate
     RELABEL = 1  # item: index in the list of labels that joined the data set
     LOAD = 2  # restore the state of last/
     WAIT = 3  # until the next command, without time limit
@@ -44,7 +44,7 @@ class RankCommand(IntEnum):
 class CommandMessage:
     """One command. rate is transmitted exactly, in 64 bits."""
 
-    do: RankCommand
+    command: RankCommand
     step: int = 0
     rate: float = 0.0
     item: int = 0
@@ -59,8 +59,8 @@ class ProcessGroup:
     def __init__(self, number: int = 0, size: int = 1, folder: Path | None = None) -> None:
         self.number, self.size, self.folder = number, size, folder
         self.broken = False
-        self._rests = 0
-        self._resting = False
+        self._waits = 0
+        self._waiting = False
         self._processes: list[tuple[int, int]] = []  # pid and host of each rank
         if size > 1:
             self._processes = self._exchange_ids()
@@ -69,32 +69,32 @@ class ProcessGroup:
     def is_leader(self) -> bool:
         return self.number == 0
 
-    def places(self, batch: int) -> range:
+    def batch_positions(self, batch: int) -> range:
         """Return the places of a batch that this process computes: every size-th, so defects are shared equally."""
         return range(self.number, batch, self.size)
 
     @property
-    def here(self) -> int:
+    def local_processes(self) -> int:
         """Number of processes on this computer."""
         return max(1, sum(host == _host() for _, host in self._processes))
 
     # --- commands ---------------------------------------------------------------------------------
 
-    def send_command(self, do: RankCommand, *, step: int = 0, rate: float = 0.0, item: int = 0) -> None:
+    def send_command(self, command: RankCommand, *, step: int = 0, rate: float = 0.0, item: int = 0) -> None:
         """Send a command; rank 0 only. Raise WorkerFailed if another process is gone."""
         if self.size == 1:
             return
-        if self._resting:
-            self._resting = False
-            self._mark(f"rest-{self._rests}")
-        self._broadcast(paddle.to_tensor([float(do), float(step), rate, float(item)], "float64"))
+        if self._waiting:
+            self._waiting = False
+            self._mark(f"rest-{self._waits}")
+        self._broadcast(paddle.to_tensor([float(command), float(step), rate, float(item)], "float64"))
 
     def wait_idle(self) -> None:
         """Suspend the other processes while rank 0 is busy: a pending message would time out after half a minute."""
-        if self.size > 1 and not self._resting:
+        if self.size > 1 and not self._waiting:
             self.send_command(RankCommand.WAIT)
-            self._resting = True
-            self._rests += 1
+            self._waiting = True
+            self._waits += 1
 
     def receive_command(self) -> CommandMessage:
         """Block until the next command of rank 0; all other ranks. Raise WorkerFailed if rank 0 is gone."""
@@ -104,8 +104,8 @@ class ProcessGroup:
             do, step, rate, item = message.tolist()
             if RankCommand(int(do)) is not RankCommand.WAIT:
                 return CommandMessage(RankCommand(int(do)), int(step), rate, int(item))
-            self._rests += 1
-            self._await(f"rest-{self._rests}")
+            self._waits += 1
+            self._await(f"rest-{self._waits}")
 
     def barrier(self) -> None:
         """Block until all processes have called this, without time limit."""

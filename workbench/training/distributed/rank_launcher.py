@@ -171,13 +171,13 @@ def _failure(run: Run, code: int) -> Problem:
             if isinstance(event, Failed):
                 return process_exit.to_problem(event, "training", run.log_path)
     log = run.ranks / "launcher.log"
-    seen = re.search(r"Container rank (\d+) status \w+ .*? code (-?\d+)", process_exit.log_tail(log, lines=400))
-    if seen is None:
+    match = re.search(r"Container rank (\d+) status \w+ .*? code (-?\d+)", process_exit.log_tail(log, lines=400))
+    if match is None:
         why = process_exit.cause(code, process_exit.log_tail(log))
         return WorkerFailed(what=Message("process.training"), why=why, log=str(log))
-    number = int(seen[1])
+    number = int(match[1])
     own = run.ranks / f"rank-{number}.log"
-    cause = process_exit.cause(int(seen[2]), process_exit.log_tail(own))
+    cause = process_exit.cause(int(match[2]), process_exit.log_tail(own))
     why = Message("ranks.of_process", n=number + 1, why=cause)
     return WorkerFailed(what=Message("process.training"), why=why, log=str(own))
 

@@ -15,29 +15,29 @@ from workbench.inference.normalize import normalize, resize_for_network
 from workbench.inference.tiles import cut, plan_grid
 
 MOST = 64  # tiles, or images for verdicts
-_OF_ONE = 4  # tiles per image
+_TILES_PER_IMAGE = 4  # tiles per image
 
 
-def calibration(project: Project, dataset: Dataset, settings: ModelSettings) -> Iterator[np.ndarray]:
+def calibration_batches(project: Project, dataset: Dataset, settings: ModelSettings) -> Iterator[np.ndarray]:
     """Yield batches of one, float32 (1,C,h,w), of training images, those with defects first.
 
     Validation/test images are excluded: the loss by quantization is measured on them.
     """
-    given = 0
+    count = 0
     for item in sorted(dataset.of("train") or dataset.items, key=lambda item: not item.classes):
         try:
-            seen = resize_for_network(read(project.image_path(item.key)), settings)
+            image = resize_for_network(read(project.image_path(item.key)), settings)
         except Problem:
             continue
-        for tile in _tiles(seen, settings):
-            if given == MOST:
+        for tile in _tiles(image, settings):
+            if count == MOST:
                 return
             yield normalize(tile, settings)[None]
-            given += 1
+            count += 1
 
 
-def _tiles(seen: np.ndarray, settings: ModelSettings) -> list[np.ndarray]:
+def _tiles(image: np.ndarray, settings: ModelSettings) -> list[np.ndarray]:
     if settings.task == "classification":
-        return [seen]
-    grid = plan_grid(*seen.shape[:2], tile=settings.tile, overlap=settings.overlap, multiple=settings.multiple)
-    return [cut(seen, grid, y, x) for y, x in list(grid)[:_OF_ONE]]
+        return [image]
+    grid = plan_grid(*image.shape[:2], tile=settings.tile, overlap=settings.overlap, multiple=settings.multiple)
+    return [cut(image, grid, y, x) for y, x in list(grid)[:_TILES_PER_IMAGE]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import secrets
 import shutil
 from collections.abc import Callable
@@ -32,14 +31,14 @@ from workbench.inference.batch.export_package import write_package
 from workbench.inference.batch.reference_results import self_test, write_reference_results
 from workbench.inference.engines import EngineError, load_engine
 from workbench.inference.engines.registry import KINDS
-from workbench.inference.io.atomic_write import make_folder
+from workbench.inference.io.atomic_write import make_folder, replace_path
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings, save_settings
 from workbench.inference.predictor import Predictor
 from workbench.training import checkpoint, device, networks
 from workbench.training.evaluator import DygraphEngine
 from workbench.training.export import holdout_effects, latency, parity, parity_samples
-from workbench.training.export.calibration_images import calibration
+from workbench.training.export.calibration_images import calibration_batches
 from workbench.training.export.export_formats import FormatWriter, remove
 from workbench.training.export.parity import Parity, check_cost, compare
 from workbench.training.export.versions import environment
@@ -69,7 +68,7 @@ def export(run: Run, out: Path, options: ExportOptions, report: Reporter, *, can
             result = _Builder(run, part, options, report, cancelled).build()
             if out.exists():
                 out.rmdir()
-            os.replace(part, out)
+            replace_path(part, out)
         return Finished(result={"path": str(out), **result})
     except ExportCancelled:
         return Finished(why="stopped")
@@ -90,7 +89,7 @@ class _Builder:
     ) -> None:
         self.run, self.folder, self.options, self.report, self.cancelled = run, folder, options, report, cancelled
         self.formats = list(dict.fromkeys(options.formats))
-        self.recipe, self.dataset = run.settings(), run.dataset()
+        self.training_settings, self.dataset = run.settings(), run.dataset()
         self.project = Project.open(run.project_root, write=False)
         self.point = origin(run, self.dataset, options.point)
         self.parity: dict[str, Parity] = {}
@@ -102,12 +101,12 @@ class _Builder:
         images = parity_samples.readable(chosen)
         chosen = [sample for sample in chosen if sample.key in dict(images)]
         place = device.choose("auto")
-        net = networks.build(self.recipe, self.dataset)
+        net = networks.build(self.training_settings, self.dataset)
         path = self.run.best / checkpoint.WEIGHTS
         load_weights(net, checkpoint.load_arrays(path), str(path))
         net.eval()
         reference = DygraphEngine(net)
-        batches = partial(calibration, self.project, self.dataset, self.settings())
+        batches = partial(calibration_batches, self.project, self.dataset, self.settings())
         maker = FormatWriter(self.run, net, self.folder, tick=self.stages.check, calibration=batches)
         for name, why in maker.make(self.formats, self.stages.begin).items():
             self.parity[name] = Parity(why=why, reduced=KINDS[name].reduced)
@@ -115,7 +114,7 @@ class _Builder:
         self.compare(settings, reference, images)
         settings = self.keep_passed(settings)
         save_settings(settings, self.folder / MODEL_FILE)
-        golden = self.golden_images(parity_samples.for_golden(chosen))
+        golden = self.golden_images(parity_samples.choose_golden(chosen))
         write_package(self.folder, ())
         settings, measured = self.measure(settings, reference, chosen, golden)
         save_settings(settings, self.folder / MODEL_FILE)
@@ -155,7 +154,7 @@ class _Builder:
         if not path.exists():
             scale = self.project.file.um_per_pixel
             return networks.settings(
-                self.recipe, self.dataset, name=name, run=self.run.name, um_per_pixel=scale, files=files
+                self.training_settings, self.dataset, name=name, run=self.run.name, um_per_pixel=scale, files=files
             )
         try:
             return dataclasses.replace(load_settings(path), files=files, order=(), engines={})
@@ -208,11 +207,11 @@ class _Builder:
         for name in self.formats:
             if name not in passed:
                 found = self.parity[name]
-                if not found.pictures:
-                    says = Message("export.cannot_make", name=name, why=found.why.rstrip("."))
+                if not found.images:
+                    text = Message("export.cannot_make", name=name, why=found.why.rstrip("."))
                 else:
-                    says = Message("export.not_reproduced", name=name, why=found.why.rstrip("."))
-                self.report(Trouble(what=says, done=Message("export.left_out")))
+                    text = Message("export.not_reproduced", name=name, why=found.why.rstrip("."))
+                self.report(Trouble(what=text, done=Message("export.left_out")))
         if not passed:
             why = "; ".join(f"{name}: {result.why.rstrip('.')}" for name, result in self.parity.items())
             raise ParityFailed(why=why, report=parity.report(self.parity, "", environment()))

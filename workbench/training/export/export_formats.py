@@ -76,13 +76,13 @@ class FormatWriter:
                     makers[file]()
             except FormatNotWritten as error:
                 failed[name] = str(error)
-        self._tidy([name for name in names if name not in failed])
+        self._remove_extra_files([name for name in names if name not in failed])
         return failed
 
-    def _tidy(self, names: Sequence[str]) -> None:
+    def _remove_extra_files(self, names: Sequence[str]) -> None:
         """Remove intermediate files."""
-        wanted = {KINDS[name].file for name in names}
-        for file in {kind.file for kind in KINDS.values()} - wanted:
+        requested = {KINDS[name].file for name in names}
+        for file in {kind.file for kind in KINDS.values()} - requested:
             remove(self._folder, file)
 
     def _onnx(self) -> None:
@@ -201,7 +201,7 @@ def quantize(source: Path, target: Path, batches: Iterable[np.ndarray]) -> None:
             Reader(),
             quant_format=QuantFormat.QDQ,
             op_types_to_quantize=list(_KINDS),
-            nodes_to_exclude=_left_alone(model.graph),
+            nodes_to_exclude=_unquantized_nodes(model.graph),
             activation_type=QuantType.QUInt8,
             weight_type=QuantType.QInt8,
             per_channel=True,
@@ -211,7 +211,7 @@ def quantize(source: Path, target: Path, batches: Iterable[np.ndarray]) -> None:
     onnx.checker.check_model(str(target), full_check=True)
 
 
-def _left_alone(graph: onnx.GraphProto) -> list[str]:
+def _unquantized_nodes(graph: onnx.GraphProto) -> list[str]:
     """Return the names of the nodes that keep 32 bits: all before the first convolution that mixes channels, and all
     from the last one on. The first one too if nodes precede it: it then reads too few channels to become faster.
     """
@@ -224,4 +224,4 @@ def _left_alone(graph: onnx.GraphProto) -> list[str]:
 
 
 def _groups(node: onnx.NodeProto) -> int:
-    return next((each.i for each in node.attribute if each.name == "group"), 1)
+    return next((attribute.i for attribute in node.attribute if attribute.name == "group"), 1)

@@ -51,12 +51,17 @@ def measure(
     metrics: dict[str, dict[str, Any]] = {}
     for number, (name, engine) in enumerate(engines.items()):
 
-        def tell(done: int, total: int, number: int = number) -> None:
+        def report_progress(done: int, total: int, number: int = number) -> None:
             progress((number + done / total) / len(engines))
 
         try:
             report = evaluator.evaluate(
-                engine, settings, items, most_seconds=None if metrics else _SECONDS, cancelled=cancelled, progress=tell
+                engine,
+                settings,
+                items,
+                most_seconds=None if metrics else _SECONDS,
+                cancelled=cancelled,
+                progress=report_progress,
             )
         except Exception:  # parity has reported any such failure already
             continue

@@ -1,7 +1,7 @@
 """Parity check of an exported network with the trained one: same images, same code, two engines.
 
 Networks with 32 bits must be equal to it. Those with fewer bits are close, not equal, and are accepted by their loss of
-quality on labelled images.
+quality on labeled images.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ _FEW_PIXELS = 4  # tolerance of a region's area: a probability exactly at the th
 class Parity:
     """Result of the comparison of one format. why: reason of the failure; empty if it passed.
 
-    reduced: "" or the number type with fewer bits. before, after: metrics of a reduced network on labelled images with
-    32 bits and with fewer; judged_on: note on those images.
+    reduced: "" or the number type with fewer bits. before, after: metrics of a reduced network on labeled images with
+    32 bits and with fewer; holdout_note: note on those images.
     """
 
     max_abs: float = 0.0
     mask_agreement: float = 1.0  # minimum over the images; for verdicts the share that agree
     same_regions: bool = True  # for verdicts: all equal
-    pictures: int = 0
+    images: int = 0
     why: str = ""
     rows: list[dict[str, Any]] = field(default_factory=list)  # one per image
     reduced: str = ""
     before: dict[str, Any] = field(default_factory=dict)
     after: dict[str, Any] = field(default_factory=dict)
-    judged_on: str = ""
+    holdout_note: str = ""
 
     @property
     def passed(self) -> bool:
         return not self.why
 
     def summary(self) -> dict[str, Any]:
-        held_out = {"before": self.before, "after": self.after, "note": self.judged_on}
+        held_out = {"before": self.before, "after": self.after, "note": self.holdout_note}
         values = {
             **({"reduced": self.reduced, "held_out": held_out} if self.reduced else {}),
-            "max_abs": self.max_abs if self.pictures else None,
-            "mask_agreement": self.mask_agreement if self.pictures else None,
-            "same_regions": self.same_regions if self.pictures else None,
-            "pictures": self.pictures,
+            "max_abs": self.max_abs if self.images else None,
+            "mask_agreement": self.mask_agreement if self.images else None,
+            "same_regions": self.same_regions if self.images else None,
+            "pictures": self.images,
             "passed": self.passed,
             "why": self.why,
         }
@@ -79,9 +79,9 @@ def compare(
     images: Sequence[tuple[str, Callable[[], np.ndarray]]],
     on_image: Callable[[int], None] = lambda done: None,
 ) -> dict[str, Parity]:
-    """Compare each engine with `reference`. pictures: name, and a function that returns the pixels.
+    """Compare each engine with `reference`. images: name, and a function that returns the pixels.
 
-    on_picture(done) is called after each image and may raise to stop. An engine error counts as a failed comparison.
+    on_image(done) is called after each image and may raise to stop. An engine error counts as a failed comparison.
     """
     results = {name: Parity(reduced=KINDS[name].reduced if name in KINDS else "") for name in engines}
     for number, (key, read) in enumerate(images, start=1):
@@ -109,31 +109,31 @@ def _answer(predictor: Predictor, image: np.ndarray) -> _Output:
     return _Output(probabilities, mask, find_regions(mask, scores, settings), None)
 
 
-def _add(parity: Parity, key: str, image: np.ndarray, expected: _Output, got: _Output) -> None:
-    difference = float(np.abs(expected.probabilities - got.probabilities).max())
-    if expected.mask is None or got.mask is None:
-        same = expected.verdict == got.verdict
+def _add(parity: Parity, key: str, image: np.ndarray, expected: _Output, actual: _Output) -> None:
+    difference = float(np.abs(expected.probabilities - actual.probabilities).max())
+    if expected.mask is None or actual.mask is None:
+        same = expected.verdict == actual.verdict
         agreement = 1.0 if same else 0.0
-        earlier = parity.mask_agreement * parity.pictures
-        parity.mask_agreement = (earlier + agreement) / (parity.pictures + 1)
+        earlier = parity.mask_agreement * parity.images
+        parity.mask_agreement = (earlier + agreement) / (parity.images + 1)
     else:
-        same = same_regions(expected.regions, got.regions)
-        agreement = float(np.mean(expected.mask == got.mask))
+        same = same_regions(expected.regions, actual.regions)
+        agreement = float(np.mean(expected.mask == actual.mask))
         parity.mask_agreement = min(parity.mask_agreement, agreement)
     parity.max_abs = max(parity.max_abs, difference)
     parity.same_regions &= same
-    parity.pictures += 1
+    parity.images += 1
     height, width = image.shape[:2]
     row = {"picture": key, "width": width, "height": height, "type": image.dtype.name}
     row.update(max_abs=difference, mask_agreement=agreement, same_regions=same, regions=len(expected.regions))
     parity.rows.append(row)
 
 
-def same_regions(expected: Sequence[Region], got: Sequence[Region]) -> bool:
+def same_regions(expected: Sequence[Region], actual: Sequence[Region]) -> bool:
     """Return True if every region larger than a few pixels has an equal one on the other side."""
     return all(
         any(_alike(region, other) for other in others)
-        for regions, others in ((expected, got), (got, expected))
+        for regions, others in ((expected, actual), (actual, expected))
         for region in regions
         if region.area > _FEW_PIXELS
     )
@@ -145,7 +145,7 @@ def _alike(a: Region, b: Region) -> bool:
 
 
 def _compare(parity: Parity) -> str:
-    if not parity.pictures:
+    if not parity.images:
         return Message("parity.no_images")
     if parity.reduced:
         return _compare_reduced(parity)
@@ -165,8 +165,8 @@ def _compare_reduced(parity: Parity) -> str:
 
 
 def check_cost(parity: Parity, before: dict[str, Any], after: dict[str, Any] | None, note: str) -> None:
-    """Record in `parity` of a reduced network its metrics on labelled images; set `why` if the loss is too large."""
-    parity.before, parity.after, parity.judged_on = before, after or {}, note
+    """Record in `parity` of a reduced network its metrics on labeled images; set `why` if the loss is too large."""
+    parity.before, parity.after, parity.holdout_note = before, after or {}, note
     if parity.why:
         return
     if after is None or not before:
@@ -186,7 +186,7 @@ def report(parity: dict[str, Parity], place: str, environment: Mapping[str, str]
 
     reference, limits, limits_reduced (of formats with fewer bits), environment; formats: {name: {"max_abs",
     "mask_agreement", "same_regions", "pictures", "passed", "why", "rows": one per image}}, and for formats with fewer
-    bits "reduced" and "held_out": {"before", "after", "note"} with the metrics on labelled images.
+    bits "reduced" and "held_out": {"before", "after", "note"} with the metrics on labeled images.
     """
     return {
         "reference": f"Paddle, 32 bits, {place}".rstrip(", "),

@@ -51,25 +51,25 @@ def choose(project: Project, dataset: Dataset) -> list[ParitySample]:
     """Choose up to MOST images: smallest, largest, 16-bit, rotated, with defects, one of each verdict, and others
     spread over the project. Reads headers only. Images that cannot be opened are skipped.
     """
-    seen = {item.key for item in dataset.items}
-    rest = [key for key in project.images() if key not in seen]
+    dataset_keys = {item.key for item in dataset.items}
+    rest = [key for key in project.images() if key not in dataset_keys]
     spread = rest[:: max(1, len(rest) // (_MOST_HEADERS // 2))]
     keys = [*(item.key for item in dataset.items[:_MOST_HEADERS]), *spread][: 2 * _MOST_HEADERS]
     headers = {key: header for key in keys if (header := _header(project.image_path(key))) is not None}
     by_size = sorted(headers, key=lambda key: (headers[key].pixels, key))
-    wanted: list[tuple[str, Iterable[str], int]] = [
+    quotas: list[tuple[str, Iterable[str], int]] = [
         ("smallest", by_size, 1),
         ("largest", reversed(by_size), 1),
         ("16 bit", (key for key in headers if headers[key].deep), 2),
         ("turned", (key for key in headers if headers[key].turned), 2),
     ]
     for class_id in {id for item in dataset.items for id in item.classes}:
-        wanted.append(("defects", (item.key for item in dataset.items if class_id in item.classes), 2))
+        quotas.append(("defects", (item.key for item in dataset.items if class_id in item.classes), 2))
     for verdict in dataset.verdicts:
-        wanted.append((verdict, (item.key for item in dataset.items if item.verdict == verdict), 2))
-    wanted.append(("", list(headers)[:: max(1, len(headers) // MOST)], MOST))
+        quotas.append((verdict, (item.key for item in dataset.items if item.verdict == verdict), 2))
+    quotas.append(("", list(headers)[:: max(1, len(headers) // MOST)], MOST))
     chosen: dict[str, ParitySample] = {}
-    for why, candidates, most in wanted:
+    for why, candidates, most in quotas:
         taken = 0
         for key in candidates:
             if taken == most or len(chosen) == MOST:
@@ -80,23 +80,23 @@ def choose(project: Project, dataset: Dataset) -> list[ParitySample]:
     return list(chosen.values())
 
 
-def for_golden(witnesses: list[ParitySample]) -> list[ParitySample]:
+def choose_golden(samples: list[ParitySample]) -> list[ParitySample]:
     """Return three to six images to ship with an export: smallest, largest of acceptable size, some with defects."""
-    fit = [w for w in witnesses if w.pixels <= MOST_PIXELS] or sorted(witnesses, key=lambda w: w.pixels)[:1]
+    fit = [w for w in samples if w.pixels <= MOST_PIXELS] or sorted(samples, key=lambda w: w.pixels)[:1]
     by_size = sorted(fit, key=lambda w: w.pixels)
-    telling = [w for w in fit if w.why not in ("", "smallest", "largest")][:4]
-    return list(dict.fromkeys([by_size[0], by_size[-1], *telling, *by_size]))[: max(3, 2 + len(telling))]
+    special = [w for w in fit if w.why not in ("", "smallest", "largest")][:4]
+    return list(dict.fromkeys([by_size[0], by_size[-1], *special, *by_size]))[: max(3, 2 + len(special))]
 
 
-def readable(witnesses: list[ParitySample]) -> list[tuple[str, Callable[[], np.ndarray]]]:
+def readable(samples: list[ParitySample]) -> list[tuple[str, Callable[[], np.ndarray]]]:
     """Return the images that can be decoded, in the form that `parity.compare` takes."""
     found: list[tuple[str, Callable[[], np.ndarray]]] = []
-    for witness in witnesses:
+    for sample in samples:
         try:
-            witness.read()
+            sample.read()
         except Problem:
             continue
-        found.append((witness.key, witness.read))
+        found.append((sample.key, sample.read))
     return found
 
 

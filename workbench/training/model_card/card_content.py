@@ -47,7 +47,7 @@ def make_card(sources: CardSources) -> ModelCard:
     ]
     return ModelCard(
         title=Message(title, name=settings.name),
-        lead=Message("card.lead", run=sources.run.name, version=__version__),
+        subtitle=Message("card.lead", run=sources.run.name, version=__version__),
         headlines=[*card_metrics.headlines(settings, result), *_speed_headline(sources)],
         sections=sections,
     )
@@ -58,7 +58,7 @@ def make_card(sources: CardSources) -> ModelCard:
 
 def _performance(sources: CardSources) -> Iterator[Block]:
     result = sources.evaluation
-    evaluated = len(result.facts) or len(result.verdicts)
+    evaluated = len(result.counts) or len(result.verdicts)
     if not result.split or not evaluated:
         unknown = "card.no_metric_unreadable" if result.split else "card.no_metric_none"
         yield CardText(Message(unknown), warns=True)

@@ -142,9 +142,9 @@ class Headline:
 
 @dataclass(frozen=True)
 class ModelCard:
-    """Model card. title, lead: one line each. headlines: main numbers at the top."""
+    """Model card. title, subtitle: one line each. headlines: main numbers at the top."""
 
     title: str
-    lead: str
+    subtitle: str
     headlines: Sequence[Headline]
     sections: Sequence[CardSection] = field(default_factory=list)

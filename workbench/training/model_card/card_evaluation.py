@@ -30,7 +30,7 @@ _LABEL, _PREDICTION = (47, 155, 255), (255, 140, 26)  # blue and orange, safe fo
 
 
 @dataclass(frozen=True)
-class VerdictFacts:
+class VerdictOutcome:
     """Result for one image. confidence: probability of the predicted verdict."""
 
     key: str
@@ -42,14 +42,14 @@ class VerdictFacts:
 @dataclass
 class HoldoutResult:
     """Result of the evaluation. split: "test", "val", or "" if there is neither. total: images of the split; those
-    evaluated are in `facts` or `verdicts`. changed: labels changed since the training. unreadable: images or labels
+    evaluated are in `counts` or `verdicts`. changed: labels changed since the training. unreadable: images or labels
     that are missing or broken.
     """
 
     split: str
     total: int = 0
-    facts: list[ImageCounts] = field(default_factory=list)
-    verdicts: list[VerdictFacts] = field(default_factory=list)
+    counts: list[ImageCounts] = field(default_factory=list)
+    verdicts: list[VerdictOutcome] = field(default_factory=list)
     changed: int = 0
     unreadable: int = 0
     worst: list[CardImage] = field(default_factory=list)
@@ -77,11 +77,11 @@ def evaluate_holdout(
         if result.mask is None:
             predicted = str(result.likeliest)
             probability = (result.probabilities or {})[predicted]
-            evaluation.verdicts.append(VerdictFacts(item.key, str(truth), predicted, probability))
+            evaluation.verdicts.append(VerdictOutcome(item.key, str(truth), predicted, probability))
         else:
             assert isinstance(truth, np.ndarray)
             ids = [entry.id for entry in predictor.settings.classes]
-            evaluation.facts.append(count_image(item.key, truth, result.mask, ids))
+            evaluation.counts.append(count_image(item.key, truth, result.mask, ids))
         tick(number / len(items))
         if time.perf_counter() - began > seconds:
             break
@@ -120,52 +120,52 @@ def _worst(project: Project, dataset: Dataset, predictor: Predictor, result: Hol
     items = {item.key: item for item in dataset.items}
     if result.verdicts:
         wrong = sorted(
-            (each for each in result.verdicts if each.truth != each.predicted), key=lambda each: -each.confidence
+            (entry for entry in result.verdicts if entry.truth != entry.predicted), key=lambda entry: -entry.confidence
         )
-        for each in wrong[:_WORST]:
-            for _, image, _ in _readable(project, dataset, [items[each.key]], HoldoutResult("")):
-                percent = f"{100 * each.confidence:.0f}"
-                caption = Message("card.caption_verdict", truth=each.truth, name=each.predicted, n=percent)
-                yield _shown(each.key, caption, to_display(image), [])
+        for entry in wrong[:_WORST]:
+            for _, image, _ in _readable(project, dataset, [items[entry.key]], HoldoutResult("")):
+                percent = f"{100 * entry.confidence:.0f}"
+                caption = Message("card.caption_verdict", truth=entry.truth, name=entry.predicted, n=percent)
+                yield _shown(entry.key, caption, to_display(image), [])
         return
-    for facts in _chosen(result.facts):
-        for _, image, truth in _readable(project, dataset, [items[facts.key]], HoldoutResult("")):
+    for counts in _chosen(result.counts):
+        for _, image, truth in _readable(project, dataset, [items[counts.key]], HoldoutResult("")):
             predicted = predictor.predict(image).mask
             assert predicted is not None and isinstance(truth, np.ndarray)
             real = np.where(truth <= MAX_CLASS_ID, truth, 0)
             rows, columns = _part((real > 0) != (predicted > 0))
             masks = [(real[rows, columns], _LABEL), (predicted[rows, columns], _PREDICTION)]
             whole = rows.stop - rows.start == image.shape[0] and columns.stop - columns.start == image.shape[1]
-            caption = _caption(facts)
+            caption = _caption(counts)
             if not whole:
                 caption = join("list.semicolon", [caption, Message("card.part")])
-            yield _shown(facts.key, caption, to_display(np.ascontiguousarray(image[rows, columns])), masks)
+            yield _shown(counts.key, caption, to_display(np.ascontiguousarray(image[rows, columns])), masks)
 
 
-def _chosen(facts: list[ImageCounts]) -> list[ImageCounts]:
+def _chosen(counts: list[ImageCounts]) -> list[ImageCounts]:
     """Return the worst images: half of them by missed defects, the others by false alarms, then by wrong pixels."""
-    missing = sorted((each for each in facts if each.missed), key=lambda each: (-each.missed, -each.false))
+    missing = sorted((entry for entry in counts if entry.missed), key=lambda entry: (-entry.missed, -entry.false))
     first = missing[: _WORST // 2]
-    others = [each for each in facts if each not in first and (each.missed or each.false or _wrong(each) > 0.3)]
-    others.sort(key=lambda each: (-each.false, -each.missed, -_wrong(each)))
+    others = [entry for entry in counts if entry not in first and (entry.missed or entry.false or _wrong(entry) > 0.3)]
+    others.sort(key=lambda entry: (-entry.false, -entry.missed, -_wrong(entry)))
     return [*first, *others[: _WORST - len(first)]]
 
 
-def _wrong(facts: ImageCounts) -> float:
-    hit, false, missed = facts.pixels[ANY]
+def _wrong(counts: ImageCounts) -> float:
+    hit, false, missed = counts.pixels[ANY]
     return (false + missed) / max(1, 2 * hit + false + missed)
 
 
-def _caption(facts: ImageCounts) -> str:
+def _caption(counts: ImageCounts) -> str:
     parts = []
-    if facts.missed:
-        n, m = facts.missed, len(facts.defects)
+    if counts.missed:
+        n, m = counts.missed, len(counts.defects)
         parts.append(Message("card.only_defect_missed") if m == 1 else Message("card.missed", n=n, m=m))
-    if facts.false:
-        one = facts.false == 1
-        parts.append(Message("card.one_false_alarm") if one else Message("card.many_false_alarms", n=facts.false))
-    if facts.defects:
-        parts.append(Message("card.caption_dice", n=f"{1 - _wrong(facts):.2f}"))
+    if counts.false:
+        one = counts.false == 1
+        parts.append(Message("card.one_false_alarm") if one else Message("card.many_false_alarms", n=counts.false))
+    if counts.defects:
+        parts.append(Message("card.caption_dice", n=f"{1 - _wrong(counts):.2f}"))
     return join("list.comma", parts)
 
 

@@ -19,13 +19,13 @@ from workbench.core.evaluation.image_counts import (
 from workbench.core.messages import Message
 from workbench.inference.model_settings import UNSURE, ModelSettings
 from workbench.training.model_card.card_document import NOTHING, Block, CardShare, CardText, Headline, Number, Table
-from workbench.training.model_card.card_evaluation import HoldoutResult, VerdictFacts
+from workbench.training.model_card.card_evaluation import HoldoutResult, VerdictOutcome
 
 
 def tables(settings: ModelSettings, result: HoldoutResult) -> list[Block]:
     if result.verdicts:
         return list(_verdicts(settings, result.verdicts))
-    return list(_masks(settings, result.facts)) if result.facts else []
+    return list(_masks(settings, result.counts)) if result.counts else []
 
 
 def headlines(settings: ModelSettings, result: HoldoutResult) -> list[Headline]:
@@ -33,15 +33,15 @@ def headlines(settings: ModelSettings, result: HoldoutResult) -> list[Headline]:
         right = _right(result.verdicts)
         detail = Message("card.percent_range_of", **_edges(right), n=right.total, split=split_name(result.split))
         return [Headline(Message("card.right_verdicts"), _percent(right), detail)]
-    if not result.facts:
+    if not result.counts:
         return []
-    defects = _found([defect for facts in result.facts for defect in facts.defects])
-    metric, interval = dice(result.facts), dice_interval(result.facts)
-    alarms = float(np.mean([facts.false for facts in result.facts]))
+    defects = _found([defect for image in result.counts for defect in image.defects])
+    metric, interval = dice(result.counts), dice_interval(result.counts)
+    alarms = float(np.mean([image.false for image in result.counts]))
     detected = Message("card.no_defects")
     if defects.total:
         detected = Message("card.detected_of", hits=defects.hits, total=defects.total, **_edges(defects))
-    images = Message("card.on_images", n=len(result.facts), split=split_name(result.split))
+    images = Message("card.on_images", n=len(result.counts), split=split_name(result.split))
     between = Message("card.no_interval")
     if interval:
         between = Message("card.range", low=f"{interval[0]:.2f}", high=f"{interval[1]:.2f}")
@@ -73,34 +73,34 @@ def _found(defects: Sequence[DefectCount]) -> CardShare:
 # --- masks ------------------------------------------------------------------------------------------------
 
 
-def _masks(settings: ModelSettings, facts: list[ImageCounts]) -> Iterator[Block]:
-    defects = [defect for each in facts for defect in each.defects]
+def _masks(settings: ModelSettings, counts: list[ImageCounts]) -> Iterator[Block]:
+    defects = [defect for entry in counts for defect in entry.defects]
     rows = [
-        [entry.name, _found([defect for defect in defects if defect.class_id == entry.id]), _dice(facts, entry.id)]
+        [entry.name, _found([defect for defect in defects if defect.class_id == entry.id]), _dice(counts, entry.id)]
         for entry in settings.classes
     ]
     if len(rows) > 1:
-        rows.append([Message("card.all_classes"), _found(defects), _dice(facts, ANY)])
+        rows.append([Message("card.all_classes"), _found(defects), _dice(counts, ANY)])
     yield Table([Message("card.class"), Message("card.recall"), Message("card.dice")], rows)
-    if defects and not any(each.regions for each in facts):
+    if defects and not any(entry.regions for entry in counts):
         yield CardText(Message("card.no_predictions"), warns=True)
-    few = [entry.name for entry in settings.classes if 0 < _informative(facts, entry.id) < ENOUGH]
-    none = [entry.name for entry in settings.classes if not _informative(facts, entry.id)]
+    few = [entry.name for entry in settings.classes if 0 < _informative(counts, entry.id) < ENOUGH]
+    none = [entry.name for entry in settings.classes if not _informative(counts, entry.id)]
     if few:
         yield CardText(Message("card.few_of_class", n=ENOUGH, names=", ".join(few)), warns=True)
     if none:
         yield CardText(Message("card.none_of_class", names=", ".join(none)), warns=True)
     yield CardText(Message("card.definitions"))
     yield from _sizes(defects, settings.um_per_pixel)
-    yield _images(facts)
+    yield _images(counts)
 
 
-def _dice(facts: list[ImageCounts], id: int) -> Number:
-    return Number(dice(facts, id), dice_interval(facts, id))
+def _dice(counts: list[ImageCounts], id: int) -> Number:
+    return Number(dice(counts, id), dice_interval(counts, id))
 
 
-def _informative(facts: list[ImageCounts], id: int) -> int:
-    return sum(each.pixels[id][0] + each.pixels[id][2] > 0 for each in facts)
+def _informative(counts: list[ImageCounts], id: int) -> int:
+    return sum(entry.pixels[id][0] + entry.pixels[id][2] > 0 for entry in counts)
 
 
 def _sizes(defects: list[DefectCount], um: float | None) -> Iterator[Block]:
@@ -128,12 +128,12 @@ def _range(low: int, high: int | None, factor: float, unit: str) -> str:
     return Message("card.size_range", low=smallest, high=largest, unit=unit)
 
 
-def _images(facts: list[ImageCounts]) -> Table:
-    bad = [each for each in facts if each.defects]
-    good = [each for each in facts if not each.defects]
-    missed = CardShare(sum(_escapes(each) for each in bad), len(bad), good=False)
-    alarmed = CardShare(sum(each.regions > 0 for each in good), len(good), good=False)
-    false = CardShare(sum(each.false for each in facts), sum(each.regions for each in facts), good=False)
+def _images(counts: list[ImageCounts]) -> Table:
+    bad = [entry for entry in counts if entry.defects]
+    good = [entry for entry in counts if not entry.defects]
+    missed = CardShare(sum(_escapes(entry) for entry in bad), len(bad), good=False)
+    alarmed = CardShare(sum(entry.regions > 0 for entry in good), len(good), good=False)
+    false = CardShare(sum(entry.false for entry in counts), sum(entry.regions for entry in counts), good=False)
     rows = [
         [Message("card.missed_images"), missed],
         [Message("card.false_alarm_images"), alarmed],
@@ -142,38 +142,38 @@ def _images(facts: list[ImageCounts]) -> Table:
     return Table([Message("card.by_image"), Message("card.share_head")], rows)
 
 
-def _escapes(facts: ImageCounts) -> bool:
-    return facts.missed == len(facts.defects)
+def _escapes(counts: ImageCounts) -> bool:
+    return counts.missed == len(counts.defects)
 
 
 # --- verdicts ---------------------------------------------------------------------------------------------
 
 
-def _right(facts: list[VerdictFacts]) -> CardShare:
-    return CardShare(sum(each.truth == each.predicted for each in facts), len(facts))
+def _right(outcomes: list[VerdictOutcome]) -> CardShare:
+    return CardShare(sum(entry.truth == entry.predicted for entry in outcomes), len(outcomes))
 
 
-def _band(least: float, facts: list[VerdictFacts]) -> str:
+def _band(least: float, outcomes: list[VerdictOutcome]) -> str:
     """Return a sentence on the images whose verdict is uncertain."""
-    given = [each for each in facts if each.confidence >= least]
-    wrong = sum(each.truth != each.predicted for each in given)
-    unsure = len(facts) - len(given)
-    return Message("card.unsure", n=unsure, m=len(facts), name=UNSURE, k=len(given), p=wrong)
+    decided = [entry for entry in outcomes if entry.confidence >= least]
+    wrong = sum(entry.truth != entry.predicted for entry in decided)
+    unsure = len(outcomes) - len(decided)
+    return Message("card.unsure", n=unsure, m=len(outcomes), name=UNSURE, k=len(decided), p=wrong)
 
 
-def _verdicts(settings: ModelSettings, facts: list[VerdictFacts]) -> Iterator[Block]:
+def _verdicts(settings: ModelSettings, outcomes: list[VerdictOutcome]) -> Iterator[Block]:
     rows = []
     for name in settings.verdicts:
-        real = [each for each in facts if each.truth == name]
-        predicted = [each for each in facts if each.predicted == name]
+        real = [entry for entry in outcomes if entry.truth == name]
+        predicted = [entry for entry in outcomes if entry.predicted == name]
         rows.append([name, _right(real), _right(predicted)])
-    rows.append([Message("card.all"), _right(facts), NOTHING])
+    rows.append([Message("card.all"), _right(outcomes), NOTHING])
     yield Table([Message("card.verdict"), Message("card.recall"), Message("card.precision")], rows)
     if settings.unsure:
-        yield CardText(_band(settings.unsure, facts))
-    few = [name for name in settings.verdicts if sum(each.truth == name for each in facts) < ENOUGH]
+        yield CardText(_band(settings.unsure, outcomes))
+    few = [name for name in settings.verdicts if sum(entry.truth == name for entry in outcomes) < ENOUGH]
     if few:
         yield CardText(Message("card.few_of_verdict", n=ENOUGH, names=", ".join(few)), warns=True)
-    count = Counter((each.truth, each.predicted) for each in facts)
+    count = Counter((entry.truth, entry.predicted) for entry in outcomes)
     confusion = [[name, *(f"{count[name, other]}" for other in settings.verdicts)] for name in settings.verdicts]
     yield Table([Message("card.confusion"), *settings.verdicts], confusion)

@@ -122,7 +122,7 @@ def _chain(names: list[str]) -> str:
 
 def _ancestors(run: Run) -> Iterator[str]:
     """Yield the names of the initial runs, the nearest first; last a message if one does not exist any more."""
-    seen = {run.root}
+    visited = {run.root}
     while True:
         try:
             earlier = run.settings().start_from
@@ -132,7 +132,7 @@ def _ancestors(run: Run) -> Iterator[str]:
         except Problem:
             yield Message("card.missing_run")
             return
-        if run.root in seen:
+        if run.root in visited:
             return
-        seen.add(run.root)
+        visited.add(run.root)
         yield run.name

@@ -98,7 +98,7 @@ class CommandContext:
             self.images.thumbnails_toggled,
             self.training.changed,
             self.overlay.changed,
-            self.layers.look.mode_changed,
+            self.layers.display.mode_changed,
             self.comparison.changed,
             self.comparison.switched,
             self.suggestions.changed,

@@ -46,7 +46,7 @@ class FileCommands(CommandGroup):
             ),
             Command(
                 "statistics",
-                self.tr("S&tatistics…"),
+                self.tr("St&atistics…"),
                 reports.statistics,
                 enabled=is_open,
                 tip=self.tr("Numbers of images, classes and regions, and region sizes"),

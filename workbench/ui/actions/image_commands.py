@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from workbench.core.runs.dataset import Split
+from workbench.core.project.annotation import Split
 from workbench.session.session import Session
 from workbench.ui.actions.command_table import Command, CommandContext, CommandGroup
 from workbench.ui.images.images_panel import ImagesPanel
@@ -73,7 +73,7 @@ class ImageCommands(CommandGroup):
             Command(
                 "not_done",
                 self.tr("Mark as not d&one"),
-                partial(session.judging.set_status, "started"),
+                partial(session.verdict_steps.set_status, "started"),
                 enabled=lambda: has_note() and session.note.status == "done",
             ),
         ]
@@ -129,7 +129,7 @@ class ImageCommands(CommandGroup):
 
 
 def _done_and_next(session: Session, images: ImagesPanel) -> None:
-    session.judging.set_status("done")
+    session.verdict_steps.set_status("done")
     images.go(1)
 
 

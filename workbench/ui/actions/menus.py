@@ -134,7 +134,7 @@ MENUS: dict[str, Table] = {
         "-",
         "labels",
         "predictions",
-        ("look", PREDICTION_DISPLAY),
+        ("prediction_display", PREDICTION_DISPLAY),
         "-",
         "sheet",
         "panel_pictures",
@@ -210,7 +210,7 @@ def titles() -> dict[str, str]:
         "verdicts": QCoreApplication.translate("menus", "&Verdict"),
         "use": QCoreApplication.translate("menus", "Data &split"),
         "verdicts_next": QCoreApplication.translate("menus", "Set verdict &and go to next"),
-        "look": QCoreApplication.translate("menus", "Prediction displa&y"),
+        "prediction_display": QCoreApplication.translate("menus", "Prediction displa&y"),
         "theme": QCoreApplication.translate("menus", "&Theme"),
         "language": QCoreApplication.translate("menus", "Lan&guage"),
     }

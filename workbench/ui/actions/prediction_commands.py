@@ -11,7 +11,7 @@ from workbench.ui.predictions.prediction_overlay import PredictionOverlay
 class PredictionCommands(CommandGroup):
     def commands(self, context: CommandContext) -> list[Command]:
         overlay, continuous = context.overlay, context.continuous_training
-        display, style = context.layers.look, context.canvas.scene.prediction_style
+        display, style = context.layers.display, context.canvas.scene.prediction_style
         texts = {
             "outline": self.tr("Predictions as &outlines"),
             "filled": self.tr("Predictions as &filled areas"),
@@ -24,7 +24,7 @@ class PredictionCommands(CommandGroup):
                 text,
                 partial(display.set_mode, mode),
                 checked=lambda mode=mode: style.mode == mode,
-                group="look",
+                group="prediction_display",
             )
             for mode, text in texts.items()
         ]

@@ -57,7 +57,7 @@ class LiveTrainingCommands(CommandGroup):
                 panel.is_paused,
                 tip=self.tr("Pause training. The time limit is paused as well."),
             ),
-            Command("whole_run", self.tr("Show &whole run"), panel.view.show_whole, enabled=panel.has_curves),
+            Command("whole_run", self.tr("Show &whole run"), panel.view.show_whole_run, enabled=panel.has_curves),
             Command(
                 "compare_runs",
                 self.tr("&Compare with other runs…"),

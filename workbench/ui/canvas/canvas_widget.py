@@ -95,7 +95,7 @@ class Canvas(QWidget):
         self.navigation.drag_started.connect(self.suggestions.cancel)
         self.navigation.pan_key_changed.connect(self._follow_pan_key)
         self.suggestions.held.connect(self._confirm_pan_key)
-        self._session.settling.connect(self.tasks.finish)
+        self._session.edit_finishing.connect(self.tasks.finish)
         self._session.mask_changed.connect(self._follow_mask)
         self.tasks.failed.connect(self._session.problem_met)
 
@@ -236,14 +236,14 @@ class Canvas(QWidget):
 
     def _follow_pan_key(self, pressed: bool) -> None:
         if pressed:
-            self.navigation.show_hand = not self.suggestions.aim()
+            self.navigation.show_pan_cursor = not self.suggestions.aim()
         else:
             self.suggestions.accept_aimed()
         self._dispatcher.hover_again()
 
     def _confirm_pan_key(self) -> None:
         """Show that Space pans, because it is held too long for a tap."""
-        self.navigation.show_hand = self.navigation.pan_key
+        self.navigation.show_pan_cursor = self.navigation.pan_key
         self._dispatcher.hover_again()
 
     def focusNextPrevChild(self, forward: bool) -> bool:

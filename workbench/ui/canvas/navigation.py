@@ -20,7 +20,7 @@ _BOTH = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 class Navigation(QObject, Interactor):
     """Middle or Space + left drag pans, Alt + right drag sizes the brush, the wheel zooms.
 
-    `show_hand`: Space shows the hand cursor; False until it is known that Space is held to pan.
+    `show_pan_cursor`: Space shows the open-hand cursor; False until it is known that Space is held to pan.
     """
 
     drag_started = Signal()
@@ -32,7 +32,7 @@ class Navigation(QObject, Interactor):
         """set_diameter: called with the new brush diameter in image pixels."""
         super().__init__(parent)
         self._view, self._options, self._set_diameter = view, options, set_diameter
-        self.pan_key = self.show_hand = False
+        self.pan_key = self.show_pan_cursor = False
         self._drag: Literal["", "pan", "size"] = ""
         self._last = QPointF()
         self._diameter = 0
@@ -70,7 +70,7 @@ class Navigation(QObject, Interactor):
     def cursor(self) -> Qt.CursorShape | None:
         if self._drag == "pan":
             return Qt.CursorShape.ClosedHandCursor
-        return Qt.CursorShape.OpenHandCursor if self.show_hand else None
+        return Qt.CursorShape.OpenHandCursor if self.show_pan_cursor else None
 
     def _pan(self, by: QPointF) -> QPointF:
         """Pan by a logical distance, rounded to whole device pixels. Return the rounded distance, logical pixels."""
@@ -94,20 +94,20 @@ class Navigation(QObject, Interactor):
         return space
 
     def _set_pan_key(self, on: bool) -> None:
-        self.pan_key, self.show_hand = on, on
+        self.pan_key, self.show_pan_cursor = on, on
         self.pan_key_changed.emit(on)
 
     def reset(self) -> None:
         """Forget the pressed key when the canvas loses the focus."""
-        self.pan_key = self.show_hand = False
+        self.pan_key = self.show_pan_cursor = False
 
     # --- wheel and fingers -----------------------------------------------------------------------
 
     def wheel(self, event: QWheelEvent) -> None:
         """Zoom at the pointer or size the brush. A two-finger scroll pans the image."""
-        keys, fingers = event.modifiers(), event.pixelDelta()
-        if event.phase() != Qt.ScrollPhase.NoScrollPhase and not (fingers.isNull() and event.angleDelta().isNull()):
-            by = QPointF(fingers) if not fingers.isNull() else QPointF(event.angleDelta()) / 2
+        keys, pixel_delta = event.modifiers(), event.pixelDelta()
+        if event.phase() != Qt.ScrollPhase.NoScrollPhase and not (pixel_delta.isNull() and event.angleDelta().isNull()):
+            by = QPointF(pixel_delta) if not pixel_delta.isNull() else QPointF(event.angleDelta()) / 2
             if keys & Qt.KeyboardModifier.ControlModifier:
                 self._view.zoom_at(STEP ** (by.y() / _PER_STEP), event.position())
             else:

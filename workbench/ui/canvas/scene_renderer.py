@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from workbench.core.geometry.drawing import Rect
 from workbench.ui.canvas.interactor import Interactor
-from workbench.ui.canvas.layers.backing_store import BackingStore, hardly_more
+from workbench.ui.canvas.layers.backing_store import BackingStore, cheap_to_merge
 from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.canvas.layers.view_state import ViewState
 from workbench.ui.canvas.layers.viewport import Viewport
@@ -60,7 +60,7 @@ class SceneRenderer:
         if self._pending.contains(area):
             return
         around = self._pending.united(area)
-        if hardly_more(around, (self._pending, area)):
+        if cheap_to_merge(around, (self._pending, area)):
             self._pending = area = around
         QWidget.update(self._widget, area)
 

@@ -70,7 +70,7 @@ class FindingRepairs(QObject):
 
     def _set_verdicts(self, found: Findings) -> None:
         for name in dict.fromkeys(finding.name for finding in found):
-            self._session.judging.set_verdicts([finding.key for finding in found if finding.name == name], name)
+            self._session.verdict_steps.set_verdicts([finding.key for finding in found if finding.name == name], name)
 
     def _group(self, found: Findings) -> None:
         """Put each pair into the group of one of its images, named after the other image if there is none yet."""
@@ -83,14 +83,14 @@ class FindingRepairs(QObject):
         for finding in found:
             name = group_of(finding.other) or group_of(finding.key) or finding.other
             groups[finding.other] = groups[finding.key] = name
-        self._session.judging.set_groups(groups)
+        self._session.verdict_steps.set_groups(groups)
 
     def _repair_masks(self, repair, found: Findings) -> None:
         self._repair.start(repair, [finding.key for finding in found])
 
     def _delete_classes(self, found: Findings) -> None:
         names = {finding.name for finding in found}
-        self._session.class_work.start([info.id for info in self._session.project.classes if info.name in names])
+        self._session.class_merge.start([info.id for info in self._session.project.classes if info.name in names])
 
     def _merge_class(self, found: Findings) -> None:
         classes = {info.name: info for info in self._session.project.classes}

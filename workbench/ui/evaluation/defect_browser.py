@@ -72,12 +72,12 @@ class DefectBrowser(QWidget):
 
     def refresh(self) -> None:
         """Show the present result of the evaluation."""
-        result = self._evaluation.reviewed
+        result = self._evaluation.result
         if result is None:
             return
         missed = missed_cards(self._evaluation, result, self._class_id, self._peak_text)
         false = alarm_cards(self._evaluation, result, self._class_id, self._probability_text)
-        self._show_counts(len(missed), len(false), len(result.judgements))
+        self._show_counts(len(missed), len(false), len(result.evaluations))
         if self.tab == "table":
             self.table.show_result(self._evaluation, result)
             self._pages.setCurrentWidget(self.table)

@@ -41,8 +41,8 @@ def missed_cards(
 ) -> list[DefectCard]:
     """Return cards of the missed defects, largest first. describe: text for the greatest probability on the defect."""
     cards = []
-    for prediction, image in zip(evaluation.looked.evidence, result.judgements):
-        for labeled, defect in zip(prediction.defects, image.facts.defects):
+    for prediction, image in zip(evaluation.pass_result.predictions, result.evaluations):
+        for labeled, defect in zip(prediction.defects, image.counts.defects):
             if not defect.found and class_id in (None, labeled.class_id):
                 name, color = evaluation.classes[labeled.class_id]
                 card = DefectCard(prediction, labeled.box, name, describe(labeled.peak), color, missed=True)
@@ -55,7 +55,7 @@ def alarm_cards(
 ) -> list[DefectCard]:
     """Return cards of the false alarms, highest probability first."""
     cards = []
-    for prediction, image in zip(evaluation.looked.evidence, result.judgements):
+    for prediction, image in zip(evaluation.pass_result.predictions, result.evaluations):
         for alarm in image.alarms:
             if class_id in (None, alarm.class_id):
                 name, color = evaluation.classes[alarm.class_id]
@@ -69,15 +69,15 @@ def image_cards(
 ) -> list[DefectCard]:
     """Return cards of all images, worst first: most missed defects, then most false alarms, then most defects."""
     order = sorted(
-        zip(evaluation.looked.evidence, result.judgements),
-        key=lambda pair: (-pair[1].facts.missed, -pair[1].facts.false, -len(pair[1].facts.defects), pair[0].key),
+        zip(evaluation.pass_result.predictions, result.evaluations),
+        key=lambda pair: (-pair[1].counts.missed, -pair[1].counts.false, -len(pair[1].counts.defects), pair[0].key),
     )
     return [
         DefectCard(
             prediction,
             NOTHING,
             prediction.key.rpartition("/")[2],
-            describe(image.facts.missed, image.facts.false),
+            describe(image.counts.missed, image.counts.false),
         )
         for prediction, image in order
     ]

@@ -79,7 +79,10 @@ class EvaluationNotices(QWidget):
     def _independence(self) -> tuple[str, str]:
         """Return the notice on whether the images influenced the training or the operating point."""
         evaluation = self._evaluation
-        images, parts = len(evaluation.looked.evidence), {entry.group for entry in evaluation.looked.evidence}
+        images, parts = (
+            len(evaluation.pass_result.predictions),
+            {entry.group for entry in evaluation.pass_result.predictions},
+        )
         counts = self.tr("{n} images of {parts} parts.").format(
             n=formatting.number(images), parts=formatting.number(len(parts))
         )
@@ -110,13 +113,15 @@ class EvaluationNotices(QWidget):
                 "Data leakage: {n} images show parts that were used in training, so the metrics are too high."
             )
             notices.append(("warning", text.format(n=formatting.number(len(evaluation.leaks)))))
-        if evaluation.looked.changed:
+        if evaluation.pass_result.changed:
             text = self.tr("Labels changed since the training: {n}. The current labels are used.")
-            notices.append(("info", text.format(n=formatting.number(evaluation.looked.changed))))
-        if evaluation.looked.skipped:
+            notices.append(("info", text.format(n=formatting.number(evaluation.pass_result.changed))))
+        if evaluation.pass_result.skipped:
             text = self.tr("Skipped images: {n} ({names})")
-            names = formatting.listed(list(evaluation.looked.skipped)[:3])
-            notices.append(("warning", text.format(n=formatting.number(len(evaluation.looked.skipped)), names=names)))
+            names = formatting.listed(list(evaluation.pass_result.skipped)[:3])
+            notices.append(
+                ("warning", text.format(n=formatting.number(len(evaluation.pass_result.skipped)), names=names))
+            )
         return notices
 
     def _frame(self, kind: str, text: str) -> QFrame:

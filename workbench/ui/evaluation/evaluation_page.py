@@ -54,7 +54,7 @@ class EvaluationPage(QWidget):
         column.addWidget(self._header())
         column.addWidget(self.pages, 1)
         self.segmentation.region_chosen.connect(self.region_chosen)
-        self.verdicts.image_wanted.connect(lambda key: self.region_chosen.emit(key, NOTHING))
+        self.verdicts.image_requested.connect(lambda key: self.region_chosen.emit(key, NOTHING))
         self.segmentation.placeholder.left.connect(self.left)
         evaluation.changed.connect(self._refresh)
         run_list.listed.connect(self._show_runs)

@@ -75,7 +75,7 @@ class EvaluationPlaceholder(QWidget):
                 "then train again."
             ).format(
                 n=formatting.number(len(self._evaluation.leaks)),
-                total=formatting.number(len(self._evaluation.looked.evidence)),
+                total=formatting.number(len(self._evaluation.pass_result.predictions)),
             )
         elif stage == "nothing":
             title = self.tr("No validation or test images")
@@ -105,7 +105,9 @@ class EvaluationPlaceholder(QWidget):
         }
         self.leaks.clear()
         for leak in leaks[:_LISTED]:
-            item = QListWidgetItem(patterns[leak.why].format(held=leak.held, learned=leak.learned), self.leaks)
+            item = QListWidgetItem(
+                patterns[leak.why].format(held=leak.held_out_key, learned=leak.train_key), self.leaks
+            )
             item.setToolTip(item.text())
 
     def _show_progress(self, done: int, total: int) -> None:

@@ -126,13 +126,13 @@ class _ImageTableModel(QAbstractTableModel):
         self.endResetModel()
 
     def _sort_rows(self) -> None:
-        self.rows.sort(key=lambda row: (-row[1].facts.missed, -row[1].facts.false, row[0].key))
+        self.rows.sort(key=lambda row: (-row[1].counts.missed, -row[1].counts.false, row[0].key))
         if self._sort_column >= 0:
             self.rows.sort(key=lambda row: self._value(row, self._sort_column), reverse=self._descending)
 
     @staticmethod
     def _value(row: tuple[StoredPrediction, ImageEvaluation], column: int):
-        prediction, counts = row[0], row[1].facts
+        prediction, counts = row[0], row[1].counts
         value = dice([counts])
         values = (
             prediction.key,
@@ -167,7 +167,7 @@ class _ImageTableModel(QAbstractTableModel):
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _CENTER if index.column() >= 2 else _LEFT
-        prediction, counts = self.rows[index.row()][0], self.rows[index.row()][1].facts
+        prediction, counts = self.rows[index.row()][0], self.rows[index.row()][1].counts
         if role == Qt.ItemDataRole.ToolTipRole:
             return prediction.key
         if role != Qt.ItemDataRole.DisplayRole:
@@ -207,7 +207,7 @@ class ImageTableView(QTableView):
         self.doubleClicked.connect(self._choose)
 
     def show_result(self, evaluation: RunEvaluation, result: EvaluatedImages) -> None:
-        self._images.set_rows(list(zip(evaluation.looked.evidence, result.judgements)))
+        self._images.set_rows(list(zip(evaluation.pass_result.predictions, result.evaluations)))
 
     def _choose(self, index: QModelIndex) -> None:
         if index.isValid():

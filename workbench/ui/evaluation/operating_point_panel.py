@@ -21,8 +21,8 @@ class OperatingPointPanel(QWidget):
 
     moved = Signal(object)  # OperatingPoint
     cost_moved = Signal(float)
-    store_wanted = Signal()
-    restore_wanted = Signal()
+    store_requested = Signal()
+    restore_requested = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -98,8 +98,8 @@ class OperatingPointPanel(QWidget):
         self.area.valueChanged.connect(self._area_moved)
         self.cost.valueChanged.connect(self._cost_moved)
         self.cheapest.clicked.connect(self._cost_moved)
-        self.store.clicked.connect(self.store_wanted)
-        self.restore.clicked.connect(self.restore_wanted)
+        self.store.clicked.connect(self.store_requested)
+        self.restore.clicked.connect(self.restore_requested)
         self._show_cost()
 
     @property

@@ -14,10 +14,10 @@ _STEPS = 1000
 
 
 class RejectOption(QWidget):
-    """Slider for the reject probability and its effect on the shown images. Only `store_wanted` asks to save it."""
+    """Slider for the reject probability and its effect on the shown images. `store_requested` asks to save it."""
 
     moved = Signal(float)
-    store_wanted = Signal(float)
+    store_requested = Signal(float)
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class RejectOption(QWidget):
         self.off.clicked.connect(lambda: self.set_minimum(0.0))
         self.store = QPushButton(self.tr("Save with run"), objectName="primary")
         self.store.setToolTip(self.tr("Predictions and exports of this run are “unsure” below this probability"))
-        self.store.clicked.connect(lambda: self.store_wanted.emit(self.minimum))
+        self.store.clicked.connect(lambda: self.store_requested.emit(self.minimum))
         self.effect = QLabel(wordWrap=True)
         self.effect.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         for column, widget in enumerate((label, self.slider, self.value, self.no_errors, self.off, self.store)):
@@ -85,19 +85,19 @@ class RejectOption(QWidget):
         band = evaluation.band(self.minimum)
         if not band.unsure:
             effect = self.tr("All {n} images get a verdict, {left} of them wrong.").format(
-                n=band.images, left=band.left
+                n=band.images, left=band.errors
             )
-        elif not band.given:
+        elif not band.decided:
             effect = self.tr("All {n} images are unsure and need manual inspection.").format(n=band.images)
         else:
             share = formatting.percent(band.unsure / band.images)
             text = self.tr(
                 "{unsure} of {n} images ({share}) need manual inspection; {caught} of them would have been wrong."
             )
-            effect = text.format(unsure=band.unsure, n=band.images, share=share, caught=band.caught)
-            low, high = wilson(band.left, band.given) or (0.0, 1.0)
+            effect = text.format(unsure=band.unsure, n=band.images, share=share, caught=band.rejected_errors)
+            low, high = wilson(band.errors, band.decided) or (0.0, 1.0)
             text = self.tr("Of the other {given} images, {left} are wrong (95% CI: {interval}).")
-            effect += " " + text.format(given=band.given, left=band.left, interval=interval(low, high, 1))
+            effect += " " + text.format(given=band.decided, left=band.errors, interval=interval(low, high, 1))
         if round(self._stored * _STEPS) == self.slider.value() and self._stored:
             effect += " " + self.tr("This value is saved with the run.")
         return effect

@@ -56,7 +56,7 @@ class ReliabilityPlot(ThemedPlot):
         for side in ("left", "bottom"):
             spacing = 10 if self._low else 20
             self.item.getAxis(side).setTickSpacing(spacing, spacing)
-        x, y = ([100 * getattr(entry, name) for entry in bins] for name in ("sure", "share"))
+        x, y = ([100 * getattr(entry, name) for entry in bins] for name in ("mean_probability", "share"))
         low, high = ([100 * entry.interval[edge] for entry in bins] for edge in (0, 1))
         self._intervals.setData(
             x=np.array(x), y=np.array(y), top=np.subtract(high, y), bottom=np.subtract(y, low), beam=0.0
@@ -70,7 +70,7 @@ class ReliabilityPlot(ThemedPlot):
         """Return the values of a bin."""
         text = self.tr("Mean probability {probability}: {right} of {n} images correct ({share})")
         return text.format(
-            probability=formatting.percent(entry.sure),
+            probability=formatting.percent(entry.mean_probability),
             right=entry.correct,
             n=entry.images,
             share=formatting.percent(entry.share),

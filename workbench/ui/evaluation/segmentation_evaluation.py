@@ -45,12 +45,12 @@ class SegmentationEvaluation(QWidget):
         self._build()
         evaluation.changed.connect(self._stage_changed)
         evaluation.evaluated.connect(self._evaluated)
-        evaluation.swept.connect(self._draw_curve)
+        evaluation.sweep_finished.connect(self._draw_curve)
         self.scope.activated.connect(self._scope_changed)
         self.points.moved.connect(evaluation.set_point)
         self.points.cost_moved.connect(self._find_lowest_cost)
-        self.points.store_wanted.connect(evaluation.store)
-        self.points.restore_wanted.connect(evaluation.restore)
+        self.points.store_requested.connect(evaluation.store)
+        self.points.restore_requested.connect(evaluation.restore)
         self.browser.region_chosen.connect(self.region_chosen)
         self._stage_changed()
 
@@ -131,8 +131,8 @@ class SegmentationEvaluation(QWidget):
     def _find_lowest_cost(self, ratio: float) -> None:
         self._evaluation.cheapest(ratio, self._class_indices[0] if self.class_id is not None else None)
         self._show_point()
-        if self._evaluation.reviewed is not None:
-            self.points.show_figures(self._evaluation.reviewed.figures)
+        if self._evaluation.result is not None:
+            self.points.show_figures(self._evaluation.result.figures)
 
     def _set_threshold(self, threshold: float) -> None:
         point = self._evaluation.point
@@ -144,8 +144,8 @@ class SegmentationEvaluation(QWidget):
 
     def _scope_changed(self) -> None:
         self._show_point()
-        if self._evaluation.reviewed is not None:
-            self._evaluated(self._evaluation.reviewed)
+        if self._evaluation.result is not None:
+            self._evaluated(self._evaluation.result)
 
     # --- updates ----------------------------------------------------------------------------------
 
@@ -196,11 +196,11 @@ class SegmentationEvaluation(QWidget):
 
     def _draw_curve(self) -> None:
         evaluation = self._evaluation
-        if evaluation.sweep is None or evaluation.reviewed is None or evaluation.point is None:
+        if evaluation.sweep is None or evaluation.result is None or evaluation.point is None:
             return
         indices = self._class_indices
         index = indices[0] if self.class_id is not None else None
         curve = evaluation.sweep.curve(evaluation.point, index)
-        current = evaluation.reviewed.place if index is None else evaluation.sweep.where(evaluation.point, index)
+        current = evaluation.result.place if index is None else evaluation.sweep.where(evaluation.point, index)
         threshold = sorted(evaluation.point.thresholds[index] for index in indices)[len(indices) // 2]
         self.curve.show_curve(curve, current, threshold)

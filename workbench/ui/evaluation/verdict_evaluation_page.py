@@ -61,10 +61,10 @@ class SplitChoice(QComboBox):
 class VerdictEvaluationPage(QWidget):
     """Evaluation page of a ResNet run.
 
-    `show_run` starts the evaluation. `image_wanted` carries the key of an image to open.
+    `show_run` starts the evaluation. `image_requested` carries the key of an image to open.
     """
 
-    image_wanted = Signal(str)
+    image_requested = Signal(str)
     failed = Signal(object)  # Problem
     stored = Signal(object)  # Run with the changed reject probability
 
@@ -73,7 +73,7 @@ class VerdictEvaluationPage(QWidget):
         self.setObjectName("panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._session, self._style, self._evaluator = session, style, VerdictEvaluator(session, self)
-        self._whole: VerdictEvaluation | None = None  # of all validation and test images
+        self._all_splits: VerdictEvaluation | None = None  # of all validation and test images
         self._shown: VerdictEvaluation | None = None  # of the selected split
         self.thumbnails = ThumbnailProvider(self)
         self.summary = QLabel(objectName="heading", wordWrap=True)
@@ -150,9 +150,9 @@ class VerdictEvaluationPage(QWidget):
         self.matrix.cell_chosen.connect(self.browser.show_cell)
         self.matrix.cell_chosen.connect(self._scroll_to_gallery)
         self.browser.list_chosen.connect(self._list_chosen)
-        self.browser.image_chosen.connect(self.image_wanted)
+        self.browser.image_chosen.connect(self.image_requested)
         self.reject.moved.connect(self._reject_moved)
-        self.reject.store_wanted.connect(self._store)
+        self.reject.store_requested.connect(self._store)
 
     # --- commands --------------------------------------------------------------------------------
 
@@ -177,8 +177,8 @@ class VerdictEvaluationPage(QWidget):
         self.bar.show()
 
     def _evaluated(self, evaluation: VerdictEvaluation) -> None:
-        first = self._whole is None
-        self._whole = evaluation
+        first = self._all_splits is None
+        self._all_splits = evaluation
         self.bar.hide()
         if first:
             self.split.show_splits(evaluation)
@@ -198,8 +198,8 @@ class VerdictEvaluationPage(QWidget):
         self._show(None)
 
     def _choose_split(self, *_: object) -> None:
-        if self._whole is not None:
-            self._show(self._whole.of(*self.split.splits))
+        if self._all_splits is not None:
+            self._show(self._all_splits.of(*self.split.splits))
 
     def _list_chosen(self) -> None:
         self.matrix.select_cell("", "")
@@ -222,7 +222,7 @@ class VerdictEvaluationPage(QWidget):
     def _show(self, evaluation: VerdictEvaluation | None) -> None:
         self._shown = evaluation
         if evaluation is None:
-            self._whole = None
+            self._all_splits = None
             self.split.clear()
             self.bar.hide()
         images = evaluation is not None and bool(evaluation.images)
@@ -243,7 +243,7 @@ class VerdictEvaluationPage(QWidget):
         self.reliability.show_bins(evaluation.reliability(), len(evaluation.names))
         self.reliability.show_minimum(self.reject.minimum)
         self.summary.setText(_summary_text(report))
-        self._set_note(_notes_text(self._whole or evaluation, chosen_on="val" in self.split.splits))
+        self._set_note(_notes_text(self._all_splits or evaluation, chosen_on="val" in self.split.splits))
         error, raw = evaluation.calibration_error(), evaluation.without_temperature().calibration_error()
         text = self.tr("Mean calibration error (ECE): {error}, before calibration {raw}.")
         self.calibration_error.setText(
@@ -282,12 +282,12 @@ def _notes_text(whole: VerdictEvaluation, *, chosen_on: bool) -> str:
                 "slightly worse.",
             )
         )
-    if whole.others:
+    if whole.other_labels:
         text = QCoreApplication.translate(
             "VerdictEvaluationPage",
             "{n} images now have a verdict that is not part of this model. Train again to include it.",
         )
-        notes.append(text.format(n=whole.others))
+        notes.append(text.format(n=whole.other_labels))
     if whole.unreadable:
         text = QCoreApplication.translate("VerdictEvaluationPage", "{n} validation/test images cannot be read.")
         notes.append(text.format(n=whole.unreadable))

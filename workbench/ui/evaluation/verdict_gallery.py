@@ -69,7 +69,7 @@ class VerdictGallery(QListView):
         return [image.key for image in self._images.items]
 
     def _text(self, image: PredictedVerdict) -> str:
-        return f"{image.key}: {self.names[image.predicted]} {formatting.percent(image.sure)}"
+        return f"{image.key}: {self.names[image.predicted]} {formatting.percent(image.probability)}"
 
     def _tip(self, image: PredictedVerdict) -> str:
         shares = sorted(zip(image.probabilities, self.names), reverse=True)
@@ -105,7 +105,7 @@ class _VerdictDelegate(QStyledItemDelegate):
         verdict = self._gallery.names[image.predicted]
         correct = verdict == image.truth
         line = QRect(box.x() + 2, box.bottom() + 3, box.width() - 4, metrics.height())
-        share = formatting.percent(image.sure)
+        share = formatting.percent(image.probability)
         width = line.width() - metrics.horizontalAdvance(share) - 6
         painter.setPen(theme.color("success" if correct else "danger"))
         text = metrics.elidedText(verdict, Qt.TextElideMode.ElideRight, width)

@@ -33,8 +33,8 @@ from workbench.ui.widgets.theme import ThemeManager
 class ImagesPanel(QWidget):
     """Image list. Opens the selected image in the session and selects the current one."""
 
-    wants_files = Signal()
-    wants_folder = Signal()
+    files_requested = Signal()
+    folder_requested = Signal()
     thumbnails_toggled = Signal(bool)  # True: thumbnail view in the center, False: current image
 
     def __init__(self, session: Session, style: ThemeManager, queue: LabelQueue, parent: QWidget | None = None) -> None:
@@ -106,8 +106,8 @@ class ImagesPanel(QWidget):
         self.view.setMouseTracking(True)
         self.view.selectionModel().currentChanged.connect(self._current_changed)
         self.empty_page = EmptyProjectPage()
-        self.empty_page.files.clicked.connect(self.wants_files)
-        self.empty_page.folder.clicked.connect(self.wants_folder)
+        self.empty_page.files.clicked.connect(self.files_requested)
+        self.empty_page.folder.clicked.connect(self.folder_requested)
         self.no_match_page = NoMatchPage()
         self.no_match_page.clear.clicked.connect(self.clear_filters)
         self.pages = QStackedWidget()
@@ -161,7 +161,7 @@ class ImagesPanel(QWidget):
         if self.browsing:
             self.thumbnail_view.set_verdict(verdict)
         else:
-            self._session.judging.set_verdicts([self._session.key], verdict)
+            self._session.verdict_steps.set_verdicts([self._session.key], verdict)
             self.go(1)
 
     def chosen(self) -> list[str]:

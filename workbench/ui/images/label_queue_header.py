@@ -75,7 +75,7 @@ class LabelQueueHeader(QWidget):
         self.errors.setEnabled(queue.possible("errors") or queue.mode == "errors")
         for widget in (self.bar, self.stop):
             widget.setVisible(queue.running)
-        complete = result is not None and result.looked + result.skipped >= result.asked
+        complete = result is not None and result.analyzed + result.skipped >= result.total
         self.more.setVisible(not queue.running and result is not None and not complete)
         self.again.setVisible(not queue.running)
         if queue.running:

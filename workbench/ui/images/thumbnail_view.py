@@ -141,7 +141,7 @@ class ThumbnailView(QWidget):
 
     def set_verdict(self, verdict: str | None) -> None:
         """Set or remove the verdict of all selected images in one step."""
-        self._session.judging.set_verdicts(self.selected(), verdict)
+        self._session.verdict_steps.set_verdicts(self.selected(), verdict)
 
     def show_current(self) -> None:
         """Select the current image and scroll to it."""

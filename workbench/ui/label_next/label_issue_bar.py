@@ -23,8 +23,8 @@ class LabelIssueBar(QFrame):
         self.setObjectName("message")
         self.setProperty("kind", "warning")
         self._session, self._issues = session, issues
-        self._kept_free: QRect | None = None
-        self.text = QLabel(objectName="says", wordWrap=True)
+        self._free_area: QRect | None = None
+        self.text = QLabel(objectName="message", wordWrap=True)
         self.certainty = QLabel(objectName="muted", wordWrap=True)
         for label in (self.text, self.certainty):
             label.setTextFormat(Qt.TextFormat.PlainText)  # names of classes are user input
@@ -77,7 +77,7 @@ class LabelIssueBar(QFrame):
             return self.tr("Add region")
         if issue.kind == "extra":
             return self.tr("Remove region")
-        name = issue.said if issue.kind == "verdict" else names.get(issue.class_id, str(issue.class_id))
+        name = issue.predicted_verdict if issue.kind == "verdict" else names.get(issue.class_id, str(issue.class_id))
         return self.tr("Change to {name}").format(name=name)
 
     def eventFilter(self, watched, event) -> bool:
@@ -87,7 +87,7 @@ class LabelIssueBar(QFrame):
 
     def keep_free(self, area: QRect | None) -> None:
         """Move the bar so that this part of the canvas, if any, stays visible."""
-        self._kept_free = area
+        self._free_area = area
         self._place()
 
     def _place(self) -> None:
@@ -97,7 +97,7 @@ class LabelIssueBar(QFrame):
         width = min(_MAX_WIDTH, canvas.width() - 2 * _SIDE)
         height = self.heightForWidth(width) if self.hasHeightForWidth() else self.sizeHint().height()
         box = QRect((canvas.width() - width) // 2, canvas.height() - height - _BOTTOM, width, height)
-        if self._kept_free is not None and self._kept_free.intersects(box):
+        if self._free_area is not None and self._free_area.intersects(box):
             box.moveTop(_BOTTOM)
         self.setGeometry(box)
         self.raise_()

@@ -36,12 +36,12 @@ class LabelNextController(QObject):
         canvas.add_item(self.marker)
         self.bar = LabelIssueBar(session, errors, canvas)
         self._requested_from: str | None = None  # key of the image that was open when a queue was requested
-        self._kept_key: str | None = None  # image whose message has the button to undo a kept label
+        self._confirmed_key: str | None = None  # image whose message has the button to undo a kept label
         guide.changed.connect(self._open_first)
         guide.failed.connect(messages.problem)
         errors.changed.connect(self._show_issue)
         errors.refused.connect(canvas.refused)
-        errors.kept.connect(self._label_kept)
+        errors.confirmed.connect(self._label_confirmed)
         session.history_changed.connect(self._withdraw_undo)
         self._show_issue()
 
@@ -86,12 +86,12 @@ class LabelNextController(QObject):
 
     def _withdraw_undo(self) -> None:
         """Withdraw the button to undo a kept label once it would undo another change."""
-        if self._kept_key is not None and not self.errors.can_undo(self._kept_key):
-            self._kept_key = None
+        if self._confirmed_key is not None and not self.errors.can_undo(self._confirmed_key):
+            self._confirmed_key = None
             self._messages.withdraw("kept label")
 
-    def _label_kept(self, key: str) -> None:
-        self._kept_key = key
+    def _label_confirmed(self, key: str) -> None:
+        self._confirmed_key = key
         self._messages.show_message(
             "info",
             self.tr("Label kept. It will not be flagged again."),

@@ -67,7 +67,7 @@ class ClassMergeDialog(QDialog):
         column.addSpacing(4)
         column.addWidget(self.buttons)
         session.project_closed.connect(self.reject)
-        self._extent = session.class_work.extent({info.id})
+        self._extent = session.class_merge.extent({info.id})
         self._update()
 
     def _update(self, _: int = 0) -> None:
@@ -90,7 +90,7 @@ class ClassMergeDialog(QDialog):
         self.backup.setText(backup.format(size=size(max(1, extent.nbytes / _MB))))
 
     def _start(self) -> None:
-        if self._session.class_work.start([self._info.id], self.target.currentData()):
+        if self._session.class_merge.start([self._info.id], self.target.currentData()):
             self.accept()
 
 

@@ -70,7 +70,7 @@ class ClassesPanel(QWidget):
         self.hint.setContentsMargins(6, 0, 6, 4)
         column.addWidget(self.hint)
         column.addWidget(self.view)
-        self.card = ClassMergeCard(session.class_work)
+        self.card = ClassMergeCard(session.class_merge)
         column.addWidget(self.card)
         # A drop inserts the row at its new place before it removes the old one.
         self._drop_timer = QTimer(self, singleShot=True, interval=0, timeout=self._reordered)
@@ -83,7 +83,7 @@ class ClassesPanel(QWidget):
         session.project_closed.connect(self._update_list)
         session.classes_changed.connect(self._update_list)
         session.current_class_changed.connect(self._select_current)
-        session.class_work.changed.connect(self._update_list)
+        session.class_merge.changed.connect(self._update_list)
         style.changed.connect(self._restyle)
         self._restyle()
         self._update_list()
@@ -141,7 +141,7 @@ class ClassesPanel(QWidget):
             item.setData(key, KeyRole)
             item.setData(id in self._session.classes.hidden, HiddenRole)
             item.setToolTip(self._tip(id, name, key))
-            editable = id != DONT_CARE and self._session.writable and not self._session.class_work.running
+            editable = id != DONT_CARE and self._session.writable and not self._session.class_merge.running
             item.setEditable(editable)
             item.setDragEnabled(editable)
             item.setDropEnabled(False)  # drop between classes only
@@ -150,7 +150,7 @@ class ClassesPanel(QWidget):
         self.hint.setVisible(project is not None and not classes)
         self.view.setVisible(bool(classes))
         self.view.setFixedHeight(min(max(len(rows), 1), 9) * HEIGHT + 4)
-        self.add_button.setEnabled(self._session.writable and not self._session.class_work.running)
+        self.add_button.setEnabled(self._session.writable and not self._session.class_merge.running)
         self._select_current(self._session.class_id)
 
     def _tip(self, id: int, name: str, key: str) -> str:
@@ -201,7 +201,7 @@ class ClassesPanel(QWidget):
         self._update_list()  # "Ignore" stays last
 
     def _extent_text(self, id: int) -> str:
-        extent = self._session.class_work.extent({id})
+        extent = self._session.class_merge.extent({id})
         return self.tr("{images} images · {regions} regions · {pixels} pixels").format(
             images=number(extent.images), regions=number(extent.regions), pixels=number(extent.pixels)
         )
@@ -236,7 +236,7 @@ class ClassesPanel(QWidget):
         recolor = menu.addAction(self.tr("Change color…"), partial(self._show_palette, id, corner))
         for action in (rename, recolor):
             action.setEnabled(self._session.writable)
-        classes, work = self._session.project.classes, self._session.class_work
+        classes, work = self._session.project.classes, self._session.class_merge
         unlocked = self._session.writable and not work.running
         up = menu.addAction(self.tr("Move up"), partial(self.move, id, -1))
         up.setEnabled(unlocked and classes[0].id != id)

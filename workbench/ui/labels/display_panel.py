@@ -148,12 +148,12 @@ class DisplayPanel(QWidget):
 
     def set_automatic(self) -> None:
         if self._view.image is not None:
-            self._view.set_display(automatic(self._view.image.picture))
+            self._view.set_display(automatic(self._view.image.pixels))
 
     def stretch(self) -> None:
         """Set black and white to the occurring values; keep the rest of the display."""
         if self._view.image is not None:
-            display = stretched(self._view.image.picture)
+            display = stretched(self._view.image.pixels)
             self._view.set_display(self._view.display.windowed(display.low, display.high))
 
     def toggle_invert(self) -> None:
@@ -215,10 +215,10 @@ class DisplayPanel(QWidget):
 
     def _update_histogram(self) -> None:
         layer = self._view.image
-        if layer is not None and layer.picture is not self._histogram_image:
-            self._range = full_range(layer.picture)
-            self.histogram.show_values(sampled(layer.picture), *self._range)
-        self._histogram_image = None if layer is None else layer.picture
+        if layer is not None and layer.pixels is not self._histogram_image:
+            self._range = full_range(layer.pixels)
+            self.histogram.show_values(sampled(layer.pixels), *self._range)
+        self._histogram_image = None if layer is None else layer.pixels
         self._update()
 
     def _update(self) -> None:
@@ -251,7 +251,7 @@ class DisplayPanel(QWidget):
         self.presets.setCurrentIndex(-1 if name is None else self.presets.findText(name))
         for widget in self.findChildren(QWidget):
             widget.setEnabled(layer is not None)
-        self.channel.setEnabled(layer is not None and layer.picture.ndim == 3)
+        self.channel.setEnabled(layer is not None and layer.pixels.ndim == 3)
         self.save_button.setEnabled(layer is not None and self._presets.writable)
         self.delete_button.setEnabled(name is not None and self._presets.writable)
 

@@ -66,7 +66,7 @@ class VerdictPanel(QWidget):
         names = list(self.buttons)
         if 0 <= number < len(names) and self._session.note is not None:
             name = names[number]
-            self._session.judging.set_verdicts(
+            self._session.verdict_steps.set_verdicts(
                 [self._session.key], None if self._session.note.verdict == name else name
             )
         self._update_states()

@@ -50,9 +50,9 @@ class LayersPanel(QWidget):
         for i, row in enumerate((self.labels, self.predictions)):
             grid.addWidget(row.check, i, 0)
             grid.addWidget(row.slider, i, 1)
-        self.look = PredictionDisplay(view.prediction_style, overlay, self._apply)
-        self.look.mode_changed.connect(self._mode_changed)
-        grid.addWidget(self.look, 2, 0, 1, 2)
+        self.display = PredictionDisplay(view.prediction_style, overlay, self._apply)
+        self.display.mode_changed.connect(self._mode_changed)
+        grid.addWidget(self.display, 2, 0, 1, 2)
         grid.setColumnStretch(1, 1)
         self._add_difference(grid)
 

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.inference.batch.results_log import LEDGER_FILE
+from workbench.inference.batch.results_log import RESULTS_LOG_FILE
 from workbench.session.folder_prediction import FolderPrediction, FolderRequest, FolderSummary, ImagePredicted
 from workbench.ui.predictions.predict_results import ResultPreview, ResultsModel
 from workbench.ui.text import formatting
@@ -104,7 +104,7 @@ class PredictFolderForm(QWidget):
         return all((self.model.currentText().strip(), self.images.text().strip(), self.out.text().strip()))
 
     def _refresh(self) -> None:
-        begun = bool(self.out.text().strip()) and (self.results_folder / LEDGER_FILE).is_file()
+        begun = bool(self.out.text().strip()) and (self.results_folder / RESULTS_LOG_FILE).is_file()
         self.skip_existing.setEnabled(begun and not self.watch.isChecked())  # watching always keeps earlier results
         self.changed.emit()
 

@@ -151,14 +151,14 @@ class LeaveGuard(QObject):
         if session.flush():
             self._next_step()
             return
-        keys = session.saver.unsaved_keys
+        keys = session.autosave.unsaved_keys
         text = (
             self.tr("The labels of 1 image could not be saved.")
             if len(keys) == 1
             else self.tr("The labels of {n} images could not be saved.").format(n=len(keys))
         )
         names = formatting.listed(keys[:_MAX_NAMED]) + ("…" if len(keys) > _MAX_NAMED else "")
-        failure = session.saver.failure
+        failure = session.autosave.failure
         reason, advice = formatting.problem_text(failure) if failure is not None else ("", "")
         if failure is None or isinstance(failure, SavedLater):  # its own advice does not apply to a window that closes
             advice = self.tr("Free disk space or make the folder writable, then try again.")
@@ -191,7 +191,7 @@ class LeaveGuard(QObject):
 
     def _copy_to(self, folder: str) -> None:
         copied: list[tuple[Path | None, Exception | None]] = []
-        self._services.session.saver.copy_unsaved(
+        self._services.session.autosave.copy_unsaved(
             Path(folder), lambda path: copied.append((path, None)), lambda problem: copied.append((None, problem))
         )
         self._wait(self.tr("Saving a copy of the labels…"), lambda: bool(copied), lambda: self._copied(*copied[0]))
@@ -210,7 +210,7 @@ class LeaveGuard(QObject):
         if not training.busy:
             self._next_step()
             return
-        remaining = training.eta_seconds if training.kept_open is None else None
+        remaining = training.eta_seconds if training.kept_open_event is None else None
         text = (
             self.tr("Training is running.")
             if remaining is None

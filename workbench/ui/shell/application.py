@@ -68,6 +68,7 @@ class Application(QObject):
         app.setApplicationDisplayName("Defect Workbench")
         app.setApplicationVersion(__version__)
         app.setDesktopFileName("defect-workbench")
+        _set_taskbar_identity()
         QImageReader.setAllocationLimit(0)
         self._app = app
         self._garbage = GarbageControl(self)
@@ -124,6 +125,14 @@ class Application(QObject):
     def _scheme_changed(self) -> None:
         if self.services.preferences.theme == "system":
             self.style.apply("system")
+
+
+def _set_taskbar_identity() -> None:
+    """Let Windows group the windows under the icon of this application instead of that of Python."""
+    if sys.platform == "win32":
+        import ctypes
+
+        ctypes.windll.shell32.SetCurrentProcessExplicitAppUserModelID("DefectWorkbench.DefectWorkbench")
 
 
 class GarbageControl(QObject):

@@ -24,7 +24,7 @@ class MissingFolder(QObject):
         session.folder.changed.connect(self._show)
         self._show()
 
-    def find(self) -> None:
+    def choose_folder(self) -> None:
         """Let the user choose the folder to which the project was moved."""
         project = self._session.project
         if project is None:
@@ -35,7 +35,7 @@ class MissingFolder(QObject):
         if folder and self._session.find_folder(folder):
             self._save()
 
-    def try_again(self) -> None:
+    def retry(self) -> None:
         """Check whether the folder is available again."""
         if self._session.folder.check():
             self._save()
@@ -52,7 +52,7 @@ class MissingFolder(QObject):
             self._messages.withdraw(_TOPIC)
         elif isinstance(problem, ProjectGone):
             text = self.tr("The project folder {path} is not available.").format(path=problem.fields["path"])
-            buttons = [(self.tr("Find folder…"), self.find), (self.tr("Try again"), self.try_again)]
+            buttons = [(self.tr("Find folder…"), self.choose_folder), (self.tr("Try again"), self.retry)]
             self._messages.show_message(
                 "problem", text, self._unsaved_text(), topic=_TOPIC, buttons=buttons, sticky=True
             )

@@ -41,7 +41,7 @@ class Notifications(QObject):
         session.project_closed.connect(self._project_closed)
         session.image_opened.connect(self._image_opened)
         session.image_failed.connect(self._image_failed)
-        session.judging.stepped.connect(self._stepped)
+        session.verdict_steps.stepped.connect(self._stepped)
         session.step_followed.connect(self._followed)
         session.history_changed.connect(self._history_changed)
         session.images_added.connect(self._added)
@@ -61,7 +61,7 @@ class Notifications(QObject):
             text = self.tr("This project is read-only. Labels cannot be changed.")
             advice = self.tr("Close the other window that uses the project, then open the project again.")
             project = self._session.project
-            if project is not None and project.obstacle is not None:
+            if project is not None and project.write_problem is not None:
                 text, advice = formatting.problem_text(project.read_only(""))
             self._messages.show_message("info", text, advice, topic="refused")
         elif self._session.mask_problem is not None:

@@ -120,7 +120,7 @@ class StatusBar(QStatusBar):
         project = self._session.project
         scale = project.file.um_per_pixel if project else None
         if scale is not None:
-            texts.insert(1, formatting.place(x, y, scale))
+            texts.insert(1, formatting.position_text(x, y, scale))
         self.pixel.setText("   ".join(filter(None, texts)))
 
     def _image_changed(self) -> None:

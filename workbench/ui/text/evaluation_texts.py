@@ -34,8 +34,8 @@ def counted(proportion: Proportion) -> str:
     if not proportion.digit:
         few = QCoreApplication.translate("review", "too few for a single value; 95% CI {range}")
         return f"{text}; {few.format(range=between(proportion.interval))}"
-    sure = QCoreApplication.translate("review", "95% CI {range}")
-    return f"{text}; {sure.format(range=between(proportion.interval))}"
+    interval_text = QCoreApplication.translate("review", "95% CI {range}")
+    return f"{text}; {interval_text.format(range=between(proportion.interval))}"
 
 
 def rate(rate_per_image: RatePerImage | None) -> str:
@@ -58,8 +58,8 @@ def rate_counted(rate_per_image: RatePerImage) -> str:
     )
     if rate_per_image.interval is None:
         return text
-    sure = QCoreApplication.translate("review", "95% CI {range}")
-    return f"{text}; {sure.format(range=rate_range(rate_per_image))}"
+    interval_text = QCoreApplication.translate("review", "95% CI {range}")
+    return f"{text}; {interval_text.format(range=rate_range(rate_per_image))}"
 
 
 def score(value: float | None) -> str:

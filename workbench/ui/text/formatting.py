@@ -22,10 +22,10 @@ from workbench.ui.text.message_translation import translate_message
 def problem_text(problem: Exception) -> tuple[str, str]:
     """Return the description of a problem, and advice."""
     if not isinstance(problem, problems.Problem):
-        says = QCoreApplication.translate("words", "Unexpected error: {why}")
-        return says.format(why=f"{type(problem).__name__}: {problem}"), ""
+        text = QCoreApplication.translate("words", "Unexpected error: {why}")
+        return text.format(why=f"{type(problem).__name__}: {problem}"), ""
     fields = messages.render_fields(problem.fields, QCoreApplication.translate)
-    return _filled(problem.says, fields), _filled(problem.advice, fields)
+    return _filled(problem.message, fields), _filled(problem.advice, fields)
 
 
 def failure_text(failed: Failed) -> tuple[str, str]:
@@ -92,10 +92,10 @@ def length(pixels: float, um_per_pixel: float | None = None) -> str:
     return f"{text}  ·  {_metric(um, 1000, small, large)}"
 
 
-def place(x: int, y: int, um_per_pixel: float) -> str:
+def position_text(x: int, y: int, um_per_pixel: float) -> str:
     """Return the position of a pixel in µm, from the image's top left corner."""
-    say = QCoreApplication.translate("words", "({x}, {y}) µm")
-    return say.format(x=number(x * um_per_pixel), y=number(y * um_per_pixel))
+    pattern = QCoreApplication.translate("words", "({x}, {y}) µm")
+    return pattern.format(x=number(x * um_per_pixel), y=number(y * um_per_pixel))
 
 
 def area(pixels: float, um_per_pixel: float | None = None) -> str:

@@ -28,7 +28,7 @@ def issue_text(reasons: Sequence[RankReason]) -> str:
 
 def certainty_text(issue: LabelIssue) -> str:
     """Return the model's confidence, and whether the model was trained on this image."""
-    if issue.learned:
+    if issue.trained_on:
         text = QCoreApplication.translate("queue", "Model probability {share}; this is a training image")
     else:
         text = QCoreApplication.translate("queue", "Model probability {share}; this is not a training image")
@@ -37,7 +37,7 @@ def certainty_text(issue: LabelIssue) -> str:
 
 def label_next_text(entries: LabelNextList) -> str:
     """Return a text about the images and the model behind the label queue."""
-    if not entries.asked:
+    if not entries.total:
         return QCoreApplication.translate("queue", "All images are done.")
     if entries.model:
         text = QCoreApplication.translate(
@@ -47,15 +47,15 @@ def label_next_text(entries: LabelNextList) -> str:
         text = QCoreApplication.translate(
             "queue", "No model yet. Images are ordered by diversity; {looked} of {asked} analyzed."
         )
-    return text.format(looked=formatting.number(entries.looked), asked=formatting.number(entries.asked))
+    return text.format(looked=formatting.number(entries.analyzed), asked=formatting.number(entries.total))
 
 
 def label_issues_text(issues: LabelIssueList, listed: int) -> str:
     """Return a text about the images behind the list of label errors, and about how reliable the list is."""
-    if not issues.asked:
+    if not issues.total:
         return QCoreApplication.translate("queue", "There are no labels yet that the model can check.")
     text = QCoreApplication.translate("queue", "The latest model has checked {looked} of {asked} labels.")
-    texts = [text.format(looked=formatting.number(issues.looked), asked=formatting.number(issues.asked))]
+    texts = [text.format(looked=formatting.number(issues.analyzed), asked=formatting.number(issues.total))]
     if issues.weak:
         texts.append(
             QCoreApplication.translate(
@@ -63,7 +63,7 @@ def label_issues_text(issues: LabelIssueList, listed: int) -> str:
                 ("The model contradicts so many labels that the model itself is probably wrong. Train longer first."),
             )
         )
-    elif issues.learned:
+    elif issues.training_images:
         texts.append(QCoreApplication.translate("queue", "Training images are listed last."))
     if not listed:
         texts.append(QCoreApplication.translate("queue", "No label errors found."))

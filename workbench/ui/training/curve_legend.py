@@ -46,8 +46,8 @@ class CurveLegend(QWidget):
 
     chosen = Signal(list)  # ids of plots
     fit_clicked = Signal()
-    image_wanted = Signal()
-    table_wanted = Signal()
+    image_requested = Signal()
+    table_requested = Signal()
 
     def __init__(self, style: ThemeManager) -> None:
         super().__init__()
@@ -65,8 +65,8 @@ class CurveLegend(QWidget):
         self.save.setToolTip(self.tr("Save curves"))
         self.save.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self.save)
-        menu.addAction(self.tr("Save as image (PNG)…"), self.image_wanted.emit)
-        menu.addAction(self.tr("Save as table (CSV)…"), self.table_wanted.emit)
+        menu.addAction(self.tr("Save as image (PNG)…"), self.image_requested.emit)
+        menu.addAction(self.tr("Save as table (CSV)…"), self.table_requested.emit)
         self.save.setMenu(menu)
         top.addWidget(self.moment, 1)
         for button in (self.fit, self.save):

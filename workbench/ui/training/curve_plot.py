@@ -47,7 +47,7 @@ class CurvePlot(ThemedPlot):
     """Plot drawn on demand; the owner sets the shown time span and the pointer line."""
 
     hovered = Signal(object)  # seconds, or None
-    span_wanted = Signal(object)  # (first, last) seconds, or None for all
+    span_requested = Signal(object)  # (first, last) seconds, or None for all
 
     def __init__(self, definition: PlotDefinition, theme: Theme) -> None:
         axes = {"bottom": _TimeAxis("bottom"), "left": _ValueAxis("left")}
@@ -61,9 +61,9 @@ class CurvePlot(ThemedPlot):
             axis.setStyle(hideOverlappingLabels=True)  # low plots have no space for the labels at the ends
         self._lines: dict[str, pg.PlotCurveItem] = {}
         self._dots = pg.ScatterPlotItem(size=5, pen=None) if definition.id == "score" else None
-        self._star = pg.ScatterPlotItem(symbol="star", size=13) if definition.id == "score" else None
+        self._best_point = pg.ScatterPlotItem(symbol="star", size=13) if definition.id == "score" else None
         self._skips = pg.ScatterPlotItem(symbol="t", size=7, pen=None) if definition.id == "loss_scale" else None
-        for item in filter(None, (self._dots, self._star, self._skips)):
+        for item in filter(None, (self._dots, self._best_point, self._skips)):
             item.setZValue(5)
             self.addItem(item)
         self._cursor = pg.InfiniteLine(angle=90)
@@ -83,8 +83,8 @@ class CurvePlot(ThemedPlot):
         self._cursor.setPen(pg.mkPen(theme.color("muted"), width=1))
         if self._dots is not None:
             self._dots.setBrush(theme.color(self.definition.role))
-            self._star.setBrush(theme.color("warning"))
-            self._star.setPen(pg.mkPen(QColor(0, 0, 0, 120)))
+            self._best_point.setBrush(theme.color("warning"))
+            self._best_point.setPen(pg.mkPen(QColor(0, 0, 0, 120)))
         if self._skips is not None:
             self._skips.setBrush(theme.color("danger"))
         for name, line in self._lines.items():
@@ -132,7 +132,7 @@ class CurvePlot(ThemedPlot):
         if self._dots is not None:
             times, values = lines["score"]
             self._dots.setData(times, values)
-            self._star.setData(*([[v] for v in series.best] if series.best else ([], [])))
+            self._best_point.setData(*([[v] for v in series.best] if series.best else ([], [])))
         if self._skips is not None and lows:
             self._skips.setData(series.skips, [min(lows)] * len(series.skips))
         if lows:
@@ -213,7 +213,7 @@ class CurvePlot(ThemedPlot):
             return
         first, last = self._span
         time, factor = min(max(self.time_at(event.position()), first), last), 0.8 ** (angle / 120)
-        self.span_wanted.emit((time - (time - first) * factor, time + (last - time) * factor))
+        self.span_requested.emit((time - (time - first) * factor, time + (last - time) * factor))
         event.accept()
 
     def mousePressEvent(self, event) -> None:
@@ -224,7 +224,7 @@ class CurvePlot(ThemedPlot):
         time = self.time_at(event.position())
         if self._drag_time is not None and event.buttons() & Qt.MouseButton.LeftButton:
             shift = self._drag_time - time
-            self.span_wanted.emit((self._span[0] + shift, self._span[1] + shift))
+            self.span_requested.emit((self._span[0] + shift, self._span[1] + shift))
         self.hovered.emit(time if self._span[0] <= time <= self._span[1] else None)
 
     def mouseReleaseEvent(self, event) -> None:
@@ -232,7 +232,7 @@ class CurvePlot(ThemedPlot):
         event.accept()
 
     def mouseDoubleClickEvent(self, event) -> None:
-        self.span_wanted.emit(None)
+        self.span_requested.emit(None)
 
     def leaveEvent(self, event) -> None:
         self.hovered.emit(None)

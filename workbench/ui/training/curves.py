@@ -106,7 +106,7 @@ class Curves(QScrollArea):
     def _create(self, id: str) -> CurvePlot:
         plot = CurvePlot(self._definitions[id], self._theme)
         plot.hovered.connect(self._plot_hovered)
-        plot.span_wanted.connect(self.zoom)
+        plot.span_requested.connect(self.zoom)
         return plot
 
     def _arrange(self) -> None:
@@ -169,7 +169,7 @@ class Curves(QScrollArea):
         if not self.live:
             return 0.0, last
         end = 10.0 * 1.25 ** math.ceil(math.log(last / 10.0, 1.25) - 1e-9)
-        begun = self._series.begun
+        begun = self._series.started
         planned = begun.seconds_planned if begun is not None else None
         return 0.0, max(last, min(end, planned)) if planned else end
 

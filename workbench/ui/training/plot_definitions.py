@@ -126,7 +126,7 @@ PLOTS: tuple[PlotDefinition, ...] = (
 
 def title(definition: PlotDefinition, series: RunSeries) -> str:
     """Return the plot's title; the verdict metric has a title of its own."""
-    if definition.id == "score" and series.begun is not None and series.begun.model == "resnet":
+    if definition.id == "score" and series.started is not None and series.started.model == "resnet":
         return "Macro F1"
     return QCoreApplication.translate("plots", definition.title)
 
@@ -162,7 +162,7 @@ def number(value: float, digits: int | None = None) -> str:
 def missing(definition: PlotDefinition, series: RunSeries, *, live: bool) -> str:
     """Return the reason, a sentence, if a plot has no data; "" if it has or may get some."""
     translate: Callable[[str], str] = formatting.translate_message
-    begun = series.begun
+    begun = series.started
     if definition.per_gpu and not series.cards and series.no_cards:
         return translate(series.no_cards)
     if begun is None:

@@ -26,7 +26,7 @@ _TONES = {"good": ("success", "success"), "info": ("info", "muted"), "warning": 
 class RunDashboard(QWidget):
     """View of the run that `monitor` follows. The surrounding panel places `result`."""
 
-    said = Signal(str, str, str)  # kind, event, advice
+    messaged = Signal(str, str, str)  # kind, event, advice
     refreshed = Signal()  # twice a second while there is new data
 
     def __init__(self, style: ThemeManager, monitor: RunMonitor, run_list: RunList) -> None:
@@ -55,7 +55,7 @@ class RunDashboard(QWidget):
         column.addWidget(self.hint, 1)
         column.addLayout(self._row, 1)
         column.addWidget(self.compared)
-        self._live = self._quiet = False
+        self._live = self._health_hidden = False
         self._shown_icon = ("", "")  # tone and theme of the status icon
         self._ending = ""  # text of the ending
         self._hovered_time: float | None = None  # seconds under the pointer
@@ -77,10 +77,10 @@ class RunDashboard(QWidget):
         self.curves.zoomed.connect(self.legend.fit.setEnabled)
         self.curves.choose(self.legend.shown)
         self.legend.fit.setEnabled(False)
-        self.legend.fit_clicked.connect(self.show_whole)
+        self.legend.fit_clicked.connect(self.show_whole_run)
         self.legend.chosen.connect(self.curves.choose)
-        self.legend.image_wanted.connect(self.files.save_image)
-        self.legend.table_wanted.connect(self.files.save_table)
+        self.legend.image_requested.connect(self.files.save_image)
+        self.legend.table_requested.connect(self.files.save_table)
         self._series_changed()
 
     def clear(self) -> None:
@@ -99,16 +99,16 @@ class RunDashboard(QWidget):
             icon, role = _TONES[tone]
             self.icon.setPixmap(self._style.theme.pixmap(icon, 16, role, self.devicePixelRatioF()))
 
-    def set_live(self, live: bool, *, quiet: bool) -> None:
+    def set_live(self, live: bool, *, health_hidden: bool) -> None:
         """Set if a run is in progress. quiet: the status line shows something else."""
-        self._live, self._quiet = live, quiet
+        self._live, self._health_hidden = live, health_hidden
         if self.curves is not None:
             self.curves.live = live
         if live:
             self._timer.start()
         self._refresh()
 
-    def show_whole(self) -> None:
+    def show_whole_run(self) -> None:
         if self.curves is not None:
             self.curves.zoom(None)
 
@@ -121,32 +121,32 @@ class RunDashboard(QWidget):
         elif isinstance(event, Started):
             self._ending = ""
         elif isinstance(event, Profiled) and live:
-            self.said.emit("info", formatting.translate_message(event.what), "")
+            self.messaged.emit("info", formatting.translate_message(event.what), "")
         elif isinstance(event, Trouble) and live:
-            self.said.emit("warning", formatting.trouble_text(event), "")
+            self.messaged.emit("warning", formatting.trouble_text(event), "")
 
-    def end(self, ending: Finished | Failed, *, loud: bool) -> None:
+    def end(self, ending: Finished | Failed, *, notify: bool) -> None:
         """Show the ending. `loud`: the ending is new, so a failure also goes to the message bar."""
         if isinstance(ending, Failed):
             self._ending, advice = formatting.failure_text(ending)
-            if loud:
-                self.said.emit("problem", self._ending, advice)
+            if notify:
+                self.messaged.emit("problem", self._ending, advice)
         else:
             self._ending = formatting.ending_text(ending)
             if ending.result.get("metrics"):
                 self.result.setText(formatting.result_text(ending.result["metrics"]))
-        self._live = self._quiet = False
+        self._live = self._health_hidden = False
         self._refresh()
 
     def show_result(self) -> None:
         """Show the result of a run that ended before this view was created."""
         if self._monitor.result is not None:
             self.add_event(self._monitor.result, live=False)
-        if self._monitor.vitals.ending is not None:
-            self.end(self._monitor.vitals.ending, loud=False)
+        if self._monitor.state.ending is not None:
+            self.end(self._monitor.state.ending, notify=False)
 
     def _series_changed(self) -> None:
-        if self._monitor.track.begun is not None:
+        if self._monitor.track.started is not None:
             self.make_curves()
         if self.curves is None:
             return
@@ -166,7 +166,7 @@ class RunDashboard(QWidget):
         """Update the status text and numbers."""
         if not self._live:
             self._timer.stop()
-        if not self._quiet:
+        if not self._health_hidden:
             self._show_finding()
         self._show_curves()
         self._show_values()
@@ -174,22 +174,22 @@ class RunDashboard(QWidget):
 
     def _show_finding(self) -> None:
         series, finding = self._monitor.track, self._monitor.finding()
-        if series.begun is None or not (self._live or self._ending):
+        if series.started is None or not (self._live or self._ending):
             self.set_status(self._ending, "warning" if self._ending else "")
             return
-        ending = self._monitor.vitals.ending
+        ending = self._monitor.state.ending
         texts, failed = [self._ending], isinstance(ending, Failed)
         if not failed and not (self._ending and finding.kind in run_texts.QUIET):
             texts.insert(0, run_texts.finding_text(finding))  # more useful than the duration
-        started = formatting.started_text(series.begun)  # includes the note about few validation images
+        started = formatting.started_text(series.started)  # includes the note about few validation images
         texts = [text for text in texts if text and text not in started]
-        texts += [started, f"{formatting.device_text(series.begun)}."]
+        texts += [started, f"{formatting.device_text(series.started)}."]
         tone = "warning" if failed else finding.tone if len(texts) > 1 else "info"
         self.set_status(" ".join(filter(None, texts)), tone)
 
     def _show_values(self) -> None:
         series, moment = self._monitor.track, ""
-        if series.begun is not None:
+        if series.started is not None:
             if self._hovered_time is not None:
                 from workbench.ui.training.curve_plot import clock
 

@@ -24,7 +24,7 @@ class RunSelector(QComboBox):
     ) -> None:
         super().__init__(parent)
         self._session, self._training, self._run_list = session, training, run_list
-        self._newest_wanted = False  # show the newest run once the runs are listed
+        self._newest_requested = False  # show the newest run once the runs are listed
         self.setAccessibleName(self.tr("Runs"))
         self.setToolTip(self.tr("Shown run. Earlier runs can be viewed and exported."))
         self.setMinimumWidth(200)
@@ -34,12 +34,12 @@ class RunSelector(QComboBox):
 
     def show_newest(self) -> None:
         """Show the newest run as soon as the runs are listed."""
-        self._newest_wanted = True
+        self._newest_requested = True
         self._run_list.refresh()
 
     def show_running(self) -> None:
         """Show the run that has started."""
-        self._newest_wanted = False
+        self._newest_requested = False
         self.refresh()
 
     def refresh(self) -> None:
@@ -52,8 +52,8 @@ class RunSelector(QComboBox):
         self.setCurrentIndex(self.findData(shown.name) if shown is not None else -1)
         self.setVisible(bool(lines))
         self.blockSignals(False)
-        if self._newest_wanted and lines:
-            self._newest_wanted = False
+        if self._newest_requested and lines:
+            self._newest_requested = False
             if not self._training.busy and shown is None:
                 self._show_run(0)
         self.relisted.emit()

@@ -113,7 +113,7 @@ class TrainingSettingsDialog(QDialog):
         overrides.unplanned.connect(self._planning_failed)
         self._show_values()
         self._check()
-        self._overrides.plan(model, {**limits, **self.choices}, anew=True)
+        self._overrides.plan(model, {**limits, **self.choices}, replanned=True)
 
     def show_page(self, run: bool) -> None:
         """Show the settings of the shown run, or of the next training."""
@@ -186,7 +186,7 @@ class TrainingSettingsDialog(QDialog):
 
     def _plan(self) -> None:
         if _settings_error(self._model, {**self._limits, **self.choices}) is None:
-            self._overrides.plan(self._model, {**self._limits, **self.choices}, anew=False)
+            self._overrides.plan(self._model, {**self._limits, **self.choices}, replanned=False)
 
     # --- events ----------------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ class TrainingPanel(QWidget):
     """Panel that controls training and export; `view` shows the run."""
 
     recovered = Signal()  # earlier messages about the run are obsolete
-    wants_export = Signal(object)  # Run
+    export_requested = Signal(object)  # Run
     changed = Signal()  # available actions have changed
 
     def __init__(
@@ -118,7 +118,7 @@ class TrainingPanel(QWidget):
         if self._exporter.running:
             self._exporter.cancel()
         elif self.run is not None and self.run.usable:
-            self.wants_export.emit(self.run)
+            self.export_requested.emit(self.run)
 
     def choose_export(self) -> None:
         """Ask for the export options, then export the shown run."""
@@ -178,7 +178,7 @@ class TrainingPanel(QWidget):
     def _ended(self, ending: Finished | Failed) -> None:
         if isinstance(ending, Finished):
             self.recovered.emit()
-        self.view.end(ending, loud=self._was_live)
+        self.view.end(ending, notify=self._was_live)
         self._was_live = False
         self.runs.refresh()
 
@@ -203,7 +203,7 @@ class TrainingPanel(QWidget):
         if state in texts:
             self.view.set_status(texts[state], "info")
         self._was_live = self._was_live or training.busy
-        self.view.set_live(training.running, quiet=state in texts)
+        self.view.set_live(training.running, health_hidden=state in texts)
         self.view.hint.setText(_hint_text(self._session, self._training, runs=self.runs.count() > 0))
         self.controls.show_state(state, self.can_train(), paused=training.paused, can_pause=self.can_pause())
         self.header.compare_button.setVisible(self.can_compare())
@@ -255,8 +255,8 @@ def _hint_text(session: Session, training: TrainingControl, *, runs: bool) -> st
 def _progress_text(training: TrainingControl, final_work: Progress | None) -> str:
     """Return the remaining time of the whole run, including the work after the last step, and the time limit."""
     eta, planned = training.eta_seconds, training.planned_seconds
-    if training.kept_open is not None:
-        if training.kept_open.waiting:
+    if training.kept_open_event is not None:
+        if training.kept_open_event.waiting:
             return QCoreApplication.translate("TrainingPanel", "Time limit reached. Waiting for new labels.")
         return QCoreApplication.translate("TrainingPanel", "Time limit reached. Training continues.")
     if final_work is not None and not 0 < training.progress < 1:

@@ -34,7 +34,7 @@ def test_each_folder_is_a_verdict(empty, tmp_path, format):
     fill(tmp_path / "in", "OK/1.png", "OK/2.png", "划 痕/1.png", "loose.png")
     report = import_labels(empty, tmp_path / "in", format=format)
     assert verdicts(empty) == {"OK/1.png": "OK", "OK/2.png": "OK", "划 痕/1.png": "划 痕", "loose.png": None}
-    assert (report.pictures, report.labelled, report.added_verdicts) == (4, 3, ["OK", "划 痕"])
+    assert (report.images, report.labeled, report.added_verdicts) == (4, 3, ["OK", "划 痕"])
     note = annotation.load_note(empty, "OK/1.png")
     assert note.status == "done" and note.history[-1].what == "import folders"
     assert not empty.mask_path("OK/1.png").exists() and not empty.classes
@@ -58,7 +58,7 @@ def test_a_verdict_that_is_there_stays_unless_asked(empty, tmp_path):
     import_labels(empty, tmp_path / "in")
     annotation.save_note(empty, "OK/1.png", annotation.Note(verdict="NG", status="done"))
     report = import_labels(empty, tmp_path / "in")
-    assert report.labelled == 0 and len(report.skipped) == 2 and verdicts(empty)["OK/1.png"] == "NG"
+    assert report.labeled == 0 and len(report.skipped) == 2 and verdicts(empty)["OK/1.png"] == "NG"
     import_labels(empty, tmp_path / "in", overwrite=True)
     assert verdicts(empty)["OK/1.png"] == "OK"
 
@@ -67,7 +67,7 @@ def test_a_broken_picture_stops_only_itself(empty, tmp_path):
     fill(tmp_path / "in", "OK/1.png", "NG/2.png")
     (tmp_path / "in" / "NG" / "3.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     report = import_labels(empty, tmp_path / "in")
-    assert report.labelled == 2 and "3.png" in report.skipped[0][0]
+    assert report.labeled == 2 and "3.png" in report.skipped[0][0]
 
 
 def test_one_heap_of_pictures_has_no_verdicts(empty, tmp_path):
@@ -83,7 +83,7 @@ def test_real_steel_strip_pictures(empty, shared_data, tmp_path):
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(path.read_bytes())
     report = import_labels(empty, tmp_path / "in", format="folders")
-    assert report.labelled == report.pictures > 40 and report.skipped == []
+    assert report.labeled == report.images > 40 and report.skipped == []
     assert set(empty.file.verdicts) == {
         "crazing",
         "inclusion",

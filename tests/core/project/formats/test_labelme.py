@@ -154,7 +154,7 @@ def test_damaged_files_are_skipped_with_a_reason(empty, tmp_path):
     (folder / "other.json").write_text('{"images": []}', "utf-8")
     write(folder / "gone.json", [], "gone.png")
     report = import_labels(empty, folder)
-    assert report.labelled == 1
+    assert report.labeled == 1
     assert sorted(path.rsplit("/", 1)[-1] for path, _ in report.skipped) == [
         "b.json",
         "c.json",
@@ -170,7 +170,7 @@ def test_shapes_of_unknown_kinds_are_named(empty, tmp_path):
     picture(tmp_path / "in" / "a.png")
     write(tmp_path / "in" / "a.json", [shape("pit", "cuboid", [[1, 1]] * 8)])
     report = import_labels(empty, tmp_path / "in")
-    assert report.labelled == 1 and "cuboid" in report.notes[0] and not empty.classes
+    assert report.labeled == 1 and "cuboid" in report.notes[0] and not empty.classes
 
 
 def test_labels_written_for_labelme_come_back_exactly(empty, tmp_path):
@@ -230,6 +230,6 @@ def test_real_files_with_every_shape_and_with_embedded_pictures(empty, shared_da
     root = shared_data / "foreign-labels"
     assert import_labels(empty, root / "labelme" / "primitives").skipped == []
     report = import_labels(empty, root / "2label" / "labelme")
-    assert (report.labelled, report.skipped) == (2, [])
+    assert (report.labeled, report.skipped) == (2, [])
     assert {"octagon", "point", "line_strip", "ellipse", "crack"} <= {c.name for c in empty.classes}
-    assert import_labels(empty, root / "neu-inclusion-anylabeling").labelled == 25
+    assert import_labels(empty, root / "neu-inclusion-anylabeling").labeled == 25

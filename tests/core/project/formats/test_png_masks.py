@@ -76,7 +76,7 @@ def test_a_black_and_white_mask_becomes_one_class_however_it_is_stored(empty, tm
     photo(tmp_path / "in" / "a.jpg")
     store(tmp_path / "in" / "a.png")
     report = import_labels(empty, tmp_path / "in", format="png")
-    assert (report.labelled, report.skipped, [c.name for c in empty.classes]) == (1, [], ["defect"])
+    assert (report.labeled, report.skipped, [c.name for c in empty.classes]) == (1, [], ["defect"])
     assert np.array_equal(masks_of(empty)["a.jpg"], box(1))
     note = annotation.load_note(empty, "a.jpg")
     assert note.status == "done" and note.history[-1].what == "import png"
@@ -105,7 +105,7 @@ def test_a_threshold_that_no_mask_reaches_empties_nothing(empty, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     save(tmp_path / "in" / "a.png", box(40))
     report = import_labels(empty, tmp_path / "in", format="png", threshold=128)
-    assert report.labelled == 0 and "largest is 40" in report.skipped[0][1]
+    assert report.labeled == 0 and "largest is 40" in report.skipped[0][1]
     assert not empty.mask_path("a.jpg").exists()
 
 
@@ -127,7 +127,7 @@ def test_sixteen_bit_ids_up_to_253_stay_and_larger_ones_are_refused(empty, tmp_p
     save(tmp_path / "in" / "a.png", wide)
     save(tmp_path / "in" / "b.png", box(900, dtype=np.uint16))
     report = import_labels(empty, tmp_path / "in", format="png")
-    assert report.labelled == 1 and set(annotation.ids_in(masks_of(empty)["a.jpg"])) == {0, 2, 253}
+    assert report.labeled == 1 and set(annotation.ids_in(masks_of(empty)["a.jpg"])) == {0, 2, 253}
     assert "900" in report.skipped[0][1]
 
 
@@ -193,7 +193,7 @@ def test_black_masks_mean_good(empty, tmp_path):
         photo(tmp_path / "in" / f"{name}.jpg")
         save(tmp_path / "in" / f"{name}.png", box(0))
     report = import_labels(empty, tmp_path / "in")
-    assert report.labelled == 2 and not empty.classes
+    assert report.labeled == 2 and not empty.classes
     assert all(not mask.any() for mask in masks_of(empty).values())
     assert annotation.load_note(empty, "a.jpg").status == "done"
 
@@ -219,9 +219,9 @@ def test_masks_are_found_where_people_put_them(empty, tmp_path, picture, mask, k
     # A stranger that must not be taken for the picture.
     photo(tmp_path / "in" / "other" / "zz.jpg", 5)
     report = import_labels(empty, tmp_path / "in")
-    assert (report.labelled, report.skipped) == (1, [])
+    assert (report.labeled, report.skipped) == (1, [])
     assert np.array_equal(annotation.load_mask(empty, key), box(1))
-    assert report.pictures == 2 and not empty.mask_path("other/zz.jpg").exists()
+    assert report.images == 2 and not empty.mask_path("other/zz.jpg").exists()
 
 
 def test_masks_are_recognised_by_content_where_names_tell_nothing(empty, tmp_path):
@@ -229,7 +229,7 @@ def test_masks_are_recognised_by_content_where_names_tell_nothing(empty, tmp_pat
         photo(tmp_path / "in" / "W1" / f"W1_{number}.png", number)
         save(tmp_path / "in" / "W2" / f"W2_{number}.png", box(255), mode="1")
     report = import_labels(empty, tmp_path / "in")
-    assert (report.format, report.labelled, len(empty.images())) == ("png", 3, 3)
+    assert (report.format, report.labeled, len(empty.images())) == ("png", 3, 3)
 
 
 def test_a_lone_folder_of_masks_finds_the_projects_pictures_by_path_then_by_name(empty, tmp_path):
@@ -241,7 +241,7 @@ def test_a_lone_folder_of_masks_finds_the_projects_pictures_by_path_then_by_name
     report = import_labels(empty, tmp_path / "masks")
     masks = masks_of(empty)
     assert masks["lotB/1.jpg"] is not None and masks["lotB/only.jpg"] is not None and masks["lotA/1.jpg"] is None
-    assert report.labelled == 2 and len(report.skipped) == 1 and "nobody" in report.skipped[0][0]
+    assert report.labeled == 2 and len(report.skipped) == 1 and "nobody" in report.skipped[0][0]
 
 
 def test_the_folder_that_varies_names_the_class_and_empty_folders_make_none(empty, tmp_path):
@@ -276,15 +276,15 @@ def test_what_cannot_be_taken_over_is_said_and_the_rest_goes_on(empty, tmp_path)
     reasons = {os.path.basename(path): why for path, why in report.skipped}
     assert set(reasons) == {"size.png", "cut.png", "stranger.png", "text.png"}
     assert "39 × 30" in reasons["size.png"] and "9" in reasons["stranger.png"]
-    assert report.labelled == 1 and np.array_equal(masks_of(empty)["fine.jpg"], box(1))
-    assert report.pictures == 5  # those without a usable label are there to be labelled by hand
+    assert report.labeled == 1 and np.array_equal(masks_of(empty)["fine.jpg"], box(1))
+    assert report.images == 5  # those without a usable label are there to be labelled by hand
 
 
 def test_a_photograph_beside_its_twin_is_not_taken_for_a_mask(empty, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     photo(tmp_path / "in" / "a.png")
     report = import_labels(empty, tmp_path / "in", format="png")
-    assert report.labelled == 0 and "like a photo" in report.skipped[0][1] and not empty.classes
+    assert report.labeled == 0 and "like a photo" in report.skipped[0][1] and not empty.classes
 
 
 def test_labels_that_are_there_stay_unless_asked(empty, tmp_path):
@@ -294,9 +294,9 @@ def test_labels_that_are_there_stay_unless_asked(empty, tmp_path):
     own = box(1, at=(0, 0, 4, 4))
     annotation.save_mask(empty, "a.jpg", own)
     report = import_labels(empty, tmp_path / "in")
-    assert report.labelled == 0 and "already has a label" in report.skipped[0][1]
+    assert report.labeled == 0 and "already has a label" in report.skipped[0][1]
     assert np.array_equal(masks_of(empty)["a.jpg"], own)
-    assert import_labels(empty, tmp_path / "in", overwrite=True).labelled == 1
+    assert import_labels(empty, tmp_path / "in", overwrite=True).labeled == 1
     assert np.array_equal(masks_of(empty)["a.jpg"], box(1)) and len(empty.images()) == 1
 
 
@@ -325,7 +325,7 @@ def test_without_copying_the_folder_becomes_a_source(empty, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     save(tmp_path / "in" / "a.png", box(255))
     report = import_labels(empty, tmp_path / "in", copy=False)
-    assert empty.images() == ["@in/a.jpg"] and report.copied == 0 and report.labelled == 1
+    assert empty.images() == ["@in/a.jpg"] and report.copied == 0 and report.labeled == 1
 
 
 def test_nothing_to_import_and_wrong_paths_are_problems(empty, tmp_path):
@@ -351,13 +351,13 @@ def test_real_magnetic_tiles(empty, shared_data, tmp_path):
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(path.read_bytes())
     report = import_labels(empty, tmp_path / "in", format="png", threshold=128)
-    assert (report.pictures, report.labelled, report.skipped) == (24, 24, [])
+    assert (report.images, report.labeled, report.skipped) == (24, 24, [])
     assert {c.name for c in empty.classes} == {"MT_Fray", "MT_Uneven", "MT_Crack"}
 
 
 def test_real_weld_films_with_one_bit_masks_in_another_folder(empty, shared_data):
     report = import_labels(empty, shared_data / "gdxray-welds")
-    assert (report.labelled, report.skipped) == (5, [])
+    assert (report.labeled, report.skipped) == (5, [])
     truth = np.asarray(Image.open(shared_data / "gdxray-welds" / "W0004" / "W0004_0003.png")) > 0
     assert np.array_equal(annotation.load_mask(empty, "W0001/W0001_0003.png") > 0, truth)
 
@@ -392,11 +392,11 @@ def cut_off(tmp_path):
 
 def test_an_import_killed_between_mask_and_note_is_completed_by_the_next(cut_off):
     project, folder = cut_off
-    assert import_labels(project, folder).labelled == 1
+    assert import_labels(project, folder).labeled == 1
     note = annotation.load_note(project, KEY)
     assert note.status == "done" and [act.what for act in note.history] == ["import png"]
     again = import_labels(project, folder)
-    assert again.labelled == 0 and "already has a label" in again.skipped[0][1]
+    assert again.labeled == 0 and "already has a label" in again.skipped[0][1]
 
 
 @pytest.mark.parametrize("changed", ["mask", "status", "verdict", "history"])
@@ -414,5 +414,5 @@ def test_what_a_person_did_since_is_not_replaced_by_a_repeated_import(cut_off, c
         annotation.save_note(project, KEY, note)
     before = annotation.load_note(project, KEY)
     report = import_labels(project, folder)
-    assert report.labelled == 0 and "already has a label" in report.skipped[0][1]
+    assert report.labeled == 0 and "already has a label" in report.skipped[0][1]
     assert annotation.load_note(project, KEY) == before

@@ -214,7 +214,7 @@ def test_scene_is_imported_exactly(project, folder, write):
     write(folder)
     report = import_labels(project, folder)
     assert report.skipped == [] and report.format == NAMES.get(write.__name__, write.__name__)
-    assert (report.pictures, report.labelled, report.boxes) == (1, 1, 1)
+    assert (report.images, report.labeled, report.boxes) == (1, 1, 1)
     (key,) = project.images()
     ids = {info.name: info.id for info in project.classes}
     assert set(ids) == {"scratch", "dent"}
@@ -259,7 +259,7 @@ def test_eiseg_list_of_polygons(project, folder):
     content = [{"name": "scratch", "labelIdx": 1, "color": [0, 0, 0], "points": POLYGON}]
     write_json(folder, "label/part 1.json", content)
     report = import_labels(project, folder)
-    assert (report.format, report.labelled, report.added_classes) == ("eiseg", 1, ["scratch"])
+    assert (report.format, report.labeled, report.added_classes) == ("eiseg", 1, ["scratch"])
     assert annotation.load_note(project, project.images()[0]).status == "done"
 
 
@@ -275,7 +275,7 @@ def test_cvat_video_frames_are_matched_by_number(project, tmp_path):
         "utf-8",
     )
     report = import_labels(project, folder)
-    assert (report.format, report.pictures, report.labelled, report.boxes) == ("cvat", 2, 1, 1)
+    assert (report.format, report.images, report.labeled, report.boxes) == ("cvat", 2, 1, 1)
 
 
 def test_masks_beside_shape_labels_are_not_imported_as_images(project, folder):
@@ -283,7 +283,7 @@ def test_masks_beside_shape_labels_are_not_imported_as_images(project, folder):
     (folder / "SegmentationClass").mkdir()
     Image.fromarray(np.zeros((SIZE[1], SIZE[0]), np.uint8)).save(folder / "SegmentationClass" / "part 1.png")
     report = import_labels(project, folder)
-    assert report.pictures == 1 and len(project.images()) == 1
+    assert report.images == 1 and len(project.images()) == 1
 
 
 def test_image_outside_of_the_folder_is_not_read(project, folder, tmp_path):
@@ -292,7 +292,7 @@ def test_image_outside_of_the_folder_is_not_read(project, folder, tmp_path):
     path = folder / "annotations" / "instances_train.json"
     path.write_text(path.read_text("utf-8").replace("part 1.png", "../../secret.png"), "utf-8")
     report = import_labels(project, folder)
-    assert report.labelled == 0 and len(report.skipped) == 1
+    assert report.labeled == 0 and len(report.skipped) == 1
     assert [key for key in project.images() if "secret" in key] == []
 
 
@@ -314,7 +314,7 @@ def test_damaged_files_are_reported(project, folder, name, text):
     except problems.NothingToImport:
         assert project.images() == []
     else:
-        assert report.labelled == 0 and [path for path, _ in report.skipped] == [str(folder / name)]
+        assert report.labeled == 0 and [path for path, _ in report.skipped] == [str(folder / name)]
 
 
 masks = st.tuples(st.integers(1, 12), st.integers(1, 12)).flatmap(
@@ -381,7 +381,7 @@ def test_tables_of_verdicts(project, folder, name, text, encoding):
         (folder / "images" / "part 1.png").rename(folder / "images" / "part1.png")
     (folder / name).write_text(text, encoding)
     report = import_labels(project, folder)
-    assert (report.format, report.labelled, report.added_verdicts) == ("verdicts", 1, ["划痕"])
+    assert (report.format, report.labeled, report.added_verdicts) == ("verdicts", 1, ["划痕"])
 
 
 def test_label_numbers_are_named_by_a_list(project, folder):
@@ -394,7 +394,7 @@ def test_label_numbers_are_named_by_a_list(project, folder):
 def test_image_with_several_labels_gets_no_verdict(project, folder):
     (folder / "_classes.csv").write_text("filename,scratch,dent\npart 1.png,1,1\n")
     report = import_labels(project, folder)
-    assert report.labelled == 0 and "several labels" in report.skipped[0][1]
+    assert report.labeled == 0 and "several labels" in report.skipped[0][1]
 
 
 def test_zip_archives_are_imported_without_leaving_the_folder(project, folder, tmp_path):
@@ -411,7 +411,7 @@ def test_zip_archives_are_imported_without_leaving_the_folder(project, folder, t
         file.writestr(link, "/etc/passwd")
     before = sorted(path.name for path in tmp_path.iterdir())
     report = import_labels(project, archive)
-    assert (report.format, report.pictures, report.labelled) == ("coco", 1, 1) and report.skipped == []
+    assert (report.format, report.images, report.labeled) == ("coco", 1, 1) and report.skipped == []
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     assert [path for path in (project.root / ".cache").iterdir() if path.name.startswith("import-")] == []
 
@@ -434,5 +434,5 @@ FOREIGN = [
 @pytest.mark.parametrize(("name", "format", "images", "labeled", "boxes", "classes"), FOREIGN)
 def test_files_of_the_tools_themselves(shared_data, project, name, format, images, labeled, boxes, classes):
     report = import_labels(project, shared_data / "foreign-labels" / name)
-    assert (report.format, report.pictures, report.labelled, report.boxes) == (format, images, labeled, boxes)
+    assert (report.format, report.images, report.labeled, report.boxes) == (format, images, labeled, boxes)
     assert report.skipped == [] and (classes is None or set(report.added_classes) == classes)

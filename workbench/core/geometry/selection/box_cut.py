@@ -12,6 +12,7 @@ from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection.lightness import GrayLevels, levels_of, reduced, tones
 from workbench.core.geometry.selection.pixel_selection import EMPTY, Selection, padded
 from workbench.inference.io.opencv import cv2
+from workbench.inference.io.tiff_regions import ImageArray
 
 MAX_WORK_PIXELS = 1 << 15  # pixels: a larger window is segmented at reduced resolution first
 MAX_BOX_PIXELS = 8 << 20  # pixels: largest box
@@ -22,7 +23,7 @@ CERTAIN = 0.3  # share of the foreground that GrabCut may discard
 Models = tuple[np.ndarray, np.ndarray]  # color models of background and foreground in GrabCut's format
 
 
-def box_cut(image: np.ndarray, box: Rect, *, iterations: int = 2, levels: GrayLevels | None = None) -> Selection:
+def box_cut(image: ImageArray, box: Rect, *, iterations: int = 2, levels: GrayLevels | None = None) -> Selection:
     """Return the pixels inside `box` that stand out from its surroundings; empty if there are none.
 
     `picture` (H, W) or (H, W, 3) RGB, uint8, uint16 or float32. The surroundings are a window that extends the box by
@@ -133,11 +134,11 @@ def _spread(values: np.ndarray, sigma: float) -> np.ndarray:
 def _cut(colors: np.ndarray, label: np.ndarray, models: Models, iterations: int, mode: int) -> None:
     # OpenCV's clustering is random; fix the seed so that the same box gives the same outline.
     cv2.setRNGSeed(1)
-    cv2.grabCut(colors, label, None, models[0], models[1], iterations, mode)
+    cv2.grabCut(colors, label, (0, 0, 0, 0), models[0], models[1], iterations, mode)
 
 
 def _refine(
-    image: np.ndarray,
+    image: ImageArray,
     window: Rect,
     levels: GrayLevels,
     scale: _Scale,

@@ -11,6 +11,7 @@ import numpy as np
 
 from workbench.core.geometry.drawing import Rect
 from workbench.inference.io.opencv import cv2
+from workbench.inference.io.tiff_regions import ImageArray
 
 SAMPLES = 128  # samples per side for the levels of a deep image
 _BAND = 1 << 20  # pixels read per band for a reduced image
@@ -31,7 +32,7 @@ class GrayLevels:
         return self.low + tone * (self.high - self.low) / 100
 
 
-def levels_of(image: np.ndarray) -> GrayLevels:
+def levels_of(image: ImageArray) -> GrayLevels:
     """Return 0..255 for 8 bit, otherwise the range of an even sample, as deep images rarely use their full range.
 
     `picture` (H, W) or (H, W, 3), any numeric dtype. Reads at most 128 x 128 pixels.
@@ -52,7 +53,7 @@ def levels_of(image: np.ndarray) -> GrayLevels:
     return GrayLevels(float(low - margin), float(high + margin))
 
 
-def tones(image: np.ndarray, rect: Rect, levels: GrayLevels) -> np.ndarray:
+def tones(image: ImageArray, rect: Rect, levels: GrayLevels) -> np.ndarray:
     """Return the tones in `rect`, NaN where not finite.
 
     float32, (h, w) lightness for a gray image, (h, w, 3) L*a*b* for an RGB image.
@@ -75,7 +76,7 @@ def tones(image: np.ndarray, rect: Rect, levels: GrayLevels) -> np.ndarray:
     return lab
 
 
-def reduced(image: np.ndarray, rect: Rect, levels: GrayLevels, step: int) -> np.ndarray:
+def reduced(image: ImageArray, rect: Rect, levels: GrayLevels, step: int) -> np.ndarray:
     """Return the mean `tones` of `step` x `step` pixels in `rect`. Read in bands to limit memory."""
     if step <= 1 or rect.empty:
         return tones(image, rect, levels)
@@ -90,7 +91,7 @@ def reduced(image: np.ndarray, rect: Rect, levels: GrayLevels, step: int) -> np.
     return np.concatenate(parts)
 
 
-def lightness(image: np.ndarray, rect: Rect, levels: GrayLevels, step: int = 1) -> np.ndarray:
+def lightness(image: ImageArray, rect: Rect, levels: GrayLevels, step: int = 1) -> np.ndarray:
     """Return gray value or L* in `rect`, reduced, float32. Non-finite pixels get the median of the others."""
     tone = reduced(image, rect, levels, step)
     tone = np.ascontiguousarray(tone[:, :, 0]) if tone.ndim == 3 else tone
@@ -109,7 +110,7 @@ def difference(tone: np.ndarray, reference: np.ndarray) -> np.ndarray:
     return np.nan_to_num(distance, copy=False, nan=np.inf, posinf=np.inf)
 
 
-def tone_at(image: np.ndarray, pixel: tuple[int, int], levels: GrayLevels, *, radius: int = 0) -> np.ndarray | None:
+def tone_at(image: ImageArray, pixel: tuple[int, int], levels: GrayLevels, *, radius: int = 0) -> np.ndarray | None:
     """Return the mean tone, () or (3,), up to `radius` from `pixel` (column, row); None if no pixel is finite."""
     x, y = pixel
     rect = Rect(x - radius, y - radius, 2 * radius + 1, 2 * radius + 1).clipped(image.shape[1], image.shape[0])

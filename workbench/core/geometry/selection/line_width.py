@@ -80,10 +80,10 @@ def covered_pixels(line: np.ndarray, width: np.ndarray, pixels: np.ndarray, shap
     uncovered[rows, columns] = 0
     distance, label = cv2.distanceTransformWithLabels(uncovered, cv2.DIST_L2, 5, labelType=cv2.DIST_LABEL_PIXEL)
     point_of = np.zeros(int(label.max()) + 1, np.int64)
-    point_of[label[rows, columns]] = np.arange(len(pixels))
+    point_of[label[rows, columns].astype(np.intp)] = np.arange(len(pixels))
     inside = uncovered == 0
     row, column = np.nonzero((distance <= width.max() / 2 + 3) & ~inside)
-    point = point_of[label[row, column]]
+    point = point_of[label[row, column].astype(np.intp)]
     dx, dy = column + rect.x + 0.5 - line[point, 0], row + rect.y + 0.5 - line[point, 1]
     inside[row, column] = dx * dx + dy * dy <= np.square(width[point] / 2)
     return Selection(rect, inside).trimmed()

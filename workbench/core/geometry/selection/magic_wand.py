@@ -41,6 +41,7 @@ def magic_wand(
     if pixel is None or tone_at(image, pixel, levels) is None:
         return EMPTY
     reference = tone_at(image, pixel, levels, radius=SAMPLE_RADIUS)
+    assert reference is not None  # the pixel itself is finite
 
     def is_member(rect: Rect) -> np.ndarray:
         similar = _evaluate_in_bands(rect, lambda band: difference(tones(image, band, levels), reference) <= tolerance)

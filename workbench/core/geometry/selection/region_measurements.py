@@ -76,7 +76,7 @@ def thinned(inside: np.ndarray) -> np.ndarray:
         before = region
         for table in _TABLES:
             code = cv2.filter2D(region, -1, _WEIGHTS, borderType=cv2.BORDER_CONSTANT)
-            region = region & ~cv2.LUT(code, table) & 1
+            region = region & ~np.asarray(cv2.LUT(code, table), np.uint8) & 1
         if np.array_equal(before, region):
             return region[1:-1, 1:-1]
 

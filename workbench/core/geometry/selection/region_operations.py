@@ -28,7 +28,7 @@ def fill_holes(selection: Selection, *, largest: int | None = None) -> Selection
     _, label, stats, _ = cv2.connectedComponentsWithStats(outside, connectivity=4)
     hole = stats[:, cv2.CC_STAT_AREA] <= largest
     hole[[0, int(label[0, 0])]] = False
-    return Selection(selection.rect, selection.inside | hole[label[1:-1, 1:-1]], selection.cut)
+    return Selection(selection.rect, selection.inside | hole[label[1:-1, 1:-1].astype(np.intp)], selection.cut)
 
 
 def grow(selection: Selection, pixels: float, shape: tuple[int, ...]) -> Selection:

@@ -25,7 +25,7 @@ def ridges(light: np.ndarray, *, widest: float = 9.0) -> tuple[np.ndarray, np.nd
     The larger eigenvalue of the Hessian at the scale of maximum response, scaled by sigma squared (Lindeberg 1998, Sato
     et al. 1998), minus a part of the other one, so that edges and spots count less than lines.
     """
-    dark = bright = None
+    dark = bright = np.zeros(light.shape, np.float32)
     for sigma in scales_for(widest):
         smooth = cv2.GaussianBlur(light, (0, 0), sigma, borderType=cv2.BORDER_REPLICATE)
         xx = cv2.filter2D(smooth, -1, _SECOND_DERIVATIVE, borderType=cv2.BORDER_REPLICATE)
@@ -36,9 +36,8 @@ def ridges(light: np.ndarray, *, widest: float = 9.0) -> tuple[np.ndarray, np.nd
         high, low = (mean + spread) * scale, (mean - spread) * scale
         penalty = np.float32(_BLOB_PENALTY)
         strengths = high - penalty * np.abs(low), -low - penalty * np.abs(high)
-        dark = strengths[0] if dark is None else np.maximum(dark, strengths[0])
-        bright = strengths[1] if bright is None else np.maximum(bright, strengths[1])
-    return np.maximum(dark, 0), np.maximum(bright, 0)
+        dark, bright = np.maximum(dark, strengths[0]), np.maximum(bright, strengths[1])
+    return dark, bright
 
 
 def cost_of(ridge: np.ndarray) -> np.ndarray:

@@ -72,20 +72,21 @@ class ShortestPathSearch:
         end_pixel = pixel_at(end, self._shape)
         if self._start_pixel is None or end_pixel is None:
             return None
-        if not self._ensure_window(end):
+        paths = self._paths_to(end, self._start_pixel)
+        if paths is None:
             return None
-        pixels = self._path_to(end_pixel)
+        pixels = self._path(paths, self._start_pixel, end_pixel)
         return self._refine(pixels) if exact and self.step > 1 else pixels
 
-    def _ensure_window(self, end: Point) -> bool:
-        """Search a window that contains the path to `end`. Return False if it would be too large."""
+    def _paths_to(self, end: Point, start_pixel: tuple[int, int]) -> CheapestPaths | None:
+        """Search a window that contains the path to `end`, if necessary; None if it would be too large."""
         end_points = [self._start, end]
         distance = max(abs(end[0] - self._start[0]), abs(end[1] - self._start[1]))
         if self._paths is not None:
             # Reuse the searched window while it has some margin around the cursor.
             needed = around(end_points, MARGIN, self._shape)
             if needed.united(self.rect) == self.rect:
-                return True
+                return self._paths
         nearby = around([self._start], REACH, self._shape)
         preferred = around(end_points, max(48, int(distance / 3)), self._shape).united(nearby).united(self.rect)
         for rect in (
@@ -93,37 +94,37 @@ class ShortestPathSearch:
             *(around(end_points, max(48, int(distance / part)), self._shape) for part in (3, 8, 24, 72)),
         ):
             if rect.width * rect.height <= MAX_WINDOW_PIXELS:
-                self._search(rect)
-                return True
-        return False
+                return self._search(rect, start_pixel)
+        return None
 
-    def _search(self, rect: Rect) -> None:
+    def _search(self, rect: Rect, start_pixel: tuple[int, int]) -> CheapestPaths:
         step = self._least_step
         while -(-rect.width // step) * -(-rect.height // step) > MAX_SEARCH_PIXELS:
             step += 1
         cost = self._costs(rect, step)
-        x, y = self._start_pixel
+        x, y = start_pixel
         self._paths = CheapestPaths(cost, ((x - rect.x) // step, (y - rect.y) // step))
         self.rect, self.step = rect, step
+        return self._paths
 
-    def _path_to(self, pixel: tuple[int, int]) -> np.ndarray:
+    def _path(self, paths: CheapestPaths, start: tuple[int, int], end: tuple[int, int]) -> np.ndarray:
         """Return the path in image pixels; at reduced resolution, between cell centers."""
         rect, step = self.rect, self.step
-        pixels = self._paths.to(((pixel[0] - rect.x) // step, (pixel[1] - rect.y) // step))
+        pixels = paths.to(((end[0] - rect.x) // step, (end[1] - rect.y) // step))
         if step == 1:
             return pixels + (rect.x, rect.y)
         pixels = pixels * step + (rect.x + step // 2, rect.y + step // 2)
         pixels = np.minimum(pixels, (self._shape[1] - 1, self._shape[0] - 1))
-        return np.concatenate([[self._start_pixel], pixels[1:-1], [pixel]])
+        return np.concatenate([np.array([start]), pixels[1:-1], np.array([end])])
 
     def _refine(self, coarse: np.ndarray) -> np.ndarray:
         """Return the full-resolution path along a reduced one, computed in sections."""
         stride = max(1, SECTION_LENGTH // self.step)
-        stops = [tuple(map(int, p)) for p in coarse[:-1:stride]] + [tuple(map(int, coarse[-1]))]
+        stops = [(int(x), int(y)) for x, y in [*coarse[:-1:stride], coarse[-1]]]
         parts, previous = [], stops[0]
         for i, stop in enumerate(stops[1:], 1):
             section = coarse[(i - 1) * stride : i * stride + 1]
-            rect = around([previous, stop, *map(tuple, section)], SECTION_MARGIN, self._shape)
+            rect = around([previous, stop, *((x, y) for x, y in section.tolist())], SECTION_MARGIN, self._shape)
             cost = self._costs(rect, 1)
             if i < len(stops) - 1:
                 stop = _cheapest_near(cost, (stop[0] - rect.x, stop[1] - rect.y), self.step)

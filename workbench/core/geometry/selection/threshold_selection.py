@@ -75,15 +75,16 @@ def histogram(
 ) -> ToneHistogram:
     """Return the histogram of the tones under the brush, ignoring non-finite pixels."""
     rect, covered = footprint(start, end, radius, image.shape)
-    color = np.ndim(band.tone) > 0
+    gray_range = band.values
+    color = gray_range is None
     tone = tones(image, rect, band.levels)
-    if color:
+    if gray_range is None:
         values = difference(tone, band.tone)[covered]
         low, high = 0.0, band.tolerance
     else:
         span = np.float32(band.levels.high - band.levels.low)
         values = tone[covered] * (span / 100) + np.float32(band.levels.low)
-        low, high = band.values
+        low, high = gray_range
     values = values[np.isfinite(values)]
     lowest, highest = (float(values.min()), float(values.max())) if values.size else (low, high)
     edges = np.linspace(min(lowest, low), max(highest, high, min(lowest, low) + 1e-6), bins + 1)

@@ -158,7 +158,7 @@ def encode_rle(mask: np.ndarray) -> dict[str, Any]:
     """Return COCO's compressed run lengths of a mask, bool (H, W): {"size": [H, W], "counts": text}."""
     flat = np.asarray(mask, bool).ravel(order="F")
     borders = np.flatnonzero(flat[1:] != flat[:-1]) + 1
-    counts = np.diff([0, *borders, len(flat)]).tolist()
+    counts = np.diff(borders, prepend=0, append=len(flat)).tolist()
     if flat[0]:
         counts.insert(0, 0)
     text: list[str] = []

@@ -136,9 +136,11 @@ def _embedded(path: Path) -> bytes:
 
 def _read(path: Path, options: ImportOptions, width: int, height: int) -> ImportedLabel:
     content = _load(path)
-    said = content.get("imageWidth"), content.get("imageHeight")
-    if all(isinstance(value, int) and value > 0 for value in said) and said != (width, height):
-        raise UnreadableLabel(Message("import.drawn_size", w=said[0], h=said[1], width=width, height=height))
+    declared_size = content.get("imageWidth"), content.get("imageHeight")
+    if all(isinstance(value, int) and value > 0 for value in declared_size) and declared_size != (width, height):
+        raise UnreadableLabel(
+            Message("import.drawn_size", w=declared_size[0], h=declared_size[1], width=width, height=height)
+        )
     mask = np.zeros((height, width), np.uint8)
     names: dict[int, str] = {}
     left_out: Counter[str] = Counter()

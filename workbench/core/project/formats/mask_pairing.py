@@ -46,8 +46,8 @@ class Pairing:
     images: list[str] = field(default_factory=list)
 
 
-def pair(tree: FileTree, *, look_inside: bool = False) -> Pairing:
-    """Pair the image files of a tree. look_inside: if the names are inconclusive, detect masks by file contents."""
+def pair(tree: FileTree, *, inspect_contents: bool = False) -> Pairing:
+    """Pair the image files of a tree. inspect_contents: if the names are inconclusive, detect masks by content."""
     files = [f for f in tree.files if (suffix_of(f) in IMAGE_SUFFIXES or suffix_of(f) == ".gif")]
     files = [f for f in files if not any(_DERIVED.search(part) for part in PurePosixPath(f).parts[:-1])]
     masks_only = normalized_name(tree.root.name) in MASK_FOLDERS
@@ -60,7 +60,7 @@ def pair(tree: FileTree, *, look_inside: bool = False) -> Pairing:
         return Pairing(unpaired=[f for f in files if suffix_of(f) not in LOSSY])
     if in_mask_folders:
         _match(in_mask_folders, [*others, *result.pairs.values()], result, strip_mask_folder=True)
-    elif look_inside and not result.pairs:
+    elif inspect_contents and not result.pairs:
         masks = _masks_by_content(tree, others)
         _match(masks, [f for f in others if f not in set(masks)], result, strip_mask_folder=False)
     paired = result.pairs.keys() | set(result.pairs.values()) | set(result.unpaired)

@@ -196,7 +196,7 @@ class ValueMeaning:
             return _one_class(raw.values > 0, name)
         if self.explicit and self.largest < self.threshold and raw.values.any():
             raise UnreadableLabel(Message("import.threshold", n=self.threshold, m=self.largest))
-        if not self.explicit and _looks_like_an_image(raw.values):
+        if not self.explicit and _is_photograph(raw.values):
             raise UnreadableLabel(Message("import.many_grays_threshold"))
         return _one_class(raw.values >= self.threshold, name)
 
@@ -318,10 +318,10 @@ def _one_class_values(counts: np.ndarray, listed: LabelList | None, known: dict[
     return bool(bright > dark)
 
 
-def _looks_like_an_image(values: np.ndarray) -> bool:
+def _is_photograph(values: np.ndarray) -> bool:
     """Return True for a photograph: many pixels between black and white, which a black and white mask has few of."""
     white = 65535 if values.dtype.itemsize > 1 and values.size and values.max() > 255 else 255
-    gray_pixels = np.count_nonzero((values > white * 0.1) & (values < white * 0.9))
+    gray_pixels = int(np.count_nonzero((values > white * 0.1) & (values < white * 0.9)))
     return gray_pixels > 0.25 * values.size or _is_grainy(values)
 
 

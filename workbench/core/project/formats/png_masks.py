@@ -35,13 +35,13 @@ def recognition_score(tree: FileTree) -> int:
 
 def has_masks(tree: FileTree) -> bool:
     """Return True if some folders hold masks of the images in others, judged by the file contents."""
-    pairing = pair(tree, look_inside=True)
+    pairing = pair(tree, inspect_contents=True)
     return bool(pairing.pairs) or bool(pairing.unpaired and not pairing.images)
 
 
 def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
     """Return the masks found. known: id -> name of the project's classes."""
-    pairing = pair(tree, look_inside=True)
+    pairing = pair(tree, inspect_contents=True)
     masks = [*pairing.pairs, *pairing.unpaired]
     listed = find_list(tree, masks)
     values = collect_values((tree.path(mask), _size(tree, pairing.pairs.get(mask))) for mask in masks)
@@ -54,7 +54,7 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
     for mask in pairing.unpaired:
         read = partial(_read, tree.path(mask), meaning, names[""])
         batch.entries.append(ImportedEntry(tree.path(mask), None, mask, read, aliases=spellings(mask)))
-    batch.unlabeled = [(tree.path(picture), picture) for picture in pairing.images] if masks else []
+    batch.unlabeled = [(tree.path(image), image) for image in pairing.images] if masks else []
     batch.notes = _describe_source(meaning, bool(values.gray.any()))
     return batch
 

@@ -81,7 +81,7 @@ class _Reader:
         self._names = names or {id - 1: name for id, name in known.items()}
 
     def parse(self, tree: FileTree, name: str) -> Iterator[ShapedImage]:
-        shaped = ShapedImage(_image_name(name), split=split_of(PurePosixPath(name).parent))
+        shaped = ShapedImage(_image_name(name), split=split_of(str(PurePosixPath(name).parent)))
         for line in _lines(tree, name) or []:
             shaped.shapes.append(self._shape(line))
         yield shaped
@@ -125,9 +125,9 @@ def _yaml_names(tree: FileTree) -> dict[int, str]:
 
 
 def _listed_names(tree: FileTree) -> dict[int, str]:
-    for wanted in _NAME_FILES:
+    for file_name in _NAME_FILES:
         for name in tree.files:
-            if PurePosixPath(name).name.casefold() == wanted:
+            if PurePosixPath(name).name.casefold() == file_name:
                 try:
                     text = decode_text(read_file(tree.path(name), limit=1 << 20))
                 except (FileNotFoundError, JsonError, ValueError):

@@ -40,7 +40,7 @@ class ContextMenu(Interactor):
         self._suggestions.hover(event.point)
         tool = self._current_tool()
         menu: QMenu | None = None
-        if self._context.obstacle():
+        if self._context.refusal():
             return True
         if self._suggestions.current is not None and not tool.busy:
             menu = SuggestionMenu(self._suggestions, self._context, self._parent)

@@ -60,10 +60,10 @@ def joined(region: QRegion) -> list[QRect]:
     if region.rectCount() == 1:
         return [around]
     parts = list(region)
-    return [around] if hardly_more(around, parts) else parts
+    return [around] if cheap_to_merge(around, parts) else parts
 
 
-def hardly_more(around: QRect, parts: Sequence[QRect]) -> bool:
+def cheap_to_merge(around: QRect, parts: Sequence[QRect]) -> bool:
     """Return True if drawing `around` costs little more than drawing the parts in it."""
     covered = sum(part.width() * part.height() for part in parts)
     return around.width() * around.height() <= covered + _JOINED * len(parts)

@@ -50,14 +50,14 @@ class ImageLayer:
     def __init__(self, levels: list[np.ndarray | None], shape: tuple[int, ...] | None = None) -> None:
         """levels: the image and its halvings, None for a missing one. shape: shape of level 0 if level 0 is missing."""
         self.levels = levels
-        self.shape = shape or self.picture.shape
+        self.shape = shape or self.pixels.shape
         self.missing: set[Request] = set()  # parts shown coarsely until they are read
         self._read: set[Request] = set()
         self._tone_mapper: ToneMapper | None = None
         self._last: _CachedPart | None = None
 
     @property
-    def picture(self) -> np.ndarray:
+    def pixels(self) -> np.ndarray:
         """Finest available level."""
         return next(level for level in self.levels if level is not None)
 
@@ -69,7 +69,7 @@ class ImageLayer:
     def tone_mapper(self, display: Display) -> ToneMapper:
         """Return the converter of values to screen values under `display`; cached until the display changes."""
         if self._tone_mapper is None or self._tone_mapper.display != display:
-            self._tone_mapper = ToneMapper(self.picture, display, self.shape)
+            self._tone_mapper = ToneMapper(self.pixels, display, self.shape)
         return self._tone_mapper
 
     def image(self, view: Viewport, rect: Rect, display: Display) -> QImage:
@@ -94,8 +94,8 @@ class ImageLayer:
 
     def _decoded_level(self, number: int, view: Viewport, rect: Rect) -> int:
         """Return `number`, or a coarser level if `rect` is not decoded there; that part is then added to `missing`."""
-        at_hand = getattr(self.levels[number], "is_cached", None)
-        if at_hand is None:
+        is_cached = getattr(self.levels[number], "is_cached", None)
+        if is_cached is None:
             return number
         x0, y0 = view.to_image(rect.x, rect.y)
         x1, y1 = view.to_image(rect.x + rect.width, rect.y + rect.height)
@@ -104,7 +104,7 @@ class ImageLayer:
         box = Rect(left, top, math.ceil(x1 / cell) + 1 - left, math.ceil(y1 / cell) + 1 - top)
         height, width = self.levels[number].shape[:2]
         request = number, box.clipped(width, height)
-        if request in self._read or at_hand(top, left, top + box.height, left + box.width):
+        if request in self._read or is_cached(top, left, top + box.height, left + box.width):
             return number
         self.missing.add(request)
         coarse = range(number + 1, len(self.levels))
@@ -123,8 +123,8 @@ class ImageLayer:
         return self.tone_mapper(display).map_region(values, rows, columns)
 
     def _nearest(self, view: Viewport, rect: Rect) -> np.ndarray:
-        rows, columns = _sources(view, rect, view.scale, self.picture.shape)
-        return _sample(self.picture, rows, columns)
+        rows, columns = _sources(view, rect, view.scale, self.pixels.shape)
+        return _sample(self.pixels, rows, columns)
 
     def _linear(self, view: Viewport, rect: Rect, number: int) -> np.ndarray:
         level = self.levels[number]

@@ -73,7 +73,7 @@ class CanvasScene(QObject):
             self._notify_replaced()
             return
         height, width = image.shape[:2]
-        dtype_changed = self.image is None or self.image.picture.dtype != image.dtype
+        dtype_changed = self.image is None or self.image.pixels.dtype != image.dtype
         if isinstance(image, TiffImage):
             self.image = ImageLayer(levels_by_region(image))
             if image.overview_step > 1:
@@ -107,7 +107,7 @@ class CanvasScene(QObject):
         self.image_changed.emit()
 
     def _set_levels(self, levels: list[np.ndarray | None] | None) -> None:
-        if levels is not None and self.image is not None and self.image.picture is levels[0]:
+        if levels is not None and self.image is not None and self.image.pixels is levels[0]:
             self.image.levels = levels
             self._notify_content()
             if self.damaged:
@@ -116,12 +116,12 @@ class CanvasScene(QObject):
     @property
     def damaged(self) -> int:
         """Number of unreadable parts of the image file detected so far; they are shown blank."""
-        return len(getattr(self.image.picture, "damaged", ())) if self.image is not None else 0
+        return len(getattr(self.image.pixels, "damaged", ())) if self.image is not None else 0
 
     @property
     def value_span(self) -> float:
         """Distance between the smallest and the greatest possible value of the image."""
-        low, high = full_range(self.image.picture) if self.image is not None else (0.0, 255.0)
+        low, high = full_range(self.image.pixels) if self.image is not None else (0.0, 255.0)
         return high - low
 
     # --- labels, predictions, difference ---------------------------------------------------------

@@ -232,12 +232,12 @@ def _packed(rects: Sequence[Rect]) -> tuple[list[Rect], tuple[int, int]]:
     """Pack the rectangles on one sheet in shelves, highest first. Return positions and the sheet's (rows, columns)."""
     width = max(_WIDE, *(rect.width for rect in rects))
     positions: dict[int, Rect] = {}
-    x = y = shelf_height = reach = 0
+    x = y = row_height = reach = 0
     for number in sorted(range(len(rects)), key=lambda number: -rects[number].height):
         rect = rects[number]
         if x + rect.width > width:
-            x, y, shelf_height = 0, y + shelf_height, 0
+            x, y, row_height = 0, y + row_height, 0
         positions[number] = Rect(x, y, rect.width, rect.height)
-        x, shelf_height = x + rect.width, max(shelf_height, rect.height)
+        x, row_height = x + rect.width, max(row_height, rect.height)
         reach = max(reach, x)
-    return [positions[number] for number in range(len(rects))], (y + shelf_height, reach)
+    return [positions[number] for number in range(len(rects))], (y + row_height, reach)

@@ -41,9 +41,9 @@ class Tool(Interactor):
     def press(self, event: PointerEvent) -> bool:
         if event.button != Qt.MouseButton.LeftButton:
             return False
-        obstacle = self.context.obstacle(needs_class=self.needs_class and not event.erase)
-        if obstacle:
-            self.context.refuse(obstacle)
+        refusal = self.context.refusal(needs_class=self.needs_class and not event.erase)
+        if refusal:
+            self.context.refuse(refusal)
             return False
         self._observe(self.start, event)
         return True

@@ -103,7 +103,7 @@ class ToolContext:
         image = self._session.image
         return image is not None and 0 <= point[0] < image.shape[1] and 0 <= point[1] < image.shape[0]
 
-    def obstacle(self, *, needs_class: bool = False) -> str:
+    def refusal(self, *, needs_class: bool = False) -> str:
         """Return the reason the open image cannot be painted on; empty if it can. needs_class: a class is painted."""
         if self._session.mask is None:
             return "no mask"

@@ -1,10 +1,11 @@
-"""Our canvas beside labelme and napari: a large picture's first view, the memory it takes, and what a move costs.
+"""Canvas in comparison with labelme and napari: time to the first view of a large image, memory, and cost of a move.
 
-    python tests/benchmarks/rivals.py [--labelme PYTHON] [--napari PYTHON] [--side 8192] [--moves 100] [--rounds 3]
+    python tests/benchmarks/labeling_tools.py [--labelme PYTHON] [--napari PYTHON] [--side 8192] [--moves 100]
+        [--rounds 3]
 
-PYTHON: of an environment that has the program. Each window is a process of its own that has opened a small picture
-before; rounds take turns. napari draws by OpenGL and wants a screen, as Xvfb. A polygon's rubber line is what labelme
-draws on a move; it has no brush.
+PYTHON: of an environment with the tool. Each window is a process of its own that has opened a small image before; the
+tools take turns in each round. napari draws with OpenGL and needs a screen, such as Xvfb. labelme has no brush; the
+move is measured with the rubber line of a polygon.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ sys.path[0] = str(ROOT)  # not this folder, which has names of Python's own
 
 from workbench.core.project.project import Project  # noqa: E402
 
-WINDOW = Path(__file__).with_name("rival_window.py")
+WINDOW = Path(__file__).with_name("labeling_tool_window.py")
 AIM = 3.0  # times as soon as labelme
 
 
@@ -34,10 +35,10 @@ def surface(side: int) -> np.ndarray:
     return np.ascontiguousarray(np.tile(cv2.GaussianBlur(tile, (0, 0), 2), (-(-side // 512),) * 2)[:side, :side])
 
 
-def window(python: str, who: str, project: Path, side: int, moves: int) -> dict[str, Any]:
-    """What the window of one program says; {"failed": why} if it did not come to that."""
-    pictures = project / "pictures"
-    command = [python, str(WINDOW), who, str(pictures / "a.jpg"), str(pictures / f"{side}.jpg"), str(moves)]
+def window(python: str, tool: str, project: Path, side: int, moves: int) -> dict[str, Any]:
+    """Return the measurements of one tool; {"failed": why} if it failed."""
+    images = project / "pictures"
+    command = [python, str(WINDOW), tool, str(images / "a.jpg"), str(images / f"{side}.jpg"), str(moves)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=project)
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode or not lines:
@@ -45,8 +46,8 @@ def window(python: str, who: str, project: Path, side: int, moves: int) -> dict[
     return json.loads(lines[-1])
 
 
-def told(rows: list[dict[str, Any]]) -> dict[str, float]:
-    """Prints one program's medians over the rounds; returns its milliseconds to the first view."""
+def reported(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """Print the medians of one tool over the rounds; return its milliseconds to the first view."""
     fine = [row for row in rows if "failed" not in row]
     if not fine:
         return {}
@@ -65,28 +66,28 @@ def main() -> int:
     parser.add_argument("--side", type=int, default=8192)
     parser.add_argument("--moves", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3)
-    wishes = parser.parse_args()
-    windows = {"ours": sys.executable, "labelme": wishes.labelme, "napari": wishes.napari}
-    found: dict[str, list[dict[str, Any]]] = {who: [] for who, python in windows.items() if python}
+    args = parser.parse_args()
+    windows = {"ours": sys.executable, "labelme": args.labelme, "napari": args.napari}
+    result: dict[str, list[dict[str, Any]]] = {tool: [] for tool, python in windows.items() if python}
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(wishes.rounds):
-            for who in found:
+        for number in range(args.rounds):
+            for tool in result:
                 # A project of its own each time: nothing of an earlier look is at hand.
-                project = Path(folder) / f"{who}{number}"
+                project = Path(folder) / f"{tool}{number}"
                 Project.create(project, classes=["scratch"]).close()
-                for name, side in (("a", 512), (str(wishes.side), wishes.side)):
+                for name, side in (("a", 512), (str(args.side), args.side)):
                     data = cv2.imencode(".jpg", surface(side), [cv2.IMWRITE_JPEG_QUALITY, 90])[1]
                     data.tofile(str(project / "pictures" / f"{name}.jpg"))
-                row = window(windows[who], who, project, wishes.side, wishes.moves)
-                found[who].append(row)
+                row = window(windows[tool], tool, project, args.side, args.moves)
+                result[tool].append(row)
                 if "failed" in row:
-                    print(f"{who}: {row['failed']}")
-    print(f"grey JPEG of {wishes.side} x {wishes.side}; medians of {wishes.rounds} rounds; a move: p50, p99")
-    medians = {who: told(rows) for who, rows in found.items()}
+                    print(f"{tool}: {row['failed']}")
+    print(f"gray JPEG of {args.side} x {args.side}; medians of {args.rounds} rounds; a move: p50, p99")
+    medians = {tool: reported(rows) for tool, rows in result.items()}
     if medians.get("labelme") and medians["ours"]:
         ratio = medians["labelme"]["opened"] / medians["ours"]["opened"]
-        met = "met" if ratio >= AIM else "NOT MET"
-        print(f"first view {ratio:.1f} times as soon as labelme's  {met} (at least {AIM:g})")
+        met_aim = "met" if ratio >= AIM else "NOT MET"
+        print(f"first view {ratio:.1f} times as soon as labelme's  {met_aim} (at least {AIM:g})")
     return 0
 
 

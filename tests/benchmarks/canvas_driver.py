@@ -1,4 +1,4 @@
-"""The real canvas over the real session, driven by mouse events whose cost is noted: what the canvas benchmark uses."""
+"""Canvas and session driven by mouse events whose cost is recorded, for the canvas benchmarks."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ NONE, LEFT, MIDDLE = Qt.MouseButton.NoButton, Qt.MouseButton.LeftButton, Qt.Mous
 
 
 def surface(size: int) -> np.ndarray:
-    """A rough grey surface, uint8 (size, size)."""
+    """Return a rough gray surface, uint8 (size, size)."""
     tile = np.random.default_rng(1).integers(60, 180, (512, 512)).astype(np.uint8)
     tile = cv2.GaussianBlur(tile, (0, 0), 2)
     return np.ascontiguousarray(np.tile(tile, (-(-size // 512),) * 2)[:size, :size])
 
 
 class Measured(Canvas):
-    """Counts its frames."""
+    """Canvas that counts its frames."""
 
     frames = 0
 
@@ -43,23 +43,23 @@ class Measured(Canvas):
 
 
 class Bench:
-    """The real canvas over the real session, with a picture that need not be decoded first."""
+    """Canvas on a session with an image that need not be decoded."""
 
     def __init__(self, root: Path) -> None:
-        """root: a project, or where one is made."""
+        """Open the project in `root`, or create one there."""
         if not (root / "project.json").exists():
             Project.create(root, classes=["scratch", "pit"]).close()
         self.work: list[float] = []  # milliseconds of processor time of each event: other programs do not count
         self.release = 0.0  # of the last release: what a stroke costs when it ends
         self.garbage = GarbageControl()  # as in the window: Python does not collect in the middle of an event
-        self.session = Session(settle=1e6)  # nothing is saved meanwhile
+        self.session = Session(save_delay=1e6)  # nothing is saved meanwhile
         self.session.open_project(root)
         self.canvas = Measured(self.session)
         self.canvas.resize(WIDTH, HEIGHT)
         self.canvas.show()
-        self.settle()
+        self.process_events()
 
-    def settle(self) -> None:
+    def process_events(self) -> None:
         end = time.perf_counter() + 0.05
         while time.perf_counter() < end:
             QApplication.processEvents()
@@ -71,7 +71,7 @@ class Bench:
         self.garbage.close()
 
     def show(self, size: int) -> np.ndarray:
-        """Open a picture of `size` squared; its empty mask."""
+        """Open an image of `size` × `size` pixels and return its empty mask."""
         mask = annotation.new_mask((size, size))
         key = f"{size}.png"
         self.session._current_image._set(key, surface(size), Label(key, mask=mask))
@@ -81,17 +81,17 @@ class Bench:
         ):
             QApplication.processEvents()
         self.canvas.choose_tool("brush")
-        self.settle()
+        self.process_events()
         return mask
 
     def send(self, kind: QEvent.Type, at: QPointF, button, buttons) -> float:
-        """Milliseconds from the event to the painted frame."""
+        """Return the milliseconds from the event to the painted frame."""
         event = QMouseEvent(kind, at, self.canvas.mapToGlobal(at), button, buttons, Qt.KeyboardModifier.NoModifier)
-        began, worked = time.perf_counter(), time.thread_time()
+        start_time, worked = time.perf_counter(), time.thread_time()
         QApplication.sendEvent(self.canvas, event)
         QApplication.processEvents()
         self.work.append((time.thread_time() - worked) * 1e3)
-        return (time.perf_counter() - began) * 1e3
+        return (time.perf_counter() - start_time) * 1e3
 
     def stroke(self, points: list[QPointF]) -> list[float]:
         self.send(QEvent.Type.MouseButtonPress, points[0], LEFT, LEFT)
@@ -104,7 +104,7 @@ class Bench:
 
 
 def path(moves: int, seed: int = 0) -> list[QPointF]:
-    """A walk of 12-pixel steps over the canvas."""
+    """Return a random walk of 12-pixel steps over the canvas."""
     rng = np.random.default_rng(seed)
     x, y, angle = WIDTH / 2, HEIGHT / 2, 0.0
     points = [QPointF(x, y)]

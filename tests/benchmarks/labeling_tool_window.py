@@ -1,8 +1,8 @@
-"""One window that labels pictures, ours or another program's: how soon a picture is seen, and what a move costs.
+"""Window of one labeling tool, ours or another: time to the first view of an image, and cost of a move.
 
-Run by rivals.py, with the Python that has the program; of ours nothing is imported unless "ours" is asked for.
+Started by labeling_tools.py with the Python that has the tool installed; workbench is imported for "ours" only.
 
-    PYTHON rival_window.py ours|labelme|napari SMALL LARGE MOVES
+    PYTHON labeling_tool_window.py ours|labelme|napari SMALL LARGE MOVES
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ WIDTH, HEIGHT = 1280, 800
 
 
 def resident() -> float:
-    """Megabytes of this process."""
+    """Return the resident memory of this process in megabytes."""
     lines = Path("/proc/self/status").read_text("ascii").splitlines()
     return float(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
 
 
 def walk(moves: int) -> list[tuple[float, float]]:
-    """Steps of 12 screen pixels."""
+    """Return a random walk with steps of 12 screen pixels."""
     rng = np.random.default_rng(0)
     x, y, angle, points = WIDTH / 2, HEIGHT / 2, 0.0, []
     for _ in range(moves):
@@ -41,33 +41,33 @@ def walk(moves: int) -> list[tuple[float, float]]:
 
 
 def timed(act: Callable[[], Any], until: Callable[[], bool], pump: Callable[[], Any]) -> float:
-    """Milliseconds from an act until something is true; 5 s at most."""
-    began = time.perf_counter()
+    """Return the milliseconds from `act` until `until` is true, at most 5 s."""
+    start_time = time.perf_counter()
     act()
-    while not until() and time.perf_counter() < began + 5:
+    while not until() and time.perf_counter() < start_time + 5:
         pump()
-    return (time.perf_counter() - began) * 1e3
+    return (time.perf_counter() - start_time) * 1e3
 
 
 def ours(small: Path, large: Path, moves: int) -> dict[str, Any]:
     sys.path[0] = str(Path(__file__).resolve().parents[2])
-    from tests.benchmarks.canvas_hand import LEFT, NONE, Bench, QApplication, QEvent, QPointF
+    from tests.benchmarks.canvas_driver import LEFT, NONE, Bench, QApplication, QEvent, QPointF
 
     app = QApplication([])
     bench = Bench(large.parent.parent)
     canvas, session = bench.canvas, bench.session
-    seen: list[str] = []
+    observed: list[str] = []
     session.image_previewed.connect(
-        lambda key, picture, size: (canvas.scene.show_preview(picture, size), seen.append(key))
+        lambda key, picture, size: (canvas.scene.show_preview(picture, size), observed.append(key))
     )
-    session.image_opened.connect(seen.append)
+    session.image_opened.connect(observed.append)
 
     def show(path: Path) -> float:
-        """To the first frame with the picture in it, be it a coarse one."""
-        seen.clear()
+        """Return the time to the first frame with the image in it, at any resolution."""
+        observed.clear()
 
         def shown() -> bool:
-            if path.name not in seen:
+            if path.name not in observed:
                 return False
             frames = canvas.frames
             canvas.update()
@@ -78,27 +78,27 @@ def ours(small: Path, large: Path, moves: int) -> dict[str, Any]:
 
     timed(lambda: None, lambda: len(session.keys) > 1, app.processEvents)
     show(small)
-    bench.settle()
+    bench.process_events()
     before = resident()
     opened = show(large)
     timed(lambda: None, lambda: session.image is not None and session.key == large.name, app.processEvents)
     while canvas.scene.reading or len(canvas.scene.image.levels) == 1:
         app.processEvents()
-    bench.settle()
-    found = {"about": "ours", "opened": opened, "added": resident() - before, "moves": {}}
+    bench.process_events()
+    result = {"about": "ours", "opened": opened, "added": resident() - before, "moves": {}}
     canvas.choose_tool("brush")
     for where, go in (("1:1", canvas.actual_size), ("fit", canvas.fit)):
         go()
         for radius in (20, 100):
             canvas.set_diameter(2 * radius)
-            bench.settle()
+            bench.process_events()
             points = [QPointF(*point) for point in walk(moves)]
             bench.send(QEvent.Type.MouseButtonPress, points[0], LEFT, LEFT)
             times = [bench.send(QEvent.Type.MouseMove, point, NONE, LEFT) for point in points[1:]]
             bench.send(QEvent.Type.MouseButtonRelease, points[-1], LEFT, NONE)
-            found["moves"][f"brush {radius}, {where}"] = times
+            result["moves"][f"brush {radius}, {where}"] = times
     bench.close()
-    return found
+    return result
 
 
 def labelme(small: Path, large: Path, moves: int) -> dict[str, Any]:
@@ -121,23 +121,23 @@ def labelme(small: Path, large: Path, moves: int) -> dict[str, Any]:
     type(canvas).paintEvent = paint
 
     def show(path: Path) -> float:
-        began = frames[0]
-        return timed(lambda: window._load_file(str(path)), lambda: frames[0] > began, app.processEvents)
+        start_time = frames[0]
+        return timed(lambda: window._load_file(str(path)), lambda: frames[0] > start_time, app.processEvents)
 
     show(small)
     for _ in range(20):
         app.processEvents()
     before = resident()
-    found: dict[str, Any] = {"about": f"labelme {program.__version__}", "opened": show(large), "moves": {}}
-    found["added"] = resident() - before
+    result: dict[str, Any] = {"about": f"labelme {program.__version__}", "opened": show(large), "moves": {}}
+    result["added"] = resident() - before
     window._switch_canvas_mode(edit=False, create_mode="polygon")
 
     def send(kind: Any, at: tuple[float, float], button: Any, buttons: Any) -> float:
         spot = canvas.mapFrom(window, QtCore.QPoint(round(at[0]), round(at[1])))
         event = QtGui.QMouseEvent(kind, QtCore.QPointF(spot), button, buttons, QtCore.Qt.NoModifier)
-        began = frames[0]
+        start_time = frames[0]
         return timed(
-            lambda: QtWidgets.QApplication.sendEvent(canvas, event), lambda: frames[0] > began, app.processEvents
+            lambda: QtWidgets.QApplication.sendEvent(canvas, event), lambda: frames[0] > start_time, app.processEvents
         )
 
     for where in ("1:1", "fit"):
@@ -149,11 +149,11 @@ def labelme(small: Path, large: Path, moves: int) -> dict[str, Any]:
         send(QtCore.QEvent.MouseButtonPress, points[0], left, left)
         send(QtCore.QEvent.MouseButtonRelease, points[0], left, none)
         times = [send(QtCore.QEvent.MouseMove, point, none, none) for point in points[1:]]
-        found["moves"][f"polygon, {where}"] = times
+        result["moves"][f"polygon, {where}"] = times
         QtWidgets.QApplication.sendEvent(
             canvas, QtGui.QKeyEvent(QtCore.QEvent.KeyPress, QtCore.Qt.Key_Escape, QtCore.Qt.NoModifier)
         )
-    return found
+    return result
 
 
 def napari(small: Path, large: Path, moves: int) -> dict[str, Any]:
@@ -172,19 +172,19 @@ def napari(small: Path, large: Path, moves: int) -> dict[str, Any]:
     canvas._scene_canvas.events.draw.connect(count, position="last")
 
     def show(path: Path) -> float:
-        began = frames[0]
+        start_time = frames[0]
         viewer.layers.clear()
-        return timed(lambda: viewer.open(str(path)), lambda: frames[0] > began, app.processEvents)
+        return timed(lambda: viewer.open(str(path)), lambda: frames[0] > start_time, app.processEvents)
 
     show(small)
     for _ in range(20):
         app.processEvents()
     before = resident()
-    found: dict[str, Any] = {"about": f"napari {program.__version__}", "opened": show(large), "moves": {}}
+    result: dict[str, Any] = {"about": f"napari {program.__version__}", "opened": show(large), "moves": {}}
     layer = viewer.add_labels(np.zeros(viewer.layers[0].data.shape[:2], np.uint8))
     for _ in range(20):
         app.processEvents()
-    found["added"] = resident() - before
+    result["added"] = resident() - before
     layer.mode, layer.selected_label = "paint", 1
     native = canvas.native
 
@@ -198,9 +198,9 @@ def napari(small: Path, large: Path, moves: int) -> dict[str, Any]:
             buttons,
             QtCore.Qt.KeyboardModifier.NoModifier,
         )
-        began = frames[0]
+        start_time = frames[0]
         return timed(
-            lambda: QtWidgets.QApplication.sendEvent(native, event), lambda: frames[0] > began, app.processEvents
+            lambda: QtWidgets.QApplication.sendEvent(native, event), lambda: frames[0] > start_time, app.processEvents
         )
 
     left, none = QtCore.Qt.MouseButton.LeftButton, QtCore.Qt.MouseButton.NoButton
@@ -216,11 +216,11 @@ def napari(small: Path, large: Path, moves: int) -> dict[str, Any]:
             send(QtCore.QEvent.Type.MouseButtonPress, points[0], left, left)
             times = [send(QtCore.QEvent.Type.MouseMove, point, none, left) for point in points[1:]]
             send(QtCore.QEvent.Type.MouseButtonRelease, points[-1], left, none)
-            found["moves"][f"brush {radius}, {where}"] = times
-    return found
+            result["moves"][f"brush {radius}, {where}"] = times
+    return result
 
 
 if __name__ == "__main__":
-    who = {"ours": ours, "labelme": labelme, "napari": napari}[sys.argv[1]]
-    print(json.dumps(who(Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4]))), flush=True)
+    tool = {"ours": ours, "labelme": labelme, "napari": napari}[sys.argv[1]]
+    print(json.dumps(tool(Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4]))), flush=True)
     os._exit(0)  # no questions about labels that were not saved

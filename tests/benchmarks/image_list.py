@@ -1,7 +1,7 @@
-"""How long a list of many pictures takes, beside the plain ways to make one, in the same run.
+"""Time to list, search and sort many images, in comparison with plain Qt models in the same run.
 
-`python tests/benchmarks/picture_list.py [COUNT] [--keep FOLDER]` makes a project of COUNT (100,000) tiny pictures in a
-temporary folder, or uses the one in FOLDER, and prints one line a measurement. Works without a screen
+`python tests/benchmarks/image_list.py [COUNT] [--keep FOLDER]` creates a project of COUNT (100,000) tiny images in a
+temporary folder, or uses the one in FOLDER, and prints one line per measurement. Works without a screen
 (QT_QPA_PLATFORM=offscreen).
 """
 
@@ -39,17 +39,17 @@ LOT = 1000  # pictures a folder
 
 
 def fill(root: Path, count: int) -> None:
-    """A project of tiny pictures; every tenth has a mask and a note."""
+    """Create a project of tiny images; every tenth has a mask and a note."""
     with Project.create(root, classes=["scratch", "pit"], verdicts=["OK", "NG"]) as project:
         write_png(root / "one.png", np.full((8, 8), 120, np.uint8))
-        picture = (root / "one.png").read_bytes()
+        image = (root / "one.png").read_bytes()
         mask = np.zeros((8, 8), np.uint8)
         mask[2:4, 2:5] = 1
         painted = encode_mask(mask, project.classes)
         note = json.dumps(Note(status="done", verdict="NG").model_dump(mode="json"))
         for i in range(count):
             key = f"lot{i // LOT}/part-{i:06d}.png"
-            files = [(project.image_path(key), picture)]
+            files = [(project.image_path(key), image)]
             if i % 10 == 0:
                 files += [(project.mask_path(key), painted), (project.note_path(key), note.encode())]
             for path, data in files:
@@ -58,8 +58,8 @@ def fill(root: Path, count: int) -> None:
                 path.write_bytes(data)
 
 
-class Painted(QObject):
-    """Notices the first time that a view is painted with rows in it."""
+class FirstPaint(QObject):
+    """Time of the first paint event of a view that has rows."""
 
     def __init__(self, view: QListView) -> None:
         super().__init__(view)
@@ -74,7 +74,7 @@ class Painted(QObject):
 
 
 def until(done: Callable[[], bool], app: QApplication, seconds: float = 600) -> float:
-    """Run the window until something is so; returns the longest time it stood still, in milliseconds."""
+    """Run the event loop until `done`; return its longest interruption in milliseconds."""
     end, last, longest = time.monotonic() + seconds, time.perf_counter(), 0.0
     while not done() and time.monotonic() < end:
         app.processEvents()
@@ -84,16 +84,16 @@ def until(done: Callable[[], bool], app: QApplication, seconds: float = 600) -> 
     return longest * 1000
 
 
-def say(what: str, seconds: float, more: str = "") -> None:
+def print_row(what: str, seconds: float, more: str = "") -> None:
     print(f"{what:<58} {seconds * 1000:10.1f} ms  {more}", flush=True)
 
 
 def opened(app: QApplication, style: ThemeManager, root: Path, what: str) -> tuple[Session, ImagesPanel]:
-    asked = [0]
+    requested = [0]
     plain = ImageListModel.key_at
 
     def key_at(self, line: int) -> str:  # every data() call asks it once
-        asked[0] += 1
+        requested[0] += 1
         return plain(self, line)
 
     ImageListModel.key_at = key_at
@@ -104,15 +104,15 @@ def opened(app: QApplication, style: ThemeManager, root: Path, what: str) -> tup
     panel.resize(230, 700)
     panel.show()
     app.processEvents()
-    settled = []
-    session._listing.finished.connect(lambda: settled.append(True))
+    finished = []
+    session._image_list.finished.connect(lambda: finished.append(True))
     start = time.perf_counter()
     session.open_project(root)
-    until(lambda: asked[0] > 0, app)  # rows are asked for when they are painted
-    say(f"{what}: first rows painted", time.perf_counter() - start)
-    longest = until(lambda: bool(settled), app)
-    more = f"stood still {longest:.0f} ms at most, {asked[0]} data() calls"
-    say(f"{what}: all known", time.perf_counter() - start, more)
+    until(lambda: requested[0] > 0, app)  # rows are asked for when they are painted
+    print_row(f"{what}: first rows painted", time.perf_counter() - start)
+    longest = until(lambda: bool(finished), app)
+    more = f"longest interruption {longest:.0f} ms, {requested[0]} data() calls"
+    print_row(f"{what}: all known", time.perf_counter() - start, more)
     ImageListModel.key_at = plain
     return session, panel
 
@@ -124,14 +124,14 @@ def searches(app: QApplication, panel: ImagesPanel) -> None:
             panel.search.setText(text)
             app.processEvents()
             took, listed = time.perf_counter() - start, panel.model.rowCount()
-            say(f"search {text or '(nothing)'}, {turn}", took, f"{listed} listed")
+            print_row(f"search {text or '(nothing)'}, {turn}", took, f"{listed} listed")
             panel.search.setText("~")
     panel.search.setText("")
     for name in ("area", "date", "name"):
         start = time.perf_counter()
         panel.filters.sort_by(name, descending=True)
         app.processEvents()
-        say(f"sort by {name}", time.perf_counter() - start)
+        print_row(f"sort by {name}", time.perf_counter() - start)
 
 
 def plain_ways(app: QApplication, keys: list[str]) -> None:
@@ -139,16 +139,16 @@ def plain_ways(app: QApplication, keys: list[str]) -> None:
     widget = QListWidget()
     widget.resize(230, 700)
     widget.show()
-    painted = Painted(widget)
+    painted = FirstPaint(widget)
     for key in keys:
         widget.addItem(key)
     until(lambda: painted.at is not None, app)
-    say("QListWidget: filled and painted", painted.at - start)
+    print_row("QListWidget: filled and painted", painted.at - start)
     start = time.perf_counter()
     for i in range(widget.count()):
         widget.item(i).setHidden("lot4" not in widget.item(i).text())
     app.processEvents()
-    say("QListWidget: search", time.perf_counter() - start)
+    print_row("QListWidget: search", time.perf_counter() - start)
 
     start = time.perf_counter()
     model, proxy, view = QStandardItemModel(), QSortFilterProxyModel(), QListView()
@@ -158,14 +158,14 @@ def plain_ways(app: QApplication, keys: list[str]) -> None:
     view.setModel(proxy)
     view.resize(230, 700)
     view.show()
-    painted = Painted(view)
+    painted = FirstPaint(view)
     until(lambda: painted.at is not None, app)
-    say("QStandardItemModel and proxy: filled and painted", painted.at - start)
+    print_row("QStandardItemModel and proxy: filled and painted", painted.at - start)
     for what, work in (("search", lambda: proxy.setFilterFixedString("lot4")), ("sort", lambda: proxy.sort(0))):
         start = time.perf_counter()
         work()
         app.processEvents()
-        say(f"QStandardItemModel and proxy: {what}", time.perf_counter() - start)
+        print_row(f"QStandardItemModel and proxy: {what}", time.perf_counter() - start)
 
 
 def main() -> int:

@@ -1,0 +1,73 @@
+"""Files from which the packages are built."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+import yaml
+from PIL import Image
+
+from workbench import __version__
+from workbench.core.runs import launch
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGING = ROOT / "packaging"
+
+
+def python(code: str, tmp_path: Path) -> str:
+    """Run code in a process of its own, as the build scripts change the import path. Return its output."""
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGING), "OUT": str(tmp_path), "QT_QPA_PLATFORM": "offscreen"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_icon_has_all_sizes(tmp_path):
+    python("import os, build, pathlib; build.make_icons(pathlib.Path(os.environ['OUT']))", tmp_path)
+    with Image.open(tmp_path / "defect-workbench.ico") as icon:
+        assert {(16, 16), (32, 32), (48, 48), (256, 256)} <= icon.info["sizes"]
+    with Image.open(tmp_path / "256.png") as picture:
+        assert len(picture.convert("RGBA").getcolors(1 << 20)) > 10  # not an empty picture
+
+
+def test_version_of_the_packages_is_that_of_the_application(tmp_path):
+    assert python("from windows.version_info import version; print(version())", tmp_path).strip() == __version__
+
+
+def test_desktop_entry_names_installed_programs():
+    entry = configparser.ConfigParser(interpolation=None, delimiters=("=",))
+    entry.optionxform = str
+    entry.read(PACKAGING / "linux" / "defect-workbench.desktop", encoding="utf-8")
+    values = entry["Desktop Entry"]
+    assert values["Exec"].split()[0] == values["TryExec"] == values["Icon"] == "defect-workbench"
+    kinds = set(values["MimeType"].strip(";").split(";"))
+    root = ET.parse(PACKAGING / "linux" / "defect-workbench.xml").getroot()
+    assert {kind.get("type") for kind in root} <= kinds and "inode/directory" in kinds
+
+
+def test_workflow_runs_both_commands_of_the_readme_on_linux_and_windows():
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8"))
+    job = workflow["jobs"]["commands"]
+    assert {name.split("-")[0] for name in job["strategy"]["matrix"]["os"]} == {"ubuntu", "windows"}
+    text = "\n".join(step.get("run", "") for step in job["steps"])
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for command in ("workbench demo sample-project", "-m pytest -q -n auto", "'.[cpu]'", "'.[cpu,dev]'"):
+        assert command in text and command in readme
+
+
+@pytest.mark.parametrize("console", [True, False])
+def test_training_child_of_a_packed_application_has_standard_streams(tmp_path, monkeypatch, console):
+    window = tmp_path / "DefectWorkbench.exe"
+    window.touch()
+    if console:
+        (tmp_path / "workbench.exe").touch()
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    monkeypatch.setattr(sys, "executable", str(window))
+    expected = tmp_path / "workbench.exe" if console else window
+    assert launch.worker_command("doctor") == [str(expected), "--worker", "doctor"]
