@@ -109,5 +109,23 @@ def test_merge_of_two_copies(station, capsys):
     with Project.open(station / "p", write=False) as project:
         assert annotation.load_note(project, "@line/p1.png").verdict == "NG"
     assert "1 taken" not in inside(capsys, "merge", station / "p", station / "theirs")[1]
-    status, text = refusal(capsys, "import", station / "p", station / "theirs")
-    assert status == 2 and "merge" in text
+
+
+def test_a_project_can_be_imported(station, capsys):
+    shutil.copytree(station / "p", station / "theirs")
+    for root, verdict in (("p", "OK"), ("theirs", "NG")):
+        with Project.open(station / root) as project:
+            note = annotation.load_note(project, "@line/p0.png")
+            note.verdict, note.status = verdict, "done"
+            note.add("verdict", root)
+            annotation.save_note(project, "@line/p0.png", note)
+    kept = answer(capsys, "import", station / "p", station / "theirs")
+    assert (kept["format"], kept["pictures"], kept["labelled"]) == ("project", 4, 0)
+    assert kept["conflicts"] == [{"key": "@line/p0.png", "kept": "mine"}] and kept["skipped"] == []
+    with Project.open(station / "theirs") as theirs:
+        note = annotation.load_note(theirs, "@line/p0.png")
+        note.verdict = "maybe"
+        note.add("verdict", "again")
+        annotation.save_note(theirs, "@line/p0.png", note)
+    taken = answer(capsys, "import", station / "p", station / "theirs", "--overwrite")
+    assert taken["labelled"] == 1 and taken["added_verdicts"] == ["maybe"]

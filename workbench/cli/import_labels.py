@@ -7,7 +7,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.verb_runner import Console, WrongUse
+from workbench.cli.merge import import_project
+from workbench.cli.verb_runner import Console
 from workbench.core import problems
 from workbench.core.project import importing
 from workbench.core.project.box_regions import BOX_SHAPES
@@ -49,7 +50,7 @@ def _threshold(text: str) -> int:
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     if options.format == "auto" and (options.path / "project.json").is_file():
-        raise WrongUse(f"{options.path} is a project: use 'workbench merge PROJECT OTHER_PROJECT'")
+        return import_project(options.project, options.path, "theirs" if options.overwrite else "mine", console)
     with Project.open(options.project) as project, console.progress("importing") as move:
         report = importing.import_labels(
             project,

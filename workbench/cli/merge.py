@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.verb_runner import Console
-from workbench.core.project.label_merge import CHOICES, MergeReport, merge_project
+from workbench.core.project.label_merge import CHOICES, Keep, MergeReport, merge_project
 from workbench.core.project.project import Project
 
 _SHOWN = 20
@@ -41,6 +41,25 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         "skipped": [{"path": path, "why": why} for path, why in report.skipped],
         "added_classes": report.added_classes,
         "added_verdicts": report.added_verdicts,
+    }
+
+
+def import_project(root: Path, other: Path, keep: Keep, console: Console) -> dict[str, Any]:
+    """Merge the project `other`, and return the result with the keys of the verb `import`."""
+    with Project.open(root) as project, console.progress("merging") as move:
+        report = merge_project(project, Project.open(other, write=False), keep=keep, progress=move)
+        classes = [info.name for info in project.classes]
+    print_report(report, console)
+    return {
+        "format": "project",
+        "pictures": report.matched + report.copied,
+        "labelled": report.taken,
+        "copied": report.copied,
+        "skipped": [{"path": path, "why": why} for path, why in report.skipped],
+        "classes": classes,
+        "added_classes": report.added_classes,
+        "added_verdicts": report.added_verdicts,
+        "conflicts": [{"key": key, "kept": winner} for key, winner in report.conflicts],
     }
 
 
