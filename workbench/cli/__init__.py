@@ -21,7 +21,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "labels": ("labels", "export labels for other tools"),
     "check": ("check", "check the project for label errors, data leakage and damaged files"),
     "statistics": ("statistics", "count images, classes and regions, and measure region sizes"),
-    "sources": ("sources", "list, add, remove or locate the image folders of a project"),
+    "sources": ("image_sources", "list, add, remove or locate the image folders of a project"),
     "remove": ("remove", "remove images from a project, or restore them"),
     "merge": ("merge", "merge the labels of another project, such as a labeled copy"),
     "pack": ("pack", "write a project with all its images to one zip file"),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.verb_runner import Console, WrongUse
-from workbench.core.problems import ImageNotFound
+from workbench.core.problems import NotInProject
 from workbench.core.project import trash
 from workbench.core.project.project import Project
 
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
             known = set(project.images())
             for key in options.keys:
                 if key not in known:
-                    raise ImageNotFound(key=key)
+                    raise NotInProject(name=key)
             removal = trash.remove_images(project, list(dict.fromkeys(options.keys)))
             result["removed"] = removal.name
             console.line(

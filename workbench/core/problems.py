@@ -120,28 +120,18 @@ class LinkOutsideFolder(CannotWrite):
     advice = "Replace the link by a folder, then try again."
 
 
-class UnknownSource(Problem):
-    says = "The project has no image folder named {name}. Its image folders: {known}."
+class NotInProject(Problem):
+    message = "The project has no image, image folder or removed images named {name}."
     advice = "Check the name."
 
 
-class ImageNotFound(Problem):
-    says = "The project has no image {key}."
-    advice = "Give the path of the image in the project."
-
-
-class NothingToRestore(Problem):
-    says = "There are no removed images named {name}."
-    advice = "List the removed images, and choose one of them."
-
-
 class NotPacked(Problem):
-    says = "{path} is not a packed project: {why}."
+    message = "{path} is not a packed project: {why}."
     advice = "Choose a .zip file that was made by packing a project."
 
 
 class SourceMismatch(Problem):
-    says = "None of the images of {name} is in {path}."
+    message = "None of the images of {name} is in {path}."
     advice = "Choose the folder that contains these images at the same paths."
 
 

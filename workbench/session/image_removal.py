@@ -4,19 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QObject, Signal, SignalInstance
 
 from workbench.core.problems import Problem
 from workbench.core.project import trash
 from workbench.core.project.project import Project
 from workbench.core.project.trash import Removal
 from workbench.session.tasks import Job, Task
-from workbench.session.undo import UndoCommand
+from workbench.session.undo import UndoCommand, UndoStack
+from workbench.session.verdict_steps import VerdictSteps
 
-if TYPE_CHECKING:
-    from workbench.session.session import Session
+
+class RemovalSession(Protocol):
+    """Members of the session that a removal uses."""
+
+    project: Project | None
+    undo_stack: UndoStack
+    verdict_steps: VerdictSteps
+
+    @property
+    def keys(self) -> list[str]: ...
+    @property
+    def key(self) -> str | None: ...
+    @property
+    def opening(self) -> str | None: ...
+    @property
+    def problem_met(self) -> SignalInstance: ...
+    @property
+    def sources_changed(self) -> SignalInstance: ...
+    def flush(self) -> bool: ...
+    def open_image(self, key: str) -> None: ...
+    def close_image(self) -> None: ...
+    def refresh_images(self) -> None: ...
 
 
 class ImagesRemoved(UndoCommand):
@@ -49,8 +70,8 @@ class ImageRemoval(Job):
     removed = Signal(object)  # Removal
     restored = Signal(object, object)  # Removal, paths of copies of files whose places were taken
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
+    def __init__(self, session: RemovalSession, parent: QObject) -> None:
+        super().__init__(parent)
         self._session = session
 
     def open(self, project: Project) -> None:

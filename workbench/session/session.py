@@ -12,6 +12,7 @@ from workbench.core.problems import CannotWrite, Problem, ProjectLocked, Unsaved
 from workbench.core.project.history import Patch
 from workbench.core.project.project import Project
 from workbench.core.project.source_locations import locate_source
+from workbench.session.image_removal import ImageRemoval
 from workbench.session.session_state import SessionState
 from workbench.session.undo import MaskEdit
 
@@ -23,6 +24,7 @@ class Session(SessionState):
         self, parent: QObject | None = None, *, save_delay: float = 0.5, retry: float = 5.0, cache: int = 512 << 20
     ) -> None:
         super().__init__(parent, save_delay=save_delay, retry=retry, cache=cache)
+        self.removal = ImageRemoval(self, self)
         self.class_merge.rewritten.connect(self.reload)
         app = QCoreApplication.instance()
         if app is not None:

@@ -19,7 +19,6 @@ from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
 from workbench.session.image_loader import ImageLoader
 from workbench.session.image_notes import ImageNotes
-from workbench.session.image_removal import ImageRemoval
 from workbench.session.label import Label, Saved, saved_row
 from workbench.session.label_copy import LabelCopier
 from workbench.session.open_image import OpenImage
@@ -69,7 +68,6 @@ class SessionState(QObject):
         self.notes = ImageNotes(self.editor, self._autosave, self.classes, self)
         self.verdict_steps = VerdictSteps(self.editor, self._autosave, self._image_list, self.classes, self.notes, self)
         self.class_merge = ClassMergeJob(self.editor, self._autosave, self._image_list, self.classes, self)
-        self.removal = ImageRemoval(self)
         self._connect()
 
     def _connect(self) -> None:

@@ -84,7 +84,7 @@ def test_a_moved_source_is_located(station, tmp_path):
             locate_source(project, "line 3", station / "inspection" / "pictures")
         with pytest.raises(problems.FolderMissing):
             locate_source(project, "line 3", tmp_path / "nothing")
-        with pytest.raises(problems.UnknownSource):
+        with pytest.raises(problems.NotInProject):
             locate_source(project, "line 4", tmp_path / "renamed")
         locate_source(project, "line 3", tmp_path / "renamed")
         assert annotation.load_mask(project, "@line 3/lot/p0.png", (30, 20)).any()

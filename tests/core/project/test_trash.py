@@ -67,7 +67,7 @@ def test_a_removed_source_returns_at_its_place_with_its_labels(sourced, tmp_path
     trash.restore(sourced, removal.name)
     assert content(sourced) == before and sourced.images() == images
     assert [s.name for s in sourced.file.sources] == names
-    with pytest.raises(problems.UnknownSource):
+    with pytest.raises(problems.NotInProject):
         trash.remove_source(sourced, "")
 
 
@@ -132,7 +132,7 @@ def test_removing_for_good(labelled):
     removal = trash.remove_images(labelled, labelled.images()[:1])
     trash.delete_permanently(labelled, removal.name)
     assert trash.removals(labelled) == []
-    with pytest.raises(problems.NothingToRestore):
+    with pytest.raises(problems.NotInProject):
         trash.restore(labelled, removal.name)
 
 

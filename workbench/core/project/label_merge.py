@@ -121,11 +121,11 @@ class _Merge:
             id = known.get(info.name.strip().casefold())
             if id is None:
                 self.report.added_classes.append(info.name)
-                wanted = info.id if info.id not in used else None
+                requested = info.id if info.id not in used else None
                 if self.dry_run:
-                    id = wanted or next(n for n in range(1, MAX_CLASS_ID + 1) if n not in used)
+                    id = requested or next(n for n in range(1, MAX_CLASS_ID + 1) if n not in used)
                 else:
-                    id = self.project.add_class(info.name, id=wanted, color=info.color).id
+                    id = self.project.add_class(info.name, id=requested, color=info.color).id
                 used.add(id)
             self.ids[info.id] = id
 

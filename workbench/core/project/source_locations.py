@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from workbench.core.problems import FolderMissing, SourceMismatch, UnknownSource
+from workbench.core.problems import FolderMissing, NotInProject, SourceMismatch
 from workbench.core.project.folder_walk import walk
 from workbench.core.project.project import Project
 from workbench.core.project.sources import Source, relative_path
@@ -41,18 +41,17 @@ def source_reports(project: Project) -> list[SourceReport]:
 
 
 def find_source(project: Project, name: str) -> Source:
-    """Return the external source with a name. Raises UnknownSource."""
+    """Return the external source with a name. Raises NotInProject."""
     for source in project.file.sources:
         if source.name == name and name:
             return source
-    known = ", ".join(source.name for source in project.file.sources if source.name) or "–"
-    raise UnknownSource(name=name, known=known)
+    raise NotInProject(name=name)
 
 
 def locate_source(project: Project, name: str, folder: Path | str, *, check: bool = True) -> Source:
     """Set the folder of a source, after it was moved or renamed. Keys and labels stay as they are.
 
-    check: refuse a folder that contains none of the labeled images. Raises UnknownSource, FolderMissing, SourceMismatch
+    check: refuse a folder that contains none of the labeled images. Raises NotInProject, FolderMissing, SourceMismatch
     and errors of writing.
     """
     project.refresh()

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict
 from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message
 from workbench.core.names import free_path
-from workbench.core.problems import CannotWrite, NothingToRestore, Problem, ProjectBroken, UnknownSource
+from workbench.core.problems import CannotWrite, NotInProject, Problem, ProjectBroken
 from workbench.core.project.folder_walk import walk
 from workbench.core.project.project import Project
 from workbench.core.project.sources import Source
@@ -88,11 +88,11 @@ def remove_images(project: Project, keys: Sequence[str], progress: Progress = la
 def remove_source(project: Project, name: str, progress: Progress = lambda done, total: None) -> Removal:
     """Remove an external source and the masks, notes and suggestions of its images. Its folder is not changed.
 
-    Raises UnknownSource, CannotWrite, ProjectReadOnly.
+    Raises NotInProject, CannotWrite, ProjectReadOnly.
     """
     names = [source.name for source in project.file.sources]
     if not name or name not in names:
-        raise UnknownSource(name=name, known=", ".join(filter(None, names)) or "–")
+        raise NotInProject(name=name)
     position = names.index(name)
     source = project.file.sources[position]
     files = [
@@ -112,7 +112,7 @@ def strays_removed(project: Project, files: Sequence[str]) -> Removal:
 def restore(project: Project, name: str, progress: Progress = lambda done, total: None) -> list[Path]:
     """Restore a removal, by the name of its folder.
 
-    A file whose place is taken by now goes to `journal/kept`; these copies are returned. Raises NothingToRestore,
+    A file whose place is taken by now goes to `journal/kept`; these copies are returned. Raises NotInProject,
     CannotWrite, ProjectReadOnly.
     """
     project.need_write(Message("what.removal"))
@@ -120,7 +120,7 @@ def restore(project: Project, name: str, progress: Progress = lambda done, total
     try:
         plan = load_versioned(folder / "plan.json", Removal, FORMAT, ProjectBroken)
     except FileNotFoundError:
-        raise NothingToRestore(name=name) from None
+        raise NotInProject(name=name) from None
     _write(project, folder, plan.model_copy(update={"state": "undoing"}))
     kept: list[Path] = []
     try:
