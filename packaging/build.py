@@ -2,7 +2,7 @@
 
     python packaging/build.py wheel        dist/defect_workbench-*.whl
     python packaging/build.py app          dist/DefectWorkbench/, a folder that runs without Python, built and checked
-    python packaging/build.py archive      the same folder as .tar.xz (Linux) or .zip (Windows)
+    python packaging/build.py archive      the same folder as .tar.gz (Linux) or .zip (Windows)
     python packaging/build.py deb          dist/defect-workbench_*.deb with menu entry, icon and MIME type
     python packaging/build.py installer    dist/DefectWorkbench-*-setup.exe (Windows with Inno Setup 6)
     python packaging/build.py wheelhouse   dist/wheelhouse/, all wheels for an installation without internet
@@ -104,7 +104,7 @@ def app() -> None:
 def archive() -> Path:
     """Pack the built folder. Return the file."""
     name = f"DefectWorkbench-{version()}-{platform.system().lower()}-{platform.machine().lower()}"
-    kind = "zip" if os.name == "nt" else "xztar"
+    kind = "zip" if os.name == "nt" else "gztar"
     return Path(shutil.make_archive(str(DIST / name), kind, DIST, APP.name))
 
 

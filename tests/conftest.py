@@ -10,6 +10,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import numpy as np
 import pytest
+from pytestqt.qtbot import QtBot
 
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -38,6 +39,31 @@ def widgets_end_in_the_main_thread(request):
     yield
     gc.collect()
     gc.enable()
+
+
+class PatientQtBot(QtBot):
+    """QtBot whose waits fail only after `PATIENCE`, however busy the machine is. They end as soon as they succeed.
+
+    Waits that expect nothing to happen (`raising=False`, `assertNotEmitted`) keep their own time.
+    """
+
+    PATIENCE = 60_000  # ms
+
+    def waitUntil(self, callback, *, timeout: int = PATIENCE) -> None:
+        super().waitUntil(callback, timeout=max(timeout, self.PATIENCE))
+
+    def waitSignal(self, signal, *, timeout: int = PATIENCE, raising: bool | None = None, **options):
+        timeout = timeout if raising is False else max(timeout, self.PATIENCE)
+        return super().waitSignal(signal, timeout=timeout, raising=raising, **options)
+
+    def waitSignals(self, signals, *, timeout: int = PATIENCE, raising: bool | None = None, **options):
+        timeout = timeout if raising is False else max(timeout, self.PATIENCE)
+        return super().waitSignals(signals, timeout=timeout, raising=raising, **options)
+
+
+@pytest.fixture
+def qtbot(qapp, request) -> PatientQtBot:
+    return PatientQtBot(request)
 
 
 @pytest.fixture(scope="session")

@@ -105,7 +105,7 @@ def opened(app: QApplication, style: ThemeManager, root: Path, what: str) -> tup
     panel.show()
     app.processEvents()
     finished = []
-    session._image_list.finished.connect(lambda: finished.append(True))
+    session.image_list.finished.connect(lambda: finished.append(True))
     start = time.perf_counter()
     session.open_project(root)
     until(lambda: requested[0] > 0, app)  # rows are asked for when they are painted

@@ -113,7 +113,7 @@ def gui_thread(app: QCoreApplication, side: int, rounds: int) -> list[tuple[str,
         longest_gap(app, lambda: session.image is not None)
         end = time.perf_counter() + 1.0
         idle = longest_gap(app, lambda: time.perf_counter() > end)
-        autosave = session._autosave
+        autosave = session.autosave
         commits, shares, gaps = [], [], []
         for number in range(3 * rounds + 1):
             session.editor.begin("paint")

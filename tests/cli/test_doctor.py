@@ -8,10 +8,12 @@ import sys
 import pytest
 
 from workbench import cli
-from workbench.cli import doctor
-from workbench.cli.pip_commands import paddle_command, requirement
+from workbench.cli import doctor, gpu_checks
+from workbench.core.runs import pip_commands
 from workbench.core.runs.launch import paddle_installed
-from workbench.inference.engines.registry import KINDS
+from workbench.core.runs.paddle_builds import BUILDS
+from workbench.core.runs.pip_commands import paddle_command, requirement
+from workbench.inference.engines.registry import KINDS, install_command
 
 
 def checks(capsys, *options):
@@ -47,6 +49,11 @@ def test_window_is_tested_in_another_process(capsys):
     [
         ({"opencv-python": "4.10", "opencv-python-headless": "5.0"}, "opencv", "uninstall -y opencv-python "),
         ({"onnxruntime": "1.24.0"}, "onnxruntime", "!=1.24.0"),
+        (
+            {"onnxruntime": "1.20.0", "onnxruntime-gpu": "1.20.0"},
+            "onnxruntime",
+            "uninstall -y onnxruntime onnxruntime-gpu",
+        ),
         ({"paddlepaddle": "3.3.1", "paddlepaddle-gpu": "3.3.1"}, "paddle", "uninstall -y paddlepaddle "),
         ({"paddlepaddle": "2.6.2"}, "paddle", ">=3.3"),
         ({"paddlepaddle": "3.3.1"}, "onnx", "onnx>=1.16"),
@@ -54,13 +61,19 @@ def test_window_is_tested_in_another_process(capsys):
     ],
 )
 def test_known_problems_are_reported_with_a_command(capsys, monkeypatch, versions, name, words):
-    monkeypatch.setattr(doctor, "_version", versions.get)
+    monkeypatch.setattr(pip_commands, "installed_version", versions.get)
     check = checks(capsys, "--quick")[name]
     assert not check["ok"] and words in check["fix"] and sys.executable in check["fix"]
 
 
+def test_onnxruntime_is_removed_before_its_gpu_build_is_installed():
+    command = install_command("tensorrt")
+    assert command.startswith("pip uninstall -y onnxruntime && ") and "onnxruntime-gpu" in command
+    assert "uninstall" not in install_command("openvino")
+
+
 def test_crashing_version_of_qt_is_reported(monkeypatch):
-    monkeypatch.setattr(doctor, "_version", {"PySide6-Essentials": "6.12.0"}.get)
+    monkeypatch.setattr(pip_commands, "installed_version", {"PySide6-Essentials": "6.12.0"}.get)
     monkeypatch.setattr(doctor.sys, "version_info", (3, 11, 0))
     check = doctor._window(quick=True)
     assert not check.ok and "!=6.12.0" in check.fix
@@ -68,20 +81,20 @@ def test_crashing_version_of_qt_is_reported(monkeypatch):
     assert doctor._window(quick=True).ok
 
 
-def test_gpu_with_a_cpu_build_is_reported(monkeypatch):
-    monkeypatch.setattr(doctor, "_version", {"paddlepaddle": "3.3.1", "onnx": "1.17.0"}.get)
-    found = {check.name: check for check in doctor._paddle(["NVIDIA RTX 4090"], quick=True)}
-    check = found["paddle for the card"]
-    assert not check.ok and "paddlepaddle-gpu" in check.fix and "--extra-index-url" in check.fix
-
-
 def test_training_is_tested_in_another_process(capsys):
     if not paddle_installed():
         pytest.skip("PaddlePaddle is not installed")
-    check = doctor._training("cure")
-    assert check.ok and "cpu" in check.detail
+    check, report = gpu_checks.training("the command")
+    assert check.ok and "cpu" in check.detail and report["gpu_error"] == "" and report["warnings"] == []
+
+
+def test_options_of_the_acceptance_test_need_it(capsys):
+    assert cli.main(["doctor", "--quick", "--device", "cpu"]) == 2
+    assert "requires --gpu" in capsys.readouterr().err
 
 
 def test_commands_are_quoted_for_a_shell():
-    assert paddle_command().count('"') % 2 == 0 and "<3.4" in paddle_command()
+    for command in (paddle_command(), paddle_command(BUILDS[0])):
+        assert command.count('"') % 2 == 0 and "<3.4" in command
+    assert "--extra-index-url" not in paddle_command() and paddle_command(BUILDS[0]).endswith("/cu126/")
     assert requirement("no-such-package") == "no-such-package"

@@ -58,6 +58,12 @@ def test_without_a_model_images_similar_to_labeled_defects_come_first(filled, ca
     assert told[keys[0]][0] == "spot" and sum("spot" in kinds for kinds in told.values()) <= 2
 
 
+def test_a_damaged_index_is_rebuilt(filled, capsys):
+    (filled.root / ".cache" / "index.sqlite").write_bytes(b"no database")
+    status, answer = ask(capsys, filled.root)
+    assert status == 0 and len(answer["pictures"]) == 8
+
+
 def test_queue_lists_open_images_with_reasons(filled, run, capsys):
     status, said = ask(capsys, filled.root)
     keys = filled.images()

@@ -14,7 +14,7 @@ import pytest
 
 from workbench import cli
 from workbench.core.project import annotation
-from workbench.core.project.formats import FORMATS
+from workbench.core.project.exporting import EXPORT_FORMATS
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
 
@@ -79,6 +79,15 @@ def test_create_import_check_and_labels_as_processes(tmp_path):
     written = workbench("labels", tmp_path / "p 项目", tmp_path / "out", "--format", "labelme", "--json")
     assert json.loads(written.stdout)["labels"] == 2
     assert len(list((tmp_path / "out").rglob("*.json"))) == 2
+    options = ["--format", "coco", "--shapes", "polygon", "--images", "--no-split", "--keep-ids", "--json"]
+    written = json.loads(workbench("labels", tmp_path / "p 项目", tmp_path / "coco", *options).stdout)
+    assert (written["labels"], written["images"], written["losses"], written["skipped"]) == (2, 2, {}, [])
+    content = json.loads((tmp_path / "coco" / "annotations" / "instances_default.json").read_text("utf-8"))
+    assert [entry["id"] for entry in content["categories"]] == [1, 2]
+    assert isinstance(content["annotations"][0]["segmentation"], list)
+    assert (
+        workbench("labels", tmp_path / "p 项目", tmp_path / "x", "--format", "png", "--shapes", "mask").returncode == 1
+    )
     again = workbench("labels", tmp_path / "p 项目", tmp_path / "out", "--format", "png")
     assert again.returncode == 1 and "already exists" in again.stderr and again.stdout == ""
 
@@ -208,7 +217,7 @@ def test_unexpected_error_is_one_sentence(tmp_path, capsys, monkeypatch):
 
 def test_every_label_format_can_be_selected(capsys):
     _, out, _ = inside(capsys, "labels", "--help")
-    assert all(name in out for name, format in FORMATS.items() if format.write is not None)
+    assert all(name in out for name in EXPORT_FORMATS)
 
 
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f]")

@@ -44,7 +44,7 @@ def opened(session, root, qtbot) -> Session:
 
 def settle(session: Session, qtbot) -> None:
     """Wait until the index has looked at everything."""
-    with qtbot.waitSignal(session._image_list.finished, timeout=20_000):
+    with qtbot.waitSignal(session.image_list.finished, timeout=20_000):
         pass
 
 
@@ -122,8 +122,12 @@ def by_file():
 
 if manner == "orphan":
     by_file()
+left = False
 for line in sys.stdin:
     obey(line)
+    left = left or "keep_running" in line
+if left:
+    by_file()
 end("window gone")
 """
 

@@ -49,7 +49,7 @@ def orders(session: Session, seed: int) -> Iterator[int]:
     done = 0
     judged = False  # the last order was a verdict for the open image alone
     decisions = SuggestionDecisions(session)
-    while session._image_list._pending:  # a verdict for many is given to those that are listed
+    while session.image_list._pending:  # a verdict for many is given to those that are listed
         QCoreApplication.processEvents()
     while True:
         if session.key is None or rng.random() < 0.08:
@@ -128,7 +128,7 @@ def undisturbed(root: Path, seed: int, count: int) -> list[State]:
         session.verdict_steps.finish()
         now, before = {}, now
         for key in SIZES:
-            label = session._autosave.unsaved(key)
+            label = session.autosave.unsaved(key)
             note = session.note if key == session.key else label.note if label is not None else None
             now[key] = {**before[key], **_fields(note or annotation.load_note(session.project, key))}
         if not np.array_equal(now[session.key]["mask"], session.mask):

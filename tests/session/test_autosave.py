@@ -44,8 +44,8 @@ def test_unfinished_stroke_is_not_saved(opened, qtbot):
     opened.notes.set_verdict("NG")
     opened.editor.begin("brush")
     opened.editor.paint_segment((10, 10), (60, 60), 5, 2)
-    assert not opened._autosave.unsaved(opened.key).mask_unsaved
-    opened._autosave.flush()
+    assert not opened.autosave.unsaved(opened.key).mask_unsaved
+    opened.autosave.flush()
     assert np.array_equal(saved_mask(opened, opened.key), on_disk)
     opened.editor.commit()
     qtbot.waitUntil(lambda: opened.save_state == "saved")
@@ -123,27 +123,27 @@ def in_journal(session, key):
 
 
 def test_stroke_made_during_save_stays_in_journal(opened):
-    opened._autosave._delay_ms = 600_000
+    opened.autosave._delay_ms = 600_000
     dot(opened, 20, 20, 2)
-    opened._autosave.changed(opened._label, now=True)
-    opened._autosave._tasks._pool.waitForDone()  # written, but not told yet
+    opened.autosave.changed(opened._parts.image.label, now=True)
+    opened.autosave._tasks._pool.waitForDone()  # written, but not told yet
     dot(opened, 60, 60, 2)
     second = opened.undo_stack.next_undo.patch
-    opened._autosave._tasks.wait()
+    opened.autosave._tasks.wait()
     assert saved_mask(opened, opened.key)[60, 60] == 0 and opened.save_state == "dirty"
     assert in_journal(opened, opened.key) == [second]
     assert opened.flush() and saved_mask(opened, opened.key)[60, 60] == 2 and not journal_files(opened)
 
 
 def test_stroke_included_in_save_is_removed_from_journal(opened):
-    opened._autosave._delay_ms = 600_000
+    opened.autosave._delay_ms = 600_000
     gate = threading.Event()
-    opened._autosave._tasks.submit(lambda _: gate.wait(10))
+    opened.autosave._tasks.submit(lambda _: gate.wait(10))
     dot(opened, 20, 20, 2)
-    opened._autosave.changed(opened._label, now=True)  # waits behind the gate
+    opened.autosave.changed(opened._parts.image.label, now=True)  # waits behind the gate
     dot(opened, 60, 60, 2)
     gate.set()
-    opened._autosave._tasks.wait()
+    opened.autosave._tasks.wait()
     assert opened.save_state == "saved" and saved_mask(opened, opened.key)[60, 60] == 2
     assert not journal_files(opened)
 
@@ -167,8 +167,8 @@ session.open_image(sys.argv[2])
 while session.key != sys.argv[2]:
     app.processEvents()
 paint((20, 20, 2), (40, 50, 1))
-session._autosave.changed(session._label, now=True)   # these two reach the mask file ...
-session._autosave._tasks.wait()
+session.autosave.changed(session._parts.image.label, now=True)   # these two reach the mask file ...
+session.autosave._tasks.wait()
 paint((60, 30, 2), (60, 60, 1), (10, 70, 2))       # ... and these only the journal
 session.undo()
 session.open_image(sys.argv[3])
@@ -387,6 +387,6 @@ def test_closed_sessions_leave_no_thread(root, qtbot):
         session = Session()
         session.open_project(root)
         session.close_project()
-        for part in (session._autosave, session._loader, session._image_list, session._copier):
+        for part in (session.autosave, session.image_loader, session.image_list, session._parts.label_copier):
             assert part._tasks._pool.activeThreadCount() == 0
     assert os.path.exists(root / "project.json")

@@ -72,6 +72,15 @@ def test_merge_rewrites_masks_and_undo_restores_bytes(mixed, qtbot):
     assert mixed.flush() and not (saved_mask(mixed, mixed.keys[1]) == 2).any()
 
 
+def test_a_damaged_index_does_not_stop_a_merge(mixed, qtbot):
+    settle(mixed, qtbot)
+    for path in (mixed.project.root / ".cache").glob("index.sqlite*"):
+        path.unlink()
+    (mixed.project.root / ".cache" / "index.sqlite").write_bytes(b"no database" * 1000)
+    done = run(mixed, qtbot, mixed.class_work.start, [2], 1)
+    assert done.masks == 3 and done.complete and not done.problems
+
+
 def test_deleted_class_becomes_background_or_unlabeled(mixed, qtbot):
     first, second = mixed.keys[:2]
     show(mixed, qtbot, second)

@@ -82,7 +82,7 @@ def test_rows_missing_in_damaged_index_are_read_from_files(session, root, qtbot)
 
 
 def test_list_is_finished_after_unexpected_error(opened, qtbot):
-    with qtbot.capture_exceptions() as met, qtbot.waitSignal(opened._image_list.finished, timeout=20_000):
+    with qtbot.capture_exceptions() as met, qtbot.waitSignal(opened.image_list.finished, timeout=20_000):
         opened.add_images([Path("/" + "x" * 5000)])  # no file system takes such a name
     assert [type(error) for _, error, _ in met] == [OSError]
     key = opened.keys[0]

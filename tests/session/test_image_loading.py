@@ -63,12 +63,12 @@ def test_only_last_requested_image_is_shown(opened, qtbot):
     for key in opened.keys[2:]:  # the one before is at hand already
         opened.open_image(key)
     qtbot.waitUntil(lambda: opened.key == opened.keys[-1])
-    opened._loader._tasks.wait()
+    opened.image_loader._tasks.wait()
     assert shown == [opened.keys[-1]]
 
 
 def test_neighbors_are_prefetched(opened, qtbot):
-    qtbot.waitUntil(lambda: opened.keys[1] in opened._loader._cache)
+    qtbot.waitUntil(lambda: opened.keys[1] in opened.image_loader._cache)
     shown = []
     opened.image_opened.connect(shown.append)
     opened.go(1)
@@ -186,7 +186,7 @@ def test_new_project_imports_images_from_files_and_folders(session, tmp_path, qt
 def test_session_changes_override_index_rows(opened, qtbot):
     first, second = (opened.rows[key] for key in opened.keys[:2])
     opened.notes.set_status("started")
-    listing = opened._image_list
+    listing = opened.image_list
     late = [replace(first, counts=()), replace(second, verdict="NG")]  # read before the change, reported after it
     listing._submit(lambda reporter: reporter.report("rows", late))
     qtbot.waitUntil(lambda: opened.rows[second.key].verdict is not None)

@@ -185,7 +185,7 @@ def test_rejection_is_written_at_once(rooms, root):
     room = rooms()
     room.look()
     room.proposals.reject([room.one(10, 10)])
-    room.session._autosave._tasks.wait()
+    room.session.autosave._tasks.wait()
     note = annotation.Note.model_validate_json((root / "notes" / f"{KEY}.json").read_bytes())
     assert [(one.what, one.y, one.x) for one in note.decided] == [("rejected", 10, 10)]
 

@@ -37,7 +37,7 @@ def large(session, tmp_path, qtbot) -> Session:
     root = tmp_path / "large"
     with Project.create(root, classes=["scratch", "dent"]) as project:
         write_png(project.image_path("large.png"), np.full((1800, 2400), 140, np.uint8))
-    session._autosave._delay_ms = 600_000
+    session.autosave._delay_ms = 600_000
     session.open_project(root)
     show(session, qtbot, "large.png")
     return session
@@ -182,7 +182,7 @@ def test_stroke_during_encoding_is_saved(project, monkeypatch):
 
 
 def test_save_during_stroke_is_repeated_after_it(large):
-    saver = large._autosave
+    saver = large.autosave
     dot(large, 100, 100, 2)
     large.editor.begin("paint")
     large.editor.paint_segment((500, 500), (600, 500), 4, 1)
@@ -230,7 +230,7 @@ def test_restore_is_saved_and_can_be_undone(opened, qtbot):
 
 
 def test_a_restored_explicit_background_survives_a_crash(opened, root, qtbot):
-    opened._autosave._delay_ms = 600_000
+    opened.autosave._delay_ms = 600_000
     key, start = opened.key, opened.mask.copy()
     dot(opened, 20, 20, 2)
     opened.editor.set_explicit_background(True)
@@ -316,7 +316,7 @@ def test_mask_written_by_another_program_clears_undo(opened, qtbot):
 
 
 def test_recovered_strokes_do_not_overwrite_later_changes(opened, root):
-    opened._autosave._delay_ms = 600_000
+    opened.autosave._delay_ms = 600_000
     key = opened.key
     dot(opened, 20, 20, 2)
     dot(opened, 70, 70, 2)
@@ -354,7 +354,7 @@ def test_journal_of_newer_version_is_kept_and_reported(session, root):
 
 
 def test_several_images_are_recovered(opened, root, qtbot):
-    opened._autosave._delay_ms = 600_000
+    opened.autosave._delay_ms = 600_000
     painted = {}
     for key in opened.keys:
         show(opened, qtbot, key)
@@ -373,7 +373,7 @@ def test_several_images_are_recovered(opened, root, qtbot):
 
 
 def test_temporary_files_of_killed_process_are_removed(opened, root):
-    opened._autosave._delay_ms = 600_000
+    opened.autosave._delay_ms = 600_000
     dot(opened, 20, 20, 2)
     folder = opened.project.mask_path(opened.key).parent
     crashed = shutil.copytree(root, root.with_name("crashed"))
@@ -411,7 +411,7 @@ def read_only(*folders: Path) -> Iterator[None]:
 def on_small_disk(small_disk, session, root, qtbot):
     shutil.copytree(root, small_disk / "p")
     assert session.open_project(small_disk / "p")
-    with qtbot.waitSignal(session._image_list.finished, timeout=20_000):
+    with qtbot.waitSignal(session.image_list.finished, timeout=20_000):
         pass
     show(session, qtbot, session.keys[0])
     return session
@@ -451,7 +451,7 @@ def test_full_disk_loses_no_labels(on_small_disk, small_disk, qtbot):
 
 def test_strokes_are_journaled_after_disk_was_full(on_small_disk, small_disk):
     session = on_small_disk
-    session._autosave._delay_ms = session._autosave._retry_ms = 600_000
+    session.autosave._delay_ms = session.autosave._retry_ms = 600_000
     key = session.key
     ballast = disk.fill_up(small_disk)
     noise(session, 0)

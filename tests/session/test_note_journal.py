@@ -39,7 +39,7 @@ from workbench.session.session import Session
 app = QCoreApplication([])
 session = Session()
 listed = []
-session._image_list.finished.connect(lambda: listed.append(True))
+session.image_list.finished.connect(lambda: listed.append(True))
 session.open_project(sys.argv[1])
 session.open_image(session.keys[6] if session.keys else sys.argv[2])
 while session.image is None or not listed:
@@ -240,8 +240,8 @@ def test_merging_twice_changes_nothing():
 def test_verdict_set_during_save_stays_in_journal(opened, qtbot):
     opened.notes.set_verdict("NG")
     opened.notes.set_status("started")  # the save of the verdict is under way
-    opened._autosave._tasks._pool.waitForDone()
-    opened._autosave._tasks._deliver()
+    opened.autosave._tasks._pool.waitForDone()
+    opened.autosave._tasks._deliver()
     changes = Journal(opened.project.root / "journal")
     changes.leftovers()
     found = [change.fields for change in changes.note_changes.get(opened.key, [])]
@@ -252,9 +252,9 @@ def test_verdict_set_during_save_stays_in_journal(opened, qtbot):
 def test_saved_note_is_a_copy(opened, qtbot, monkeypatch):
     """Entries of the lists of a note are changed in place while a thread writes the note."""
     decisions = SuggestionDecisions(opened)
-    opened._autosave._tasks.wait()
+    opened.autosave._tasks.wait()
     seen = []
-    monkeypatch.setattr(opened._autosave._tasks, "submit", lambda work, *_, **__: seen.append(work))
+    monkeypatch.setattr(opened.autosave._tasks, "submit", lambda work, *_, **__: seen.append(work))
     opened.note.confirmed.append(ConfirmedLabel(kind="extra", x=1))
     decisions.decide(REJECT, "one", added=[DECIDED])
     opened.note.confirmed.append(ConfirmedLabel(kind="extra", x=2))
@@ -263,7 +263,7 @@ def test_saved_note_is_a_copy(opened, qtbot, monkeypatch):
     seen[0](None)
     note = annotation.load_note(opened.project, opened.key)
     assert [one.x for one in note.confirmed] == [1] and note.history[-1].detail == "one"
-    opened._autosave._busy.clear()
+    opened.autosave._busy.clear()
 
 
 def test_a_label_with_a_note_of_a_newer_format_cannot_be_changed(opened, root, qtbot):

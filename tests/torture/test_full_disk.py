@@ -95,7 +95,7 @@ class Case:
         return made
 
     def leave(self, other: Path) -> None:
-        table, commands = self.window.table, self.window.project_commands
+        table, commands, self.former = self.window.table, self.window.project_commands, self.session.project
         if self.way == "window":
             self.window.close()
         elif self.way in ("quit", "close"):
@@ -110,7 +110,7 @@ class Case:
             table["new_project"].trigger()
             dialog = self.window.findChild(NewProjectDialog)
             dialog.name.setText("new")
-            dialog.place.setText(str(self.tmp_path))
+            dialog.location.setText(str(self.tmp_path))
             dialog.create.click()
         elif self.way == "end":
             self.application.end()
@@ -151,11 +151,14 @@ class Case:
             dialog = self.window.findChild(QFileDialog)
             dialog.findChild(QLineEdit, "fileNameEdit").setText(str(copy))
             dialog.accept()
-        self.qtbot.waitUntil(lambda: not self.session.autosave.unsaved_keys, timeout=60_000)
-        if self.way in ("window", "quit"):
-            self.qtbot.waitUntil(lambda: not self.window.isVisible(), timeout=30_000)
+        self.qtbot.waitUntil(self.left, timeout=60_000)
         keys = {key for key, _ in made}
         return {key: annotation.read_mask(copy / "masks" / f"{key}.png") for key in keys} if copy.exists() else {}
+
+    def left(self) -> bool:
+        if self.way in ("window", "quit"):
+            return not self.window.isVisible()
+        return self.session.project is not self.former and (self.session.project is None) == (self.way == "close")
 
     def lost(self, root: Path, made: Strokes, before: dict[str, np.ndarray]) -> int:
         """Return the number of missing strokes (after "discard": of changed masks) in the reopened project."""

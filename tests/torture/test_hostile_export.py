@@ -283,13 +283,15 @@ def test_weights_outside_of_an_export_are_not_read(export, pictures, size, locat
 
 
 def test_verbs_write_nothing_outside_of_a_project_full_of_links(tmp_path, cases, report):
-    """Test each folder of a project as a link to the outside: import, labels and check change nothing there."""
+    """Test each folder of a project as a link to the outside: no command changes anything there."""
     labels = tmp_path / "labels"
     write_png(labels / "images" / "p000.png", np.zeros((80, 96), np.uint8))
     write_png(labels / "masks" / "p000.png", np.ones((80, 96), np.uint8))
-    names = ("masks", "notes", "masks/lot0", "notes/lot0", "pictures", "pictures/lot0", "proposals", "runs", "journal")
+    names = (".cache", "masks", "notes", "masks/lot0", "notes/lot0", "pictures", "pictures/lot0", "proposals", "runs")
+    names += ("journal", "exports")
     chosen = names[: cases(2, len(names))]
     verbs = (("check",), ("import", labels, "--format", "png", "--overwrite"), ("train", "--model", "unet", "--plan"))
+    verbs += (("queue",), ("labels", tmp_path / "out"))
     for name, words in itertools.product(chosen, verbs):
         root, outside = tmp_path / "project", tmp_path / "outside"
         for folder in (root, outside):

@@ -32,7 +32,7 @@ import json, resource, sys, time
 from pathlib import Path
 from workbench.core.project import annotation; from workbench.core.images import image_files
 from workbench.core.project.formats.base import UnreadableLabel
-from workbench.core.project.formats.mask_values import read_raw
+from workbench.core.project.formats.mask_files import read_raw
 from workbench.core.problems import Problem
 
 def peak():

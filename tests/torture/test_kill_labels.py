@@ -17,7 +17,8 @@ import pytest
 
 from tests.conftest import ROOT, scratched
 from workbench.core.project import annotation, class_merge
-from workbench.core.project.formats import labelme
+from workbench.core.project.exporting import export_labels
+from workbench.core.project.formats.label_export import LabelExportOptions
 from workbench.core.project.importing import import_labels
 from workbench.core.project.project import Project
 from workbench.core.runs.launch import worker_environment
@@ -104,14 +105,14 @@ def foreign(request, tmp_path, cases):
         for number in range(cases(20, 150)):
             picture, mask = scratched(rng, 64, 48)
             key = f"p{number:03d}.png"
-            write_png(folder / "images" / key if request.param == "png" else folder / key, picture)
             write_png(project.image_path(key), picture)
             if request.param == "png":
+                write_png(folder / "images" / key, picture)
                 write_png(folder / "masks" / key, mask * 255)
             annotation.save_mask(project, key, mask)
             annotation.save_note(project, key, annotation.Note(status="done", verdict="NG"))
         if request.param == "labelme":
-            labelme.write(project, folder, list(project.images()))
+            export_labels(project, folder, format="labelme", options=LabelExportOptions(images=True))
     return folder
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import types
 from pathlib import Path
 from typing import Any
 
@@ -167,3 +168,68 @@ def arrays_of(path: Path) -> dict[str, np.ndarray]:
 
 def state_of(run: Run) -> dict[str, Any]:
     return json.loads((run.last / "state.json").read_text("utf-8"))
+
+
+@pytest.fixture
+def card(monkeypatch):
+    """Paddle says that there is a card: to whoever asks for one, and to its own scaler. All is computed here."""
+    import paddle
+    from paddle.amp.auto_cast import amp_global_state
+
+    cuda = paddle.device.cuda
+    monkeypatch.setattr(paddle.device, "is_compiled_with_cuda", lambda: True)
+    monkeypatch.setattr(cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(cuda, "get_device_capability", lambda number: (8, 0))
+    monkeypatch.setattr(cuda, "get_device_name", lambda number: "A card")
+    monkeypatch.setattr(paddle, "set_device", lambda name: None)
+    emptied = []
+    monkeypatch.setattr(cuda, "empty_cache", lambda: emptied.append(1))
+    place = types.SimpleNamespace(is_gpu_place=lambda: True)
+    module = __import__("paddle.amp.grad_scaler", fromlist=["x"])
+    monkeypatch.setattr(module, "_dygraph_tracer", lambda: types.SimpleNamespace(_expected_place=place))
+    monkeypatch.setattr(amp_global_state(), "amp_dtype", "float32")  # as in a process that has cast nothing yet
+    return emptied
+
+
+@pytest.fixture
+def on_card(card, labelled, monkeypatch):
+    """Trains in this process as on a card: 16-bit gradients, a scale that is far too great at first, little memory."""
+    from workbench.training import losses, precision, training_loop
+    from workbench.training.control_channel import ControlChannel
+    from workbench.training.losses import segmentation_loss
+    from workbench.training.precision import LossScaler
+    from workbench.training.reporter import Clock, Reporter
+
+    run = make_run(
+        labelled,
+        device="gpu",
+        precision="fp16",
+        epochs=1,
+        widths=[4, 8],
+        stem=1,
+        patch=32,
+        batch=4,
+        validations=1,
+        average=0.5,
+    )
+    monkeypatch.setattr(training_loop, "_REPORT_SECONDS", 0.0)
+    monkeypatch.setattr(
+        precision, "LossScaler", lambda **options: LossScaler(**{**options, "init_loss_scaling": card_run.scale})
+    )
+
+    def loss(answer, truth, **weights):
+        if len(answer) > card_run.fits or answer.shape[-1] > card_run.side:
+            raise MemoryError("ResourceExhaustedError: Out of memory error on GPU 0. Cannot allocate 1GB memory.")
+        return segmentation_loss(answer.astype("float16").astype("float32"), truth, **weights)
+
+    monkeypatch.setattr(losses, "segmentation_loss", loss)
+
+    def train(*, resume: bool = False) -> list:
+        before = len(list(run.events()))
+        clock = Clock()
+        report = Reporter(None, clock, run.events_path)
+        report(training_loop.train(run, report, ControlChannel(None), clock, resume=resume))
+        return list(run.events())[before:]
+
+    card_run = types.SimpleNamespace(run=run, train=train, scale=2.0**36, fits=2, side=1000, emptied=card)
+    return card_run

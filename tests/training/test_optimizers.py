@@ -6,7 +6,7 @@ import numpy as np
 import paddle
 import pytest
 
-from workbench.training.optimizers import Muon, clip_gradients, orthogonal
+from workbench.training.optimizers import Muon, clip_gradients, make_optimizer, orthogonal, orthogonal_fused
 from workbench.training.resnet import ResNet
 from workbench.training.unet import UNet
 
@@ -106,3 +106,39 @@ def test_weights_of_16_bits_follow_those_of_32():
     master = both[0]._master_weights[net.weight.name]
     np.testing.assert_allclose(master.numpy(), exact.weight.numpy(), atol=1e-7)
     assert (net.weight.astype("float32") == master.astype("bfloat16").astype("float32")).all()
+
+
+@pytest.mark.parametrize("kind", ["adamw", "muon"])
+def test_fused_updates_give_the_same_weights(kind):
+    nets = unet(), unet()
+    optimizers = [make_optimizer(net, kind, weight_decay=0.1, fused=fused) for net, fused in zip(nets, (False, True))]
+    for _ in range(3):
+        for net, optimizer in zip(nets, optimizers):
+            learn(net, optimizer)
+            optimizer.clear_grad()
+    for one, other in zip(*(net.parameters() for net in nets)):
+        by_adamw = kind == "adamw" or one.name not in optimizers[0]._hidden
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=0, atol=1e-6 if by_adamw else 1e-4)
+    tables = [
+        {kind: [tensor.numpy() for tensor in table.values()] for kind, table in optimizer._accumulators.items()}
+        for optimizer in optimizers
+    ]
+    assert tables[0].keys() == tables[1].keys()
+    for name in tables[0]:
+        for one, other in zip(tables[0][name], tables[1][name]):
+            np.testing.assert_allclose(one, other, rtol=1e-2 if kind == "muon" else 0, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(24, 24), (16, 150), (96, 32)])
+def test_orthogonal_matrix_in_fewer_operations_is_the_same(shape):
+    matrix = paddle.to_tensor(np.random.default_rng(0).standard_normal(shape, np.float32))
+    np.testing.assert_allclose(orthogonal_fused(matrix).numpy(), orthogonal(matrix).numpy(), atol=1e-5)
+    assert not orthogonal_fused(paddle.zeros(shape)).numpy().any()
+
+
+def test_one_fused_update_of_adamw_is_bitwise_that_of_paddle():
+    nets = unet(), unet()
+    for net, fused in zip(nets, (False, True)):
+        learn(net, make_optimizer(net, "adamw", weight_decay=0.1, fused=fused))
+    for one, other in zip(*(net.parameters() for net in nets)):
+        assert (one.numpy() == other.numpy()).all()

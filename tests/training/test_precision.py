@@ -6,43 +6,21 @@ Paddle's traps, each of which has ended or quietly spoiled a training with mixed
 from __future__ import annotations
 
 import re
-import types
 
 import numpy as np
 import paddle
 import pytest
-from paddle.amp.auto_cast import amp_global_state
 
-from tests.training.conftest import make_run, state_of
+from tests.training.conftest import state_of
 from workbench.core.problems import RunBroken, WorkerFailed
 from workbench.core.runs.events import Finished, Started, Step, Trouble
-from workbench.training import device, evaluator, precision, training_context, training_loop
-from workbench.training.control_channel import ControlChannel
+from workbench.training import device, evaluator, precision, training_loop
 from workbench.training.device import Device
 from workbench.training.learner import Learner, load_weights, weights
-from workbench.training.losses import segmentation_loss
 from workbench.training.optimizers import make_optimizer
 from workbench.training.precision import LossScaler, Precision, PrecisionChoice
-from workbench.training.reporter import Clock, Reporter
+from workbench.training.training_context import TrainingContext
 from workbench.training.unet import UNet
-
-
-@pytest.fixture
-def card(monkeypatch):
-    """Paddle says that there is a card: to whoever asks for one, and to its own scaler. All is computed here."""
-    cuda = paddle.device.cuda
-    monkeypatch.setattr(paddle.device, "is_compiled_with_cuda", lambda: True)
-    monkeypatch.setattr(cuda, "device_count", lambda: 1)
-    monkeypatch.setattr(cuda, "get_device_capability", lambda number: (8, 0))
-    monkeypatch.setattr(cuda, "get_device_name", lambda number: "A card")
-    monkeypatch.setattr(paddle, "set_device", lambda name: None)
-    emptied = []
-    monkeypatch.setattr(cuda, "empty_cache", lambda: emptied.append(1))
-    place = types.SimpleNamespace(is_gpu_place=lambda: True)
-    module = __import__("paddle.amp.grad_scaler", fromlist=["x"])
-    monkeypatch.setattr(module, "_dygraph_tracer", lambda: types.SimpleNamespace(_expected_place=place))
-    monkeypatch.setattr(amp_global_state(), "amp_dtype", "float32")  # as in a process that has cast nothing yet
-    return emptied
 
 
 class Half:
@@ -136,7 +114,7 @@ def test_whole_weights_of_16_bits_only_where_asked_for(monkeypatch, level):
     net, optimizer = object(), object()
     Precision(PrecisionChoice("bf16", ""), level).prepare(net, optimizer)
     Precision(PrecisionChoice("fp32", ""), level).prepare(net, optimizer)
-    wanted = {"models": net, "optimizers": optimizer, "level": "O2", "dtype": "bfloat16"}
+    wanted = {"models": net, "optimizers": optimizer, "level": "O2", "dtype": "bfloat16", "master_grad": True}
     assert told == ([wanted] if level == "O2" else [])
 
 
@@ -160,44 +138,6 @@ def test_why_there_is_no_card_depends_on_what_is_there(card, monkeypatch):
 
 
 # --- a whole training ---------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def on_card(card, labelled, monkeypatch):
-    """Trains in this process as on a card: 16-bit gradients, a scale that is far too great at first, little memory."""
-    run = make_run(
-        labelled,
-        device="gpu",
-        precision="fp16",
-        epochs=1,
-        widths=[4, 8],
-        stem=1,
-        patch=32,
-        batch=4,
-        validations=1,
-        average=0.5,
-    )
-    monkeypatch.setattr(training_loop, "_REPORT_SECONDS", 0.0)
-    monkeypatch.setattr(
-        precision, "LossScaler", lambda **options: LossScaler(**{**options, "init_loss_scaling": card_run.scale})
-    )
-
-    def loss(answer, truth, **weights):
-        if len(answer) > card_run.fits or answer.shape[-1] > card_run.side:
-            raise MemoryError("ResourceExhaustedError: Out of memory error on GPU 0. Cannot allocate 1GB memory.")
-        return segmentation_loss(answer.astype("float16").astype("float32"), truth, **weights)
-
-    monkeypatch.setattr(training_context, "segmentation_loss", loss)
-
-    def train(*, resume: bool = False) -> list:
-        before = len(list(run.events()))
-        clock = Clock()
-        report = Reporter(None, clock, run.events_path)
-        report(training_loop.train(run, report, ControlChannel(None), clock, resume=resume))
-        return list(run.events())[before:]
-
-    card_run = types.SimpleNamespace(run=run, train=train, scale=2.0**36, fits=2, side=1000, emptied=card)
-    return card_run
 
 
 @pytest.mark.filterwarnings("ignore:amp_guard can only be enabled")
@@ -261,6 +201,7 @@ def test_a_card_on_which_nothing_fits_or_nothing_stays_finite_is_a_sentence(on_c
         on_card.train()
     on_card.fits, on_card.scale = 4, 2.0**100
     monkeypatch.setattr(training_loop, "_MAX_SKIPPED", 3)
+    monkeypatch.setattr(TrainingContext, "use_fp32", lambda context, reason: False)  # as with level O2
     with pytest.raises(WorkerFailed, match="diverged 4 times"):
         on_card.train()
 

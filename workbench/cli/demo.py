@@ -11,7 +11,6 @@ from typing import Any
 
 from workbench.cli.evaluate import evaluate
 from workbench.cli.export import export, parity_text
-from workbench.cli.pip_commands import paddle_command
 from workbench.cli.train import follow, new_run, summary
 from workbench.cli.verb_runner import Console, percent
 from workbench.core import problems
@@ -21,6 +20,7 @@ from workbench.core.project.project import Project
 from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.export_options import COMMAND_LINE_FORMATS, ExportOptions
 from workbench.core.runs.launch import is_frozen, paddle_installed
+from workbench.core.runs.pip_commands import paddle_command_here
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import request
 from workbench.core.sample.sample_project import best_threshold_dice, make_sample
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     began = time.perf_counter()
     if not paddle_installed():
-        raise problems.PaddleMissing(command=paddle_command())
+        raise problems.PaddleMissing(command=paddle_command_here())
     root = options.dir.absolute()
     settings = {
         model: request(model, minutes=options.minutes or minutes, **CHOICES[model])

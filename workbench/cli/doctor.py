@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,15 +17,17 @@ from typing import Any
 import platformdirs
 import psutil
 
-from workbench.cli.pip_commands import paddle_command, pip_command, requirement
-from workbench.cli.verb_runner import Console
+from workbench.cli import gpu_acceptance, gpu_checks
+from workbench.cli.installation_check import Check
+from workbench.cli.verb_runner import Console, WrongUse
+from workbench.core.runs import pip_commands
 from workbench.core.runs.child_process import run_captured
-from workbench.core.runs.launch import is_frozen, worker_command, worker_environment
+from workbench.core.runs.launch import is_frozen
+from workbench.core.runs.pip_commands import pip_command, python_pip, requirement
 from workbench.inference.cpu_environment import cores, cpu_environment
 from workbench.inference.engines.registry import KINDS, cannot_make
 
 _GIB = 2**30
-_SECONDS = 300.0  # time limit of the training program's own checks
 _OPENCV = (
     "opencv-python",
     "opencv-python-headless",
@@ -51,21 +51,29 @@ _PACKAGES = {
 _QT_LIBRARIES = "libegl1 libgl1 libxkbcommon-x11-0 libxcb-cursor0 libdbus-1-3 libfontconfig1"
 
 
-@dataclass(frozen=True)
-class Check:
-    """Result of one check. detail: the finding. fix: a command or advice; "" if none is needed."""
-
-    name: str
-    ok: bool
-    detail: str
-    fix: str = ""
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--quick", action="store_true", help="skip the tests of training and of the window")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="skip the tests of training and of the window; with --gpu run shorter tests",
+    )
+    gpu = parser.add_argument_group("acceptance test of a GPU")
+    gpu.add_argument(
+        "--gpu", action="store_true", help="run the acceptance test of the GPU (10 to 12 minutes) and write a report"
+    )
+    gpu.add_argument("--device", metavar="NAME", help="gpu:0 (default), or cpu: rehearse the test without a GPU")
+    gpu.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder of gpu-report.json and gpu-report.md (default: this folder)"
+    )
+    gpu.add_argument("--only", metavar="NAMES", help="run these tests only, separated by commas")
 
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    if options.gpu:
+        return gpu_acceptance.run(options, console)
+    for name in ("device", "out", "only"):
+        if getattr(options, name) is not None:
+            raise WrongUse(f"argument --{name} requires --gpu")
     checks: list[Check] = []
     for check in _checks(quick=options.quick):
         checks.append(check)
@@ -87,9 +95,7 @@ def _checks(*, quick: bool) -> Iterator[Check]:
     yield _opencv()
     yield _onnxruntime()
     yield _window(quick)
-    gpus, gpu = _gpu()
-    yield gpu
-    yield from _paddle(gpus, quick)
+    yield from gpu_checks.checks(quick=quick)
     yield _formats()
 
 
@@ -143,9 +149,9 @@ def _packages() -> Check:
 
 
 def _opencv() -> Check:
-    builds = {name: _version(name) for name in _OPENCV if _version(name)}
+    builds = {name: number for name in _OPENCV if (number := pip_commands.installed_version(name))}
     listed = ", ".join(f"{name} {number}" for name, number in builds.items()) or "none installed"
-    python = f'"{sys.executable}" -m pip'
+    python = python_pip()
     required = requirement("opencv-python-headless")
     if len(builds) > 1:
         # The builds share the folder cv2: uninstalling one removes files of the other.
@@ -162,8 +168,15 @@ def _opencv() -> Check:
 
 
 def _onnxruntime() -> Check:
-    number = _version("onnxruntime") or _version("onnxruntime-gpu")
+    plain, gpu = pip_commands.installed_version("onnxruntime"), pip_commands.installed_version("onnxruntime-gpu")
+    number = plain or gpu
     command = pip_command(requirement("onnxruntime"))
+    if plain and gpu:
+        # Both own the folder onnxruntime: uninstalling one removes files of the other.
+        wanted = command.replace("onnxruntime", "onnxruntime-gpu")
+        fix = f"{python_pip()} uninstall -y onnxruntime onnxruntime-gpu && {wanted}"
+        detail = f"onnxruntime {plain} and onnxruntime-gpu {gpu} are both installed and overwrite each other"
+        return Check("onnxruntime", False, detail, fix)
     if number == "1.24.0":
         return Check("onnxruntime", False, "1.24.0 gives wrong results on some CPUs", command)
     try:
@@ -174,8 +187,8 @@ def _onnxruntime() -> Check:
 
 
 def _window(quick: bool) -> Check:
-    number = _version("PySide6-Essentials") or _version("PySide6")
-    python = f'"{sys.executable}" -m pip'
+    number = pip_commands.installed_version("PySide6-Essentials") or pip_commands.installed_version("PySide6")
+    python = python_pip()
     if number is None and not is_frozen():
         return Check("window", False, "PySide6 is not installed", pip_command("PySide6-Essentials>=6.8,!=6.12.0"))
     if number == "6.12.0" and sys.version_info < (3, 12):
@@ -194,88 +207,8 @@ def _window(quick: bool) -> Check:
     return Check("window", True, f"PySide6 {number}{note}")
 
 
-def _gpu() -> tuple[list[str], Check]:
-    """Return the names of the NVIDIA GPUs and the check. A missing GPU is no failure: the CPU works, but slower."""
-    try:
-        import pynvml
-
-        pynvml.nvmlInit()
-    except Exception as error:  # no driver or no library; the reason is shown
-        return [], Check("graphics card", True, f"no NVIDIA GPU can be used ({error}); training runs on the CPU")
-    try:
-        gpus, texts = [], []
-        for number in range(pynvml.nvmlDeviceGetCount()):
-            handle = pynvml.nvmlDeviceGetHandleByIndex(number)
-            name = pynvml.nvmlDeviceGetName(handle)
-            name = name if isinstance(name, str) else name.decode()
-            gpus.append(name)
-            texts.append(f"{name}, {pynvml.nvmlDeviceGetMemoryInfo(handle).total / _GIB:.0f} GiB")
-        driver = pynvml.nvmlSystemGetDriverVersion()
-        driver = driver if isinstance(driver, str) else driver.decode()
-    except Exception as error:
-        return [], Check("graphics card", True, f"the NVIDIA driver does not respond ({error})")
-    finally:
-        pynvml.nvmlShutdown()
-    return gpus, Check("graphics card", True, f"{'; '.join(texts)}; driver {driver}")
-
-
-def _paddle(gpus: list[str], quick: bool) -> Iterator[Check]:
-    plain, gpu = _version("paddlepaddle"), _version("paddlepaddle-gpu")
-    uninstall = f'"{sys.executable}" -m pip uninstall -y paddlepaddle paddlepaddle-gpu'
-    command = paddle_command(gpu=bool(gpus))
-    if plain and gpu:
-        detail = "paddlepaddle and paddlepaddle-gpu are both installed and overwrite each other"
-        yield Check("paddle", False, detail, f"{uninstall} && {command}")
-        return
-    number = plain or gpu
-    if number is None and find_spec("paddle") is None:
-        yield Check("paddle", False, "PaddlePaddle is not installed, so training is not possible", command)
-        return
-    if number is not None and not number.startswith("3.3"):
-        yield Check("paddle", False, f"PaddlePaddle {number} is not supported", f"{uninstall} && {command}")
-        return
-    if not quick:
-        yield _training(command)
-    if gpus and not gpu:
-        detail = f"{gpus[0]} found, but this PaddlePaddle build supports only CPUs, so training is slow"
-        yield Check("paddle for the card", False, detail, f"{uninstall} && {paddle_command(gpu=True)}")
-    yield _onnx_export()
-
-
-def _training(command: str) -> Check:
-    """Run the training program's own checks in a separate process."""
-    try:
-        output = run_captured(worker_command("doctor"), seconds=_SECONDS, environment=worker_environment())
-        if output.returncode is None:
-            return Check("paddle", False, f"the training program did not end within {_SECONDS:.0f} s", command)
-        report = json.loads(output.stdout.strip().splitlines()[-1])
-    except (OSError, ValueError, IndexError) as error:
-        return Check("paddle", False, f"the training program does not start: {error}", command)
-    failed = [f"{check['name']}: {check['why']}" for check in report.get("checks", []) if not check["ok"]]
-    if not report.get("ok"):
-        return Check("paddle", False, "; ".join(failed) or report.get("why", "training fails"), command)
-    working = ", ".join(check["name"] for check in report["checks"] if check["ok"])
-    detail = f"{report.get('paddle')}, tested: {working}" + (f"; failed: {'; '.join(failed)}" if failed else "")
-    return Check("paddle", not failed, detail, command if failed else "")
-
-
-def _onnx_export() -> Check:
-    number = _version("onnx")
-    if number is None:
-        detail = "onnx is not installed, so trained models cannot be used in the window"
-        return Check("onnx", False, detail, pip_command("onnx>=1.16"))
-    return Check("onnx", True, number)
-
-
 def _formats() -> Check:
     """List the export formats available on this machine. A missing one is no failure: an export needs one format."""
     why = {name: cannot_make(name) for name in KINDS}
     missing = "".join(f"; {name}: {reason.rstrip('.')}" for name, reason in why.items() if reason)
     return Check("export formats", True, ", ".join(name for name in why if not why[name]) + missing)
-
-
-def _version(distribution: str) -> str | None:
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return None

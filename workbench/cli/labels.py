@@ -8,51 +8,49 @@ from typing import Any
 
 from workbench.cli.verb_runner import Console
 from workbench.core import problems
-from workbench.core.images.image_files import image_size
-from workbench.core.project import annotation
-from workbench.core.project.formats import FORMATS
+from workbench.core.project.exporting import EXPORT_FORMATS, export_labels
+from workbench.core.project.formats.label_export import LabelExportOptions
 from workbench.core.project.project import Project
+
+_SHOWN = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    writers = [format.name for format in FORMATS.values() if format.write is not None]
     parser.add_argument("project", type=Path, metavar="PROJECT")
     parser.add_argument("out", type=Path, metavar="OUT", help="empty or new folder")
-    parser.add_argument("--format", choices=writers, required=True)
+    formats = "; ".join(f"{format.name}: {format.title}" for format in EXPORT_FORMATS.values())
+    parser.add_argument("--format", choices=list(EXPORT_FORMATS), required=True, help=formats)
+    parser.add_argument("--images", action="store_true", help="copy the images too (mvtec and folders always do)")
+    choices = ", ".join(f"{format.name}: {format.shapes[0]}" for format in EXPORT_FORMATS.values() if format.shapes)
+    parser.add_argument(
+        "--shapes", choices=("polygon", "mask"), help=f"how to store regions, if the format has a choice ({choices})"
+    )
+    parser.add_argument("--no-split", dest="split", action="store_false", help="ignore the split into train, val, test")
+    parser.add_argument(
+        "--keep-ids", dest="contiguous", action="store_false", help="keep the class IDs instead of numbering from 1"
+    )
 
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
-    out: Path = options.out
-    if out.is_file() or (out.is_dir() and any(out.iterdir())):
-        raise problems.ExportExists(path=str(out))
+    shapes = EXPORT_FORMATS[options.format].shapes
+    if options.shapes is not None and options.shapes not in shapes:
+        known = ", ".join(shapes) or "-"
+        raise problems.UnknownFormat(name=f"--shapes {options.shapes}", known=known)
     project = Project.open(options.project, write=False)
-    keys, skipped = _labeled(project)
-    if not keys:
-        raise problems.NoLabels()
-    write = FORMATS[options.format].write
-    assert write is not None
-    lost = write(project, out, keys)
-    console.line(f"{len(keys)} labels written to {out}.")
-    for sentence in lost:
-        console.line(f"Not supported by this format: {sentence}")
-    for entry in skipped:
-        console.line(f"Skipped {entry['path']}: {entry['why']}")
-    return {"path": out.absolute(), "format": options.format, "labels": len(keys), "lost": lost, "skipped": skipped}
-
-
-def _labeled(project: Project) -> tuple[list[str], list[dict[str, str]]]:
-    """Return the keys of images with a readable label, and path and reason of those with an unreadable one."""
-    keys: list[str] = []
-    skipped: list[dict[str, str]] = []
-    for key in project.images():
-        if not (project.mask_path(key).exists() or project.note_path(key).exists()):
-            continue
-        try:
-            mask = annotation.load_mask(project, key, image_size(project.image_path(key)))
-            note = annotation.load_note(project, key)
-        except problems.Problem as problem:
-            skipped.append({"path": key, "why": str(problem)})
-            continue
-        if mask is not None or note.verdict is not None:
-            keys.append(key)
-    return keys, skipped
+    chosen = LabelExportOptions(options.images, options.shapes, options.split, options.contiguous)
+    with console.progress("exporting") as move:
+        report = export_labels(project, options.out, format=options.format, options=chosen, progress=move)
+    console.line(f"{report.labels} labels and {report.images} images written to {options.out}.")
+    for sentence in report.lost:
+        console.line(sentence)
+    for path, why in report.skipped[:_SHOWN]:
+        console.line(f"Skipped {path}: {why}")
+    return {
+        "path": report.path,
+        "format": report.format,
+        "labels": report.labels,
+        "images": report.images,
+        "lost": report.lost,
+        "losses": report.losses,
+        "skipped": [{"path": path, "why": why} for path, why in report.skipped],
+    }

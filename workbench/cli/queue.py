@@ -13,7 +13,7 @@ from workbench.core.label_next.image_scan import AT_ONCE
 from workbench.core.label_next.label_advice import find_label_issues, rank_images
 from workbench.core.label_next.label_issues import LabelIssue, issue_to_json
 from workbench.core.label_next.label_ranking import issue_reason
-from workbench.core.project.image_index import ImageIndex, ImageRow
+from workbench.core.project.image_index import ImageIndex, ImageRow, with_index
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run, find_run, newest_usable_run
 
@@ -115,14 +115,16 @@ def _as_json(issue: LabelIssue, names: dict[int, str], good: bool) -> dict[str, 
 
 
 def _rows(project: Project, console: Console) -> dict[str, ImageRow]:
-    index = ImageIndex(project)
-    try:
-        with console.progress("reading labels") as move:
-            for _ in index.refresh(project.images(), progress=move):
-                pass
-        return index.rows()
-    finally:
-        index.close()
+    rows: dict[str, ImageRow] = {}
+
+    def read(index: ImageIndex) -> None:
+        for _ in index.refresh(project.images(), progress=move):
+            pass
+        rows.update(index.rows())
+
+    with console.progress("reading labels") as move:
+        with_index(project, read, lambda problem: console.note(str(problem)))
+    return rows
 
 
 def _print_coverage(analyzed: int, requested: int, console: Console) -> None:

@@ -11,10 +11,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.pip_commands import pip_command
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import problems
 from workbench.core.runs.model_lookup import open_model
+from workbench.core.runs.pip_commands import pip_command
 from workbench.inference.engines import NAMES
 from workbench.inference.model_settings import MODEL_FILE
 from workbench.inference.predictor import Predictor

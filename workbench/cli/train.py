@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.pip_commands import paddle_command
 from workbench.cli.training_process import run_child
 from workbench.cli.verb_runner import Console, WrongUse, percent, progress_bar
 from workbench.core import problems
 from workbench.core.project.project import Project, read_project_file
 from workbench.core.runs.events import Evaluated, Event, Finished, Profiled, Progress, Started, Step, Trouble
 from workbench.core.runs.launch import paddle_installed
+from workbench.core.runs.pip_commands import paddle_command_here
 from workbench.core.runs.run import Run, create_run, find_run, plan_run
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, TrainingSettings, concerns, parse_settings, request
 
@@ -104,7 +104,7 @@ def _settings(options: argparse.Namespace) -> TrainingSettings:
 def new_run(project_root: Path, settings: TrainingSettings) -> Run:
     """Collect the dataset and create a run. The project is closed on return, so that a window can open it."""
     if not paddle_installed():
-        raise problems.PaddleMissing(command=paddle_command())
+        raise problems.PaddleMissing(command=paddle_command_here())
     with Project.open(project_root) as project:
         return create_run(project, settings)
 
@@ -167,6 +167,11 @@ class _ConsoleReport:
             self.bar.update(0)
         elif isinstance(event, Profiled):
             self.console.note(event.what)
+            if event.device_ms is not None and event.operator_ms is not None:
+                times = (
+                    f"{event.operator_ms:.1f} ms starting operations on the host, {event.device_ms:.1f} ms on the GPU"
+                )
+                self.console.note(f"Per step: {times}.")
         elif isinstance(event, Trouble):
             self.warnings.append(f"{event.what} {event.done}".strip())
             self.console.note(self.warnings[-1])

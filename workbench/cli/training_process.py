@@ -11,12 +11,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from workbench.cli.pip_commands import paddle_command
 from workbench.core import problems
 from workbench.core.runs import process_exit
 from workbench.core.runs.child_process import ChildProcess, StopTimeouts
 from workbench.core.runs.events import Event, Failed, Finished, encode_order
 from workbench.core.runs.launch import paddle_installed, worker_command, worker_environment
+from workbench.core.runs.pip_commands import paddle_command_here
 
 
 def run_child(
@@ -32,7 +32,7 @@ def run_child(
     A second Ctrl+C kills the child. Raises the problem that the child reports, PaddleMissing, or WorkerFailed.
     """
     if not paddle_installed():
-        raise problems.PaddleMissing(command=paddle_command())
+        raise problems.PaddleMissing(command=paddle_command_here())
     child = ChildProcess(
         worker_command(verb, *arguments),
         environment=worker_environment(device),
@@ -51,7 +51,7 @@ def run_child(
     if ending is None:
         ending = child.exit_event(what)
     if ending.problem == "PaddleMissing":
-        raise problems.PaddleMissing(command=paddle_command())
+        raise problems.PaddleMissing(command=paddle_command_here())
     raise process_exit.to_problem(ending, what, log)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .activation_map import activation_map
-from .engines import EngineError, choose_engine
+from .engines import EngineError, NotFiniteError, choose_engine
 from .io.opencv import cv2
 from .io.tiff_regions import ImageArray
 from .model_settings import MIRRORED, MODEL_FILE, UNSURE, ModelSettings, load_settings
@@ -283,7 +283,7 @@ class Predictor:
                 f"The network does not fit its settings: it answered with {outputs.shape}, not {expected}."
             )
         if not np.isfinite(outputs).all():
-            raise EngineError("The network answered with numbers that are not finite.")
+            raise NotFiniteError("The network answered with numbers that are not finite.")
         return outputs.astype(np.float32, copy=False)
 
 

@@ -20,10 +20,11 @@ from workbench.session.verdict_steps import VerdictSteps
 class RemovalSession(Protocol):
     """Members of the session that a removal uses."""
 
-    project: Project | None
     undo_stack: UndoStack
     verdict_steps: VerdictSteps
 
+    @property
+    def project(self) -> Project | None: ...
     @property
     def keys(self) -> list[str]: ...
     @property
@@ -74,9 +75,9 @@ class ImageRemoval(Job):
         super().__init__(parent)
         self._session = session
 
-    def open(self, project: Project) -> None:
+    def open(self, project: Project | None) -> None:
         """Revert a removal that the end of the process has interrupted."""
-        if project.writable:
+        if project is not None and project.writable:
             try:
                 trash.recover(project)
             except Problem as problem:

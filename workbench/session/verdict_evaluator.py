@@ -169,7 +169,7 @@ def _predict_verdicts(
         except Problem:
             unreadable += 1
     if writable and predictor is not None:
-        _save(cache, stamp, probabilities)
+        _save(root, cache, stamp, probabilities)
     return _Predictions(dataset, settings, probabilities, unreadable)
 
 
@@ -187,8 +187,8 @@ def _load(path: Path, stamp: str, verdicts: int) -> _Probabilities:
     return cached if all(len(values) == verdicts for _, values in cached.values()) else {}
 
 
-def _save(path: Path, stamp: str, probabilities: _Probabilities) -> None:
+def _save(root: Path, path: Path, stamp: str, probabilities: _Probabilities) -> None:
     try:
-        write_json(path, {"format": _FORMAT, "model": stamp, "pictures": probabilities})
+        write_json(path, {"format": _FORMAT, "model": stamp, "pictures": probabilities}, root=root)
     except (OSError, CannotWrite):
         return  # predicted again next time

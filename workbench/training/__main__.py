@@ -20,6 +20,7 @@ from workbench.core.runs import process_exit
 from workbench.core.runs.events import Event, Progress
 from workbench.core.runs.export_options import ExportOptions, add_export_arguments
 from workbench.core.runs.launch import processes, rank_of_this_process, worker_environment
+from workbench.core.runs.pip_commands import paddle_command_here
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_lock import SECONDS, RunLock
 from workbench.inference.io.atomic_write import keep_root
@@ -39,12 +40,18 @@ def main(argv: list[str] | None = None) -> int:
         save_legacy(Run(options.run), options.stem)
         return 0
     if options.verb == "lite":
-        _convert_to_lite(options.source, options.target, options.places)
+        from workbench.training.export.lite_conversion import convert_to_lite
+
+        convert_to_lite(options.source, options.target, options.places)
         return 0
     if options.verb == "measure":
         return _measure(options, pipe)
     if options.verb == "doctor":
         return _doctor(pipe)
+    if options.verb == "accept":
+        return _accept(options, pipe)
+    if options.verb == "probe":
+        return _probe(pipe)
     if options.verb == "launch":
         from workbench.training.distributed.rank_launcher import launch
 
@@ -166,19 +173,6 @@ def _export(run: Run, report: Reporter, orders: ControlChannel, options: argpars
     return export(run, options.out, choices, report, cancelled=lambda: orders.stop)
 
 
-def _convert_to_lite(source: Path, target: Path, places: str) -> None:
-    """Convert source.pdmodel and source.pdiparams to target.nb, without importing Paddle itself."""
-    from paddlelite.lite import Opt
-
-    converter = Opt()
-    converter.set_model_file(str(source.with_suffix(".pdmodel")))
-    converter.set_param_file(str(source.with_suffix(".pdiparams")))
-    converter.set_valid_places(places)
-    converter.set_model_type("naive_buffer")
-    converter.set_optimize_out(str(target))
-    converter.run()
-
-
 def _measure(options: argparse.Namespace, pipe: int | None) -> int:
     """Measure an export inside a packed program, which has no Python to run the export's own copy with."""
     import io
@@ -227,10 +221,40 @@ def _doctor(pipe: int | None) -> int:
     from workbench.training.device_check import examine
 
     report: dict[str, Any] = examine()
-    line = (json.dumps(report, ensure_ascii=False) + "\n").encode()
-    if pipe is not None:
-        os.write(pipe, line)
+    _print_report(report, pipe)
     return 0 if report["ok"] else 1
+
+
+def _probe(pipe: int | None) -> int:
+    """Print the device that "auto" selects, for the planner."""
+    from workbench.training.device import choose
+
+    chosen = choose("auto")
+    _print_report({"device": chosen.name, "title": chosen.title, "fault": str(chosen.fault)}, pipe)
+    return 0
+
+
+def _accept(options: argparse.Namespace, pipe: int | None) -> int:
+    """Print the acceptance items, or run one item or one function of the acceptance package and print its outcome."""
+    from workbench.training.acceptance import items
+
+    if options.target is None:
+        line = items.listed()
+    else:
+        argument = json.loads(options.argument)
+        conditions = items.Conditions(options.device, options.folder, options.quick, argument)
+        if ":" in options.target:
+            line = items.encode(items.run_target(options.target, conditions))
+        else:
+            line = items.encode(items.run_item(items.find_item(options.target), conditions))
+    if pipe is not None:
+        os.write(pipe, (line + "\n").encode())
+    return 0
+
+
+def _print_report(report: dict[str, Any], pipe: int | None) -> None:
+    if pipe is not None:
+        os.write(pipe, (json.dumps(report, ensure_ascii=False) + "\n").encode())
 
 
 def _prepare_environment(options: argparse.Namespace) -> None:
@@ -248,7 +272,7 @@ def _need_paddle(orders: ControlChannel | None = None) -> None:
         import paddle
     except ImportError as error:
         print(error, file=sys.stderr)  # noqa: T201
-        raise PaddleMissing(command='pip install "defect-workbench[cpu]"') from error
+        raise PaddleMissing(command=paddle_command_here()) from error
     # Paddle installs signal handlers that end the process with a report; here the state is saved first.
     paddle.disable_signal_handler()
     if orders is not None:
@@ -279,6 +303,13 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     for verb in (train, export):
         verb.add_argument("--keep-running", action="store_true", default=keep, help="continue if stdin is closed")
     verbs.add_parser("doctor", help="print the devices and formats that training can use, as one JSON object")
+    accept = verbs.add_parser("accept", help="list the acceptance items of a GPU, or run one (used by doctor --gpu)")
+    accept.add_argument("target", nargs="?", metavar="ITEM")
+    accept.add_argument("--device", default="gpu:0")
+    accept.add_argument("--folder", type=Path, default=Path())
+    accept.add_argument("--argument", default="null", help="JSON value")
+    accept.add_argument("--quick", action="store_true")
+    verbs.add_parser("probe", help="print the device that is selected automatically, as one JSON object")
     legacy = verbs.add_parser(
         "legacy", help="write the weights of a run as a program of older Paddle versions (used by export)"
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,13 +19,30 @@ from workbench.core.runs.launch import rank_of_this_process
 _SELECTED_GPUS = "FLAGS_selected_gpus"
 
 
+# Texts of Paddle, CUDA, cuDNN and cuBLAS for memory that could not be allocated, in lower case.
+_OUT_OF_MEMORY = (
+    "out of memory",
+    "resourceexhausted",
+    "cudaerrormemoryallocation",
+    "alloc_failed",
+    "allocation_failed",
+)
+
+
 @dataclass(frozen=True)
 class Device:
-    """Training device. name: Paddle's name ("cpu", "gpu:0"). capability: of a GPU, e.g. (8, 0); (0, 0) for a CPU."""
+    """Training device. name: Paddle's name ("cpu", "gpu:0"). capability: of a GPU, e.g. (8, 0); (0, 0) for a CPU.
+
+    fault: why a GPU of this machine is not used, although any device was acceptable; "" otherwise.
+    uuid: identifier of a GPU, by which its load is found; "" if unknown. memory: bytes of a GPU; 0 if unknown.
+    """
 
     name: str
     title: str = ""
     capability: tuple[int, int] = (0, 0)
+    fault: str = ""
+    uuid: str = ""
+    memory: int = 0
 
     @property
     def is_gpu(self) -> bool:
@@ -33,25 +52,46 @@ class Device:
 def choose(request: str) -> Device:
     """Select the device of the training settings and make it Paddle's current one. Raise DeviceMissing.
 
-    `set_device("gpu")` of a GPU build ends the process if there is no GPU, so GPUs are counted first.
+    `set_device("gpu")` of a GPU build ends the process if there is no GPU, so GPUs are counted first. "auto" is the CPU
+    if the GPU cannot be used: its driver is too old, or Paddle was built for other GPUs.
     """
     request = check(request)
     number, size = rank_of_this_process()
     if request.startswith("cpu") or (request == "auto" and not count_gpus()):
-        paddle.set_device("cpu")
-        return Device("cpu" if size == 1 else f"cpu:{size}", processor_name())
+        return _choose_cpu(size, gpu_fault() if request == "auto" else "")
     numbers = _numbers(request)
     # The launcher assigns a GPU to each process.
     own_number = numbers[0] if size == 1 else int((os.environ.get(_SELECTED_GPUS) or "0").split(",")[0])
     if own_number >= count_gpus():
         raise DeviceMissing(device=request, why=_missing_gpu_reason(own_number, count_gpus()))
-    paddle.set_device(f"gpu:{own_number}")
-    capability = paddle.device.cuda.get_device_capability(own_number)
-    title = paddle.device.cuda.get_device_name(own_number)
+    try:
+        return _choose_gpu(own_number, request if len(numbers) == size else "", size)
+    except (OSError, RuntimeError) as error:
+        fault = Message("device.gpu_fault", why=_first_line(error))
+        if request == "auto" and size == 1:
+            return _choose_cpu(size, fault)
+        raise DeviceMissing(device=request, why=fault) from error
+
+
+def _choose_cpu(size: int, fault: str) -> Device:
+    paddle.set_device("cpu")
+    return Device("cpu" if size == 1 else f"cpu:{size}", processor_name(), fault=fault)
+
+
+def _choose_gpu(number: int, request: str, size: int) -> Device:
+    """Make a GPU the current device and compute one sum there. Raise OSError or RuntimeError, as Paddle does."""
+    with contextlib.suppress(ValueError, RuntimeError, OSError):
+        # Otherwise releasing memory would create a context of some hundred megabytes on every visible GPU.
+        paddle.set_flags({_SELECTED_GPUS: str(number)})
+    paddle.set_device(f"gpu:{number}")
+    if paddle.ones([2]).sum().item() != 2:
+        raise RuntimeError("1 + 1 is not 2")  # seen where Paddle was built for other GPUs
+    capability = tuple(paddle.device.cuda.get_device_capability(number))
+    title = paddle.device.cuda.get_device_name(number)
+    own = {"capability": capability, "uuid": gpu_uuid(number), "memory": _total_memory(number)}
     if size == 1:
-        return Device(f"gpu:{own_number}", title, tuple(capability))
-    name = request if len(numbers) == size else f"gpu:{own_number}"
-    return Device(name, f"{size} × {title}", tuple(capability))
+        return Device(f"gpu:{number}", title, **own)
+    return Device(request or f"gpu:{number}", f"{size} × {title}", **own)
 
 
 def check(request: str) -> str:
@@ -64,6 +104,8 @@ def check(request: str) -> str:
         gpu_count, numbers = count_gpus(), _numbers(request)
         if len(set(numbers)) < len(numbers):
             raise DeviceMissing(device=request, why=Message("device.duplicate"))
+        if len(numbers) > 1 and sys.platform == "win32":
+            raise DeviceMissing(device=request, why=Message("device.no_nccl"))
         if max(numbers) >= gpu_count:
             raise DeviceMissing(device=request, why=_missing_gpu_reason(max(numbers), gpu_count))
     return request
@@ -74,17 +116,78 @@ def _numbers(request: str) -> list[int]:
 
 
 def count_gpus() -> int:
-    return paddle.device.cuda.device_count() if paddle.device.is_compiled_with_cuda() else 0
+    """Return the number of GPUs that Paddle can use: 0 if there is none, or if the driver is missing or too old."""
+    try:
+        return paddle.device.cuda.device_count() if paddle.device.is_compiled_with_cuda() else 0
+    except (OSError, RuntimeError):
+        return 0
+
+
+def gpu_fault() -> str:
+    """Return why a GPU build of Paddle cannot count its GPUs; "" if it can, or if there is no GPU build."""
+    try:
+        if paddle.device.is_compiled_with_cuda():
+            paddle.device.cuda.device_count()
+    except (OSError, RuntimeError) as error:
+        old = "cuda error(35)" in str(error).casefold() or "insufficient" in str(error).casefold()
+        return Message("device.old_driver") if old else Message("device.gpu_fault", why=_first_line(error))
+    return ""
+
+
+def gpu_uuid(number: int) -> str:
+    """Return the identifier of the GPU that CUDA numbers `number`; "" if it cannot be determined.
+
+    NVML counts all GPUs of the machine, CUDA those of CUDA_VISIBLE_DEVICES. The order is the same if CUDA_DEVICE_ORDER
+    is PCI_BUS_ID, as in every training process (`core.runs.launch.worker_environment`).
+    """
+    visible = [entry.strip() for entry in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if entry.strip()]
+    entry = visible[number] if number < len(visible) else str(number)
+    if not entry.isdecimal():
+        return entry
+    try:
+        import pynvml
+
+        pynvml.nvmlInit()
+        try:
+            uuid = pynvml.nvmlDeviceGetUUID(pynvml.nvmlDeviceGetHandleByIndex(int(entry)))
+        finally:
+            pynvml.nvmlShutdown()
+    except Exception:  # the package, the driver or the GPU is missing; only displays depend on it
+        return ""
+    return uuid.decode() if isinstance(uuid, bytes) else str(uuid)
+
+
+def gpu_uuids(device: Device) -> list[str]:
+    """Return the identifiers of all GPUs on which a run trains; empty on a CPU."""
+    return [uuid for number in _numbers(device.name) if (uuid := gpu_uuid(number))] if device.is_gpu else []
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    return isinstance(error, MemoryError) or "ResourceExhausted" in str(error) or "Out of memory" in str(error)
+    """Return True if an error means that memory could not be allocated, by Paddle's allocator or by a library."""
+    text = str(error).casefold()
+    return isinstance(error, MemoryError) or any(part in text for part in _OUT_OF_MEMORY)
 
 
 def release_memory(device: Device) -> None:
-    """Release the GPU memory that Paddle has cached."""
+    """Release the GPU memory that Paddle has cached.
+
+    Call outside of the `except` block of an error: its traceback refers to all tensors of the step. A failure is
+    ignored, because the memory is needed for other programs only: Paddle itself reuses what it has cached.
+    """
     if device.is_gpu:
-        paddle.device.cuda.empty_cache()
+        with contextlib.suppress(OSError, RuntimeError, MemoryError):
+            paddle.device.cuda.empty_cache()
+
+
+def search_algorithms(device: Device, on: bool) -> None:
+    """Let cuDNN measure its algorithms for convolutions of new sizes, or take the one that is usually the fastest.
+
+    The algorithms found remain in use: so a search in the first steps serves the whole run, and evaluations of images
+    of various sizes search nothing.
+    """
+    if device.is_gpu:
+        with contextlib.suppress(ValueError, RuntimeError, OSError):
+            paddle.set_flags({"FLAGS_cudnn_exhaustive_search": on, "FLAGS_conv_workspace_size_limit": 1024})
 
 
 def processor_name() -> str:
@@ -101,5 +204,19 @@ def _missing_gpu_reason(number: int, gpu_count: int) -> str:
     if not paddle.device.is_compiled_with_cuda():
         return Message("device.cpu_paddle")
     if not gpu_count:
-        return Message("device.no_gpu")
+        return gpu_fault() or Message("device.no_gpu")
     return Message("device.no_such_gpu", n=gpu_count, m=number)
+
+
+def _total_memory(number: int) -> int:
+    try:
+        return int(paddle.device.cuda.get_device_properties(number).total_memory)
+    except (OSError, RuntimeError, ValueError):
+        return 0
+
+
+def _first_line(error: BaseException) -> str:
+    """Return the line of a Paddle error that states the cause: the one after its stack, else the first."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip() and not set(line.strip()) <= {"-"}]
+    cause = next((line for line in lines if line.startswith("(") or "Error" in line), lines[0] if lines else "")
+    return (cause or type(error).__name__)[:200].rstrip(".")

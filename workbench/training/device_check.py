@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import platform
 import time
@@ -23,26 +24,72 @@ def examine() -> dict[str, Any]:
         import paddle
     except Exception as error:  # a broken installation can raise anything
         return {**report, "paddle": None, "why": f"PaddlePaddle cannot be imported: {error}"}
-    from workbench.training.device import count_gpus, processor_name
+    from workbench.training.device import processor_name
 
     report.update(
         paddle=paddle.__version__,
         import_seconds=round(time.perf_counter() - started, 2),
         cuda_compiled=paddle.device.is_compiled_with_cuda(),
+        **_library_versions(paddle),
         onnx=_version("onnx"),
         processor=processor_name(),
         checks=[],
         devices=["cpu"],
     )
     _run_check(report, "cpu", lambda: _check_gradient(paddle, "cpu"))
-    for number in range(count_gpus()):
+    gpu_count, report["gpu_error"] = _count_gpus(paddle)
+    for number in range(gpu_count):
         name = f"gpu:{number}"
         report["devices"].append(name)
-        report.setdefault("cards", []).append(_gpu_properties(paddle, number))
+        _add_properties(report, paddle, number)
         _run_check(report, name, lambda name=name: _check_gradient(paddle, name))
         _run_check(report, f"{name} mixed precision", lambda name=name: _check_mixed_precision(paddle, name))
     report["ok"] = report["checks"][0]["ok"]
     return report
+
+
+def _count_gpus(paddle: Any) -> tuple[int, str]:
+    """Return the number of GPUs and the reason if they cannot be counted; a driver that is too old raises OSError."""
+    if not paddle.device.is_compiled_with_cuda():
+        return 0, ""
+    try:
+        return paddle.device.cuda.device_count(), ""
+    except Exception as error:
+        return 0, last_line(error)
+
+
+def _library_versions(paddle: Any) -> dict[str, Any]:
+    """Return the CUDA and cuDNN with which Paddle was compiled, its GPU generations, and the cuDNN that is loaded."""
+    if not paddle.device.is_compiled_with_cuda():
+        return {}
+    versions: dict[str, Any] = {"cuda": paddle.version.cuda(), "cudnn": paddle.version.cudnn()}
+    with contextlib.suppress(Exception):  # loading cuDNN fails without a usable driver
+        versions["cudnn_loaded"] = _dotted_cudnn(paddle.device.get_cudnn_version())
+    with contextlib.suppress(Exception):
+        versions["architectures"] = [str(name) for name in paddle.version.cuda_archs()]
+    return versions
+
+
+def _dotted_cudnn(number: int | None) -> str:
+    """Return "9.5.1" for 90501 and "8.9.7" for 8907."""
+    if not number:
+        return ""
+    major, minor, patch = (number // 10000, number // 100 % 100, number % 100)
+    if number < 10000:
+        major, minor = number // 1000, number // 100 % 10
+    return f"{major}.{minor}.{patch}"
+
+
+def last_line(error: BaseException) -> str:
+    """Return the last line of an error's message, where Paddle writes the cause, or the name of its type."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[-1].strip()
+
+
+def _add_properties(report: dict[str, Any], paddle: Any, number: int) -> None:
+    try:
+        report.setdefault("cards", []).append(_gpu_properties(paddle, number))
+    except Exception as error:  # a GPU that does not respond is reported by the checks, too
+        report["cards"].append({"name": f"gpu:{number}", "why": last_line(error)})
 
 
 def _run_check(report: dict[str, Any], name: str, function) -> None:
@@ -51,7 +98,7 @@ def _run_check(report: dict[str, Any], name: str, function) -> None:
         function()
         why = ""
     except Exception as error:  # any failure is reported
-        why = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+        why = last_line(error)
     entry = {"name": name, "ok": not why, "why": why, "seconds": round(time.perf_counter() - started, 2)}
     report["checks"].append(entry)
 

@@ -40,7 +40,10 @@ _MAX_SIZED_IMAGES = 24  # training images per class, from whose regions the usua
 
 
 class DygraphEngine:
-    """A network in training as an engine of the predictor: fp32, evaluation mode, no gradients."""
+    """A network in training as an engine of the predictor: fp32, evaluation mode, no gradients.
+
+    Raise MemoryError if the memory is insufficient for one tile; more tiles are computed in smaller batches then.
+    """
 
     name = "dygraph"
 
@@ -54,8 +57,10 @@ class DygraphEngine:
             with paddle.no_grad():
                 return paddle.nn.functional.softmax(self._net(paddle.to_tensor(batch)), axis=1).numpy()
         except Exception as error:
-            if len(batch) == 1 or not is_out_of_memory(error):
+            if not is_out_of_memory(error):
                 raise
+        if len(batch) == 1:  # outside of the block: the traceback would keep all tensors
+            raise MemoryError("The memory is too small for one tile.")
         half = len(batch) // 2
         return np.concatenate([self(batch[:half]), self(batch[half:])])
 

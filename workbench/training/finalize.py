@@ -21,6 +21,7 @@ from workbench.inference.predictor import Engine, Predictor
 from workbench.training import checkpoint, networks
 from workbench.training.evaluator import DygraphEngine, Evaluation, stratified_order
 from workbench.training.learner import Arrays, load_weights, weights
+from workbench.training.tile_memory import within_memory
 from workbench.training.training_context import TrainingContext
 
 
@@ -103,8 +104,8 @@ def _evaluate_split(
             last = time.perf_counter()
             context.report(Progress(what=Message("progress.evaluating"), done=done, total=total))
 
-    try:
-        evaluation = context.evaluator.evaluate(
+    def evaluate(settings: ModelSettings) -> Evaluation | None:
+        return context.evaluator.evaluate(
             engine,
             settings,
             items,
@@ -115,7 +116,10 @@ def _evaluate_split(
             if max_seconds is None
             else max_seconds * len(items) / len(context.dataset.of("val", "test")),
         )
-    except (EngineError, Problem) as error:
+
+    try:
+        evaluation = within_memory(evaluate, settings, context.device)
+    except (EngineError, Problem, MemoryError) as error:
         context.report(Trouble(what=Message.of(error), done=Message("training.no_final_metric")))
         return None
     evaluated = 0 if evaluation is None else len(evaluation.keys)

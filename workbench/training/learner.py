@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -17,6 +18,7 @@ from workbench.training.distributed.process_group import ProcessGroup
 from workbench.training.precision import Precision
 
 Arrays = dict[str, np.ndarray]
+Batch = np.ndarray | paddle.Tensor
 Loss = Callable[[paddle.Tensor, paddle.Tensor], paddle.Tensor]
 
 
@@ -46,6 +48,8 @@ class Learner:
     this uses the cores far better than threads inside Paddle's operations. Gradients are summed in a fixed order, so a
     run is reproducible bit by bit; the running statistics of the norms are averaged.
     ranks: processes of the run, initially this one only. Each has a learner, and all run the same steps.
+    on_gpu: read loss, norm and overflow once per step, just before the update: each read empties the GPU's queue.
+    while_waiting: called before that read, for work that the GPU does not have to wait for, as the next batch.
     """
 
     def __init__(
@@ -59,6 +63,7 @@ class Learner:
         grad_clip: float,
         average: float,
         copies: Sequence[paddle.nn.Layer] = (),
+        on_gpu: bool = False,
     ) -> None:
         self.net, self.mean, self.loss, self.precision, self.optimizer = net, mean, loss, precision, optimizer
         self.nets = [net, *copies]
@@ -67,6 +72,8 @@ class Learner:
         self.grad_clip, self.average = grad_clip, average
         self.parts = 1
         self.updates = 0  # of the average
+        self.on_gpu = on_gpu
+        self.while_waiting: Callable[[], None] = lambda: None
         precision.prepare(net, self.optimizer)
         for parameter in mean.parameters():
             parameter.stop_gradient = True
@@ -75,29 +82,57 @@ class Learner:
 
     # --- a step ----------------------------------------------------------------------------------
 
-    def step(self, images: np.ndarray, truth: np.ndarray, rate: float, *, batch_size: int = 0) -> StepResult:
-        """Run one optimization step on a batch: float32 (N, C, H, W) and its truth.
+    def step(self, images: Batch, truth: Batch, rate: float, *, batch_size: int = 0) -> StepResult:
+        """Run one optimization step on a batch: float32 (N, C, H, W) and its truth, arrays or tensors on the device.
 
-        whole: images in the batch, including those of other processes. Raise OutOfMemory, MemoryError, WorkerFailed.
-        After a MemoryError nothing has changed except slightly the norms' statistics; call `split` and retry.
+        batch_size: images in the batch, including those of other processes. Raise OutOfMemory, MemoryError,
+        WorkerFailed. After a MemoryError nothing has changed except slightly the norms' statistics; call `split` and
+        retry.
         """
         self.optimizer.set_lr(rate)
         batch_size = batch_size or len(images)
+        group, message = self.process_group, None
+
+        def compute() -> float | paddle.Tensor:
+            nonlocal message
+            total = self._compute(images, truth, batch_size)
+            message = group.pack(self.net.parameters())
+            return total
+
+        agreed = False  # all processes have their gradients
         try:
-            total = self.process_group.together(lambda: self._compute(images, truth, batch_size))
-            self.process_group.combine(self.net.parameters())
-            norm, skipped = self.precision.step(self.optimizer, self.optimizer._parameter_list, self.grad_clip)
+            total = group.together(compute)
+            agreed = True
+            group.combine(self.net.parameters(), message)
+            outcome = self._update(total)
         except Exception as error:
-            if is_out_of_memory(error):
-                raise MemoryError from error
-            raise
+            if not is_out_of_memory(error):
+                raise
+            if agreed and group.size > 1:  # the others may have changed their weights
+                raise group.failed(Message("training.memory_too_small")) from error
+            raise MemoryError from error
         finally:
             for net in self.nets:
-                net.clear_gradients()
-        outcome = StepResult(total, norm, skipped)
-        if not outcome.diverged and not skipped:
+                net.clear_gradients(set_to_zero=False)
+        if not outcome.diverged and not outcome.skipped:
             self._update_mean()
         return outcome
+
+    def _update(self, total: float | paddle.Tensor) -> StepResult:
+        parameters = self.optimizer._parameter_list
+        if not self.on_gpu:
+            norm, skipped = self.precision.step(self.optimizer, parameters, self.grad_clip)
+            return StepResult(float(total), norm, skipped)
+        total = total if isinstance(total, paddle.Tensor) else paddle.to_tensor([total], "float32")
+        return StepResult(
+            *self.precision.step_on_device(self.optimizer, parameters, self.grad_clip, total, self.while_waiting)
+        )
+
+    def wait(self) -> None:
+        """Wait until the device has completed all steps, for a measurement."""
+        if self.on_gpu and paddle.device.is_compiled_with_cuda():
+            with contextlib.suppress(RuntimeError, OSError, ValueError):
+                paddle.device.synchronize()
 
     def split(self, batch: int) -> None:
         """Compute batches in twice as many parts from now on. Raise OutOfMemory if that is impossible."""
@@ -106,8 +141,8 @@ class Learner:
             raise OutOfMemory
         self.parts *= 2
 
-    def _compute(self, images: np.ndarray, truth: np.ndarray, batch_size: int) -> float:
-        """Compute the gradients of this process. Return its share of the loss."""
+    def _compute(self, images: Batch, truth: Batch, batch_size: int) -> float | paddle.Tensor:
+        """Compute the gradients of this process. Return its share of the loss: on a GPU a tensor, not read yet."""
         # Equally many parts in every process: norms over several GPUs communicate once per part.
         count = min(max(self.parts, len(self.nets)), max(1, batch_size // self.process_group.size))
         # Interleaved: the places of a batch with defects come first, and each part needs some of them.
@@ -128,17 +163,17 @@ class Learner:
         return total
 
     def _accumulate_gradients(
-        self, net: paddle.nn.Layer, images: np.ndarray, truth: np.ndarray, parts: list[np.ndarray], batch_size: int
-    ) -> float:
+        self, net: paddle.nn.Layer, images: Batch, truth: Batch, parts: list[np.ndarray], batch_size: int
+    ) -> float | paddle.Tensor:
         """Add the gradients of some parts of a batch to those of `net`. Return their share of the loss."""
         net.train()
-        total = 0.0
+        total: float | paddle.Tensor = 0.0
         for part in parts:
             with self.precision.cast():
-                logits = net(paddle.to_tensor(images[part]))
-            loss = self.loss(logits, paddle.to_tensor(truth[part])) * (len(part) / batch_size)
+                logits = net(_select(images, part))
+            loss = self.loss(logits, _select(truth, part)) * (len(part) / batch_size)
             self.precision.backward(loss)
-            total += loss.item()
+            total += loss.detach() if self.on_gpu else loss.item()
         return total
 
     @paddle.no_grad()
@@ -166,6 +201,11 @@ class Learner:
         if not decay:
             self.copy_to_mean()
             return
+        if self.on_gpu:
+            share = paddle.full([], 1 - decay)
+            for averaged, current in self._pairs():
+                averaged.lerp_(current.astype("float32") if current.dtype != averaged.dtype else current, share)
+            return
         for averaged, current in self._pairs():
             averaged.scale_(decay)
             averaged.add_(current.astype("float32") * (1 - decay))
@@ -186,14 +226,16 @@ class Learner:
 
         Paddle's own names count all layers created in the process, so they differ in the next process.
         """
-        arrays = {}
+        return {name: to_array(tensor) for name, tensor in self._state_tensors().items()}
+
+    def _state_names(self) -> dict[str, str]:
+        """Return Paddle's names in the optimizer's tables, mapped to names of the network's structure.
+
+        The accumulators of a 16-bit weight are listed under the name of its 32-bit master.
+        """
         names = {p.name: name for name, p in self.net.named_parameters()}
-        for kind, of_kind in self.optimizer._accumulators.items():
-            for owner, tensor in of_kind.items():
-                arrays[f"{kind}/{names[owner]}"] = to_array(tensor)
-        for owner, tensor in self.optimizer._master_weights.items():
-            arrays[f"master/{names[owner]}"] = to_array(tensor)
-        return arrays
+        masters = self.optimizer._master_weights
+        return names | {masters[name].name: structured for name, structured in names.items() if name in masters}
 
     def load_optimizer(self, arrays: Arrays) -> None:
         """Restore the optimizer state; call before the weights are loaded. Raise RunBroken.
@@ -205,14 +247,17 @@ class Learner:
             loss.backward()
             self.optimizer.step()
             self.optimizer.clear_grad()
-        owners = dict(self.net.named_parameters())
+        tensors = self._state_tensors()
         for name, array in arrays.items():
-            kind, _, owner = name.partition("/")
-            table = self.optimizer._master_weights if kind == "master" else self.optimizer._accumulators.get(kind, {})
-            tensor = table.get(owners[owner].name) if owner in owners else None
+            tensor = tensors.get(name)
             if tensor is None or list(tensor.shape) != list(array.shape):
                 raise RunBroken(path="last/optimiser.safetensors", why=Message("checkpoint.array_mismatch", name=name))
             tensor.set_value(array.astype(str(tensor.numpy().dtype)))
+
+    def _state_tensors(self) -> dict[str, paddle.Tensor]:
+        """Return the optimizer's tensors by their names in a checkpoint."""
+        names, tables = self._state_names(), {"master": self.optimizer._master_weights, **self.optimizer._accumulators}
+        return {f"{kind}/{names[owner]}": t for kind, table in tables.items() for owner, t in table.items()}
 
 
 def weights(net: paddle.nn.Layer) -> Arrays:
@@ -237,3 +282,14 @@ def load_weights(net: paddle.nn.Layer, arrays: Arrays, path: str, *, strict: boo
 def to_array(tensor: paddle.Tensor) -> np.ndarray:
     """Return a fp32 host array: exact for 16-bit tensors, whose types NumPy or safetensors may not support."""
     return np.ascontiguousarray(tensor.astype("float32").numpy())
+
+
+def _select(batch: Batch, part: np.ndarray) -> paddle.Tensor:
+    """Return a part of a batch as a tensor on the device; without a copy if it is the whole batch."""
+    if isinstance(batch, paddle.Tensor):
+        if len(part) == len(batch):
+            return batch
+        # `index_select` does not accept uint8.
+        whole = batch.astype("int32") if batch.dtype == paddle.uint8 else batch
+        return paddle.index_select(whole, paddle.to_tensor(part))
+    return paddle.to_tensor(batch if len(part) == len(batch) else batch[part])

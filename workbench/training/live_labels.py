@@ -19,7 +19,7 @@ from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import AddedImage as Entry
 from workbench.core.runs.dataset import Item, make_item
 from workbench.core.runs.events import LabelsAdded, Trouble
-from workbench.training.distributed.process_group import RankCommand
+from workbench.training.distributed.rank_commands import RankCommand
 from workbench.training.training_context import TrainingContext
 
 _UNCHANGED_SECONDS = 1.5  # seconds without change after which a label counts as finished

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import paddle
 from paddle.nn import functional as F
 
+from workbench.core.runs.training_settings import TrainingSettings
+
 # Truth value of pixels without influence on the loss (don't care, not labelled, beyond the image).
 IGNORED = 255
+
+
+def make_loss(settings: TrainingSettings) -> Callable[[paddle.Tensor, paddle.Tensor], paddle.Tensor]:
+    """Return the loss of a run: a function of logits and truth."""
+    if settings.model == "resnet":
+        return partial(verdict_loss, label_smoothing=settings.label_smoothing)
+    return partial(
+        segmentation_loss, dice_weight=settings.dice_weight, cross_entropy_weight=settings.cross_entropy_weight
+    )
 
 
 def segmentation_loss(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +20,13 @@ from paddle.amp.auto_cast import amp_global_state
 from workbench.core.messages import Message
 from workbench.core.problems import BadSettings
 from workbench.training.device import Device
-from workbench.training.optimizers import clip_gradients
+from workbench.training.optimizers import clip_gradients, clip_on_device
 
 _DTYPES = {"fp16": "float16", "bf16": "bfloat16"}
 _MIN_CAPABILITY = {"fp16": (7, 0), "bf16": (8, 0)}
+_WITHOUT_TENSOR_CORES = "GTX 16"  # of capability 7.5; many of them return NaN from convolutions in 16 bits
+# Operations in 16 bits in addition to Paddle's own list. Without this one, the decoder of a UNet runs in 32 bits.
+_WHITE_LIST = frozenset({"conv2d_transpose"})
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,8 @@ def choose(request: str, device: Device) -> PrecisionChoice:
     if request == "fp32":
         return PrecisionChoice("fp32", Message("plan.manual"))
     if request == "auto":
+        if _WITHOUT_TENSOR_CORES in device.title:
+            return PrecisionChoice("fp32", Message("precision.no_tensor_cores"))
         if device.capability >= _MIN_CAPABILITY["fp16"]:
             return PrecisionChoice("fp16", Message("precision.gpu_fp16"))
         return PrecisionChoice("fp32", Message("precision.gpu_old"))
@@ -59,9 +65,15 @@ class LossScaler(paddle.amp.GradScaler):
     It converts an array of one element to float, which NumPy no longer allows (fixed in Paddle after 3.3.1).
     """
 
+    _value: float | None = None  # of the scale, on the host; None until it is read
+
     @property
     def value(self) -> float:
-        return self._scale.item() if self._enable else 1.0
+        if not self._enable:
+            return 1.0
+        if self._value is None:
+            self._value = self._scale.item()
+        return self._value
 
     @property
     def skipped(self) -> bool:
@@ -77,6 +89,21 @@ class LossScaler(paddle.amp.GradScaler):
         """Reset after an aborted step; otherwise its gradients and all later ones would count as unscaled."""
         self._optimizer_states.clear()
 
+    @property
+    def overflow(self) -> paddle.Tensor:
+        """Boolean tensor, on the device: a gradient overflowed. Call after `unscale_`."""
+        return self._found_inf
+
+    def update_with(self, overflow: bool) -> None:
+        """Update the scale after a step whose overflow was read by the caller."""
+        self._cache_found_inf = overflow
+        self._update()
+        self.reset()
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        super().load_state_dict(state_dict)
+        self._value = None
+
     def _update(self) -> None:
         if not self._enable:
             return
@@ -84,14 +111,18 @@ class LossScaler(paddle.amp.GradScaler):
             self._incr_count = 0
             self._decr_count += 1
             if self._decr_count >= self._decr_every_n_nan_or_inf:
-                self._scale = self._scale * self._decr_ratio
+                self._multiply(self._decr_ratio)
                 self._decr_count = 0
         else:
             self._decr_count = 0
             self._incr_count += 1
             if self._incr_count >= self._incr_every_n_steps:
-                self._scale = self._scale * self._incr_ratio
+                self._multiply(self._incr_ratio)
                 self._incr_count = 0
+
+    def _multiply(self, ratio: float) -> None:
+        self._scale = self._scale * ratio
+        self._value = None if self._value is None else self._value * ratio
 
 
 class Precision:
@@ -106,14 +137,19 @@ class Precision:
         self.scaler = scaler
 
     def prepare(self, net: paddle.nn.Layer, optimizer: paddle.optimizer.Optimizer) -> None:
-        """Level O2: convert the network's weights to 16 bits; the optimizer keeps 32-bit masters."""
+        """Level O2: convert the network's weights to 16 bits; the optimizer keeps 32-bit masters.
+
+        Gradients are converted to 32 bits after the backward pass: unscaled in 16 bits, those below 6e-8 become 0.
+        """
         if self.choice.name != "fp32" and self.level == "O2":
-            paddle.amp.decorate(models=net, optimizers=optimizer, level="O2", dtype=_DTYPES[self.choice.name])
+            dtype = _DTYPES[self.choice.name]
+            paddle.amp.decorate(models=net, optimizers=optimizer, level="O2", dtype=dtype, master_grad=True)
 
     def cast(self) -> contextlib.AbstractContextManager:
         if self.choice.name == "fp32":
             return contextlib.nullcontext()
-        return paddle.amp.auto_cast(level=self.level, dtype=_DTYPES[self.choice.name])
+        dtype = _DTYPES[self.choice.name]
+        return paddle.amp.auto_cast(custom_white_list=_WHITE_LIST, level=self.level, dtype=dtype)
 
     def backward(self, loss: paddle.Tensor) -> None:
         (self.scaler.scale(loss) if self.scaler else loss).backward()
@@ -137,6 +173,40 @@ class Precision:
             return norm, True
         optimizer.step()
         return norm, False
+
+    def step_on_device(
+        self,
+        optimizer: paddle.optimizer.Optimizer,
+        parameters: list[paddle.Tensor],
+        clip: float,
+        loss: paddle.Tensor,
+        while_waiting: Callable[[], None],
+    ) -> tuple[float, float, bool]:
+        """`step` for a GPU, with one blocking read. Return the loss, the gradient norm, and True if it was skipped.
+
+        while_waiting: called before that read, while the GPU is computing the gradients. The read cannot be delayed
+        beyond the update: a step that overflowed must leave weights, moments and averages unchanged.
+        """
+        try:
+            if self.scaler:
+                self.scaler.unscale_(optimizer)
+            norm = clip_on_device(parameters, clip)
+            overflow = self.scaler.overflow if self.scaler and self.scaler.is_enable() else paddle.zeros([1])
+            values = paddle.concat([value.astype("float32").reshape([1]) for value in (loss, norm, overflow)])
+            while_waiting()
+            total, length, overflowed = values.tolist()
+            skipped = bool(overflowed) if self.scaler else not math.isfinite(length)
+            if not skipped:
+                # Paddle would read the overflow from the GPU again.
+                optimizer._set_auxiliary_var("found_inf", None)
+                optimizer.step()
+            if self.scaler:
+                self.scaler.update_with(skipped)
+        except BaseException:
+            if self.scaler:
+                self.scaler.reset()
+            raise
+        return total, length, skipped
 
     @property
     def loss_scale(self) -> float | None:

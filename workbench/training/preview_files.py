@@ -16,6 +16,7 @@ from workbench.core.project import annotation
 from workbench.core.project.project import NOT_LABELED, Project
 from workbench.core.runs.events import Preview
 from workbench.core.runs.run import Run
+from workbench.inference.engines import EngineError
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine, PredictionCancelled, Predictor
@@ -55,7 +56,7 @@ def preview(
         files = {"mask": f"{stem}.mask.png", "scores": f"{stem}.scores.png"}
         write_png(run.root / files["mask"], result.mask)
         write_png(run.root / files["scores"], scores)
-    except (Problem, PredictionCancelled, MemoryError, OSError):
+    except (Problem, PredictionCancelled, EngineError, MemoryError, OSError):
         return None
     is_complete = part.shape[:2] == image.shape[:2]
     return Preview(

@@ -23,9 +23,9 @@ FOLDER = "profile"
 
 # Name of a table row, and a pattern of Paddle's operation names; the first match counts.
 _CATEGORIES = (
-    ("convolution, backward", r"conv.*grad"),
-    ("convolution, forward", r"conv"),
-    ("normalisation", r"batch_norm|batchnorm"),
+    ("convolution, backward", r"conv.*grad|dgrad|wgrad"),
+    ("convolution, forward", r"conv|fprop|gemm|cutlass|winograd"),
+    ("normalisation", r"batch_?norm|bn_fw|bn_bw"),
     ("optimiser", r"adam"),
     ("activation and pooling", r"relu|pool"),
     ("loss and arithmetic", r""),
@@ -69,19 +69,25 @@ class StepProfiler:
         trace = self.folder / "trace.json"
         profiler.export(str(trace), format="json")
         operations = sum_operations(trace, _STEPS)
-        write_text(self.folder / "profile.md", table(step_ms, waited, operations))
-        kinds = sum_kinds(operations)
+        kernels = sum_operations(trace, _STEPS, "Kernel")
+        write_text(self.folder / "profile.md", table(step_ms, waited, operations, kernels))
+        kinds = sum_kinds(kernels or operations)
         total = sum(kinds.values()) or 1.0
         shares = ", ".join(f"{kind} {ms / total:.0%}" for kind, ms in list(kinds.items())[:3])
         what = Message("profiler.step", ms=f"{step_ms:.0f}", share=f"{waited / max(1e-09, step_ms):.0%}", shares=shares)
-        self.report(Profiled(what=what, folder=FOLDER))
+        host, device = (sum(operations.values()), sum(kernels.values())) if kernels else (None, None)
+        self.report(Profiled(what=what, folder=FOLDER, operator_ms=host, device_ms=device))
 
 
-def sum_operations(trace: Path, steps: int) -> dict[str, float]:
-    """Return milliseconds per step of each operation in a trace of Paddle's profiler, the longest first."""
+def sum_operations(trace: Path, steps: int, category: str = "Operator") -> dict[str, float]:
+    """Return milliseconds per step of each operation in a trace of Paddle's profiler, the longest first.
+
+    category: "Operator" for the time on the CPU, which for a GPU is only that of starting its kernels; "Kernel" for the
+    time on the GPU.
+    """
     durations: dict[str, float] = defaultdict(float)
     for event in json.loads(trace.read_text("utf-8"))["traceEvents"]:
-        if event.get("cat") == "Operator" and "dur" in event:
+        if event.get("cat") == category and "dur" in event:
             durations[re.sub(r"\[.*", "", event["name"]).strip()] += event["dur"] / 1000 / steps
     return dict(sorted(durations.items(), key=lambda pair: -pair[1]))
 
@@ -94,13 +100,23 @@ def sum_kinds(operations: dict[str, float]) -> dict[str, float]:
     return dict(sorted(durations.items(), key=lambda pair: -pair[1]))
 
 
-def table(step_ms: float, waited: float, operations: dict[str, float]) -> str:
+def table(step_ms: float, waited: float, operations: dict[str, float], kernels: dict[str, float] | None = None) -> str:
     """Return the profile as Markdown.
 
-    Several copies of a network run concurrently, so the times of operations may add up to more than the step.
+    kernels: times on a GPU; `operations` are then those of the CPU, which starts the kernels. Several copies of a
+    network run concurrently on a CPU, so the times of operations may add up to more than the step.
     """
-    lines = [
-        f"A step takes {step_ms:.1f} ms by the clock, {waited:.1f} ms of it waiting for pictures.",
+    lines = [f"A step takes {step_ms:.1f} ms by the clock, {waited:.1f} ms of it waiting for pictures."]
+    if kernels:
+        device, host = sum(kernels.values()), sum(operations.values())
+        lines += [f"The GPU computes for {device:.1f} ms of a step; starting its work takes the CPU {host:.1f} ms."]
+        lines += ["", "## GPU", *_rows(kernels), "", "## CPU"]
+    lines += [*_rows(operations), "", "`trace.json` opens in chrome://tracing and in Perfetto."]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(operations: dict[str, float]) -> list[str]:
+    return [
         "",
         "| work | ms a step |",
         "|---|---|",
@@ -109,7 +125,4 @@ def table(step_ms: float, waited: float, operations: dict[str, float]) -> str:
         "| operation | ms a step |",
         "|---|---|",
         *(f"| {name} | {ms:.2f} |" for name, ms in list(operations.items())[:_TABLE_ROWS]),
-        "",
-        "`trace.json` opens in chrome://tracing and in Perfetto.",
     ]
-    return "\n".join(lines) + "\n"

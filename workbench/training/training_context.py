@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -21,42 +23,29 @@ from workbench.core.runs.training_settings import DEFAULT_MINUTES, TrainingSetti
 from workbench.inference.cpu_environment import cores
 from workbench.inference.io.atomic_write import sweep
 from workbench.inference.model_settings import ModelSettings, SettingsError
-from workbench.training import checkpoint, device, networks, precision
+from workbench.training import checkpoint, device, losses, networks, precision
 from workbench.training.best_checkpoint import BestCheckpoint
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device import Device
+from workbench.training.device_loader import DeviceLoader
+from workbench.training.device_settings import adapt_to_device
 from workbench.training.distributed import process_group
 from workbench.training.distributed.process_group import ProcessGroup
+from workbench.training.distributed.rank_commands import RankCommand
 from workbench.training.evaluator import Evaluator, stratified_order
 from workbench.training.frozen_labels import FrozenLabels
 from workbench.training.image_cache import ImageCache
 from workbench.training.learner import Learner, load_weights, weights
-from workbench.training.losses import segmentation_loss, verdict_loss
 from workbench.training.optimizers import make_optimizer
 from workbench.training.patch_loader import PatchLoader, PatchSampler
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.schedule import Budget, one_cycle
+from workbench.training.training_progress import TrainingProgress
+from workbench.training.unet import LocalContrast
 from workbench.training.weights.encoder_weights import load_initial_weights
 from workbench.training.weights.warm_start import start_from
 
 LATER_ROUND_PEAK = 0.4  # relative to the configured rate: later rounds only refine
-
-
-@dataclass
-class TrainingProgress:
-    """Progress of a run, saved completely in state.json."""
-
-    step: int = 0
-    skipped: int = 0  # steps skipped because gradients overflowed
-    validated: int = 0  # number of validations made
-    rollbacks: int = 0
-    rate_factor: float = 1.0  # halved after every divergence
-    halvings: int = 0  # of the patch, after running out of memory
-    reserve: float | None = None  # seconds reserved for the end; None: not measured yet
-    subset: list[str] | None = None  # validation images evaluated during the run; None: not chosen yet
-    round: int = 0  # of a run kept open, see training.continuous_rounds; 0 is the planned round
-    round_step: int = 0  # first step of the round
-    round_time: float = 0.0
 
 
 @dataclass
@@ -109,6 +98,26 @@ class TrainingContext:
         self.loader.restart()
         return True
 
+    def use_tile(self, settings: ModelSettings) -> None:
+        """Predict with the tile of `settings` from now on, which needs less memory."""
+        self.model_settings = settings
+        self.best.settings = dataclasses.replace(self.best.settings, tile=settings.tile, overlap=settings.overlap)
+        done = Message("training.tile_reduced", n=settings.tile)
+        self.report(Trouble(what=Message("training.out_of_memory", device=self.device.name), done=done))
+
+    def use_fp32(self, reason: str) -> bool:
+        """Continue in 32 bits. Return False if the run has 32 bits already, or weights in 16 bits (level O2).
+
+        reason: id of a message.
+        """
+        current = self.learner.precision
+        if current.choice.name == "fp32" or current.level == "O2":
+            return False
+        self.learner.precision = precision.Precision(precision.PrecisionChoice("fp32", Message(reason)))
+        self.state.fp32 = reason
+        self.ranks.send_command(RankCommand.FP32)
+        return True
+
     def validation_items(self) -> list[Item]:
         """Return the validation images evaluated during the run, in the order of `stratified_order`."""
         items = stratified_order(self.dataset.of("val"))
@@ -119,24 +128,25 @@ class TrainingContext:
 
     def save_last(self) -> None:
         """Write `last/`. Raise CannotWrite."""
-        checkpoint.save_last(
-            self.run,
-            self.state.step,
-            {
-                "weights": weights(self.learner.net),
-                "optimiser": self.learner.optimizer_arrays(),
-                "average": weights(self.learner.mean),
-            },
-            {
-                "elapsed": self.clock.elapsed,
-                "recipe": checkpoint.settings_hash(self.settings),
-                "course": {name: value for name, value in vars(self.state).items() if name != "step"},
-                "updates": self.learner.updates,
-                "parts": self.learner.parts,
-                "scaler": self.learner.precision.state(),
-                "best": self.best.state(),
-            },
-        )
+        self.snapshot()()
+
+    def snapshot(self) -> Callable[[], None]:
+        """Return a function that writes the present state to `last/`, in any thread. It raises CannotWrite."""
+        tensors = {
+            "weights": weights(self.learner.net),
+            "optimiser": self.learner.optimizer_arrays(),
+            "average": weights(self.learner.mean),
+        }
+        state = {
+            "elapsed": self.clock.elapsed,
+            "recipe": checkpoint.settings_hash(self.settings),
+            "course": {name: value for name, value in vars(self.state).items() if name != "step"},
+            "updates": self.learner.updates,
+            "parts": self.learner.parts,
+            "scaler": self.learner.precision.state(),
+            "best": self.best.state(),
+        }
+        return partial(checkpoint.save_last, self.run, self.state.step, tensors, state)
 
     def load_last(self) -> dict[str, Any]:
         """Restore the state of `last/`. Return the content of its state.json. Raise RunBroken.
@@ -150,8 +160,12 @@ class TrainingContext:
             load_weights(self.learner.net, tensors["weights"], folder)
             load_weights(self.learner.mean, tensors["average"], folder)
             self.learner.updates, self.learner.parts = int(state["updates"]), int(state["parts"])
-            self.learner.precision.load(state["scaler"])
             self.state = to_dataclass(TrainingProgress, {**state["course"], "step": state["step"]})
+            if self.state.fp32:
+                self.learner.precision = precision.Precision(
+                    precision.PrecisionChoice("fp32", Message(self.state.fp32))
+                )
+            self.learner.precision.load(state["scaler"])
             self.best.load(state["best"])
             self.budget.reserve = self.state.reserve or self.budget.reserve
             self.sampler.halve(self.state.halvings)
@@ -187,6 +201,11 @@ def prepare(
     training_settings, dataset = run.settings(), run.dataset()
     project = Project.open(run.project_root, write=False)
     training_device = device.choose(training_settings.device)
+    if training_device.fault:
+        what = Message("training.gpu_not_used", why=training_device.fault)
+        report(Trouble(what=what, done=Message("training.on_cpu")))
+    if not resume:
+        training_settings = adapt_to_device(run, training_settings, project, dataset, training_device, report)
     choice = precision.choose(training_settings.precision, training_device)
     settings = networks.settings(
         training_settings,
@@ -201,6 +220,9 @@ def prepare(
     np.random.seed(training_settings.seed)
     paddle.seed(training_settings.seed)
     net, mean = networks.build(training_settings, dataset), networks.build(training_settings, dataset)
+    for layer in [*net.sublayers(), *mean.sublayers()]:
+        if isinstance(layer, LocalContrast):
+            layer.interpolated = training_device.is_gpu
     group = process_group.join(run.ranks, training_settings.batch)
     workers = (
         1
@@ -213,32 +235,29 @@ def prepare(
     copies = [networks.build(training_settings, dataset) for _ in range(workers - 1)]
     if training_settings.model == "unet":
         net.set_prior(sampler.class_shares())
-        loss = partial(
-            segmentation_loss,
-            dice_weight=training_settings.dice_weight,
-            cross_entropy_weight=training_settings.cross_entropy_weight,
-        )
-    else:
-        loss = partial(verdict_loss, label_smoothing=training_settings.label_smoothing)
     if training_settings.weights and not resume:
         origin = load_initial_weights(training_settings, net, report, cancelled=lambda: control.stop)
         if group.is_leader:
             write_json(run.root / "weights.json", origin)  # the file itself may be deleted later
     if training_settings.start_from and not resume:
         start_from(project, training_settings, dataset, net, report)
-    net = group.normalize_together(net)
     optimizer = make_optimizer(
-        net, training_settings.optimizer, weight_decay=training_settings.weight_decay, masters=choice.name != "fp32"
+        net,
+        training_settings.optimizer,
+        weight_decay=training_settings.weight_decay,
+        masters=choice.name != "fp32",
+        fused=training_device.is_gpu,
     )
     learner = Learner(
         net,
         mean,
-        loss,
+        losses.make_loss(training_settings),
         precision.Precision(choice, training_settings.amp_level),
         optimizer,
         grad_clip=training_settings.grad_clip,
         average=training_settings.average,
         copies=copies,
+        on_gpu=training_device.is_gpu,
     )
     learner.process_group = group
     threads = training_settings.threads or min(4, max(1, cores() // group.local_processes))
@@ -253,7 +272,7 @@ def prepare(
         model_settings=settings,
         learner=learner,
         sampler=sampler,
-        loader=PatchLoader(
+        loader=(DeviceLoader if training_device.is_gpu else PatchLoader)(
             sampler,
             batch=training_settings.batch,
             threads=threads,
@@ -263,7 +282,7 @@ def prepare(
             project,
             dataset,
             least_area=training_settings.min_area,
-            threads=workers,
+            threads=min(3, cores()) if training_device.is_gpu else workers,  # reading and packing beside the GPU
             truth=FrozenLabels(run, project, dataset),
         ),
         best=BestCheckpoint(run, training_settings, settings, report),

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable
 
 from workbench.core.messages import Message
 from workbench.core.problems import Problem, WorkerFailed
-from workbench.core.runs.dataset import SPLITS
-from workbench.core.runs.events import Checkpoint, Finished, Started, Step, Trouble
+from workbench.core.runs.events import Checkpoint, Finished, Step, Trouble
 from workbench.core.runs.run import Run
-from workbench.inference.engines import EngineError
+from workbench.inference.engines import EngineError, NotFiniteError
+from workbench.training.checkpoint_writer import CheckpointWriter
 from workbench.training.continuous_rounds import ContinuousRounds
 from workbench.training.control_channel import ControlChannel
-from workbench.training.device import release_memory
-from workbench.training.distributed.process_group import RankCommand
+from workbench.training.device import release_memory, search_algorithms
+from workbench.training.device_loader import DeviceLoader
+from workbench.training.distributed.rank_commands import RankCommand
 from workbench.training.finalize import finalize_run
 from workbench.training.learner import OutOfMemory, StepResult
-from workbench.training.live_labels import LiveLabels, reload_image
+from workbench.training.live_labels import LiveLabels
+from workbench.training.precision_check import computes_alike
 from workbench.training.preview_scheduler import PreviewScheduler
 from workbench.training.profiler import StepProfiler
 from workbench.training.reporter import Clock, Reporter
+from workbench.training.run_reports import ImageReports, started_event
 from workbench.training.training_context import TrainingContext, prepare
 from workbench.training.validation import validate
+from workbench.training.worker_rank import abandon, run_worker
 
 _SAVE_SECONDS = 60.0
 _REPORT_SECONDS = 0.2
 _MAX_ROLLBACKS = 3
-_MAX_REPORTED = 20  # images reported individually as left out from the start
+_ROLLBACKS_IN_16_BITS = 2  # after as many, a run in mixed precision continues in 32 bits
+_SEARCH_STEPS = 2  # in which cuDNN searches for its fastest algorithms
 _MAX_SKIPPED = 40  # consecutive steps; the loss scale is then practically zero
 
 
@@ -42,14 +45,19 @@ def train(run: Run, report: Reporter, orders: ControlChannel, clock: Clock, *, r
             context.save_last()  # so that a rollback is possible from the first step on
         context.ranks.barrier()
         context.ranks.share(context.learner.net)
+        context.ranks.limit_messages(lambda problem: abandon(context, problem))
         session = TrainingLoop(context)
         if not context.ranks.is_leader:
             run_worker(context, reduce_memory=session.reduce_memory)
             return Finished(why="done")
-        report(_started(context, resume))
+        reduced = session.check_precision()
+        report(started_event(context, resumed=resume))
+        if reduced is not None:
+            report(reduced)
         try:
             session.run()
         finally:
+            session.writer.close()
             context.ranks.dismiss()
         return finalize_run(context, images_per_second=session.images_per_second)
     finally:
@@ -63,13 +71,19 @@ class TrainingLoop:
         self.context = context
         self.intake, self.previews = LiveLabels(context), PreviewScheduler(context)
         self.rounds = ContinuousRounds(context, self.intake, self.previews)
+        self.writer = CheckpointWriter(beside=context.device.is_gpu)
         self.saved, self.saved_step = time.perf_counter(), -1
         self.reported = 0.0
         self.busy = self.busy_steps = 0.0
         self.waited = 0.0
         self.skipped_in_row = 0
-        self.reported_keys: set[str] = set()
+        self.images = ImageReports(context)
         profiled = context.settings.profile and context.ranks.is_leader
+        if isinstance(context.loader, DeviceLoader):
+            loader = context.loader
+            context.learner.while_waiting = lambda: loader.prefetch(context.state.step + 1)
+        self.searching = True
+        search_algorithms(context.device, True)
         self.profile = StepProfiler(context.run, context.device, context.report) if profiled else None
 
     def run(self) -> None:
@@ -77,12 +91,14 @@ class TrainingLoop:
         if self.context.state.step:
             self.intake.apply_missed()
         else:
-            self.report_left_out()
+            self.images.report_left_out()
         self.finish_round()
         while self.rounds.begin_next():
             self.finish_round()
+        self.writer.wait()
         if self.saved_step != self.context.state.step:
             self.save()
+        self.writer.wait()
         if self.profile is not None:
             self.profile.close()
 
@@ -96,7 +112,7 @@ class TrainingLoop:
             if outcome is None:
                 continue
             self.report_step(outcome)
-            self.report_broken()
+            self.images.report_broken()
             reached = int(context.progress * context.validations)
             if reached > context.state.validated and not context.control.stop:
                 context.state.validated = reached
@@ -112,6 +128,17 @@ class TrainingLoop:
     def images_per_second(self) -> float:
         return self.busy_steps * self.context.settings.batch / max(1e-9, self.busy)
 
+    def check_precision(self) -> Trouble | None:
+        """Continue in 32 bits if this GPU computes wrongly in 16 bits; return the event for it."""
+        context = self.context
+        if context.learner.precision.choice.name == "fp32":
+            return None
+        images, truth = context.loader.take(context.state.step)
+        context.loader.restart()
+        if computes_alike(context.learner, images, truth) or not context.use_fp32("precision.not_alike"):
+            return None
+        return _in_32_bits("precision.not_alike")
+
     # --- one step --------------------------------------------------------------------------------
 
     def step(self) -> StepResult | None:
@@ -123,10 +150,13 @@ class TrainingLoop:
         started, waited = time.perf_counter(), context.loader.wait_seconds
         images, truth = context.loader.take(progress.step)
         rate = context.rate
+        outcome = None
         try:
             context.ranks.send_command(RankCommand.STEP, step=progress.step, rate=rate)
             outcome = context.learner.step(images, truth, rate, batch_size=context.settings.batch)
         except MemoryError:
+            pass  # its traceback refers to all tensors of the step, until this block ends
+        if outcome is None:
             self.reduce_memory()
             return None
         if outcome.skipped and not outcome.diverged:
@@ -141,6 +171,9 @@ class TrainingLoop:
         self.busy += time.perf_counter() - started
         self.waited += context.loader.wait_seconds - waited
         self.busy_steps += 1
+        if self.searching and self.busy_steps >= _SEARCH_STEPS:
+            self.searching = False
+            search_algorithms(context.device, False)
         if self.profile is not None:
             self.profile.step(context.loader.wait_seconds - waited)
         return outcome
@@ -165,13 +198,17 @@ class TrainingLoop:
         if rollbacks > _MAX_ROLLBACKS:
             why = Message("training.diverged_repeatedly", n=rollbacks)
             raise WorkerFailed(what=Message("process.training"), why=why, log=str(self.context.run.log_path))
+        self.writer.wait()
         self.context.load_last()
         self.context.ranks.send_command(RankCommand.LOAD)
         self.context.ranks.share(self.context.learner.net)  # all have loaded `last/` before it is overwritten
         self.context.state.rollbacks, self.context.state.rate_factor = rollbacks, factor
+        self.context.state.fp32 = progress.fp32  # decided after that state was saved
         self.skipped_in_row = 0
         done = Message("training.rolled_back", n=self.context.state.step)
         self.context.report(Trouble(what=Message("training.diverged", n=step), done=done))
+        if rollbacks >= _ROLLBACKS_IN_16_BITS and self.context.use_fp32("precision.diverged"):
+            self.context.report(_in_32_bits("precision.diverged"))
 
     # --- between steps ---------------------------------------------------------------------------
 
@@ -180,6 +217,7 @@ class TrainingLoop:
         if not context.control.paused:
             return
         self.save()
+        self.writer.wait()
         while context.control.paused:
             started = time.perf_counter()
             context.control.wait_until_resumed(0.5)
@@ -207,80 +245,44 @@ class TrainingLoop:
         )
         self.reported = now
 
-    def report_left_out(self) -> None:
-        """Report labelled images excluded when the run was created."""
-        left_out = self.context.dataset.skipped
-        done = Message("training.image_left_out")
-        for image in left_out[:_MAX_REPORTED]:
-            self.context.report(Trouble(what=image.why, done=done, picture=image.key))
-        if (more := len(left_out) - _MAX_REPORTED) > 0:
-            what = Message("training.more_unusable", n=more)
-            self.context.report(Trouble(what=what, done=Message("training.images_left_out")))
-
-    def report_broken(self) -> None:
-        broken = {**self.context.sampler.cache.broken, **self.context.evaluator.skipped}
-        for key in broken.keys() - self.reported_keys:
-            self.reported_keys.add(key)
-            done = Message("training.image_left_out")
-            self.context.report(Trouble(what=Message.of(broken[key]), done=done, picture=key))
-
     def save(self) -> None:
         self.context.ranks.wait_idle()
-        try:
-            self.context.save_last()
-        except Problem as problem:
-            done = Message("training.save_retried")
-            self.context.report(Trouble(what=Message.of(problem), done=done))
-        else:
-            self.saved_step = self.context.state.step
-            self.context.report(Checkpoint(step=self.saved_step, which="last"))
+        step, write = self.context.state.step, self.context.snapshot()
+
+        def save() -> None:
+            try:
+                write()
+            except Problem as problem:
+                done = Message("training.save_retried")
+                self.context.report(Trouble(what=Message.of(problem), done=done))
+            else:
+                self.saved_step = step
+                self.context.report(Checkpoint(step=step, which="last"))
+
+        self.writer.start(save)
         self.saved = time.perf_counter()
 
     def validate(self) -> None:
         """Evaluate on validation images, save a checkpoint and predict a preview."""
+        completed, why = False, None
         try:
             completed = validate(self.context)
-        except EngineError:  # the network's output is not finite
+        except NotFiniteError:
+            why = ""
+        except MemoryError:
+            why = Message("training.memory_too_small")
+        except EngineError as error:
+            why = Message("training.evaluation_failed", why=str(error).rstrip("."))
+        if why:
+            raise WorkerFailed(what=Message("process.training"), why=why, log=str(self.context.run.log_path))
+        if why is not None:
             self.roll_back()
             return
-        self.report_broken()
+        self.images.report_broken()
         if completed:
             self.save()
             self.previews.write_previews()
 
 
-def _started(context: TrainingContext, resumed: bool) -> Started:
-    dataset, choice = context.dataset, context.learner.precision.choice
-    return Started(
-        model=context.settings.model,
-        device=context.device.name,
-        device_name=context.device.title,
-        precision=choice.name,
-        precision_reason=choice.reason,
-        parameters=sum(p.size for p in context.learner.net.parameters()),
-        pictures={split: len(dataset.of(split)) for split in SPLITS},
-        held_out_note=dataset.held_out_note,
-        steps_planned=context.budget.steps,
-        seconds_planned=context.budget.seconds,
-        step=context.state.step,
-        resumed=resumed,
-        process=os.getpid(),
-    )
-
-
-def run_worker(context: TrainingContext, *, reduce_memory: Callable[[], None]) -> None:
-    """Execute the commands of rank 0 until the end. Raise WorkerFailed."""
-    while (command := context.ranks.receive_command()).command is not RankCommand.END:
-        if command.command is RankCommand.STEP:
-            try:
-                context.learner.step(
-                    *context.loader.take(command.step), command.rate, batch_size=context.settings.batch
-                )
-            except MemoryError:
-                reduce_memory()
-        elif command.command is RankCommand.LOAD:
-            context.load_last()
-            context.ranks.share(context.learner.net)
-        else:  # a label was added; its record in the data set already exists
-            context.dataset.joined = context.run.dataset().joined[: command.item + 1]
-            reload_image(context, context.dataset.joined[command.item].item.key)
+def _in_32_bits(reason: str) -> Trouble:
+    return Trouble(what=Message(reason), done=Message("training.in_32_bits"))

@@ -48,6 +48,7 @@ class LocalContrast(nn.Layer):
     """
 
     cell, reach = 8, 9
+    interpolated = False  # by `interpolate`: the same values, many times faster on a GPU; exports need the convolution
     epsilon = 0.02  # added to the variance of normalized pixels, so that noise on an even surface is not amplified
 
     def __init__(self, channels: int) -> None:
@@ -62,6 +63,11 @@ class LocalContrast(nn.Layer):
         mean = self._local_mean(nn.functional.avg_pool2d(x, self.cell))
         square = self._local_mean(nn.functional.avg_pool2d(x * x, self.cell))
         gain = (nn.functional.relu(square - mean * mean) + self.epsilon) ** -0.5  # the converter does not support rsqrt
+        if self.interpolated:
+            cells = paddle.concat([gain, mean * gain], axis=1)
+            enlarged = nn.functional.interpolate(cells, scale_factor=self.cell, mode="bilinear", align_corners=False)
+            gain, offset = paddle.split(enlarged, [x.shape[1]] * 2, axis=1)
+            return paddle.concat([x, x * gain - offset], axis=1)
         cells = paddle.concat([gain, mean * gain, paddle.ones_like(mean[:, :1])], axis=1)
         enlarged = nn.functional.conv2d_transpose(
             cells, self.kernel, stride=self.cell, padding=self.cell // 2, groups=self.planes

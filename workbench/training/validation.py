@@ -11,25 +11,31 @@ from workbench.core.runs.events import Evaluated, Trouble
 from workbench.inference.model_settings import ModelSettings
 from workbench.training import networks
 from workbench.training.evaluator import DygraphEngine, Evaluation
+from workbench.training.tile_memory import within_memory
 from workbench.training.training_context import TrainingContext
 
 
 def validate(context: TrainingContext) -> bool:
     """Evaluate on validation images and keep the weights if they are the best. Return False if stopped in between.
 
-    Raise EngineError if the network's output is not finite.
+    Raise NotFiniteError if the network's output is not finite, EngineError if it cannot be computed, and MemoryError if
+    even the smallest tile does not fit into the memory.
     """
     progress, items = context.state, context.validation_items()
     context.ranks.wait_idle()
     limit = None if progress.subset else context.budget.evaluation_seconds(context.settings.validations)
-    evaluation = context.evaluator.evaluate(
-        DygraphEngine(context.learner.mean),
-        context.model_settings,
-        items,
-        choose=True,
-        most_seconds=limit,
-        cancelled=lambda: context.control.stop,
-    )
+
+    def evaluate(settings: ModelSettings) -> Evaluation | None:
+        return context.evaluator.evaluate(
+            DygraphEngine(context.learner.mean),
+            settings,
+            items,
+            choose=True,
+            most_seconds=limit,
+            cancelled=lambda: context.control.stop,
+        )
+
+    evaluation = within_memory(evaluate, context.model_settings, context.device, context.use_tile)
     if evaluation is None and items:
         return False
     if evaluation is not None and progress.subset is None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.core.check.label_checks import is_good
 from workbench.core.check.label_repairs import tiny_holes
 from workbench.core.check.project_check import check
 from workbench.core.project import annotation
+from workbench.core.project.formats.base import is_good
 from workbench.core.project.project import Grouping
 from workbench.core.sample.sample_project import make_sample
 from workbench.inference.io.image_io import write_png

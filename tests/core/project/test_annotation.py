@@ -11,7 +11,7 @@ from PIL import Image
 from workbench.core import problems
 from workbench.core.check.project_check import check
 from workbench.core.project import annotation
-from workbench.core.project.formats import labelme
+from workbench.core.project.exporting import export_labels
 from workbench.core.project.image_index import read_row
 from workbench.core.project.importing import import_labels
 from workbench.core.runs.dataset import collect
@@ -110,7 +110,7 @@ def test_a_note_of_a_newer_format_is_refused_by_every_reader_and_kept(labelled, 
     for model in ("unet", "resnet"):
         assert [(one.key, "newer" in one.why) for one in collect(labelled, model).skipped] == [(key, True)]
     folder = tmp_path / "in"
-    labelme.write(labelled, folder, [key for key in labelled.images()[1:3]])
+    export_labels(labelled, folder, format="labelme", keys=labelled.images()[1:3])
     label = next(folder.rglob("*.json"))
     content = json.loads(label.read_text())
     content["imagePath"] = key

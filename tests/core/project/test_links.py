@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
+import sqlite3
 import sys
 from pathlib import Path
 
@@ -9,17 +12,26 @@ import numpy as np
 import pytest
 
 from tests.conftest import fill_project
-from workbench.core.problems import LinkOutsideFolder
+from workbench.core.evaluation import operating_point
+from workbench.core.evaluation.operating_point import OperatingPoint
+from workbench.core.evaluation.prediction_cache import PredictionCache
+from workbench.core.image_list.thumbnail_cache import ThumbnailCache
+from workbench.core.label_next.feature_cache import FeatureCache
+from workbench.core.problems import CannotWrite, LinkOutsideFolder, Problem
 from workbench.core.project import annotation, class_merge
 from workbench.core.project.class_merge import ClassMergePlan
 from workbench.core.project.history import Patch
+from workbench.core.project.image_index import with_index
 from workbench.core.project.importing import import_labels
+from workbench.core.project.leftovers import remove_leftovers
 from workbench.core.project.project import Project
-from workbench.core.runs.run import create_run
+from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.training_settings import request
 from workbench.core.suggestions.suggestion_files import StoredSuggestions, write_stored
 from workbench.inference.io.image_io import write_png
+from workbench.inference.model_settings import MODEL_FILE, ClassSettings, ModelSettings, save_settings
 from workbench.session.journal import Journal
+from workbench.session.session import Session
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="making links needs rights there")
 
@@ -48,6 +60,14 @@ def content(folder: Path) -> dict[str, bytes]:
 
 MASK = np.ones((80, 96), np.uint8)
 KEY = "lot0/p000.png"
+SETTINGS = ModelSettings(
+    task="segmentation",
+    name="m",
+    classes=(ClassSettings(1, "scratch", "#e69f00"),),
+    thresholds=(0.5,),
+    min_area=(1,),
+    files={"onnx": "network.onnx"},
+)
 WRITES = {
     "masks": lambda p: annotation.save_mask(p, KEY, MASK),
     "masks/lot0": lambda p: annotation.save_mask(p, KEY, MASK),
@@ -105,6 +125,123 @@ def test_a_class_change_leaves_masks_behind_a_link_alone(labelled, outside):
     plan = class_merge.begin(labelled, [1], 0)
     with pytest.raises(LinkOutsideFolder):
         class_merge.apply_plan(labelled, plan, lambda done, total: None, lambda: False)
+    assert content(outside) == before
+
+
+@pytest.mark.parametrize("name", ["masks", "notes", "proposals", "journal", ".cache"])
+def test_a_folder_of_labels_that_leads_out_makes_the_project_read_only(project, outside, name, qapp):
+    keys = fill_project(project, 1)
+    project.close()
+    lead_out(project, name, outside)
+    before = content(outside)
+    with pytest.raises(LinkOutsideFolder, match=f"{name}: a symbolic link"):
+        Project.open(project.root)
+    met: list[Problem] = []
+    session = Session()
+    session.problem_met.connect(met.append)
+    assert session.open_project(project.root) and not session.writable
+    assert "symbolic link leads out" in str(met[0])
+    session.end()
+    with Project.open(project.root, write=False) as reading:
+        found: list[str] = []
+        with_index(reading, lambda index: found.extend(row.key for row in index.refresh(reading.images())), met.append)
+        FeatureCache(reading.root).close()
+        assert found == keys and len(met) == 1
+    assert content(outside) == before
+
+
+def test_a_new_project_is_not_created_over_links_that_lead_out(outside, tmp_path):
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / ".cache").symlink_to(outside)
+    with pytest.raises(LinkOutsideFolder):
+        Project.create(tmp_path / "new")
+    assert not content(outside) and [path.name for path in (tmp_path / "new").iterdir()] == [".cache"]
+
+
+def test_a_cache_that_becomes_a_link_out_while_the_project_is_open_is_not_written(project, outside):
+    fill_project(project, 1)
+    shutil.rmtree(project.root / ".cache")
+    (project.root / ".cache").symlink_to(outside)
+    with pytest.raises(LinkOutsideFolder):
+        annotation.save_mask(project, KEY, MASK)
+    assert not content(outside)
+
+
+@pytest.mark.parametrize("name", ["index.sqlite", "index.sqlite-wal", "looks.sqlite", "lock"])
+def test_a_cache_file_that_is_a_link_leaves_its_target_unchanged(project, outside, name):
+    keys = fill_project(project, 1)
+    target = outside / "other.db"
+    with contextlib.closing(sqlite3.connect(target)) as database:
+        database.execute("CREATE TABLE pictures (name TEXT)")
+        database.commit()
+    before = content(outside)
+    path = project.root / ".cache" / name
+    path.unlink(missing_ok=True)
+    path.symlink_to(target)
+    rows: list[str] = []
+    with_index(project, lambda index: rows.extend(row.key for row in index.refresh(project.images())))
+    FeatureCache(project.root).close()
+    with contextlib.suppress(CannotWrite):
+        annotation.save_mask(project, KEY, MASK)
+    assert rows == keys and content(outside) == before
+
+
+def test_the_prediction_cache_deletes_and_writes_nothing_behind_a_link(project, outside):
+    key = fill_project(project, 1)[0]
+    (outside / "photos").mkdir()
+    (outside / "photos" / "a.jpg").write_bytes(b"a")
+    (project.root / ".cache" / "review").mkdir()
+    (project.root / ".cache" / "review" / "one").symlink_to(outside)
+    cache = PredictionCache(project, Run(project.root / "runs" / "one"), SETTINGS)
+    cache.write(key, (96, 80), [])
+    assert content(outside) == {"photos/a.jpg": b"a"} and cache.read(key) is None
+
+
+def test_the_thumbnail_cache_writes_nothing_behind_a_link(project, outside):
+    fill_project(project, 1)
+    write_png(project.image_path(KEY), np.random.default_rng(1).integers(0, 255, (700, 700), np.uint8))
+    (project.root / ".cache" / "thumbnails").symlink_to(outside)
+    assert ThumbnailCache(project, 128).get(KEY).shape == (128, 128)
+    assert not content(outside)
+
+
+@pytest.mark.parametrize("name", ["masks", "pictures", "exports"])
+def test_leftovers_behind_a_link_are_not_removed(project, outside, name):
+    lead_out(project, name, outside)
+    (outside / ".0123456789abcdef.tmp").write_bytes(b"")
+    (outside / ".m.01234567.part").mkdir()
+    (outside / ".m.01234567.part" / "file").write_bytes(b"")
+    before = content(outside)
+    remove_leftovers(project)
+    assert content(outside) == before
+
+
+@pytest.mark.parametrize("name", ["", "masks", "masks/lot0"])
+def test_originals_of_a_class_merge_behind_a_link_are_left_alone(project, outside, name):
+    fill_project(project, 1)
+    original = (outside / f"masks/{KEY}.png").relative_to(outside / name)
+    (outside / original).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(project.mask_path(KEY), outside / original.with_name("gone.png.png"))
+    lead_out(project, f"journal/class-change/{name}".rstrip("/"), outside)
+    before = content(outside)
+    plan = ClassMergePlan(removed=[1], into=0, before=project.classes)
+    for act in (
+        lambda: class_merge.delete_backup(project),
+        lambda: class_merge.undo(project, plan, lambda done, total: None, lambda: False),
+    ):
+        with pytest.raises(LinkOutsideFolder):
+            act()
+    assert content(outside) == before
+
+
+def test_an_operating_point_is_not_stored_in_a_run_behind_a_link(project, outside):
+    root = project.root / "runs" / "one"
+    (outside / "best").mkdir()
+    root.symlink_to(outside)
+    save_settings(SETTINGS, outside / "best" / MODEL_FILE)
+    before = content(outside)
+    with pytest.raises(LinkOutsideFolder):
+        operating_point.store(Run(root), OperatingPoint((0.7,), (3,)), chosen_on=["val"])
     assert content(outside) == before
 
 

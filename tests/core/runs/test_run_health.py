@@ -141,3 +141,18 @@ def test_few_held_out_pictures_and_all_well():
     assert told(few, *steps()) == HealthFinding("few_held_out", "info", {"note": few.held_out_note})
     assert told(STARTED, *steps(), look(1, 0.4)) == HealthFinding("well", "good")
     assert told(STARTED, *steps(), Failed(why="x")).kind == "well"  # the failure itself is told elsewhere
+
+
+def test_advice_concerns_the_gpu_that_trains():
+    """By its UUID; without one, by its number. A GPU for the display beside it does not matter."""
+    display = GpuSample(0, "Display", 2.0, GB, 2 * GB, 91.0, 1.0, 1.0, slowed="heat", uuid="GPU-a")
+    trains = GpuSample(1, "Card", 95.0, GB, 2 * GB, 60.0, 1.0, 1.0, uuid="GPU-b")
+    samples = [SystemSample(time=0, cpu=30.0, ram_used=GB, ram_total=100 * GB, gpus=(display, trains))] * 25
+    by_uuid = dataclasses.replace(ON_CARD, gpu="GPU-b")
+    by_number = dataclasses.replace(ON_CARD, device="gpu:1")
+    for started in (by_uuid, by_number):
+        assert told(started, *steps(), samples=samples).kind == "learning"
+    assert told(dataclasses.replace(ON_CARD, gpu="GPU-a"), *steps(), samples=samples).kind == "hot"
+    idle = [dataclasses.replace(s, gpus=(trains, dataclasses.replace(display, index=1, slowed=""))) for s in samples]
+    assert told(dataclasses.replace(ON_CARD, gpu="GPU-a"), *steps(), samples=idle).kind == "idle_card"
+    assert told(dataclasses.replace(ON_CARD, gpu="GPU-c"), *steps(), samples=idle).kind == "learning"

@@ -14,6 +14,7 @@ from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.run_history import machine_path
 from workbench.core.runs.system_stats import GpuSample, SystemSample, read_samples
 from workbench.core.runs.training_settings import request
+from workbench.session.error_log import LOG_FILE, ErrorLog
 from workbench.session.training.run_list import MOST, RunList
 from workbench.session.training.run_monitor import RunMonitor
 from workbench.session.training.training_control import TrainingControl
@@ -180,7 +181,9 @@ def test_run_that_becomes_usable_without_a_new_event_is_noticed(shelf, opened, q
     qtbot.waitUntil(lambda: shelf.newest_usable is not None, timeout=5000)
 
 
-def test_runs_that_cannot_be_listed_leave_the_list_as_it_was(shelf, opened, qtbot, monkeypatch):
+@pytest.mark.parametrize("error", [PermissionError(13, "denied"), ValueError("bad name")])
+def test_runs_that_cannot_be_listed_leave_the_list_as_it_was(shelf, opened, qtbot, monkeypatch, tmp_path, error):
+    """The error is reported, and logged once."""
     from workbench.session.training import run_list
 
     run = finished(opened)
@@ -188,11 +191,17 @@ def test_runs_that_cannot_be_listed_leave_the_list_as_it_was(shelf, opened, qtbo
     qtbot.waitUntil(lambda: not shelf.refreshing, timeout=5000)
 
     def fail(root):
-        raise PermissionError(13, "denied")
+        raise error
 
     monkeypatch.setattr(run_list, "list_runs", fail)
-    with qtbot.waitSignal(shelf.listed, timeout=5000):
-        shelf.refresh()
+    with qtbot.capture_exceptions() as reported:
+        error_log = ErrorLog(tmp_path / "log")
+        error_log.install()
+        with qtbot.waitSignal(shelf.listed, timeout=5000):
+            shelf.refresh()
+        error_log.close()
+    assert [met[1] for met in reported] == [error]
+    assert (tmp_path / "log" / LOG_FILE).read_text("utf-8").count("Traceback") == 1
     assert [line.run.name for line in shelf.lines] == [run.name] and not shelf.refreshing
 
 

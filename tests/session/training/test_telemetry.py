@@ -8,6 +8,7 @@ import types
 
 import pytest
 
+from tests.gpu_stand_ins import NvmlModule, StandInGpu
 from workbench.session.training.gpu_readers import GpuSample, NoGpu, NvmlReader
 from workbench.session.training.telemetry import SystemSample, TelemetryThread
 
@@ -192,3 +193,25 @@ def test_reason_for_a_missing_gpu(monkeypatch, stand_in, reason):
     monkeypatch.setitem(sys.modules, "pynvml", stand_in)
     with pytest.raises(NoGpu, match=reason):
         NvmlReader()
+
+
+def test_gpus_and_their_partitions_are_identified(monkeypatch):
+    whole = StandInGpu("RTX 4090", uuid="GPU-aa")
+    split = StandInGpu("H100", uuid="GPU-bb", mig=("MIG-1", "MIG-2"))
+    monkeypatch.setitem(sys.modules, "pynvml", DriverStandIn(whole, split))
+    assert [(gpu.uuid, gpu.mig) for gpu in NvmlReader().read()] == [("GPU-aa", []), ("GPU-bb", ["MIG-1", "MIG-2"])]
+
+
+class DriverStandIn(NvmlModule):
+    """Driver that also answers the queries of the telemetry."""
+
+    NVML_TEMPERATURE_GPU, NVML_CLOCK_SM = 0, 1
+
+    def __getattr__(self, name):
+        if not name.startswith("nvmlDeviceGet") or "Throttle" in name:
+            raise AttributeError(name)
+
+        def refuse(*_):
+            raise self.NVMLError("Not Supported")
+
+        return refuse

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import psutil
@@ -18,6 +19,8 @@ from workbench.core.runs.launch import worker_environment
 from workbench.core.runs.run import Run, create_run, list_runs
 from workbench.core.runs.training_settings import request
 from workbench.inference.io.image_io import write_png
+from workbench.session.training import trainer_thread
+from workbench.session.training.run_attach import find_live_process
 from workbench.session.training.training_control import TrainingControl
 
 
@@ -261,6 +264,21 @@ def test_project_closed_during_start_starts_no_trainer(training, opened, monkeyp
     training.close()
     training.resume(run)  # another one can begin after it
     assert training.run is run
+
+
+def test_training_is_running_while_its_process_is_being_started(training, monkeypatch, qtbot):
+    may_start = threading.Event()
+    monkeypatch.setattr(
+        trainer_thread, "worker_environment", lambda device: may_start.wait(60) and worker_environment(device)
+    )
+    with qtbot.waitSignal(training.started, timeout=60_000):
+        training.start("unet", epochs=1)
+    assert training.running and training.busy
+    threading.Timer(0.1, may_start.set).start()
+    run = training.run
+    assert training.leave_running()
+    qtbot.waitUntil(lambda: find_live_process(run) is not None, timeout=60_000)
+    find_live_process(run).kill()
 
 
 def test_run_that_fails_to_begin_can_be_closed(training, opened, monkeypatch):

@@ -24,7 +24,11 @@ from workbench.core.runs.run import Run
 from workbench.training import control_channel, device, training_context, training_loop
 from workbench.training.control_channel import ControlChannel
 from workbench.training.distributed import process_group, rank_launcher
-from workbench.training.distributed.process_group import CommandMessage, ProcessGroup, RankCommand, distributed
+from workbench.training.distributed.process_group import ProcessGroup, distributed
+from workbench.training.distributed.rank_commands import CommandMessage, RankCommand
+from workbench.training.learner import Learner
+from workbench.training.optimizers import make_optimizer
+from workbench.training.precision import Precision, PrecisionChoice
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.unet import UNet
 
@@ -321,20 +325,6 @@ def test_places_of_a_batch_are_split_without_overlap():
     assert sorted(sum(shares, [])) == list(range(8)) and [len(share) for share in shares] == [3, 3, 2]
 
 
-def test_batch_norms_of_several_gpus_use_the_whole_batch(monkeypatch):
-    net = UNet(1, 2, [4, 8])
-    before = {name: tensor.numpy() for name, tensor in net.state_dict().items()}
-    group = ProcessGroup()
-    group.size = 2
-    assert group.normalize_together(net) is net  # on a processor
-    monkeypatch.setattr(paddle, "get_device", lambda: "gpu:0")
-    after = group.normalize_together(net)
-    kinds = {type(layer).__name__ for layer in after.sublayers()}
-    assert "SyncBatchNorm" in kinds and "BatchNorm2D" not in kinds
-    assert all((before[name] == tensor.numpy()).all() for name, tensor in after.state_dict().items())
-    assert before.keys() == after.state_dict().keys()
-
-
 # --- devices ------------------------------------------------------------------------------------------
 
 
@@ -406,3 +396,122 @@ def test_broken_group_names_the_cause(tmp_path, monkeypatch):
     monkeypatch.setattr(process_group, "_LOSS_TIMEOUT", 0.0)
     (tmp_path / "rank-2.jsonl").unlink()
     assert "reset by peer" in str(ProcessGroup(0, 3, tmp_path)._lost("reset by peer"))
+
+
+# --- processes that fail in the middle of a step ------------------------------------------------------
+
+_RANK = """
+import os, sys, time
+import numpy as np, paddle
+from pathlib import Path
+from workbench.training.distributed import process_group
+
+number = int(os.environ["PADDLE_TRAINER_ID"])
+process_group._MESSAGE_SECONDS = 2.0
+process_group._LOSS_TIMEOUT = 0.1
+group = process_group.join(Path(sys.argv[1]), 4)
+group.limit_messages(lambda problem: (print("timeout:", problem, flush=True), os._exit(3)))
+
+def compute(fault):
+    if number == 1 and fault == "memory":
+        raise OSError("(External) CUDA error(2), out of memory. [Hint: 'cudaErrorMemoryAllocation'.]")
+    if number == 1 and fault == "error":
+        raise ValueError("(InvalidArgument) something else")
+    if number == 1 and fault == "hang":
+        time.sleep(60)
+    return 1.0
+
+for fault in ("memory", "none", "error", "hang"):
+    try:
+        print(fault, group.together(lambda: compute(fault)), flush=True)
+    except Exception as error:
+        print(fault, type(error).__name__, error, flush=True)
+"""
+
+
+def test_no_process_waits_for_one_that_fails(tmp_path):
+    """Two real processes with gloo, one of which runs out of memory, computes, fails, and hangs in a forward pass."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        ports = [free.getsockname()[1] + offset for offset in (0, 1)]
+    script = tmp_path / "rank.py"
+    script.write_text(_RANK)
+    ranks = []
+    for number in range(2):
+        environment = {
+            **launcher_environment("cpu:2"),
+            "PADDLE_TRAINER_ID": str(number),
+            "PADDLE_TRAINERS_NUM": "2",
+            "PADDLE_TRAINER_ENDPOINTS": ",".join(f"127.0.0.1:{port}" for port in ports),
+            "PADDLE_CURRENT_ENDPOINT": f"127.0.0.1:{ports[number]}",
+            "PADDLE_MASTER": f"127.0.0.1:{ports[0]}",
+        }
+        command = [sys.executable, str(script), str(tmp_path)]
+        with (tmp_path / f"{number}.txt").open("w") as output:
+            ranks.append(subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.DEVNULL))
+    try:
+        assert ranks[0].wait(60) == 3
+    finally:
+        for rank in ranks:
+            rank.kill()
+            rank.wait()
+    leader, other = ((tmp_path / f"{number}.txt").read_text() for number in range(2))
+    assert "memory MemoryError Out of memory in another process" in leader and "memory OSError" in other
+    assert "none 2.0" in leader and "none 2.0" in other, "after running out of memory both go on together"
+    assert "error WorkerFailed" in leader and "error ValueError (InvalidArgument) something else" in other
+    assert "timeout:" in leader and "no answer for 2 s" in leader
+
+
+def test_failures_of_nccl_are_reported(monkeypatch):
+    def broken(tensor: paddle.Tensor, *arguments: object) -> None:
+        raise OSError("(External) NCCL error(3), internal error.")
+
+    monkeypatch.setattr(ProcessGroup, "_exchange_ids", lambda self: [])
+    monkeypatch.setattr(distributed, "all_reduce", broken)
+    monkeypatch.setattr(distributed, "broadcast", broken)
+    group = ProcessGroup(0, 2)
+    for exchange in (lambda: group.together(lambda: 1.0), lambda: group.send_command(RankCommand.LOAD)):
+        with pytest.raises(problems.WorkerFailed, match=r"NCCL error\(3\)"):
+            exchange()
+    monkeypatch.setattr(process_group, "rank_of_this_process", lambda: (0, 2))
+    monkeypatch.setattr(distributed, "init_parallel_env", lambda: broken(paddle.zeros([1])))
+    with pytest.raises(problems.WorkerFailed, match="NCCL"):
+        process_group.join(Path(), 4)
+
+
+def test_memory_that_is_short_after_the_gradients_were_exchanged_ends_the_run(peer, monkeypatch):
+    """The other process has changed its weights already, so the step cannot be repeated."""
+    nets = [UNet(1, 2, [4, 8], contrast=False) for _ in range(2)]
+    precision = Precision(PrecisionChoice("fp32", ""))
+    optimizer = make_optimizer(nets[0], "adamw", weight_decay=0.0)
+    learner = Learner(nets[0], nets[1], lambda a, t: a.mean(), precision, optimizer, grad_clip=1.0, average=0.0)
+    learner.process_group = ProcessGroup(1, 2)
+
+    def full(*arguments: object) -> None:
+        raise OSError("(External) CUDNN error(2), CUDNN_STATUS_ALLOC_FAILED")
+
+    monkeypatch.setattr(precision, "step", full)
+    exchanged = sum(p.size for p in nets[0].parameters())
+    peer += [np.zeros(3), np.zeros(exchanged)]
+    images = np.ones((2, 1, 16, 16), np.float32)
+    with pytest.raises(problems.WorkerFailed, match="memory is too small"):
+        learner.step(images, images[:, 0].astype(np.uint8), 1e-3)
+    assert learner.process_group.broken
+
+
+def test_failure_of_the_process_that_ended_first_is_reported(tmp_path):
+    run = Run(tmp_path)
+    run.ranks.mkdir()
+    words = "Container rank 1 status failed cmd ['python', '-m', 'x y'] code 1 log /tmp/workerlog.1"
+    (run.ranks / "launcher.log").write_text(f"LAUNCH ERROR 2026-01-01 Container failed !!!\n{words}\n")
+    (run.ranks / "rank-1.jsonl").write_text('{"kind": "failed", "time": 1.0, "why": "the memory is too small"}\n')
+    assert "the memory is too small" in str(rank_launcher._failure(run, 1))
+
+
+def test_forward_pass_of_several_gpus_contains_no_message(monkeypatch, labelled):
+    """Norms use the part of the batch in one process, also on GPUs: see the module's docstring."""
+    run = make_run(labelled, device="cpu", workers=1, **TINY)
+    context = training_context.prepare(run, Reporter(None, Clock()), ControlChannel(None), Clock())
+    context.loader.close()
+    kinds = {type(layer).__name__ for layer in context.learner.net.sublayers()}
+    assert "BatchNorm2D" in kinds and "SyncBatchNorm" not in kinds

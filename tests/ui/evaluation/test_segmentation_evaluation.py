@@ -11,6 +11,7 @@ from workbench.core.evaluation import operating_point
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
+from workbench.ui.evaluation import defect_browser
 
 CONTROL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 
@@ -90,6 +91,17 @@ def test_card_opens_its_region_on_canvas(window, page, application, qtbot):
     page.browser.gallery.setCurrentIndex(page.browser.gallery.model().index(0, 0))
     QTest.keyClick(page.browser.gallery, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: session.key == MISSED and not window.center.in_evaluation, timeout=10_000)
+
+
+@pytest.mark.parametrize("empty, tab", [((), "missed"), (("missed",), "false"), (("missed", "alarm"), "pictures")])
+def test_first_tab_with_entries_is_selected(monkeypatch, request, empty, tab):
+    for name in empty:
+        monkeypatch.setattr(defect_browser, f"{name}_cards", lambda *_: [])
+    page = request.getfixturevalue("page")
+    assert page.browser.tab == tab
+    choose_tab(page, "missed")
+    page.browser.refresh()  # as after a change of the operating point
+    assert page.browser.tab == "missed"
 
 
 def test_images_are_sorted_worst_first_in_cards_and_table(window, page, application, qtbot):

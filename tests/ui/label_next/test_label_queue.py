@@ -33,7 +33,7 @@ def with_model(opened, qtbot):
     write_json(run.settings_path, TrainingSettings(model="unet").model_dump(mode="json"))
     write_json(run.dataset_path, collect(project, "unet").model_dump(mode="json"))
     annotation.save_mask(project, keys[1], np.zeros((80, 96), np.uint8))
-    with qtbot.waitSignal(session._image_list.finished, timeout=10_000):
+    with qtbot.waitSignal(session.image_list.finished, timeout=10_000):
         session.refresh_images()
     opened.window.table.refresh()
     qtbot.waitUntil(lambda: opened.window.table["label_errors"].isEnabled(), timeout=5000)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
@@ -23,9 +26,13 @@ from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.child_process import ChildProcess
 from workbench.core.runs.events import Progress, encode
-from workbench.core.runs.run import Run
+from workbench.core.runs.run import Run, list_runs
+from workbench.session import folder_prediction
+from workbench.session.folder_prediction import FolderSummary
 from workbench.session.tasks import TaskRunner
-from workbench.session.training import export_job
+from workbench.session.training import export_job, training_control
+from workbench.session.training.run_attach import find_live_process
+from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
 from workbench.ui.project.new_project_dialog import NewProjectDialog
 from workbench.ui.shell.application import Application
 from workbench.ui.widgets.question_dialog import Question, Waiting
@@ -285,6 +292,103 @@ def test_stop_waits_until_the_trainer_has_saved(working, qtbot, way):
     assert (run.root / "saved.txt").read_text() == "stopped" and run.ending().why == "stopped"
 
 
+@pytest.fixture
+def preparation(monkeypatch):
+    """Event until which a training that is started only prepares its run folder."""
+    may_end, create_run = threading.Event(), training_control.create_run
+
+    def wait_and_create(*arguments) -> Run:
+        assert may_end.wait(60)
+        return create_run(*arguments)
+
+    monkeypatch.setattr(training_control, "create_run", wait_and_create)
+    yield may_end
+    may_end.set()
+
+
+@pytest.mark.parametrize("way", ["window", "close"])
+@pytest.mark.parametrize("name", ["leave", "stop", "cancel"])
+def test_a_training_that_is_only_prepared_is_asked_about(working, preparation, qtbot, way, name):
+    training, session, root = working.training, working.session, working.session.project.root
+    training.start("unet", minutes=1)
+    assert training.preparing and not training.running
+    working.window.close() if way == "window" else working.window.table["close_project"].trigger()
+    assert "Training is running." in working.answer(name).text()
+    assert working.window.isVisible() and session.project is not None and training.busy
+    if name != "cancel":
+        assert working.window.findChild(Waiting).isVisible()
+    preparation.set()
+    if name == "cancel":
+        qtbot.waitUntil(lambda: training.planned_seconds is not None, timeout=60_000)
+        assert working.window.isVisible() and not training.stopping
+        return
+    qtbot.waitUntil(lambda: not working.window.isVisible() or session.project is None, timeout=60_000)
+    runs = list_runs(root)
+    if name == "stop":
+        assert not runs
+        return
+    (run,) = runs
+    qtbot.waitUntil(lambda: find_live_process(run) is not None, timeout=60_000)
+    assert run.ending() is None and not training.running  # another process trains it
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process = find_live_process(run)
+        process.kill()
+        process.wait(60)
+
+
+def start_prediction(working, tmp_path, monkeypatch, *, watch: bool = False):
+    """Start the prediction of a folder that ends when it is stopped or the returned event is set."""
+    finished = threading.Event()
+
+    def predict(request, stop, task) -> FolderSummary:
+        while not (finished.wait(0.01) or stop.asked()):
+            pass
+        return FolderSummary(request.out, 0, 0, whole=finished.is_set())
+
+    monkeypatch.setattr(folder_prediction, "_predict", predict)
+    working.window.table["predict_folder"].trigger()
+    dialog = working.window.findChild(PredictFolderDialog)
+    dialog.form.model.setEditText(str(tmp_path))
+    dialog.form.images.setText(str(tmp_path))
+    dialog.form.out.setText(str(tmp_path / "out"))
+    dialog.form.watch.setChecked(watch)
+    dialog.start_button.click()
+    assert dialog.work.running
+    return dialog, finished
+
+
+@pytest.mark.parametrize("name", ["stop", "wait", "cancel"])
+def test_the_prediction_of_a_folder_is_asked_about(working, qtbot, tmp_path, monkeypatch, name):
+    dialog, finished = start_prediction(working, tmp_path, monkeypatch)
+    working.window.close()
+    assert "folder of images is being predicted" in working.answer(name).text()
+    assert working.window.isVisible()
+    if name == "cancel":
+        assert dialog.work.running and dialog.isVisible()
+        finished.set()
+        return
+    if name == "wait":
+        assert dialog.work.running and working.window.findChild(Waiting).isVisible()
+        finished.set()
+    qtbot.waitUntil(lambda: not working.window.isVisible(), timeout=60_000)
+    assert finished.is_set() == (name == "wait")
+
+
+def test_nobody_can_wait_for_a_folder_that_is_watched(working, qtbot, tmp_path, monkeypatch):
+    start_prediction(working, tmp_path, monkeypatch, watch=True)
+    working.window.close()
+    assert list(working.question().buttons) == ["cancel", "stop"]
+    working.answer("stop")
+    qtbot.waitUntil(lambda: not working.window.isVisible(), timeout=60_000)
+
+
+def test_closing_the_project_does_not_stop_the_prediction_of_a_folder(working, tmp_path, monkeypatch):
+    dialog, finished = start_prediction(working, tmp_path, monkeypatch)
+    working.window.table["close_project"].trigger()
+    assert working.session.project is None and dialog.work.running
+    finished.set()
+
+
 EXPORT = [sys.executable, "-c", f"print({encode(Progress(what='a', done=0, total=1))!r}, flush=True)\ninput()"]
 
 
@@ -371,7 +475,7 @@ real = application.Application.show
 def show(self):
     real(self)
     session = self.services.session
-    session._autosave._delay_ms = 600_000
+    session.autosave._delay_ms = 600_000
     def painted(key):
         session.editor.paint_fill((1, 1), 2)
         print("painted", key, flush=True)

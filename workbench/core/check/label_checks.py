@@ -13,34 +13,8 @@ from workbench.core.check.label_repairs import TINY, Component, specks, tiny_hol
 from workbench.core.images.image_files import read
 from workbench.core.messages import Message
 from workbench.core.project import annotation
+from workbench.core.project.formats.base import is_good
 from workbench.core.project.project import DONT_CARE, Project
-
-GOOD_NAMES = frozenset(
-    (
-        "ok",
-        "good",
-        "pass",
-        "passed",
-        "free",
-        "normal",
-        "io",
-        "i.o.",
-        "clean",
-        "no defect",
-        "defect-free",
-        "nodefect",
-        "合格",
-        "良品",
-        "正常",
-        "无缺陷",
-        "好",
-    )
-)
-
-
-def is_good(verdict: str) -> bool:
-    """Return True if the name of a verdict means that there is no defect."""
-    return verdict.strip().casefold() in GOOD_NAMES
 
 
 def check_image(project: Project, key: str) -> tuple[set[int], list[LintFinding]]:

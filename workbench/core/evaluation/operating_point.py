@@ -98,7 +98,7 @@ def store(run: Run, point: OperatingPoint, *, chosen_on: Sequence[str]) -> None:
         "when": time.strftime("%Y-%m-%dT%H:%M:%S"),
     }
     # Save the previous point before the change, so that nothing is lost if the second write fails.
-    write_json(run.root / FILE, document)
+    write_json(run.root / FILE, document, root=run.project_root)
     _write(point.on(settings), run.best / MODEL_FILE)
 
 

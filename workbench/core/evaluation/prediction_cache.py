@@ -21,7 +21,7 @@ from workbench.core.evaluation.operating_point_sweep import AREAS, THRESHOLDS, T
 from workbench.core.evaluation.stored_predictions import MIN_PROBABILITY, ProbabilityPatch, StoredPrediction
 from workbench.core.problems import Problem
 from workbench.core.project.project import Project
-from workbench.core.project.storage import file_stamp, write_bytes
+from workbench.core.project.storage import check_links, file_stamp, leads_outside, write_bytes
 from workbench.core.runs.run import Run
 from workbench.inference.io.atomic_write import make_folder
 from workbench.inference.io.json_io import parse_json
@@ -38,7 +38,7 @@ class PredictionCache:
         self.min_probability = min([MIN_PROBABILITY, *settings.thresholds])
         run_folder = project.root / ".cache" / "review" / run.name
         self._folder = run_folder / _stamp(run, settings, self.min_probability)
-        if project.writable and run_folder.is_dir():
+        if project.writable and run_folder.is_dir() and not leads_outside(project.root, run_folder):
             for other in run_folder.iterdir():
                 if other.is_dir() and other != self._folder:
                     shutil.rmtree(other, ignore_errors=True)
@@ -74,8 +74,7 @@ class PredictionCache:
         }
         body = zlib.compress(b"".join(patch.probabilities.tobytes() for patch in patches), 1)
         with contextlib.suppress(OSError, Problem):
-            make_folder(self._folder)
-            write_bytes(self._path(key), json.dumps(header).encode() + b"\n" + body)
+            self._store(self._path(key), json.dumps(header).encode() + b"\n" + body)
 
     def read_counts(self, prediction: StoredPrediction, classes: int) -> tuple[ThresholdCounts, ...] | None:
         """Return the tallies of each class, or None if there is no valid entry."""
@@ -99,9 +98,13 @@ class PredictionCache:
         ]
         head = json.dumps(self._counts_header(prediction, len(counts))).encode()
         with contextlib.suppress(OSError, Problem):
-            make_folder(self._folder)
             body = zlib.compress(np.stack(flat).astype(np.int32).tobytes(), 1)
-            write_bytes(self._path(prediction.key, ".tallies"), head + b"\n" + body)
+            self._store(self._path(prediction.key, ".tallies"), head + b"\n" + body)
+
+    def _store(self, path: Path, data: bytes) -> None:
+        check_links(self._project.root, path)
+        make_folder(path.parent)
+        write_bytes(path, data)
 
     def _counts_header(self, prediction: StoredPrediction, classes: int) -> dict[str, object]:
         """Return everything that the tallies depend on."""

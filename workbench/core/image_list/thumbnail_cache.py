@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from workbench.core.images.image_files import thumbnail
+from workbench.core.problems import CannotWrite
 from workbench.core.project.project import MAX_CLASS_ID, Project
-from workbench.core.project.storage import file_stamp
+from workbench.core.project.storage import check_links, file_stamp
 from workbench.inference.io.atomic_write import make_folder, replace_path
 from workbench.inference.io.image_io import ReadError, decode_image, encode_png
 from workbench.inference.io.opencv import cv2
@@ -50,7 +51,7 @@ class ThumbnailCache:
                 return pixels
         pixels = thumbnail(image, self._edge)
         if self._project.writable:
-            with contextlib.suppress(OSError):  # disk full: not cached
+            with contextlib.suppress(OSError, CannotWrite):  # disk full, or a link out of the project: not cached
                 self._store(path, bytes(encode_png(pixels)))
         return pixels
 
@@ -59,6 +60,7 @@ class ThumbnailCache:
         return self._folder / name[:2] / f"{name}.png"
 
     def _store(self, path: Path, data: bytes) -> None:
+        check_links(self._project.root, path)
         make_folder(path.parent)
         # Not flushed to disk, since the file can be recreated.
         temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")

@@ -21,9 +21,12 @@ from workbench.core.images.descriptor import SIZE
 from workbench.core.label_next import saliency
 from workbench.core.label_next.label_issues import LabelIssue, issue_from_json, issue_to_json
 from workbench.core.label_next.uncertainty import RegionCertainty
+from workbench.core.project.image_index import database_path
+from workbench.core.project.storage import leads_outside
 from workbench.inference.io.json_io import parse_json
 
 VERSION = 3
+_FILES = ("looks.sqlite", "looks.sqlite-wal", "looks.sqlite-shm")
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS features (key TEXT PRIMARY KEY, stamp TEXT, feature BLOB, salience BLOB) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS sights (key TEXT PRIMARY KEY, stamp TEXT, sight TEXT) WITHOUT ROWID;
@@ -63,7 +66,7 @@ class FeatureCache:
     """Cache of a project. Use one object per thread. In a read-only folder the cache is in memory."""
 
     def __init__(self, root: Path) -> None:
-        self._database = _open(root / ".cache" / "looks.sqlite")
+        self._database = _open(root)
 
     def close(self) -> None:
         with contextlib.suppress(sqlite3.Error):
@@ -103,9 +106,10 @@ class FeatureCache:
             self._database.commit()
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def _open(root: Path) -> sqlite3.Connection:
     for attempt in range(2):
         try:
+            path = database_path(root, _FILES)
             path.parent.mkdir(exist_ok=True)
             database = sqlite3.connect(path, timeout=10)
             database.execute("PRAGMA journal_mode=WAL")
@@ -117,10 +121,10 @@ def _open(path: Path) -> sqlite3.Connection:
             database.commit()
             return database
         except (sqlite3.DatabaseError, OSError):
-            if attempt == 0:
-                for name in (path.name, path.name + "-wal", path.name + "-shm"):
+            if attempt == 0 and not leads_outside(root, root / ".cache"):
+                for name in _FILES:
                     with contextlib.suppress(OSError):
-                        (path.parent / name).unlink()
+                        (root / ".cache" / name).unlink()
     database = sqlite3.connect(":memory:")
     database.executescript(_SCHEMA)
     return database

@@ -22,7 +22,7 @@ from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message
 from workbench.core.problems import BadClass, CannotWrite, MaskBroken, NoteBroken, OriginalKept, Problem, ProjectBroken
 from workbench.core.project import annotation
-from workbench.core.project.image_index import ImageIndex, walk_stamps
+from workbench.core.project.image_index import ImageIndex, Numbers, walk_stamps
 from workbench.core.project.project import BACKGROUND, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
 from workbench.core.project.storage import check_links, file_stamp, inside, write_json
 from workbench.inference.io.atomic_write import make_folder, replace_path, replacing
@@ -102,6 +102,7 @@ def delete_backup(project: Project) -> None:
     An original is moved to `journal/kept` if its mask is unreadable, missing or of another size.
     """
     folder = folder_of(project)
+    check_links(project.root, folder / "plan.json")
     try:
         for key in _unreplaced(project):
             _back_up_original(project, key)
@@ -165,6 +166,7 @@ def undo(project: Project, plan: ClassMergePlan, progress: Progress, stopped: St
                 raise MaskBroken(path=str(path), why=Message("mask.size_changed"))
             if np.array_equal(mask, changed):
                 check_links(project.root, path)
+                check_links(project.root, original)
                 make_folder(path.parent)
                 replace_path(original, path)
             elif not np.array_equal(mask, before):
@@ -235,11 +237,7 @@ def _background_id(project: Project, key: str) -> int:
 
 def _keys_with_removed_classes(project: Project, plan: ClassMergePlan, stopped: Stopped) -> Iterator[str]:
     """Yield keys of masks that contain a removed class, also of missing images. The index avoids reading most files."""
-    index = ImageIndex(project)
-    try:
-        indexed = index.mask_stamps()
-    finally:
-        index.close()
+    indexed = _indexed_masks(project)
     removed = set(plan.removed)
     for name, stamp in walk_stamps(project.root / "masks").items():
         if stopped():
@@ -259,6 +257,13 @@ def _keys_with_removed_classes(project: Project, plan: ClassMergePlan, stopped: 
             yield key
 
 
+def _indexed_masks(project: Project) -> dict[str, tuple[str, Numbers]]:
+    """Return the indexed stamp and pixel counts of each mask; empty if the index cannot be read."""
+    with contextlib.suppress(sqlite3.Error, OSError), contextlib.closing(ImageIndex(project)) as index:
+        return index.mask_stamps()
+    return {}
+
+
 def _originals(project: Project) -> list[str]:
     names = walk_stamps(folder_of(project) / "masks")
     return sorted(name.removesuffix(".png") for name in names if name.endswith(".png"))
@@ -273,9 +278,7 @@ def _unreplaced(project: Project) -> Iterator[str]:
     keys = _originals(project)
     if not keys:
         return
-    indexed: dict[str, tuple] = {}
-    with contextlib.suppress(sqlite3.Error), contextlib.closing(ImageIndex(project)) as index:
-        indexed = index.mask_stamps()
+    indexed = _indexed_masks(project)
     for key in keys:
         path = project.mask_path(key)
         if indexed.get(key, ("",))[0] == file_stamp(path):
@@ -291,6 +294,8 @@ def _unreplaced(project: Project) -> Iterator[str]:
 def _back_up_original(project: Project, key: str) -> Path:
     """Move an original to `journal/kept` and return its new path. Raises OSError."""
     path = annotation.free_place_aside(project, key, ".png")
+    check_links(project.root, path)
+    check_links(project.root, _original(project, key))
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_path(_original(project, key), path)
     return path

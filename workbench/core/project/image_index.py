@@ -11,7 +11,7 @@ import functools
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from workbench.core.problems import IndexRebuilt, Problem
 from workbench.core.project import annotation
 from workbench.core.project.folder_walk import walk
 from workbench.core.project.project import Project
-from workbench.core.project.storage import file_stamp
+from workbench.core.project.storage import file_stamp, leads_outside
 from workbench.inference.io.opencv import cv2
 
 VERSION = 3
@@ -83,7 +83,7 @@ class ImageIndex:
         """Open the database. memory: keep the rows in memory only. Raises sqlite3.Error, OSError."""
         self.project = project
         self._pending: list[tuple] = []  # rows not written yet
-        self._database = _open(None if memory else project.root / ".cache" / "index.sqlite", lock_timeout)
+        self._database = _open(None if memory else database_path(project.root, _FILES), lock_timeout)
 
     def close(self) -> None:
         self._database.close()
@@ -214,6 +214,19 @@ def with_index(
                 with contextlib.suppress(OSError):
                     (project.root / ".cache" / name).unlink()
             on_rebuilt(IndexRebuilt(why=why))
+
+
+def database_path(root: Path, files: Sequence[str]) -> Path:
+    """Return the path of a database in `.cache` with the given file names, the first of which is the database.
+
+    Raises OSError if `.cache` leads out of the project, and sqlite3.DatabaseError if one of the files is a link.
+    """
+    folder = root / ".cache"
+    if leads_outside(root, folder):
+        raise OSError(Message("file.link_outside"))
+    if any((folder / name).is_symlink() for name in files):
+        raise sqlite3.DatabaseError(Message("file.linked"))
+    return folder / files[0]
 
 
 def _open(path: Path | None, lock_timeout: float) -> sqlite3.Connection:

@@ -287,6 +287,10 @@ class _LabelImport:
         used = {info.id for info in self.project.classes} | set(self.project.file.retired_ids)
         for id, name in sorted(label.names.items()):
             if name not in known:
+                same = next((one for one in known if one.casefold() == name.strip().casefold()), None)
+                if same is not None:
+                    known[name] = known[same]
+            if name not in known:
                 requested = id if self.batch.keep_ids and id not in used else None
                 info = self.project.add_class(name, id=requested)
                 known[info.name] = known[name] = info.id

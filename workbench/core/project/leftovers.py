@@ -11,6 +11,7 @@ from pathlib import Path
 import filelock
 
 from workbench.core.project.project import Project
+from workbench.core.project.storage import leads_outside
 from workbench.inference.io.atomic_write import make_folder, sweep
 
 # Folders written under the project lock only. Runs belong to their training process, which may outlive the window.
@@ -28,7 +29,10 @@ def remove_leftovers(project: Project, stopped: Callable[[], bool] = lambda: Fal
         return
     sweep(project.root)
     for name in _FOLDERS:
-        sweep(project.root / name, below=True, stopped=stopped)
+        if not leads_outside(project.root, project.root / name):
+            sweep(project.root / name, below=True, stopped=stopped)
+    if leads_outside(project.root, project.root / "exports"):
+        return
     with contextlib.suppress(OSError):
         folders = {path.with_name(path.name.removesuffix(_LOCK)) for path in (project.root / "exports").iterdir()}
         for folder in folders:

@@ -22,7 +22,7 @@ from workbench.core.project.project_folder import ProjectFolder
 from workbench.core.project.project_json import ProjectJson
 from workbench.core.project.project_lock import ProjectLock
 from workbench.core.project.sources import Source, copy_image, source_of
-from workbench.core.project.storage import check_links, inside
+from workbench.core.project.storage import check_links, inside, leads_outside
 from workbench.inference.io.atomic_write import keep_root
 
 FORMAT = 1
@@ -129,6 +129,7 @@ class Project:
         root = Path(root).absolute()
         if (root / "project.json").exists():
             raise problems.ProjectExists(path=str(root))
+        _check_folders(root)
         if images is not None and not Path(images).is_dir():
             raise problems.FolderMissing(path=str(images))
         try:
@@ -149,10 +150,14 @@ class Project:
 
     @classmethod
     def open(cls, root: Path | str, *, write: bool = True) -> Project:
-        """Open the project in `root`. With `write`, acquire the lock; raise ProjectLocked if another process has it."""
+        """Open the project in `root`. With `write`, acquire the lock.
+
+        Raises ProjectLocked if another process has it, and LinkOutsideFolder if labels would be written elsewhere.
+        """
         root = Path(root).absolute()
         project = cls._read(root)
         if write:
+            _check_folders(root)
             project._lock = ProjectLock(root)
             try:
                 project.refresh()
@@ -324,6 +329,13 @@ class Project:
             self.file.verdicts.append(name)
             if save:
                 self.save()
+
+
+def _check_folders(root: Path) -> None:
+    """Check that no folder of labels or caches is a link out of the project. Raises LinkOutsideFolder."""
+    for name in ("masks", "notes", "proposals", "journal", ".cache"):
+        if leads_outside(root, root / name):
+            raise problems.LinkOutsideFolder(path=str(root / name), why=Message("file.link_outside"))
 
 
 def read_project_file(root: Path) -> ProjectFile:

@@ -21,7 +21,7 @@ import filelock
 
 from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, ProjectLocked, ProjectTaken
-from workbench.core.project.storage import write_json
+from workbench.core.project.storage import check_links, write_json
 
 NAME = "project.lock"
 _MAX_BYTES = 10_000  # bytes of holder.json
@@ -42,6 +42,9 @@ class ProjectLock:
         except OSError as error:
             self.release()
             raise CannotWrite.of(root, error) from error
+        except CannotWrite:
+            self.release()
+            raise
 
     def release(self) -> None:
         for lock, _ in self._locks.values():
@@ -81,6 +84,7 @@ class ProjectLock:
         legacy, lock = ".cache/lock", self._locks.get(".cache/lock")
         if lock is not None and _identity(self._root / legacy) == lock[1]:
             return
+        check_links(self._root, self._root / legacy)
         (self._root / ".cache").mkdir(exist_ok=True)
         self._acquire(legacy)
         with contextlib.suppress(CannotWrite):  # the file is only informative

@@ -57,8 +57,13 @@ def check_links(root: Path, path: Path) -> None:
 
     `path` itself may be a link, because replacing the file replaces the link.
     """
-    if not Path(os.path.realpath(path.parent)).is_relative_to(os.path.realpath(root)):
-        raise LinkOutsideFolder(path=str(path))
+    if leads_outside(root, path.parent):
+        raise LinkOutsideFolder(path=str(path), why=Message("file.link_outside"))
+
+
+def leads_outside(root: Path, path: Path) -> bool:
+    """Return True if `path`, with links resolved, does not lie below `root`."""
+    return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 
 def inside(root: Path, relative: str) -> Path:

@@ -108,6 +108,7 @@ class Started(Event):
     step: Count = 0  # first step; > 0 for a resumed run
     resumed: bool = False
     process: Count = 0  # pid
+    gpu: str = ""  # UUIDs of the GPUs, as in system_stats.GpuSample, joined by commas; "" on a CPU, or if unknown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,11 +198,17 @@ class BestKept(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Profiled(Event):
-    """Profile of a training step: a message, and the folder of the run with trace and table."""
+    """Profile of a training step: a message, and the folder of the run with trace and table.
+
+    operator_ms: time per step in which the host starts operations; None without a GPU. device_ms: time per step in
+    which the GPU computes.
+    """
 
     kind: ClassVar[str] = "profiled"
     what: str
     folder: str
+    operator_ms: Positive | None = None
+    device_ms: Positive | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

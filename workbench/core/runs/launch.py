@@ -14,7 +14,7 @@ from pathlib import Path
 from workbench.inference.cpu_environment import cpu_environment
 
 # Verbs of the training program, see workbench/training/__main__.py.
-VERBS = ("train", "launch", "export", "doctor", "legacy", "lite", "measure")
+VERBS = ("train", "launch", "export", "doctor", "accept", "probe", "legacy", "lite", "measure")
 # Runs the benchmark of an export with the export's own copy of the inference package.
 _BENCHMARK = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
@@ -32,6 +32,12 @@ def worker_command(verb: str, *arguments: str | Path) -> list[str]:
     assert verb in VERBS, verb
     head = [_console_executable(), "--worker"] if is_frozen() else [sys.executable, "-m", "workbench.training"]
     return [*head, verb, *map(str, arguments)]
+
+
+def program_command(*arguments: str | Path) -> list[str]:
+    """Return a command line of the workbench itself: this Python, or a packed application's own executable."""
+    head = [_console_executable()] if is_frozen() else [sys.executable, "-m", "workbench"]
+    return [*head, *map(str, arguments)]
 
 
 def _console_executable() -> str:
@@ -67,7 +73,9 @@ def worker_environment(device: str = "auto", base: dict[str, str] | None = None)
         # time.
         "MALLOC_MMAP_MAX_": "0",
         "MALLOC_TRIM_THRESHOLD_": str(8 << 30),
-        "GLOG_minloglevel": "2",
+        "GLOG_minloglevel": "1",  # warnings, such as a cuDNN that differs from the one that Paddle was compiled with
+        # Numbers GPUs as nvidia-smi and NVML do; CUDA's own order begins with the fastest.
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
         "PYTHONUNBUFFERED": "1",
         "PYTHONIOENCODING": "utf-8",
         "PYTHONUTF8": "1",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import time
 from functools import cache
 from typing import Any
@@ -12,8 +11,12 @@ import numpy as np
 from workbench.core import problems
 from workbench.core.messages import Message
 from workbench.core.project.project import Project
+from workbench.core.runs import gpu_plan
 from workbench.core.runs.dataset import Dataset, Item
+from workbench.core.runs.gpu_plan import MANY_STEPS, START_SECONDS, STEPPING
+from workbench.core.runs.gpu_probe import uses_gpu
 from workbench.core.runs.image_statistics import ImageStatistics, measure_sample, thinness
+from workbench.core.runs.launch import processes
 from workbench.core.runs.network_stats import multiplications, receptive_field
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.cpu_environment import cores
@@ -22,7 +25,6 @@ _MOST_SHARED = 640  # network pixels shared by neighboring tiles, regardless of 
 _GRAIN = 0.15  # agreement of line directions above which quarter turns give unrealistic images
 _SQUARE = 0.1  # share of lines at right angles above which small rotations give unrealistic images
 _FEW_STEPS = 80  # steps up to which AdamW trains a slim ResNet better than Muon
-_MANY_STEPS = 3000  # steps from which on a larger network may become better
 
 # Settings that a run takes over from its initial run, so that the weights of that run can be used.
 _NETWORK = {
@@ -145,17 +147,14 @@ def _plan_unet(training: list[Item], thickness: float, draft: _Draft) -> None:
     edge = max((max(item.width, item.height) for item in training), default=256)
     painted = [p / max(1, item.width * item.height) for item in training for p in item.pixels]
     share = float(np.median(painted)) if painted else 0.01
-    gpu = _expects_gpu(draft.request.device)
+    gpu = uses_gpu(draft.request.device)
     # On a CPU many small steps train better than few large ones, if a defect and its surroundings fit in a patch.
     largest = 256 if gpu else 128
     patch = largest if edge > largest else max(64, -(-edge // 32) * 32)
     draft.choose("patch", patch, Message("plan.patch", n=edge))
     if gpu:
-        widths = {"fast": [32, 64, 128, 256], "balanced": [64, 128, 256, 512], "best": [64, 128, 256, 512, 512]}
-        draft.choose("stem", 1, Message("plan.gpu_resolution"))
-        draft.choose("batch", 16, Message("plan.gpu_batch"))
+        _plan_gpu_size(draft["patch"], draft)
         draft.choose("rate", 2e-3, Message("plan.wide_rate"))
-        draft.choose("widths", widths[quality], Message("plan.size"))
     else:
         _plan_cores(8, draft)
         draft.choose("rate", 4e-3, Message("plan.small_rate"))
@@ -189,7 +188,8 @@ def _plan_overlap(draft: _Draft) -> None:
 def _plan_cores(smallest: int, draft: _Draft) -> None:
     """Choose batch and workers on a CPU: each core computes four images or more of a batch."""
     workers = min(cores(), 8)
-    draft.choose("batch", max(smallest, 4 * workers), Message("plan.small_batch"))
+    count = processes(draft.request.device)  # each computes equally many images
+    draft.choose("batch", -(-max(smallest, 4 * workers) // count) * count, Message("plan.small_batch"))
     draft.choose("workers", workers, Message("plan.workers"))
 
 
@@ -202,17 +202,25 @@ def _plan_size(draft: _Draft) -> None:
     if request.quality == "best" and size_choices:
         why = Message("plan.size")
         steps = expected_steps(draft.settings.model_copy(update=size_choices))
-        if request.epochs is None and steps < _MANY_STEPS:
+        if request.epochs is None and steps < MANY_STEPS:
             size = sizes["balanced"]
             why = Message("plan.too_few_steps", n=steps)
     for key, value in size.items():
         draft.choose(key, value, why or Message(_SIZE_REASONS[key]))
 
 
+def _plan_gpu_size(side: int, draft: _Draft) -> None:
+    """Choose network size and batch on a GPU. The training adapts both to the GPU before its first step."""
+    model, request = draft.request.model, draft.request
+    for key, value in gpu_plan.SIZES[model][request.quality].items():
+        draft.choose(key, value, Message(gpu_plan.REASONS[key]))
+    draft.choose("batch", gpu_plan.planned_batch(model, side, request.device), Message(gpu_plan.BATCH_REASON))
+
+
 def _plan_course(draft: _Draft) -> None:
     """Choose settings that depend on the run's clock, so that the run keeps its time on any machine."""
     request = draft.request
-    gpu = _expects_gpu(request.device)
+    gpu = uses_gpu(request.device)
     if request.epochs is None and request.minutes is not None:
         why = Message("plan.schedule")
         if not gpu:
@@ -226,31 +234,13 @@ def _plan_course(draft: _Draft) -> None:
     draft.choose("precision", request.precision, why)
 
 
-def _expects_gpu(device: str) -> bool:
-    """Return True if training will use a GPU, judged without importing Paddle, which takes seconds."""
-    if device != "auto":
-        return device.startswith("gpu")
-    try:
-        importlib.metadata.version("paddlepaddle-gpu")
-        import pynvml
-
-        pynvml.nvmlInit()
-        try:
-            return pynvml.nvmlDeviceGetCount() > 0
-        finally:
-            pynvml.nvmlShutdown()
-    except Exception:  # no package, no driver or no GPU
-        return False
-
-
 def _plan_resnet(training: list[Item], draft: _Draft) -> None:
     request = draft.request
     edge = int(np.median([max(item.width, item.height) for item in training]))
     smallest = 128 if request.weights else 64  # smaller inputs need another first layer, which published weights lack
-    if _expects_gpu(request.device):
-        draft.choose("depth", {"fast": 18, "balanced": 34, "best": 50}[request.quality], Message("plan.gpu_depth"))
+    if uses_gpu(request.device):
         draft.choose("input_size", min(320, max(smallest, edge // 32 * 32)), Message("plan.median_length", n=edge))
-        draft.choose("batch", 32, Message("plan.gpu_batch"))
+        _plan_gpu_size(draft["input_size"], draft)
         return
     draft.choose("input_size", min(128, max(smallest, edge // 32 * 32)), Message("plan.small_input"))
     _plan_cores(16, draft)
@@ -274,15 +264,13 @@ def _plan_resnet(training: list[Item], draft: _Draft) -> None:
 
 _SECONDS = 0.1  # duration of the measurement
 _SIDE = 64  # of its matrices: NumPy multiplies such small ones on one core, and they fit in the core's cache
-_START = 4.0  # seconds before the first step, while Paddle is loaded
-_STEPPING = 0.85  # share of the remaining time spent on steps; evaluation and completion take the rest
 _STEP_COST = 3  # cost of a step in predictions: forward pass, and a backward pass of twice that
 _REACHED = 0.7  # share of the measured speed that training reaches
 
 
 def expected_steps(settings: TrainingSettings) -> int:
     """Return the number of steps on a CPU in the planned minutes, to two digits; accurate within a factor of two."""
-    seconds = max(0.0, (settings.minutes or 0) * 60 - _START) * _STEPPING
+    seconds = max(0.0, (settings.minutes or 0) * 60 - START_SECONDS) * STEPPING
     step = multiplications(settings) * _STEP_COST * settings.batch / (core_speed() * _REACHED * settings.workers)
     return int(float(f"{seconds / step:.2g}"))
 

@@ -10,7 +10,6 @@ from workbench.core import problems
 from workbench.core.messages import Message
 from workbench.core.problems import Problem, RunUnusable, WorkerFailed
 from workbench.core.runs.events import Failed, Finished
-from workbench.core.runs.run import Run
 
 _PROCESSES = {"training": "process.training", "export": "process.export"}
 ASIDE = "stdout: "  # marks output of libraries in a log; never quoted as the cause
@@ -93,12 +92,11 @@ def to_problem(ending: Failed, what: str, log: Path) -> Problem:
     return failed_problem(ending) or WorkerFailed(what=Message(_PROCESSES[what]), why=why, log=ending.log or str(log))
 
 
-def stopped_event(run: Run, time: float) -> Finished | Failed:
-    """Return the event of a training that was terminated; its saved checkpoints remain valid."""
-    if run.usable or run.resumable:
-        result = {"forced": True, "usable": run.usable, "resumable": run.resumable}
-        return Finished(time=time, why="stopped", result=result)
-    return from_problem(RunUnusable(name=run.name, why=Message("run.no_checkpoint")), time)
+def stopped_event(name: str, time: float, *, usable: bool, resumable: bool) -> Finished | Failed:
+    """Return the event of the terminated training of the run `name`; its saved checkpoints remain valid."""
+    if usable or resumable:
+        return Finished(time=time, why="stopped", result={"forced": True, "usable": usable, "resumable": resumable})
+    return from_problem(RunUnusable(name=name, why=Message("run.no_checkpoint")), time)
 
 
 def _signal_number(returncode: int | None) -> int | None:

@@ -30,6 +30,7 @@ from workbench.core.runs.dataset import Dataset, collect
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, decode
 from workbench.core.runs.planner import plan
 from workbench.core.runs.pruning_plan import prune_settings
+from workbench.core.runs.several_gpus import check_several_gpus, divide_batch
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.atomic_write import make_folder
 from workbench.inference.io.json_io import read_lines
@@ -164,6 +165,8 @@ def plan_run(
 
     Reads images: not for the GUI thread. Raises a Problem if no run is possible.
     """
+    check_several_gpus(request.device)
+    request = divide_batch(request)
     earlier = find_run(project.root, request.start_from) if request.start_from else None
     if request.prune:
         request = prune_settings(request, earlier.settings() if earlier is not None else None)

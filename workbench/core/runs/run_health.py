@@ -7,12 +7,13 @@ provides the texts.
 from __future__ import annotations
 
 import math
+import os
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, Step
-from workbench.core.runs.system_stats import SystemSample
+from workbench.core.runs.system_stats import GpuSample, SystemSample, training_gpus
 
 WAITS = 0.25  # share of time spent waiting for images that is reported
 FALLS = 4  # of the loss scale, after the search for its initial value
@@ -22,6 +23,8 @@ PATIENCE = 3  # evaluations without improvement
 SILENT = 120.0  # seconds
 LOADED = 80.0  # % of the CPU
 FILLED = 0.95  # share of the main memory
+GPU_FILLED = 0.97  # share of a GPU's memory
+_FULL_SAMPLES = 5  # consecutive samples; a short peak moves little
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class RunState:
     only_background: bool = False
     held_out_defects: int | None = None
     machine: deque[SystemSample] = field(default_factory=lambda: deque(maxlen=30))
+    # The driver on Windows moves GPU memory that does not fit to the main memory instead of reporting an error.
+    pages_gpu_memory: bool = os.name == "nt"
     _scored_step: int = -1
     _skipped: int = 0
     _scale_found: bool = False
@@ -93,13 +98,29 @@ class RunState:
             self.least_loss = min(self.least_loss, self.loss)
 
     def mean(self, name: str) -> float | None:
-        """Return the mean of recent samples of "cpu" (CPU load), "disk" (reads) or "gpu" (load of the first GPU)."""
-        values = [
-            {"cpu": s.cpu, "disk": s.disk_read_mb_s, "gpu": s.gpus[0].utilisation if s.gpus else None}[name]
-            for s in self.machine
-        ]
+        """Return the mean of recent samples of "cpu" (CPU load), "disk" (reads) or "gpu" (load of the GPUs in use)."""
+        if name == "gpu":
+            values = [gpu.utilisation for sample in self.machine for gpu in self.gpus(sample)]
+        else:
+            values = [{"cpu": sample.cpu, "disk": sample.disk_read_mb_s}[name] for sample in self.machine]
         known = [value for value in values if value is not None]
         return sum(known) / len(known) if known else None
+
+    def gpus(self, sample: SystemSample) -> tuple[GpuSample, ...]:
+        """Return the GPUs of a sample on which the run trains."""
+        return () if self.started is None else training_gpus(sample.gpus, self.started.gpu, self.started.device)
+
+    def full_gpu(self) -> GpuSample | None:
+        """Return a GPU whose memory has been full in all of the last samples; None if there is none."""
+        recent = list(self.machine)[-_FULL_SAMPLES:]
+        if len(recent) < _FULL_SAMPLES:
+            return None
+        full = [{gpu.index: gpu for gpu in self.gpus(sample) if _is_full(gpu)} for sample in recent]
+        return next((gpu for index, gpu in full[-1].items() if all(index in gpus for gpus in full)), None)
+
+
+def _is_full(gpu: GpuSample) -> bool:
+    return bool(gpu.memory_total and gpu.memory_used and gpu.memory_used > GPU_FILLED * gpu.memory_total)
 
 
 def diagnose(state: RunState, *, silent: float = 0.0, paused: bool = False) -> HealthFinding:
@@ -169,9 +190,13 @@ def _machine(state: RunState, over: bool) -> HealthFinding | None:
         return HealthFinding("memory_full", "warning", {"used": now.ram_used, "total": now.ram_total})
     if not state.started.device.startswith("gpu"):
         return None
-    overheated = [gpu for gpu in now.gpus if gpu.slowed == "heat"]
-    if overheated:
-        return HealthFinding("hot", "warning", {"card": overheated[0].name, "temperature": overheated[0].temperature})
+    full = state.full_gpu() if state.pages_gpu_memory else None
+    if full is not None:
+        fields = {"card": full.name, "used": full.memory_used, "total": full.memory_total}
+        return HealthFinding("gpu_memory_full", "warning", fields)
+    hot = [gpu for gpu in state.gpus(now) if gpu.slowed == "heat"]
+    if hot:
+        return HealthFinding("hot", "warning", {"card": hot[0].name, "temperature": hot[0].temperature})
     load = state.mean("gpu")
     training = state.step is not None and state.step.progress < 1 and len(state.machine) >= 20
     return HealthFinding("idle_card", "info", {"load": load}) if load is not None and load < 30 and training else None

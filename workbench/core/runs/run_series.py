@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from workbench.core.runs.events import Evaluated, Event, Started, Step
-from workbench.core.runs.system_stats import SystemSample
+from workbench.core.runs.system_stats import SystemSample, training_gpus
 
 MOST = 1600  # points of a drawn curve
 _BLOCK = 128  # values per block with stored extremes, which avoids a scan of a million points per frame
@@ -171,7 +171,11 @@ class RunSeries:
             "ram_total": sample.ram_total / GB,
             "disk": sample.disk_read_mb_s,
         }
-        for gpu in sample.gpus:
+        # Other GPUs of the machine are not shown, if it is known which ones train.
+        shown = sample.gpus
+        if self.started is not None and self.started.gpu:
+            shown = training_gpus(sample.gpus, self.started.gpu, self.started.device) or sample.gpus
+        for gpu in shown:
             gpu_values = (
                 gpu.utilisation,
                 _gb(gpu.memory_used),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +32,8 @@ class GpuSample:
     memory_reserved: int | None = None  # by the driver itself
     power_limit: float | None = None
     slowed: str = ""  # reason for a reduced clock: "heat" | "power" | ""
+    uuid: str = ""
+    mig: list[str] = field(default_factory=list)  # UUIDs of its MIG instances
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,22 @@ class _Moment:
     """Time of a sample line, in seconds since the run began."""
 
     run_time: Annotated[float, Field(ge=-1e10, le=1e10)]
+
+
+def training_gpus(gpus: Sequence[GpuSample], uuids: str, device: str) -> tuple[GpuSample, ...]:
+    """Return the samples of the GPUs that train; none for a run on the CPU.
+
+    uuids: UUIDs or their beginnings, of GPUs or MIG instances, joined by commas, as reported by the training. The
+    driver and CUDA may number GPUs differently, so `device` ("gpu:1") counts only if they are unknown.
+    """
+    kind, _, numbers = device.partition(":")
+    if kind != "gpu":
+        return ()
+    wanted = [uuid for uuid in uuids.split(",") if uuid]
+    if wanted:
+        return tuple(gpu for gpu in gpus if any(own.startswith(w) for w in wanted for own in (gpu.uuid, *gpu.mig)))
+    indexes = [int(number) for number in numbers.split(",") if number.isdecimal()] or [0]
+    return tuple(gpu for gpu in gpus if gpu.index in indexes)
 
 
 def encode_sample(run_time: float, sample: SystemSample) -> str:

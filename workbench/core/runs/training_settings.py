@@ -102,12 +102,13 @@ OF_UNET = {
     "mirror",
 }
 OF_RESNET = {"depth", "input_size", "label_smoothing"}
+_NOT_OFFERED = {"format", "reasons", "amp_level"}  # O2 was never measured on a GPU; runs that have it remain readable
 
 
 def concerns(model: str) -> list[str]:
     """Return the names of the settings that apply to a kind of model."""
     other = OF_RESNET if model == "unet" else OF_UNET
-    return [name for name in TrainingSettings.model_fields if name not in other | {"format", "reasons"}]
+    return [name for name in TrainingSettings.model_fields if name not in other | _NOT_OFFERED]
 
 
 def request(model: str, **choices: Any) -> TrainingSettings:

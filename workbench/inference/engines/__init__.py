@@ -21,6 +21,10 @@ class EngineError(Exception):
     """Network that cannot be loaded or run; the text is a sentence."""
 
 
+class NotFiniteError(EngineError):
+    """Network whose output contains infinities or NaN."""
+
+
 def available() -> list[str]:
     """Return the names of engines whose library is installed, in order of preference, without importing any."""
     return [name for name, kind in KINDS.items() if find_spec(kind.module) is not None]

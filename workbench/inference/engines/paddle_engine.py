@@ -13,7 +13,8 @@ import numpy as np
 from ..cpu_environment import cores, cpu_environment  # noqa: TID252  the package is copied under another name
 from ..engine_options import EngineOptions  # noqa: TID252
 
-_ENVIRONMENT = {**cpu_environment(), "GLOG_minloglevel": "2"}
+# TF32 has a 10-bit mantissa; a GPU would use it for convolutions unless this variable forbids it.
+_ENVIRONMENT = {**cpu_environment(), "GLOG_minloglevel": "2", "NVIDIA_TF32_OVERRIDE": "0"}
 
 
 class PaddleEngine:
@@ -66,4 +67,7 @@ def _import_paddle_inference() -> ModuleType:
 def _has_gpu() -> bool:
     import paddle
 
-    return paddle.device.is_compiled_with_cuda() and paddle.device.cuda.device_count() > 0
+    try:
+        return paddle.device.is_compiled_with_cuda() and paddle.device.cuda.device_count() > 0
+    except (OSError, RuntimeError):  # the driver is too old for this build
+        return False

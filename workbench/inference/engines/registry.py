@@ -46,7 +46,9 @@ KINDS: dict[str, EngineSpec] = {
 
 def install_command(name: str) -> str:
     """Return the command that installs an engine's packages."""
-    return "pip install " + " ".join(f'"{need}"' for need in KINDS[name].requirements)
+    command = "pip install " + " ".join(f'"{need}"' for need in KINDS[name].requirements)
+    # ONNX Runtime's builds own one folder: beside each other, both are broken.
+    return f"pip uninstall -y onnxruntime && {command}" if name == "tensorrt" else command
 
 
 def unavailable_reason(name: str) -> str:

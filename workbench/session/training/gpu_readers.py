@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from workbench.core.runs.gpu_facts import mig_instances
 from workbench.core.runs.system_stats import GpuSample
 
 __all__ = ["GpuReader", "GpuSample", "NoGpu", "NvmlReader"]
@@ -37,16 +38,16 @@ class NvmlReader:
                 raise NoGpu("No NVIDIA driver found") from error
             raise NoGpu(f"The NVIDIA driver cannot be asked: {error}") from error
         try:
-            self._cards = [self._card(i) for i in range(pynvml.nvmlDeviceGetCount())]
+            self._gpus = [self._open(i) for i in range(pynvml.nvmlDeviceGetCount())]
         except pynvml.NVMLError as error:
             self.close()
             raise NoGpu(f"The NVIDIA driver cannot be asked: {error}") from error
-        if not self._cards:
+        if not self._gpus:
             self.close()
             raise NoGpu("The NVIDIA driver is here, but no card")
 
     def read(self) -> tuple[GpuSample, ...]:
-        return tuple(self._sample(i, name, handle) for i, (name, handle) in enumerate(self._cards))
+        return tuple(self._sample(i, *gpu) for i, gpu in enumerate(self._gpus))
 
     def close(self) -> None:
         try:
@@ -54,12 +55,15 @@ class NvmlReader:
         except self._nvml.NVMLError:
             return
 
-    def _card(self, index: int) -> tuple[str, Any]:
+    def _open(self, index: int) -> tuple[str, str, list[str], Any]:
+        """Return name, UUID, UUIDs of MIG instances, and handle of a GPU."""
         handle = self._nvml.nvmlDeviceGetHandleByIndex(index)
-        name = self._nvml.nvmlDeviceGetName(handle)
-        return (name.decode("utf-8", "replace") if isinstance(name, bytes) else name), handle
+        uuid = _text(self._ask_newer("nvmlDeviceGetUUID", handle) or "")
+        partitioned = (self._ask_newer("nvmlDeviceGetMigMode", handle) or (0,))[0]
+        mig = list(mig_instances(self._nvml, handle)) if partitioned else []
+        return _text(self._nvml.nvmlDeviceGetName(handle)), uuid, mig, handle
 
-    def _sample(self, index: int, name: str, handle: Any) -> GpuSample:
+    def _sample(self, index: int, name: str, uuid: str, mig: list[str], handle: Any) -> GpuSample:
         nvml = self._nvml
         memory = self._memory(handle)
         rates = self._query(nvml.nvmlDeviceGetUtilizationRates, handle)
@@ -78,6 +82,8 @@ class NvmlReader:
             memory_reserved=None if reserved is None else int(reserved),
             power_limit=None if limit is None else limit / 1000,
             slowed=self._slowed(handle),
+            uuid=uuid,
+            mig=mig,
         )
 
     def _memory(self, handle: Any) -> Any:
@@ -106,3 +112,7 @@ class NvmlReader:
             return question(*arguments)
         except self._nvml.NVMLError:
             return None
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -7,12 +7,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.problems import Problem, UnexpectedError
+from workbench.core.problems import Problem
 from workbench.core.runs.run import Run, list_exports, list_runs
 from workbench.core.runs.run_comparison import RunComparison, compare_runs
 from workbench.core.runs.run_history import PastRun, RunLine, read_past, run_line
 from workbench.core.runs.run_series import Columns, RunSeries
-from workbench.session.error_log import LOGGER
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
 from workbench.session.training.training_control import TrainingControl
@@ -95,13 +94,7 @@ class RunList(QObject):
                     lines[run.name] = size, run_line(run)
             return lines, list_exports(root)
 
-        def as_problem(error: Exception) -> Problem:
-            LOGGER.error("The runs could not be listed", exc_info=error)
-            return UnexpectedError(what=f"{type(error).__name__}: {error}")
-
-        self._refresh = self._tasks.submit(
-            work, self._show, lambda _: self.listed.emit(), as_problem=as_problem, key="list"
-        )
+        self._refresh = self._tasks.submit(work, self._show, lambda _: self.listed.emit(), key="list")
 
     def _show(self, result: tuple[dict[str, tuple[int, RunLine]], list[Path]]) -> None:
         self._known, self.exports = result

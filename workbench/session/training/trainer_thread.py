@@ -50,7 +50,7 @@ class TrainerThread(QThread):
     ) -> None:
         super().__init__(parent)
         self.training_run = run
-        self.live = False  # a process is running; False during a replay
+        self.live = False  # a process runs or is being started; False during a replay
         self._time = 0.0
         self._timeouts = timeouts or StopTimeouts()
         self._wake_up = threading.Event()
@@ -120,6 +120,11 @@ class TrainerThread(QThread):
 
     # --- thread -----------------------------------------------------------------------------------
 
+    def start(self, priority: QThread.Priority = QThread.Priority.InheritPriority) -> None:
+        """Start the thread. An own child counts as running from now on."""
+        self.live = self._child is not None
+        super().start(priority)
+
     def run(self) -> None:
         try:
             ending = self._run_child(self._child) if self._child is not None else self._follow()
@@ -149,11 +154,10 @@ class TrainerThread(QThread):
         run = self.training_run
         child.environment = worker_environment(run.settings().device)
         orders_path(run).unlink(missing_ok=True)  # of an earlier process
-        self.live = True
         ending = self._emit_event(child.events())
         if ending is None and not self._detached:
             if child.forced and self._stopping:
-                ending = process_exit.stopped_event(run, self._time)
+                ending = process_exit.stopped_event(run.name, self._time, usable=run.usable, resumable=run.resumable)
             else:
                 ending = child.exit_event("training", self._time)
             append_ending(run, ending)
@@ -194,7 +198,7 @@ class TrainerThread(QThread):
                 break
         if ending is None and not self._detached:
             if stop_sent:
-                ending = process_exit.stopped_event(run, self._time)
+                ending = process_exit.stopped_event(run.name, self._time, usable=run.usable, resumable=run.resumable)
             else:
                 why = process_exit.cause(None, "")
                 ending = process_exit.failed_event("training", why, run.log_path, self._time)

@@ -2,6 +2,10 @@
 
 Rank 0 leads: it keeps the time, receives orders, evaluates on validation images, and alone writes the run's events
 and checkpoints. Before each step it sends a command to the others.
+
+Forward and backward passes contain no messages: each process normalizes its own part of a batch, and the running
+statistics are averaged with the gradients. So a process that fails in them still answers the message that follows, and
+no process waits for one that never comes.
 """
 
 from __future__ import annotations
@@ -11,8 +15,6 @@ import socket
 import time
 import zlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from enum import IntEnum
 from pathlib import Path
 
 import numpy as np
@@ -26,28 +28,12 @@ from workbench.core.problems import BadSettings, WorkerFailed
 from workbench.core.runs.events import Failed, decode
 from workbench.core.runs.launch import rank_of_this_process
 from workbench.training.device import is_out_of_memory
+from workbench.training.distributed.message_timer import MessageTimer
+from workbench.training.distributed.rank_commands import CommandMessage, RankCommand
 
 _LOSS_TIMEOUT = 3.0  # seconds in which a lost process may still report its failure
-
-
-class RankCommand(IntEnum):
-    """Next command of rank 0 to the other processes."""
-
-    STEP = 0  # step, rate
-    RELABEL = 1  # item: index in the list of labels that joined the data set
-    LOAD = 2  # restore the state of last/
-    WAIT = 3  # until the next command, without time limit
-    END = 4
-
-
-@dataclass(frozen=True)
-class CommandMessage:
-    """One command. rate is transmitted exactly, in 64 bits."""
-
-    command: RankCommand
-    step: int = 0
-    rate: float = 0.0
-    item: int = 0
+_MESSAGE_SECONDS = 600.0  # a step in the slowest process; longer pauses of rank 0 are announced by `wait_idle`
+_FAILURES = (RuntimeError, OSError)  # raised by gloo; raised by NCCL
 
 
 class ProcessGroup:
@@ -62,6 +48,7 @@ class ProcessGroup:
         self._waits = 0
         self._waiting = False
         self._processes: list[tuple[int, int]] = []  # pid and host of each rank
+        self._timer = MessageTimer(_MESSAGE_SECONDS)
         if size > 1:
             self._processes = self._exchange_ids()
 
@@ -81,8 +68,8 @@ class ProcessGroup:
     # --- commands ---------------------------------------------------------------------------------
 
     def send_command(self, command: RankCommand, *, step: int = 0, rate: float = 0.0, item: int = 0) -> None:
-        """Send a command; rank 0 only. Raise WorkerFailed if another process is gone."""
-        if self.size == 1:
+        """Send a command; effective in rank 0 only. Raise WorkerFailed if another process is gone."""
+        if self.size == 1 or not self.is_leader:
             return
         if self._waiting:
             self._waiting = False
@@ -101,9 +88,9 @@ class ProcessGroup:
         while True:
             message = paddle.zeros([4], "float64")
             self._broadcast(message)
-            do, step, rate, item = message.tolist()
-            if RankCommand(int(do)) is not RankCommand.WAIT:
-                return CommandMessage(RankCommand(int(do)), int(step), rate, int(item))
+            command, step, rate, item = message.tolist()
+            if RankCommand(int(command)) is not RankCommand.WAIT:
+                return CommandMessage(RankCommand(int(command)), int(step), rate, int(item))
             self._waits += 1
             self._await(f"rest-{self._waits}")
 
@@ -113,6 +100,11 @@ class ProcessGroup:
             self._mark(f"met-{self.number}")
             for number in range(self.size):
                 self._await(f"met-{number}")
+
+    def limit_messages(self, on_timeout: Callable[[WorkerFailed], None]) -> None:
+        """Call `on_timeout` in another thread, while this one is blocked, if a message is not answered in time."""
+        seconds = self._timer.seconds
+        self._timer.on_timeout = lambda: on_timeout(self._lost(f"no answer for {seconds:.0f} s"))
 
     def dismiss(self) -> None:
         """Let the other processes end. No effect if they are gone or have ended by the same failure."""
@@ -129,12 +121,13 @@ class ProcessGroup:
         """
         if self.size == 1:
             return compute()
-        value, failure = 0.0, None
+        value, failure, no_memory = 0.0, None, False
         try:
-            value = compute()
+            value = float(compute())
         except Exception as error:
-            failure = error
-        no_memory = failure is not None and is_out_of_memory(failure)
+            no_memory = is_out_of_memory(error)
+            # Without its traceback, which refers to all tensors of the step.
+            failure = error.with_traceback(None) if no_memory else error
         status = paddle.to_tensor([value, float(no_memory), float(failure is not None and not no_memory)], "float64")
         self._reduce(status)
         value, no_memories, failures = status.tolist()
@@ -148,16 +141,28 @@ class ProcessGroup:
         return value
 
     @paddle.no_grad()
-    def combine(self, parameters: Iterable[paddle.Tensor]) -> None:
-        """Sum the gradients of all processes and average the running statistics of their norms, in one message."""
+    def pack(self, parameters: Iterable[paddle.Tensor]) -> paddle.Tensor | None:
+        """Return the message of `combine`. A part of the step that may fail: it needs memory."""
+        if self.size == 1:
+            return None
+        return paddle.concat(
+            [t.astype("float32").flatten() / (self.size if s else 1) for t, s in _exchanged(parameters)]
+        )
+
+    @paddle.no_grad()
+    def combine(self, parameters: Iterable[paddle.Tensor], message: paddle.Tensor | None = None) -> None:
+        """Sum the gradients of all processes and average the running statistics of their norms, in one message.
+
+        message: made by `pack`; by default made here.
+        """
         if self.size == 1:
             return
-        tensors = [p if p.stop_gradient else p.grad for p in parameters if p.stop_gradient or p.grad is not None]
-        statistic = [p.stop_gradient for p in parameters if p.stop_gradient or p.grad is not None]
-        parts = [t.astype("float32").flatten() / (self.size if s else 1) for t, s in zip(tensors, statistic)]
-        whole = paddle.concat(parts)
+        parameters = list(parameters)
+        whole = self.pack(parameters) if message is None else message
+        assert whole is not None
         self._reduce(whole)
-        for tensor, part in zip(tensors, paddle.split(whole, [part.size for part in parts])):
+        tensors = [tensor for tensor, _ in _exchanged(parameters)]
+        for tensor, part in zip(tensors, paddle.split(whole, [tensor.size for tensor in tensors])):
             paddle.assign(part.reshape(tensor.shape).astype(tensor.dtype), tensor)
 
     @paddle.no_grad()
@@ -167,40 +172,35 @@ class ProcessGroup:
             for tensor in net.state_dict().values():
                 self._broadcast(tensor)
 
-    def normalize_together(self, net: paddle.nn.Layer) -> paddle.nn.Layer:
-        """On GPUs, convert batch norms to use the whole batch instead of the part on one GPU. Names are unchanged.
-
-        Paddle has no such norm for CPUs; there each process normalizes its own part.
-        """
-        if self.size == 1 or not paddle.get_device().startswith("gpu"):
-            return net
-        return paddle.nn.SyncBatchNorm.convert_sync_batchnorm(net)
-
     # --- messages ---------------------------------------------------------------------------------
 
     def _broadcast(self, tensor: paddle.Tensor) -> None:
         try:
-            distributed.broadcast(tensor, 0)
-        except RuntimeError as error:
-            raise self._lost(str(error)) from error
+            with self._timer.running():
+                distributed.broadcast(tensor, 0)
+                _wait_for(tensor)
+        except _FAILURES as error:
+            raise self._lost(str(error) or type(error).__name__) from error
 
     def _reduce(self, tensor: paddle.Tensor) -> None:
         try:
-            distributed.all_reduce(tensor)
-        except RuntimeError as error:
-            raise self._lost(str(error)) from error
+            with self._timer.running():
+                distributed.all_reduce(tensor)
+                _wait_for(tensor)
+        except _FAILURES as error:
+            raise self._lost(str(error) or type(error).__name__) from error
 
     def _mark(self, name: str) -> None:
         try:
             core.create_or_get_global_tcp_store().set(name, b"1")
-        except (RuntimeError, ValueError) as error:
-            raise self._lost(str(error)) from error
+        except (*_FAILURES, ValueError) as error:
+            raise self._lost(str(error) or type(error).__name__) from error
 
     def _await(self, name: str) -> None:
         try:
             core.create_or_get_global_tcp_store().get(name)
-        except (RuntimeError, ValueError) as error:
-            raise self._lost(str(error)) from error
+        except (*_FAILURES, ValueError) as error:
+            raise self._lost(str(error) or type(error).__name__) from error
 
     def _exchange_ids(self) -> list[tuple[int, int]]:
         table = np.zeros((self.size, 2), np.float64)
@@ -208,6 +208,12 @@ class ProcessGroup:
         tensor = paddle.to_tensor(table)
         self._reduce(tensor)
         return [(int(pid), int(host)) for pid, host in tensor.tolist()]
+
+    def failed(self, why: str) -> WorkerFailed:
+        """Return the problem of a failure of this process that the others cannot know of."""
+        self.broken = True
+        log = self.folder / f"rank-{self.number}.log" if self.folder else Path()
+        return WorkerFailed(what=Message("process.training"), why=why, log=str(log))
 
     def _lost(self, error: str) -> WorkerFailed:
         """Return the problem that names the lost process and the reason, as far as known."""
@@ -248,7 +254,7 @@ def join(folder: Path, batch: int) -> ProcessGroup:
     check_batch(batch, size)
     try:
         distributed.init_parallel_env()
-    except RuntimeError as error:
+    except (*_FAILURES, AttributeError, NotImplementedError) as error:  # the latter without NCCL
         why = Message("ranks.not_connected", n=size, why=str(error).strip().splitlines()[-1][:200])
         raise WorkerFailed(what=Message("process.training"), why=why, log=str(folder / "launcher.log")) from error
     return ProcessGroup(number, size, folder)
@@ -259,6 +265,19 @@ def check_batch(batch: int, size: int) -> None:
     if batch < size:
         why = Message("ranks.batch_too_small", n=size, m=size)
         raise BadSettings(key="batch", value=batch, why=why)
+
+
+def _exchanged(parameters: Iterable[paddle.Tensor]) -> list[tuple[paddle.Tensor, bool]]:
+    """Return the tensors that processes exchange: gradients, and running statistics (with True)."""
+    return [
+        (p, True) if p.stop_gradient else (p.grad, False) for p in parameters if p.stop_gradient or p.grad is not None
+    ]
+
+
+def _wait_for(tensor: paddle.Tensor) -> None:
+    """Wait until a message is complete. With NCCL it is only queued; reading one value waits for it."""
+    if tensor.place.is_gpu_place():
+        tensor.flatten()[:1].numpy()
 
 
 def _host() -> int:

@@ -164,22 +164,33 @@ def _end(process: subprocess.Popen[bytes], children: list[psutil.Process]) -> No
 
 
 def _failure(run: Run, code: int) -> Problem:
-    """Return RunInUse if rank 0 did not get the lock, otherwise the failure logged by the launcher."""
-    with contextlib.suppress(OSError):
-        for line in (run.ranks / "rank-0.jsonl").read_text("utf-8", "replace").splitlines():
-            event = decode(line)
-            if isinstance(event, Failed):
-                return process_exit.to_problem(event, "training", run.log_path)
+    """Return the failure reported by rank 0, else by the process that ended first, else that of the launcher's log."""
+    own = _reported(run, 0)
+    if own is not None:
+        return own
     log = run.ranks / "launcher.log"
     match = re.search(r"Container rank (\d+) status \w+ .*? code (-?\d+)", process_exit.log_tail(log, lines=400))
     if match is None:
         why = process_exit.cause(code, process_exit.log_tail(log))
         return WorkerFailed(what=Message("process.training"), why=why, log=str(log))
     number = int(match[1])
-    own = run.ranks / f"rank-{number}.log"
-    cause = process_exit.cause(int(match[2]), process_exit.log_tail(own))
+    reported = _reported(run, number)
+    if reported is not None:
+        return reported
+    path = run.ranks / f"rank-{number}.log"
+    cause = process_exit.cause(int(match[2]), process_exit.log_tail(path))
     why = Message("ranks.of_process", n=number + 1, why=cause)
-    return WorkerFailed(what=Message("process.training"), why=why, log=str(own))
+    return WorkerFailed(what=Message("process.training"), why=why, log=str(path))
+
+
+def _reported(run: Run, number: int) -> Problem | None:
+    """Return the failure in the events of a process, e.g. RunInUse of rank 0 without the lock."""
+    with contextlib.suppress(OSError):
+        for line in (run.ranks / f"rank-{number}.jsonl").read_text("utf-8", "replace").splitlines():
+            event = decode(line)
+            if isinstance(event, Failed):
+                return process_exit.to_problem(event, "training", run.log_path)
+    return None
 
 
 def launch(arguments: list[str]) -> None:

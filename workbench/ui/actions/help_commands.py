@@ -18,6 +18,12 @@ class HelpCommands(CommandGroup):
         project = context.project
         return [
             Command("keys", self.tr("&Keyboard shortcuts"), self.shortcuts_requested.emit, "keyboard"),
+            Command(
+                "check_gpu",
+                self.tr("Check &GPU…"),
+                project.show_gpu_check,
+                tip=self.tr("Show GPU, driver and the commands that install and test GPU training"),
+            ),
             Command("show_log", self.tr("Show &log folder"), lambda: show_log_folder(project), "folder"),
             Command("about", self.tr("&About Defect Workbench"), project.show_about, "info"),
         ]

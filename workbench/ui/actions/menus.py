@@ -166,7 +166,7 @@ MENUS: dict[str, Table] = {
         "export",
         "export_choices",
     ),
-    "help": ("keys", "show_log", "about"),
+    "help": ("keys", "check_gpu", "show_log", "about"),
 }
 
 IMAGE_MENU: Table = ("not_done", "good_sample", "remove_image")

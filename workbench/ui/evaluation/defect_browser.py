@@ -31,6 +31,7 @@ class DefectBrowser(QWidget):
         super().__init__()
         self._evaluation = evaluation
         self._class_id: int | None = None
+        self._shown: tuple[object, str] | None = None  # run and split whose first result was shown
         self.gallery, self.table = CardGalleryView(evaluation, style), ImageTableView()
         self.empty = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, objectName="muted")
         self._tabs = QButtonGroup(self)
@@ -78,6 +79,10 @@ class DefectBrowser(QWidget):
         missed = missed_cards(self._evaluation, result, self._class_id, self._peak_text)
         false = alarm_cards(self._evaluation, result, self._class_id, self._probability_text)
         self._show_counts(len(missed), len(false), len(result.evaluations))
+        source = (self._evaluation.run, self._evaluation.split)
+        if source != self._shown:
+            self._shown = source
+            self._leave_empty_tab({"missed": len(missed), "false": len(false)})
         if self.tab == "table":
             self.table.show_result(self._evaluation, result)
             self._pages.setCurrentWidget(self.table)
@@ -92,6 +97,11 @@ class DefectBrowser(QWidget):
             else self.tr("No false alarms at this operating point")
         )
         self._pages.setCurrentWidget(self.gallery if cards else self.empty)
+
+    def _leave_empty_tab(self, counts: dict[str, int]) -> None:
+        """Select the first tab with entries if a run or split is shown for the first time and its tab is empty."""
+        if counts.get(self.tab, 1) == 0:
+            self.tabs[next((name for name, count in counts.items() if count), "pictures")].setChecked(True)
 
     def _tab_changed(self) -> None:
         QSettings().setValue(_STORED_TAB, self.tab)

@@ -22,6 +22,7 @@ from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
 from workbench.session.training.run_list import RunList
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
+from workbench.ui.project.gpu_check_dialog import GpuCheckDialog
 from workbench.ui.project.leave_guard import LeaveGuard
 from workbench.ui.project.new_project_dialog import NewProjectDialog
 from workbench.ui.widgets.file_drop import LeftOut
@@ -183,6 +184,9 @@ class ProjectCommands(QObject):
         dialog.activateWindow()
 
     # --- help ------------------------------------------------------------------------------------
+
+    def show_gpu_check(self) -> None:
+        GpuCheckDialog(self._window).open()
 
     def show_about(self) -> None:
         AboutDialog(self._window).open()

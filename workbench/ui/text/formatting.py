@@ -13,7 +13,7 @@ from typing import Any
 from PySide6.QtCore import QCoreApplication, QLocale
 
 from workbench.core import messages, problems
-from workbench.core.runs.events import Failed, Finished, Started, Step, Trouble
+from workbench.core.runs.events import Failed, Finished, Profiled, Started, Step, Trouble
 from workbench.core.runs.process_exit import failed_problem
 from workbench.core.runs.run import Run, RunName
 from workbench.ui.text.message_translation import translate_message
@@ -144,6 +144,23 @@ def device_text(event: Started) -> str:
     device = QCoreApplication.translate("words", "CPU") if event.device == "cpu" else event.device.upper()
     name = f"{device} ({event.device_name})" if event.device_name else device
     return f"{name}, {event.precision}"
+
+
+def precision_text(event: Started) -> str:
+    """Return the reason for the number type of a run as a sentence; "" if it is unknown."""
+    return translate_message(event.precision_reason)
+
+
+def profile_text(event: Profiled) -> str:
+    """Return the summary of a profile; on a GPU with the times of the host and of the GPU, which overlap."""
+    text = translate_message(event.what)
+    if event.operator_ms is None or event.device_ms is None:
+        return text
+    times = QCoreApplication.translate(
+        "words", "Per step the CPU starts operations for {operators} ms and the GPU computes for {kernels} ms."
+    )
+    times = times.format(operators=number(event.operator_ms, 1), kernels=number(event.device_ms, 1))
+    return f"{text} {times}"
 
 
 def step_text(event: Step, device: str) -> str:

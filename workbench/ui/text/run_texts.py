@@ -60,6 +60,13 @@ _FINDINGS: dict[str, str] = {
     "memory_full": QT_TRANSLATE_NOOP(
         "findings", "The memory of this computer is nearly full ({used} of {total}). Close other programs."
     ),
+    "gpu_memory_full": QT_TRANSLATE_NOOP(
+        "findings",
+        (
+            "The memory of {card} is full ({used} of {total}). Windows then uses main memory, which is several times "
+            "slower. Reduce the batch size or close other programs."
+        ),
+    ),
     "hot": QT_TRANSLATE_NOOP("findings", "{card} is throttling at {temperature} °C. Check its cooling."),
     "idle_card": QT_TRANSLATE_NOOP("findings", "The GPU is busy only {load} of the time. Increase the batch size."),
     "worse": QT_TRANSLATE_NOOP(

@@ -164,10 +164,6 @@ _SETTINGS: dict[str, tuple[str, str]] = {
         QT_TRANSLATE_NOOP("recipe", "Precision"),
         QT_TRANSLATE_NOOP("recipe", "16-bit numbers are faster on GPUs. CPUs compute in 32 bits."),
     ),
-    "amp_level": (
-        QT_TRANSLATE_NOOP("recipe", "Mixed precision"),
-        QT_TRANSLATE_NOOP("recipe", "O1: only suitable layers use 16 bits. O2: nearly all layers."),
-    ),
     "threads": (
         QT_TRANSLATE_NOOP("recipe", "Threads"),
         QT_TRANSLATE_NOOP("recipe", "Number of threads that prepare patches during training."),
@@ -211,7 +207,7 @@ _GROUPS: list[tuple[str, tuple[str, ...]]] = [
             "seed",
         ),
     ),
-    (QT_TRANSLATE_NOOP("recipe", "Hardware"), ("precision", "amp_level", "threads", "workers", "profile")),
+    (QT_TRANSLATE_NOOP("recipe", "Hardware"), ("precision", "threads", "workers", "profile")),
     (QT_TRANSLATE_NOOP("recipe", "Gray values"), ("channels", "full_scale", "low", "high", "mean", "std")),
 ]
 _HIDDEN = {"model", "minutes", "device"}

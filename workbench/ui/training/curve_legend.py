@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 
 from workbench.core.runs.run_series import RunSeries
 from workbench.ui.text.formatting import plain
-from workbench.ui.training.plot_definitions import PLOTS, PlotDefinition, missing, shown_value, title
+from workbench.ui.training.plot_definitions import PLOTS, PlotDefinition, gpu_names, missing, shown_value, title
 from workbench.ui.widgets.theme import ThemeManager
 
 _STORED_PLOTS = "training/plots"  # key in QSettings
@@ -127,8 +127,9 @@ class CurveLegend(QWidget):
                 item.setDisabled(bool(reason))
                 self._color(plot, item)
                 changed = True
-            item.setToolTip(0, reason)
-            item.setToolTip(1, reason)
+            tip = reason or (gpu_names(series) if plot.per_gpu else "")
+            item.setToolTip(0, tip)
+            item.setToolTip(1, tip)
         if changed:
             self._sort()
         self.view.blockSignals(False)

@@ -149,6 +149,11 @@ def shown_value(definition: PlotDefinition, series: RunSeries, time: float) -> s
     return f"{' · '.join(known)} {definition.unit}".strip() if known else "–"
 
 
+def gpu_names(series: RunSeries) -> str:
+    """Return the names of the GPUs whose curves are shown, one per line."""
+    return "\n".join(f"GPU {index}: {name}" for index, name in enumerate(series.cards) if name)
+
+
 def number(value: float, digits: int | None = None) -> str:
     """Format with `digits` decimal places; None: about three significant digits."""
     magnitude = abs(value)

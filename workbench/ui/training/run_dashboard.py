@@ -121,7 +121,7 @@ class RunDashboard(QWidget):
         elif isinstance(event, Started):
             self._ending = ""
         elif isinstance(event, Profiled) and live:
-            self.messaged.emit("info", formatting.translate_message(event.what), "")
+            self.messaged.emit("info", formatting.profile_text(event), "")
         elif isinstance(event, Trouble) and live:
             self.messaged.emit("warning", formatting.trouble_text(event), "")
 
@@ -183,7 +183,7 @@ class RunDashboard(QWidget):
             texts.insert(0, run_texts.finding_text(finding))  # more useful than the duration
         started = formatting.started_text(series.started)  # includes the note about few validation images
         texts = [text for text in texts if text and text not in started]
-        texts += [started, f"{formatting.device_text(series.started)}."]
+        texts += [started, f"{formatting.device_text(series.started)}.", formatting.precision_text(series.started)]
         tone = "warning" if failed else finding.tone if len(texts) > 1 else "info"
         self.set_status(" ".join(filter(None, texts)), tone)
 

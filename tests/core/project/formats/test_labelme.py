@@ -11,7 +11,8 @@ import pytest
 from PIL import Image
 
 from workbench.core.project import annotation
-from workbench.core.project.formats import FORMATS
+from workbench.core.project.exporting import export_labels
+from workbench.core.project.formats.label_export import LabelExportOptions
 from workbench.core.project.importing import import_labels
 from workbench.core.project.project import Project
 
@@ -84,9 +85,8 @@ def test_each_shape_covers_the_pixels_whose_centres_it_contains(empty, tmp_path)
 
 
 def test_later_shapes_lie_on_top_and_special_labels_are_not_classes(empty, tmp_path):
-    everywhere = [[0, 0], [60, 40]]
     shapes = [
-        shape("stain", "rectangle", everywhere),
+        shape("stain", "polygon", [[0, 0], [60, 0], [60, 40], [0, 40]]),
         shape("__ignore__", "rectangle", [[0, 0], [10, 10]]),
         shape("_background_", "rectangle", [[20, 20], [30, 30]]),
     ]
@@ -168,12 +168,13 @@ def test_damaged_files_are_skipped_with_a_reason(empty, tmp_path):
 
 def test_shapes_of_unknown_kinds_are_named(empty, tmp_path):
     picture(tmp_path / "in" / "a.png")
-    write(tmp_path / "in" / "a.json", [shape("pit", "cuboid", [[1, 1]] * 8)])
+    write(tmp_path / "in" / "a.json", [shape("pit", "brush", [[1, 1]] * 8)])
     report = import_labels(empty, tmp_path / "in")
-    assert report.labeled == 1 and "cuboid" in report.notes[0] and not empty.classes
+    assert report.labeled == 1 and "brush" in report.notes[0] and not empty.classes
 
 
-def test_labels_written_for_labelme_come_back_exactly(empty, tmp_path):
+@pytest.mark.parametrize("shapes", ["polygon", "mask"])
+def test_labels_written_for_labelme_come_back_exactly(empty, tmp_path, shapes):
     pit, stain = empty.add_class("pit").id, empty.add_class("stain 污渍").id
     empty.file.verdicts = ["OK", "NG"]
     mask = np.zeros((40, 60), np.uint8)
@@ -181,7 +182,9 @@ def test_labels_written_for_labelme_come_back_exactly(empty, tmp_path):
     picture(empty.image_path("lot/a.png"))
     annotation.save_mask(empty, "lot/a.png", mask)
     annotation.save_note(empty, "lot/a.png", annotation.Note(status="done", verdict="NG"))
-    assert FORMATS["labelme"].write(empty, tmp_path / "out", empty.images()) == []
+    assert (
+        export_labels(empty, tmp_path / "out", format="labelme", options=LabelExportOptions(shapes=shapes)).lost == []
+    )
     # The imagePath leads back to the first project; what is read are the second project's own pictures.
     with Project.create(tmp_path / "second", images=empty.root / "pictures") as second:
         report = import_labels(second, tmp_path / "out")
@@ -203,7 +206,7 @@ def test_labels_written_as_png_come_back_exactly(empty, tmp_path):
     picture(empty.image_path("lot/a.png"))
     annotation.save_mask(empty, "lot/a.png", mask)
     annotation.save_note(empty, "lot/a.png", annotation.Note(status="done", verdict="NG"))
-    lost = FORMATS["png"].write(empty, tmp_path / "out", empty.images())
+    lost = export_labels(empty, tmp_path / "out", format="png", options=LabelExportOptions(contiguous=False)).lost
     assert len(lost) == 1 and "verdict" in lost[0]
     with Project.create(tmp_path / "second") as second:
         picture(second.image_path("lot/a.png"))

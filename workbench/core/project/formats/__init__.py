@@ -1,16 +1,21 @@
-"""Label formats of other tools, one module per format. `find` reads labels under a path, `write` exports a project."""
+"""Label formats of other tools, one module per format. `find` reads labels under a path.
+
+Writers are listed in `core.project.exporting`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
+from workbench.core.images.image_files import image_size
+from workbench.core.problems import Problem
 from workbench.core.project.formats import (
     class_folders,
     coco,
     createml,
     datumaro,
+    deeppcb,
     eiseg,
     label_studio,
     labelme,
@@ -21,8 +26,8 @@ from workbench.core.project.formats import (
     xml_labels,
     yolo,
 )
-from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions
-from workbench.core.project.project import Project
+from workbench.core.project.formats.base import FileTree, ImportedEntry, ImportedLabels, ImportOptions
+from workbench.core.project.formats.data_split import with_splits
 
 
 @dataclass(frozen=True)
@@ -30,25 +35,28 @@ class Format:
     """Label format of another tool.
 
     recognition_score: returns the likely number of labels in a tree. own_files: the labels are files beside the images.
-    write: writes the labels of the given images into a folder; returns sentences on what the format cannot hold.
     """
 
     name: str
     recognition_score: Callable[[FileTree], int]
-    find: Callable[[FileTree, ImportOptions, dict[int, str]], ImportedLabels]
-    write: Callable[[Project, Path, list[str]], list[str]] | None = None
+    reader: Callable[[FileTree, ImportOptions, dict[int, str]], ImportedLabels]
     own_files: bool = True
+
+    def find(self, tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
+        """Return the labels in a tree, with the data split of their images. known: id -> name of the classes."""
+        return with_splits(tree, self.reader(tree, options, known))
 
 
 FORMATS: dict[str, Format] = {
     format.name: format
     for format in (
-        Format("labelme", labelme.recognition_score, labelme.find, labelme.write),
-        Format("png", png_masks.recognition_score, png_masks.find, png_masks.write),
-        Format("coco", coco.recognition_score, coco.find, coco.write),
+        Format("labelme", labelme.recognition_score, labelme.find),
+        Format("png", png_masks.recognition_score, png_masks.find),
+        Format("coco", coco.recognition_score, coco.find),
         Format("cvat", xml_labels.cvat_score, xml_labels.find_cvat),
         Format("voc", xml_labels.voc_score, xml_labels.find_voc),
-        Format("yolo", yolo.recognition_score, yolo.find, yolo.write),
+        Format("yolo", yolo.recognition_score, yolo.find),
+        Format("deeppcb", deeppcb.recognition_score, deeppcb.find),
         Format("via", via.recognition_score, via.find),
         Format("createml", createml.recognition_score, createml.find),
         Format("eiseg", eiseg.recognition_score, eiseg.find),
@@ -61,13 +69,44 @@ FORMATS: dict[str, Format] = {
 }
 
 
+_SAMPLE = 200  # labels whose images are searched to compare formats
+
+
 def recognized(tree: FileTree) -> list[tuple[Format, int]]:
     """Return the formats found in a tree with their number of labels, best first.
 
-    Label files take precedence over folder names. PNG masks are listed without a count if they are only likely.
+    Of several formats, the one with the most images is best: some files may belong to images that are elsewhere. Tables
+    of verdicts follow the labels of pixels, and folder names are last. PNG masks are listed without a count if they are
+    only likely.
     """
     counts = [(format, format.recognition_score(tree)) for format in FORMATS.values()]
-    found = sorted((c for c in counts if c[1]), key=lambda c: (not c[0].own_files, -c[1]))
+    found = [(format, count) for format, count in counts if count]
     if not any(format.own_files for format, _ in found) and png_masks.has_masks(tree):
         found.insert(0, (FORMATS["png"], 0))
-    return found
+    own = [format for format, _ in found if format.own_files]
+    images = {format.name: _matched_images(format, tree) for format in own} if len(own) > 1 else {}
+
+    def rank(entry: tuple[Format, int]) -> tuple[int, int, int]:
+        format, count = entry
+        matched = images.get(format.name, 0)
+        group = 3 if not format.own_files else 2 if not matched else 1 if format.name == "verdicts" else 0
+        return group, -matched, -count
+
+    return sorted(found, key=rank)
+
+
+def _matched_images(format: Format, tree: FileTree) -> int:
+    """Return the approximate number of images with labels of a format that fit them, without decoding labels."""
+    entries = format.reader(tree, ImportOptions(), {}).entries
+    sample = entries[:: max(1, len(entries) // _SAMPLE)]
+    fitting = {entry.image for entry in sample if _fits(entry)}
+    return round(len(fitting) * len(entries) / max(1, len(sample)))
+
+
+def _fits(entry: ImportedEntry) -> bool:
+    if entry.image is None:
+        return False
+    try:
+        return entry.size is None or entry.size == image_size(entry.image)
+    except Problem:
+        return False

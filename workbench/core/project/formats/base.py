@@ -17,12 +17,19 @@ from workbench.core.project.folder_walk import walk
 from workbench.core.project.project import Project
 from workbench.core.project.sources import natural_key
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
+from workbench.inference.io.json_io import read_file
 
 # Folder names that describe the kind of content only, not the part or the defect.
-IMAGE_FOLDERS = frozenset("image images img imgs picture pictures jpegimages photo photos input inputs data".split())
+IMAGE_FOLDERS = frozenset(
+    "image images img imgs picture pictures jpegimages photo photos input inputs data leftimg8bit".split()
+)
 MASK_FOLDERS = frozenset(
     "mask masks label labels annotation annotations ann anns groundtruth groundtruths gt gts segmentation "
-    "segmentations segmentationclass segmentationclasspng seg segs labelids maskpng maskspng".split()
+    "segmentations segmentationclass segmentationclasspng seg segs labelids maskpng maskspng gtfine gtcoarse".split()
+)
+# Names of folders and verdicts of images without defects.
+GOOD_NAMES = frozenset(
+    "ok okay good pass passed accept accepted free normal io clean nodefect defectfree 合格 良品 正常 无缺陷 好".split()
 )
 SPLIT_FOLDERS = frozenset("train training val valid validation test testing trainval dev".split())
 
@@ -87,7 +94,8 @@ class ImportedEntry:
     image below `pictures/`. aliases: other spellings of the key, without a suffix, used to search the project's images.
     read: function from (width, height) of the image to its label, raises Unreadable. embedded: returns the bytes of the
     image if the label file contains them. missing: reason why `image` is None.
-    split: "train", "val" or "test", if the label assigns the image to one.
+    split: "train", "val" or "test", if the label assigns the image to one. size: (width, height) of the image that the
+    label was drawn on, if stored. good: the label is that of an image without defects.
     """
 
     label: Path
@@ -98,6 +106,8 @@ class ImportedEntry:
     embedded: Callable[[], bytes] | None = None
     missing: str = "its image was found neither beside it nor in the project"
     split: str | None = None
+    size: tuple[int, int] | None = None
+    good: bool = False
 
 
 @dataclass
@@ -155,6 +165,18 @@ def decode_text(data: bytes) -> str:
         return text
 
 
+def read_utf8(path: Path, *, limit: int) -> bytes:
+    """Return the content of a text file as UTF-8, see `decode_text`. Raises FileNotFoundError, ValueError."""
+    data = read_file(path, limit=limit)
+    try:
+        if data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+            data.decode("utf-8")
+            return data
+    except UnicodeDecodeError:
+        pass
+    return decode_text(data).encode()
+
+
 def suffix_of(relative: str) -> str:
     return PurePosixPath(relative).suffix.lower()
 
@@ -167,6 +189,11 @@ def without_suffix(relative: str) -> str:
 def normalized_name(name: str) -> str:
     """Return a folder's name in a form for comparison: "Ground_Truth" becomes "groundtruth"."""
     return re.sub(r"[\W_]+", "", name).casefold()
+
+
+def is_good(verdict: str) -> bool:
+    """Return True for a verdict or a folder name of images without defects."""
+    return normalized_name(verdict) in GOOD_NAMES
 
 
 def is_generic_name(folder: str) -> bool:

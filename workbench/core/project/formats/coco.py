@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
+from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel
+from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.json_labels import json_files, load
-from workbench.core.project.formats.label_export import labeled_images, lost_sentences, regions
-from workbench.core.project.formats.shape_labels import Shape, ShapedImage, find_shapes, pairs, split_of
-from workbench.core.project.project import Project
+from workbench.core.project.formats.label_export import (
+    ExportedImage,
+    LabelExport,
+    LabelRegion,
+    polygon,
+    regions,
+)
+from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
+from workbench.core.project.formats.shapes import Shape, pairs
 from workbench.core.project.storage import write_json
 
 _MOST_PIXELS = 1 << 30  # of a decoded run-length mask
@@ -60,17 +67,18 @@ def _image(image: dict[str, Any], split: str | None) -> ShapedImage:
 
 
 def _shapes(entry: dict[str, Any], label: str, image: ShapedImage) -> Iterator[Shape]:
-    segmentation = entry.get("segmentation")
+    segmentation, drawn = entry.get("segmentation"), False
     if isinstance(segmentation, dict):
         yield Shape(label, "bitmap", [(0, 0)], bitmap=partial(decode_rle, segmentation))
-    elif isinstance(segmentation, list) and segmentation:
-        for polygon in segmentation:
-            points = list(pairs(polygon))
-            if len(points) >= 3:
-                yield Shape(label, "polygon", points)
-            else:
-                image.lost["polygons with fewer than three points"] += 1
-    elif entry.get("bbox"):
+        return
+    for corners in segmentation if isinstance(segmentation, list) else ():
+        points = list(pairs(corners))
+        if len(points) >= 3:
+            drawn = True
+            yield Shape(label, "polygon", points)
+        elif points:
+            image.lost["polygons with fewer than three points"] += 1
+    if not drawn and entry.get("bbox"):
         x, y, width, height = (float(value) for value in entry["bbox"])
         yield Shape(label, "box", [(x, y), (x + width, y + height)])
 
@@ -116,42 +124,54 @@ def _uncompressed(text: str) -> list[int]:
 # --- writing ----------------------------------------------------------------------------------------
 
 
-def write(project: Project, out: Path, keys: list[str]) -> list[str]:
-    """Write annotations/instances_SPLIT.json: one annotation with run lengths per connected region.
+class CocoWriter:
+    """annotations/instances_SPLIT.json with one annotation per connected region, and images/SPLIT/.
 
-    SPLIT is train, val or test for images assigned to a split, otherwise default. Run lengths keep holes and single
-    pixels. Return sentences about content that COCO cannot hold.
+    SPLIT is train, val or test for images assigned to a split, otherwise default. Run lengths (the default) and
+    polygons both hold holes and single pixels.
     """
-    lost: Counter[str] = Counter()
-    ids = [info.id for info in project.classes]
-    numbers = {id: number for number, id in enumerate(ids, 1)}
-    categories = [{"id": numbers[info.id], "name": info.name, "supercategory": ""} for info in project.classes]
-    files: dict[str, dict[str, list[Any]]] = defaultdict(lambda: {"images": [], "annotations": []})
-    for image in labeled_images(project, keys, lost):
-        content = files[image.split or "default"]
+
+    def __init__(self, export: LabelExport) -> None:
+        self._export = export
+        self._polygons = export.options.shapes == "polygon"
+        self._files: dict[str, dict[str, list[Any]]] = defaultdict(lambda: {"images": [], "annotations": []})
+
+    def add(self, image: ExportedImage) -> None:
+        export = self._export
+        content = self._files[image.split or "default"]
+        export.lose_areas(image)
+        export.lose(image, "verdicts", int(image.verdict is not None))
+        export.copy_image(image, PurePosixPath("images", image.split, export.image_name(image)))
         number = len(content["images"]) + 1
-        lost["verdicts"] += image.verdict is not None
         content["images"].append(
-            {"id": number, "file_name": image.key.lstrip("@"), "width": image.width, "height": image.height}
+            {"id": number, "file_name": export.image_name(image), "width": image.width, "height": image.height}
         )
-        for region in regions(image.mask, ids) if image.mask is not None else ():
+        for region in regions(image.mask, tuple(export.numbers)) if image.mask is not None else ():
             rect = region.rect
-            whole = np.zeros((image.height, image.width), bool)
-            whole[rect.slices] = region.inside
             content["annotations"].append(
                 {
                     "id": len(content["annotations"]) + 1,
                     "image_id": number,
-                    "category_id": numbers[region.class_id],
-                    "segmentation": encode_rle(whole),
+                    "category_id": export.numbers[region.class_id],
+                    "segmentation": self._segmentation(image, region),
                     "area": int(region.inside.sum()),
                     "bbox": [rect.x, rect.y, rect.width, rect.height],
                     "iscrowd": 0,
                 }
             )
-    for split, content in files.items():
-        write_json(out / "annotations" / f"instances_{split}.json", {"info": {}, "categories": categories, **content})
-    return lost_sentences(lost, "COCO")
+
+    def _segmentation(self, image: ExportedImage, region: LabelRegion) -> Any:
+        if self._polygons:
+            return [polygon(region).ravel().tolist()]
+        whole = np.zeros((image.height, image.width), bool)
+        whole[region.rect.slices] = region.inside
+        return encode_rle(whole)
+
+    def finish(self) -> None:
+        categories = [{"id": id, "name": name, "supercategory": ""} for id, name in self._export.names.items()]
+        for split, content in self._files.items():
+            path = self._export.out / "annotations" / f"instances_{split}.json"
+            write_json(path, {"info": {}, "categories": categories, **content})
 
 
 def encode_rle(mask: np.ndarray) -> dict[str, Any]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions
+from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.json_labels import json_files, load
-from workbench.core.project.formats.shape_labels import Shape, ShapedImage, find_shapes, split_of
+from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
+from workbench.core.project.formats.shapes import Shape
 
 _KEYS = (b'"image"', b'"annotations"', b'"coordinates"')
 

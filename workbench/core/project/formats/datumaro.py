@@ -9,8 +9,10 @@ from typing import Any
 
 from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions
 from workbench.core.project.formats.coco import decode_rle
+from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.json_labels import json_files, load
-from workbench.core.project.formats.shape_labels import Shape, ShapedImage, find_shapes, pairs, split_of
+from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
+from workbench.core.project.formats.shapes import Shape, pairs
 
 _KEYS = (b'"items"', b'"categories"', b'"annotations"')
 

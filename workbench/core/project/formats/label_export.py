@@ -1,25 +1,104 @@
-"""Common parts of writers of foreign label formats: labeled images of a project, regions, outlines, lost content."""
+"""Common parts of writers of foreign label formats: options, image copies, lost content, regions, outlines."""
 
 from __future__ import annotations
 
-from collections import Counter
+import io
+import shutil
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Literal, Protocol
 
 import numpy as np
+from PIL import Image
 
 from workbench.core.geometry.drawing import Rect
-from workbench.core.images.image_files import image_size
-from workbench.core.messages import Message
+from workbench.core.problems import CannotWrite
 from workbench.core.project import annotation
-from workbench.core.project.formats.base import without_suffix
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, Project
+from workbench.inference.io.atomic_write import replacing
 from workbench.inference.io.opencv import cv2
+
+VOID = 255  # value of pixels without a class in the masks of other tools
+_INSET = 0.49  # pixels
+
+
+@dataclass(frozen=True)
+class LabelExportOptions:
+    """Options of a label export.
+
+    images: copy the images into the export. shapes: how regions are stored, for formats with a choice: "polygon", or
+    "mask" (bitmaps or run lengths); None for the format's default. split: keep the data split. contiguous: number the
+    classes 1, 2, 3, ... instead of by their ids in the project.
+    """
+
+    images: bool = False
+    shapes: Literal["polygon", "mask"] | None = None
+    split: bool = True
+    contiguous: bool = True
+
+
+class LabelExport:
+    """Running export: target folder, classes with their numbers, copies of images, and lost content.
+
+    numbers: class id -> number in the export. table: value of each id in exported masks, uint8 (256,). losses: content
+    that the format cannot hold, image key -> kind -> count.
+    """
+
+    def __init__(self, project: Project, out: Path, options: LabelExportOptions) -> None:
+        self.project, self.out, self.options = project, out, options
+        self.classes = list(project.classes)
+        order = enumerate((info.id for info in self.classes), 1)
+        self.numbers = {id: number if options.contiguous else id for number, id in order}
+        self.names = {self.numbers[info.id]: info.name for info in self.classes}
+        self.table = np.full(256, VOID, np.uint8)
+        self.table[0] = 0
+        for id, number in self.numbers.items():
+            self.table[id] = number
+        self.losses: dict[str, Counter[str]] = defaultdict(Counter)
+        self.copied = 0
+
+    def lose(self, image: ExportedImage, kind: str, count: int = 1) -> None:
+        """Count content of an image that the format cannot hold."""
+        if count:
+            self.losses[image.key][kind] += count
+
+    def lose_areas(self, image: ExportedImage, *, ignored: bool = True) -> None:
+        """Count ignored (if `ignored`) and unlabeled areas of a mask for a format without a mark for them."""
+        if image.mask is not None:
+            self.lose(image, "masks with ignored areas", int(ignored and bool((image.mask == DONT_CARE).any())))
+            self.lose(image, "masks with unlabeled areas", int((image.mask == NOT_LABELED).any()))
+
+    def image_name(self, image: ExportedImage) -> str:
+        """Return the path of the image in the export, with its suffix."""
+        return image.name + PurePosixPath(image.key).suffix
+
+    def copy_image(self, image: ExportedImage, relative: PurePosixPath, *, always: bool = False) -> None:
+        """Copy the image file, if images are exported or `always`. Raises CannotWrite."""
+        if self.options.images or always:
+            target = self.out / relative
+            try:
+                with self.project.image_path(image.key).open("rb") as source, replacing(target) as file:
+                    shutil.copyfileobj(source, file)
+            except OSError as error:
+                raise CannotWrite.of(target, error) from error
+            self.copied += 1
+
+
+class LabelWriter(Protocol):
+    """Writer of one format. `add` writes one image with its label; `finish` writes the files about all images."""
+
+    def __init__(self, export: LabelExport) -> None: ...
+
+    def add(self, image: ExportedImage) -> None: ...
+
+    def finish(self) -> None: ...
 
 
 @dataclass(frozen=True)
 class ExportedImage:
-    """Image with its label. mask: uint8 (height, width) of class ids, None for a verdict without a mask.
+    """Image with its label. mask: uint8 (height, width) of the project's ids, None for a verdict without a mask.
 
     name: path without suffix, unique in the export. split: "train", "val", "test", or "" if the image has none.
     """
@@ -42,32 +121,17 @@ class LabelRegion:
     inside: np.ndarray
 
 
-def labeled_images(project: Project, keys: Sequence[str], lost: Counter[str]) -> Iterator[ExportedImage]:
-    """Yield the images of `keys` with their labels; count ignored and unlabeled areas in `lost`."""
-    names: set[str] = set()
-    for key in keys:
-        width, height = image_size(project.image_path(key))
-        mask = annotation.load_mask(project, key, (width, height))
-        note = annotation.load_note(project, key)
-        name = without_suffix(key.lstrip("@"))
-        if name.casefold() in names:
-            name = key.lstrip("@")  # two images differ in their suffix only
-        names.add(name.casefold())
-        if mask is not None:
-            lost["masks with ignored areas"] += bool((mask == DONT_CARE).any())
-            lost["masks with unlabeled areas"] += bool((mask == NOT_LABELED).any())
-        yield ExportedImage(key, name, width, height, mask, note.verdict, note.pin or "")
-
-
 def regions(mask: np.ndarray, ids: Sequence[int]) -> Iterator[LabelRegion]:
-    """Yield the connected regions of the classes `ids`."""
-    for id in annotation.ids_in(mask):
-        if id not in ids:
-            continue
-        count, labels, stats, _ = cv2.connectedComponentsWithStats((mask == id).astype(np.uint8), connectivity=8)
-        for number in range(1, count):
-            x, y, width, height, _ = (int(value) for value in stats[number])
-            yield LabelRegion(id, Rect(x, y, width, height), labels[y : y + height, x : x + width] == number)
+    """Yield the connected regions of the classes `ids`, large before small: one inside another follows it."""
+    found = [region for id in annotation.ids_in(mask) if id in ids for region in _regions_of(mask, id)]
+    yield from sorted(found, key=lambda region: -region.rect.width * region.rect.height)
+
+
+def _regions_of(mask: np.ndarray, id: int) -> Iterator[LabelRegion]:
+    count, labels, stats, _ = cv2.connectedComponentsWithStats((mask == id).astype(np.uint8), connectivity=8)
+    for number in range(1, count):
+        x, y, width, height, _ = (int(value) for value in stats[number])
+        yield LabelRegion(id, Rect(x, y, width, height), labels[y : y + height, x : x + width] == number)
 
 
 def outlines(region: LabelRegion) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -86,6 +150,63 @@ def outlines(region: LabelRegion) -> tuple[list[np.ndarray], list[np.ndarray]]:
         area = (points[:, 0] * after[:, 1] - after[:, 0] * points[:, 1]).sum()
         (outer if area > 0 else holes).append(points)
     return outer, holes
+
+
+def palette(export: LabelExport) -> np.ndarray:
+    """Return the colors of the classes by their numbers in the export, uint8 (256, 3)."""
+    colors = np.zeros((256, 3), np.uint8)
+    colors[VOID] = (224, 224, 192)
+    for info in export.classes:
+        colors[export.numbers[info.id]] = [int(info.color[i : i + 2], 16) for i in (1, 3, 5)]
+    return colors
+
+
+def encode_numbers(mask: np.ndarray, colors: np.ndarray) -> bytes:
+    """Return a mask, uint8 (H, W), as a palette PNG with `colors`, uint8 (256, 3)."""
+    image = Image.fromarray(np.ascontiguousarray(mask))
+    image.putpalette(colors.tobytes())
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def polygon(region: LabelRegion) -> np.ndarray:
+    """Return one polygon of a region, float (N, 2) in image coordinates, along the pixel edges.
+
+    Holes are joined to the outer outline by cuts without width along pixel edges. Filling the polygon by the even-odd
+    or the nonzero rule gives the region exactly.
+    """
+    outer, holes = outlines(region)
+    joined = outer[0]
+    for hole in holes:
+        distances = np.abs(joined[:, None] - hole[None]).sum(axis=2)
+        a, b = np.unravel_index(int(distances.argmin()), distances.shape)
+        corner = [(hole[b][0], joined[a][1])]  # first along a row, then along a column
+        loop = np.concatenate((hole[b:], hole[: b + 1]))
+        joined = np.concatenate((joined[: a + 1], corner, loop, corner, joined[a:]))
+    return joined
+
+
+def inset_polygon(region: LabelRegion) -> np.ndarray:
+    """Return `polygon` with each corner moved into its pixel by almost half a pixel.
+
+    Tools whose polygons include the pixels under the outline then draw the region itself, not a wider one.
+    """
+    points = polygon(region)
+    inside = np.pad(region.inside, 1)
+    before, after = points - np.roll(points, 1, axis=0), np.roll(points, -1, axis=0) - points
+    steps = np.sign(before) + np.sign(after)
+    inward = np.stack((-steps[:, 1], steps[:, 0]), axis=1)
+    corner = points.astype(int) - (region.rect.x, region.rect.y) + 1
+    moved = points.copy()
+    for index, (x, y) in enumerate(corner.tolist()):
+        dx, dy = inward[index].tolist()
+        choices = ((dx, dy, _INSET), (-1, -1, 0.01), (1, 1, 0.01), (1, -1, 0.01), (-1, 1, 0.01))
+        for sx, sy, size in choices:
+            if abs(sx) == abs(sy) == 1 and inside[y - (sy < 0), x - (sx < 0)]:
+                moved[index] += (sx * size, sy * size)
+                break
+    return moved
 
 
 def _edges(inside: np.ndarray) -> dict[tuple[int, int], list[tuple[int, int]]]:
@@ -126,12 +247,3 @@ def _trace(following: dict[tuple[int, int], list[tuple[int, int]]]) -> list[tupl
         if point == start:
             break
     return [start, *corners] if heading != first else corners
-
-
-def lost_sentences(lost: Counter[str], format: str) -> list[str]:
-    """Return sentences about content that a format cannot hold."""
-    return [
-        Message("export_labels.lost", n=count, name=kind, format=format)
-        for kind, count in sorted(lost.items())
-        if count
-    ]

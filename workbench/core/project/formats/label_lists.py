@@ -7,9 +7,19 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from workbench.core.project.formats.base import FileTree, decode_text
-from workbench.inference.io.json_io import JsonError, read_file
+from workbench.inference.io.json_io import JsonError, parse_json, read_file
 
-LIST_FILES = ("labelmap.txt", "labels.txt", "class_names.txt", "classes.txt", "label.txt", "label_names.txt")
+LIST_FILES = (
+    "_classes.csv",
+    "mask_grayscale_map.json",
+    "mask_color_map.json",
+    "labelmap.txt",
+    "labels.txt",
+    "class_names.txt",
+    "classes.txt",
+    "label.txt",
+    "label_names.txt",
+)
 BACKGROUND_NAMES = frozenset(("background", "_background_", "__background__", "bg"))
 IGNORE_NAMES = frozenset(("__ignore__", "ignore", "void", "_ignore_"))
 
@@ -30,6 +40,7 @@ class LabelList:
     names: dict[int, str] = field(default_factory=dict)
     ignored: frozenset[int] = frozenset()
     colors: dict[Color, int] = field(default_factory=dict)  # of names, of 0 for background, of ignored values
+    values: dict[int, int] = field(default_factory=dict)  # gray values -> ids, if they are not the ids themselves
 
 
 def find_list(tree: FileTree, masks: list[str]) -> LabelList | None:
@@ -53,6 +64,8 @@ def parse_list(path: Path) -> LabelList | None:
 
     A list without background starts at 1; labelme's `__ignore__` has the value -1.
     """
+    if path.suffix == ".json":
+        return _from_map(path)
     try:
         lines = [line.strip() for line in decode_text(read_file(path, limit=1 << 20)).splitlines()]
     except (FileNotFoundError, JsonError, ValueError):
@@ -60,6 +73,11 @@ def parse_list(path: Path) -> LabelList | None:
     lines = [line for line in lines if line and not line.startswith("#")]
     if not lines or len(lines) > 256:
         return None
+    if path.suffix == ".csv":
+        return _from_table(path.name, lines)
+    # PaddleLabel numbers the names of object masks.
+    if all(line.endswith(f" {number}") for number, line in enumerate(lines[1:], 1)):
+        lines[1:] = [line.rpartition(" ")[0].strip() for line in lines[1:]]
     rows = [_row(line) for line in lines]
     first_name = rows[0][0].casefold()
     first_id = -1 if first_name in IGNORE_NAMES else 0 if first_name in BACKGROUND_NAMES else 1
@@ -78,6 +96,34 @@ def parse_list(path: Path) -> LabelList | None:
         if color is not None:
             colors[color] = id
     return LabelList(path.name, names, frozenset(ignored), colors)
+
+
+def _from_table(name: str, lines: list[str]) -> LabelList | None:
+    """Return the list of Roboflow's "Pixel Value, Class" table."""
+    rows = [[cell.strip() for cell in line.split(",", 1)] for line in lines]
+    if rows[0][0].casefold() != "pixel value":
+        return None
+    names = {int(row[0]): row[1] for row in rows[1:] if len(row) == 2 and row[0].isdecimal()}
+    return LabelList(name, {id: name for id, name in names.items() if name.casefold() not in BACKGROUND_NAMES and id})
+
+
+def _from_map(path: Path) -> LabelList | None:
+    """Return the list of X-AnyLabeling's map of classes to gray values or colors."""
+    try:
+        content = parse_json(read_file(path, limit=1 << 20))
+        entries = list(enumerate(content["colors"].items(), 1))
+        if content["type"] == "grayscale":
+            return LabelList(
+                path.name,
+                {id: str(name) for id, (name, _) in entries},
+                values={int(value): id for id, (_, value) in entries},
+            )
+        colors: dict[Color, int] = {(0, 0, 0): 0}
+        for id, (_, (red, green, blue)) in entries:
+            colors[int(red), int(green), int(blue)] = id
+        return LabelList(path.name, {id: str(name) for id, (name, _) in entries}, colors=colors)
+    except (FileNotFoundError, ValueError, TypeError, LookupError, AttributeError):
+        return None
 
 
 def _row(line: str) -> tuple[str, Color | None]:

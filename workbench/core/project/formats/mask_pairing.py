@@ -19,18 +19,27 @@ from workbench.core.project.formats.base import (
     suffix_of,
     without_suffix,
 )
-from workbench.core.project.formats.mask_values import read_raw
+from workbench.core.project.formats.data_split import listed_pairs
+from workbench.core.project.formats.mask_files import read_raw
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
-MASK_SUFFIXES = (".png", ".gif", ".bmp", ".tif", ".tiff")
+ARRAY_SUFFIXES = (".npy", ".mat")
+MASK_SUFFIXES = (".png", ".gif", ".bmp", ".tif", ".tiff", *ARRAY_SUFFIXES)
 LOSSY = (".jpg", ".jpeg", ".jpe", ".jfif", ".webp")
 
 # Colored copies and numbered instances that some tools write beside the masks.
-_DERIVED = re.compile(r"visuali[sz]ation|segmentationobject|instance|overlay|preview", re.IGNORECASE)
-_ENDING = re.compile(
-    r"^(?P<stem>.+?)[-_. ]+(masks?|gt|groundtruth|ground[-_]truth|labels?|labelids|seg|segmentation|annotation)$",
+_DERIVED = re.compile(
+    r"visuali[sz]ation|segmentationobject|instances?$|instance[-_ ]?(ids?|masks?)$|overlay|preview|pseudo[-_ ]?colou?r",
     re.IGNORECASE,
 )
+# Further files per image of labelme's and Cityscapes' exporters.
+_DERIVED_NAME = re.compile(r"^label_viz$|_(instanceids|instancetrainids|labeltrainids|color)$", re.IGNORECASE)
+_ENDING = re.compile(
+    r"^(?P<stem>.+?)[-_. ]+(?:gtfine_|gtcoarse_)?"
+    r"(masks?|gt|groundtruth|ground[-_]truth|labels?|labelids|seg|segmentation|annotation)$",
+    re.IGNORECASE,
+)
+_PREFIX = re.compile(r"^(mask|label|gt|seg)(?P<rest>[-_. ]?\w*\d\w*)$", re.IGNORECASE)
 _IMAGE_ENDING = re.compile(r"^(?P<stem>.+?)[-_. ]+(img|image|rgb|leftimg8bit|photo)$", re.IGNORECASE)
 
 
@@ -48,17 +57,23 @@ class Pairing:
 
 def pair(tree: FileTree, *, inspect_contents: bool = False) -> Pairing:
     """Pair the image files of a tree. inspect_contents: if the names are inconclusive, detect masks by content."""
-    files = [f for f in tree.files if (suffix_of(f) in IMAGE_SUFFIXES or suffix_of(f) == ".gif")]
-    files = [f for f in files if not any(_DERIVED.search(part) for part in PurePosixPath(f).parts[:-1])]
+    files = [f for f in tree.files if suffix_of(f) in IMAGE_SUFFIXES or suffix_of(f) in (".gif", *ARRAY_SUFFIXES)]
+    files = [f for f in files if not _is_derived(f)]
     masks_only = normalized_name(tree.root.name) in MASK_FOLDERS
     in_mask_folders = [f for f in files if _mask_level(f) is not None]
     others = [f for f in files if _mask_level(f) is None]
-    result = Pairing(pairs=_pair_in_folder(others))
+    listed = listed_pairs(tree)
+    files = [f for f in files if f not in listed]
+    in_mask_folders = [f for f in in_mask_folders if f not in listed]
+    others = [f for f in others if f not in listed]
+    result = Pairing(pairs=listed | _pair_in_folder([f for f in others if f not in listed.values()]))
     used = result.pairs.keys() | set(result.pairs.values())
     others = [f for f in others if f not in used]
     if masks_only and not result.pairs:
-        return Pairing(unpaired=[f for f in files if suffix_of(f) not in LOSSY])
+        return Pairing(unpaired=_without_copies([f for f in files if suffix_of(f) not in LOSSY]))
+    others = [f for f in others if suffix_of(f) not in ARRAY_SUFFIXES]
     if in_mask_folders:
+        in_mask_folders = _without_copies(in_mask_folders)
         _match(in_mask_folders, [*others, *result.pairs.values()], result, strip_mask_folder=True)
     elif inspect_contents and not result.pairs:
         masks = _masks_by_content(tree, others)
@@ -66,6 +81,32 @@ def pair(tree: FileTree, *, inspect_contents: bool = False) -> Pairing:
     paired = result.pairs.keys() | set(result.pairs.values()) | set(result.unpaired)
     result.images = [f for f in others if f not in paired and suffix_of(f) in IMAGE_SUFFIXES]
     return result
+
+
+def is_in_mask_folder(file: str) -> bool:
+    """Return True for masks and for the copies that labelme's exporter writes into folders "<image>_json"."""
+    return _mask_level(file) is not None or _is_derived(file) or PurePosixPath(file).parent.name.endswith("_json")
+
+
+def masks_beside_images(tree: FileTree) -> set[str]:
+    """Return the masks beside their images, judged by names, and by content if mask and image have one name."""
+    images = [f for f in tree.images if not is_in_mask_folder(f)]
+    pairs = _pair_in_folder(images)
+    twins = [m for m, image in pairs.items() if without_suffix(m).casefold() == without_suffix(image).casefold()]
+    if not all(is_likely_mask(tree, mask) for mask in twins[:: max(1, len(twins) // 6)]):
+        pairs = {mask: image for mask, image in pairs.items() if mask not in twins}
+    return set(pairs)
+
+
+def _is_derived(file: str) -> bool:
+    path = PurePosixPath(file)
+    return any(_DERIVED.search(part) for part in path.parts[:-1]) or bool(_DERIVED_NAME.search(path.stem))
+
+
+def _without_copies(masks: list[str]) -> list[str]:
+    """Return masks without the arrays that some tools write beside an image of the same mask."""
+    stems = {without_suffix(mask) for mask in masks if suffix_of(mask) not in ARRAY_SUFFIXES}
+    return [mask for mask in masks if suffix_of(mask) not in ARRAY_SUFFIXES or without_suffix(mask) not in stems]
 
 
 def spellings(mask: str) -> tuple[str, ...]:
@@ -113,6 +154,16 @@ def _pair_in_folder(files: list[str]) -> dict[str, str]:
                 break
     for file in files:
         path = PurePosixPath(file)
+        prefix_match = _PREFIX.match(path.stem)
+        if prefix_match is not None and suffix_of(file) not in LOSSY:
+            names = (path.with_name(f"{word}{prefix_match['rest']}") for word in ("img", "image", "photo", "picture"))
+            found = [p for name in names for p in stems.get(str(name).casefold(), [])]
+            if len(found) == 1:
+                pairs[file] = found[0]
+                continue
+        if path.stem == "label" and len(found := stems.get(str(path.parent / "img").casefold(), [])) == 1:
+            pairs[file] = found[0]
+            continue
         suffix_match = _ENDING.match(path.stem)
         if suffix_match is None or file in pairs or suffix_of(file) in LOSSY:
             continue
@@ -147,10 +198,32 @@ def _match(masks: list[str], images: list[str], result: Pairing, *, strip_mask_f
                 candidates = by_stem.get(stem, set())
                 if len(candidates) == 1:
                     break
+        if not candidates and strip_mask_folder:
+            candidates = _by_prefix(PurePosixPath(mask).stem.casefold(), by_stem)
         if len(candidates) == 1 and suffix_of(mask) != "":
             result.pairs[mask] = next(iter(candidates))
         else:
             result.unpaired.append(mask)
+
+
+def _by_prefix(stem: str, by_stem: dict[str, set[str]]) -> set[str]:
+    """Return the images with the longest name that `stem` continues: "part 1_crack" is a mask of "part 1"."""
+    for end in range(len(stem) - 1, 0, -1):
+        if stem[end] in "-_. " and stem[:end] in by_stem:
+            return by_stem[stem[:end]]
+    return set()
+
+
+def name_after(mask: str, image: str) -> str:
+    """Return the name of a class in a mask's name after the name of its image; "" if there is none."""
+    stem, start = PurePosixPath(mask).stem, PurePosixPath(image).stem
+    if not stem.casefold().startswith(start.casefold()):
+        return ""
+    ending = _ENDING.match(stem)
+    if ending is not None and len(ending["stem"]) >= len(start):
+        stem = ending["stem"]
+    name = stem[len(start) :].strip("-_. ")
+    return "" if name.isdecimal() or re.fullmatch(r"(masks?|gt|labels?)[-_. ]*\d*", name, re.IGNORECASE) else name
 
 
 def _relatives(file: str, folders: frozenset[str]) -> list[str]:

@@ -12,103 +12,16 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from PIL import Image
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import UnreadableLabel
 from workbench.core.project.formats.label_lists import Color, LabelList
+from workbench.core.project.formats.mask_files import RawMask, codes_of, read_raw
 from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELED
-from workbench.inference.io import size_limits
-from workbench.inference.io.regular_files import open_regular
 
 OWN_NOT_LABELED = (64, 64, 64)  # palette entry by which the workbench's own masks mark 255
 MANY_COLORS = 64  # a color mask with more colors is an ordinary image
-_MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "I;16", "I;16B", "I;16L", "I")
-_FORMATS = ("PNG", "TIFF", "BMP", "DIB", "GIF", "JPEG", "JPEG2000", "PPM", "WEBP")
-
-Image.MAX_IMAGE_PIXELS = None  # the limits of `inference.io.size_limits` are checked instead
-
-
-@dataclass(frozen=True)
-class RawMask:
-    """Mask file as stored. values: (H, W) integers >= 0, or uint8 (H, W, 3) for a color mask."""
-
-    kind: Literal["bits", "palette", "grey", "colour"]
-    values: np.ndarray
-    palette: np.ndarray | None = None  # uint8 (n, 3)
-
-    @property
-    def size(self) -> tuple[int, int]:
-        return self.values.shape[1], self.values.shape[0]
-
-
-def read_raw(path: Path, size: tuple[int, int] | None = None) -> RawMask:
-    """Read a mask whose (width, height) must be `size`; the header is compared before decoding. Raises Unreadable."""
-    try:
-        with open_regular(path) as opened, Image.open(opened, formats=_FORMATS) as file:
-            mode, palette = file.mode, None
-            width, height = file.size
-            if size is not None and (width, height) != tuple(size):
-                raise UnreadableLabel(Message("import.other_size", w=width, h=height, width=size[0], height=size[1]))
-            channels, depth = len(file.getbands()), 4 if mode == "I" else 2 if mode.startswith("I;") else 1
-            too_large = size_limits.size_problem(width, height, width * height * channels, depth)
-            if too_large:
-                raise UnreadableLabel(too_large)
-            if mode not in _MODES:
-                raise UnreadableLabel(Message("import.mode", mode=mode))
-            if mode in ("LA", "PA", "RGBA"):
-                file = file.convert("L" if mode == "LA" else "RGB")
-            values = np.array(file)
-            if file.mode == "P":
-                palette = np.array(file.getpalette("RGB") or [], np.uint8).reshape(-1, 3)
-            depth = _bit_depth(path) if file.mode == "L" else 8
-    except UnreadableLabel:
-        raise
-    except FileNotFoundError:
-        raise UnreadableLabel(Message("file.missing")) from None
-    except (OSError, ValueError, SyntaxError, EOFError, MemoryError) as error:
-        raise UnreadableLabel(Message("import.damaged", why=str(error) or type(error).__name__)) from None
-    if values.dtype == np.bool_:
-        return RawMask("bits", values.astype(np.uint8))
-    if palette is not None:
-        return _from_palette(values, palette)
-    if values.ndim == 3:
-        return _from_color(values)
-    if values.dtype.kind not in "ui" or (values.size and int(values.min()) < 0):
-        raise UnreadableLabel(Message("import.values"))
-    if depth in (2, 4):
-        values = values // (85 if depth == 2 else 17)  # the decoder scales two and four bits to 0..255
-    return RawMask("grey", values)
-
-
-def _bit_depth(path: Path) -> int:
-    with open_regular(path) as file:
-        head = file.read(26)
-    return head[24] if head[:8] == b"\x89PNG\r\n\x1a\n" and len(head) == 26 else 8
-
-
-def _from_palette(values: np.ndarray, palette: np.ndarray) -> RawMask:
-    used = np.flatnonzero(np.bincount(values.ravel(), minlength=256))
-    if used.size and used[-1] >= len(palette):
-        return RawMask("palette", values, palette)
-    colors = palette[used]
-    if (colors == colors[:, :1]).all() and {int(c) for c in colors[:, 0]} <= {0, 255}:
-        # black and white with a palette, whose order depends on the writer
-        return RawMask("grey", palette[:, 0][values])
-    return RawMask("palette", values, palette)
-
-
-def _from_color(values: np.ndarray) -> RawMask:
-    values = np.ascontiguousarray(values[:, :, :3])
-    if (values[:, :, 0] == values[:, :, 1]).all() and (values[:, :, 1] == values[:, :, 2]).all():
-        return RawMask("grey", values[:, :, 0].copy())
-    return RawMask("colour", values)
-
-
-def codes_of(values: np.ndarray) -> np.ndarray:
-    """Return colors (H, W, 3) as numbers 0xRRGGBB, int32 (H, W)."""
-    channels = values.astype(np.int32)
-    return (channels[:, :, 0] << 16) | (channels[:, :, 1] << 8) | channels[:, :, 2]
+MOST_IDS = 40  # more ids without names are numbers of objects
 
 
 @dataclass
@@ -119,6 +32,10 @@ class ValueStatistics:
     palette: np.ndarray = field(default_factory=lambda: np.zeros(256, np.int64))
     colors: set[int] = field(default_factory=set)
     too_large: int = 0  # the largest value above 65535
+
+    @property
+    def only_black_and_white(self) -> bool:
+        return not self.colors and np.count_nonzero(self.palette[1:]) <= 1
 
     def add(self, raw: RawMask) -> None:
         if raw.kind == "grey":
@@ -203,9 +120,13 @@ class ValueMeaning:
     def _ids(self, raw: RawMask) -> tuple[np.ndarray, dict[int, str]]:
         used = np.unique(raw.values).tolist()
         ids = [id for id in used if 0 < id <= MAX_CLASS_ID]
+        if self.listed is not None and self.listed.values:
+            return self._listed_values(raw, used)
         out_of_range = [id for id in used if id > NOT_LABELED]
         if raw.kind == "grey" and len(ids) > MANY_COLORS and _is_grainy(raw.values):
             raise UnreadableLabel(Message("import.many_grays"))
+        if self.listed is None and not self.known and len(ids) > MOST_IDS:
+            raise UnreadableLabel(Message("import.instance_numbers", n=len(ids)))
         if out_of_range:
             raise UnreadableLabel(Message("import.values_too_large", n=out_of_range[-1], m=MAX_CLASS_ID))
         names = self._names(ids)
@@ -216,6 +137,18 @@ class ValueMeaning:
             for value in self.listed.ignored:
                 mask[raw.values == value] = DONT_CARE
         return mask, names
+
+    def _listed_values(self, raw: RawMask, used: list[int]) -> tuple[np.ndarray, dict[int, str]]:
+        """Return the ids of gray values that a list assigns to classes."""
+        assert self.listed is not None
+        table = self.listed.values | {0: self.listed.values.get(0, 0)}
+        unknown = ", ".join(str(value) for value in used if value not in table)
+        if unknown:
+            raise UnreadableLabel(Message("import.ids_not_listed", ids=unknown, file=self.listed.file))
+        mask = np.zeros(raw.values.shape, np.uint8)
+        for value in used:
+            mask[raw.values == value] = table[value]
+        return mask, {id: self.listed.names[id] for value in used if (id := table[value])}
 
     def _names(self, ids: list[int]) -> dict[int, str]:
         source = self.listed.names if self.listed is not None else self.known
@@ -296,6 +229,8 @@ def _one_class_values(counts: np.ndarray, listed: LabelList | None, known: dict[
     values = values[values > 0]
     if not values.size:
         return True
+    if listed is not None and listed.values:
+        return False
     named = set(listed.names) if listed is not None and listed.names else set()
     if values.size == 1:
         value = int(values[0])

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from functools import partial
 from pathlib import Path, PurePosixPath
 
+import numpy as np
+
 from workbench.core.images.image_files import image_size
+from workbench.core.messages import Message
 from workbench.core.problems import Problem
-from workbench.core.project import annotation
 from workbench.core.project.formats.base import (
     FileTree,
     ImportedEntry,
@@ -16,12 +19,14 @@ from workbench.core.project.formats.base import (
     ImportedLabels,
     ImportOptions,
     distinctive_folders,
-    without_suffix,
+    is_good,
 )
+from workbench.core.project.formats.label_export import ExportedImage, LabelExport, encode_numbers, palette
 from workbench.core.project.formats.label_lists import find_list, write_list
-from workbench.core.project.formats.mask_pairing import pair, spellings
-from workbench.core.project.formats.mask_values import ValueMeaning, collect_values, decide, read_raw
-from workbench.core.project.project import NOT_LABELED, Project
+from workbench.core.project.formats.mask_files import read_raw
+from workbench.core.project.formats.mask_pairing import name_after, pair, spellings
+from workbench.core.project.formats.mask_values import ValueMeaning, collect_values, decide
+from workbench.core.project.project import NOT_LABELED
 from workbench.core.project.storage import write_bytes, write_text
 
 DEFAULT_CLASS = "defect"
@@ -47,21 +52,64 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
     values = collect_values((tree.path(mask), _size(tree, pairing.pairs.get(mask))) for mask in masks)
     meaning = decide(values, listed, known, options.threshold, options.class_name is not None)
     names = _single_names(pairing.pairs, options, known, meaning.largest)
-    batch = ImportedLabels(keep_ids=True, mask_files=[tree.path(mask) for mask in masks])
+    of_image: dict[str, list[str]] = defaultdict(list)
     for mask, image in pairing.pairs.items():
-        read = partial(_read, tree.path(mask), meaning, names.get(image, names[""]))
-        batch.entries.append(ImportedEntry(tree.path(mask), tree.path(image), image, read))
+        of_image[image].append(mask)
+    # Several masks of an image are its classes if they are black and white, otherwise different labels.
+    merged = meaning.single or (meaning.gray == "one class" and values.only_black_and_white)
+    several = merged and any(len(found) > 1 for found in of_image.values())
+    batch = ImportedLabels(keep_ids=not several, mask_files=[tree.path(mask) for mask in masks])
+    for image, found in of_image.items():
+        for group in [found] if merged else [[mask] for mask in found]:
+            parts = [(tree.path(mask), names.get(mask, names[""])) for mask in group]
+            read = partial(_read, parts, meaning)
+            batch.entries.append(ImportedEntry(parts[0][0], tree.path(image), image, read))
     for mask in pairing.unpaired:
-        read = partial(_read, tree.path(mask), meaning, names[""])
+        read = partial(_read, [(tree.path(mask), names[""])], meaning)
         batch.entries.append(ImportedEntry(tree.path(mask), None, mask, read, aliases=spellings(mask)))
-    batch.unlabeled = [(tree.path(image), image) for image in pairing.images] if masks else []
-    batch.notes = _describe_source(meaning, bool(values.gray.any()))
+    if masks:
+        _add_others(tree, pairing.images, batch)
+    batch.notes += _describe_source(meaning, bool(values.gray.any()))
     return batch
 
 
-def _read(path: Path, meaning: ValueMeaning, single_name: str, width: int, height: int) -> ImportedLabel:
-    mask, names = meaning.apply(read_raw(path, (width, height)), single_name)
-    return ImportedLabel(mask, names)
+def _add_others(tree: FileTree, images: list[str], batch: ImportedLabels) -> None:
+    """Add images without a mask; those in folders of good images (MVTec AD) are labeled."""
+    good = [image for image in images if is_good(PurePosixPath(image).parent.name)]
+    for image in good:
+        batch.entries.append(ImportedEntry(tree.path(image), tree.path(image), image, _read_good, good=True))
+    batch.unlabeled = [(tree.path(image), image) for image in images if image not in set(good)]
+    if good:
+        batch.notes.append(Message("import.good_images", n=len(good)))
+
+
+def _read_good(width: int, height: int) -> ImportedLabel:
+    return ImportedLabel(np.zeros((height, width), np.uint8), verdict="OK")
+
+
+def _read(parts: list[tuple[Path, str]], meaning: ValueMeaning, width: int, height: int) -> ImportedLabel:
+    """Return the label of one mask, or of several masks of different classes. parts: (file, name of a single class)."""
+    notes: list[str] = []
+    labels = []
+    for path, name in parts:
+        raw = read_raw(path, (width, height))
+        labels.append(meaning.apply(raw, name))
+        if raw.instances:
+            notes.append(Message("import.instances", n=raw.instances))
+    if len(labels) == 1:
+        return ImportedLabel(*labels[0], notes=notes)
+    merged = np.zeros((height, width), np.uint8)
+    ids: dict[str, int] = {}
+    overlap = 0
+    for mask, names in labels:
+        for id, name in names.items():
+            region = mask == id
+            target = ids.setdefault(name, len(ids) + 1)
+            overlap += int(np.count_nonzero(region & (merged != 0) & (merged != target)))
+            merged[region] = target
+    if overlap:
+        notes.append(Message("import.overlap", n=overlap))
+    return ImportedLabel(merged, {id: name for name, id in ids.items()}, notes=notes)
 
 
 def _size(tree: FileTree, image: str | None) -> tuple[int, int] | None:
@@ -73,45 +121,50 @@ def _size(tree: FileTree, image: str | None) -> tuple[int, int] | None:
 
 
 def _single_names(pairs: dict[str, str], options: ImportOptions, known: dict[int, str], top: int) -> dict[str, str]:
-    """Return the class names of black and white masks by image; "" holds the name for all others."""
+    """Return the class names of black and white masks by mask; "" holds the name for all others.
+
+    Names come from the folders of the images, from those of the masks, or from the part of a mask's name that follows
+    the name of its image ("part 1_crack.png").
+    """
     if options.class_name is not None:
         return {"": options.class_name}
-    folders = distinctive_folders(list(pairs.values()))
+    by_image = distinctive_folders(list(pairs.values()))
+    folders = {mask: by_image[image] for mask, image in pairs.items() if image in by_image}
+    folders = folders or distinctive_folders(list(pairs))
+    if len(pairs) > len(set(pairs.values())):  # several masks of an image
+        folders = distinctive_folders(list(pairs)) or {m: n for m, i in pairs.items() if (n := name_after(m, i))}
+    elif not folders:
+        folders = {m: n for m, i in pairs.items() if (n := name_after(m, i))}
     kinds = set(folders.values())
     numbered = len({re.sub(r"\d+", "#", name) for name in kinds}) == 1  # lot1, lot2: parts, not kinds of defect
     only_class = next(iter(known.values())) if len(known) == 1 else None
     default = only_class or (known.get(1) if top == 1 else None) or DEFAULT_CLASS
-    if numbered or (only_class is not None and only_class not in kinds):
+    if (numbered and len(kinds) > 1) or (only_class is not None and only_class not in kinds):
         return {"": default}
     return {"": default, **folders}
 
 
 def _describe_source(meaning: ValueMeaning, any_gray: bool) -> list[str]:
     if any_gray and meaning.gray == "one class" and not meaning.explicit and meaning.largest > 1:
-        return [f"The masks are black and white: values from {meaning.threshold} on were taken as the defect."]
+        return [Message("import.gray_masks", n=meaning.threshold)]
     return []
 
 
-def write(project: Project, out: Path, keys: list[str]) -> list[str]:
-    """Write `masks/<image without suffix>.png` (palette ids) and labels.txt. Return what PNG masks cannot hold."""
-    verdicts = open_areas = 0
-    names: set[str] = set()
-    for key in keys:
-        mask = annotation.load_mask(project, key)
-        verdicts += annotation.load_note(project, key).verdict is not None
-        if mask is None:
-            continue
-        open_areas += bool((mask == NOT_LABELED).any())
-        relative = without_suffix(key.lstrip("@"))
-        if relative.casefold() in names:
-            relative = key.lstrip("@")  # two images differ in their suffix only
-        names.add(relative.casefold())
-        target = out / "masks" / PurePosixPath(f"{relative}.png")
-        write_bytes(target, annotation.encode_mask(mask, project.classes))
-    write_text(out / "labels.txt", write_list({info.id: info.name for info in project.classes}))
-    losses = []
-    if verdicts:
-        losses.append(f"{verdicts} verdicts: PNG masks have no place for them.")
-    if open_areas:
-        losses.append(f"{open_areas} masks hold areas that are not labelled yet; they are the value {NOT_LABELED}.")
-    return losses
+class PngWriter:
+    """masks/<image>.png (palette ids; ignored and unlabeled pixels are 255), labels.txt, and images/."""
+
+    def __init__(self, export: LabelExport) -> None:
+        self._export = export
+
+    def add(self, image: ExportedImage) -> None:
+        export = self._export
+        export.lose(image, "verdicts", int(image.verdict is not None))
+        if image.mask is None:
+            return
+        export.lose(image, "masks with unlabeled areas", int((image.mask == NOT_LABELED).any()))
+        export.copy_image(image, PurePosixPath("images", image.split, export.image_name(image)))
+        target = export.out / "masks" / PurePosixPath(image.split, f"{image.name}.png")
+        write_bytes(target, encode_numbers(export.table[image.mask], palette(export)))
+
+    def finish(self) -> None:
+        write_text(self._export.out / "labels.txt", write_list(self._export.names))

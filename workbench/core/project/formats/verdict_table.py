@@ -22,12 +22,14 @@ from workbench.core.project.formats.base import (
     decode_text,
     without_suffix,
 )
-from workbench.core.project.formats.shape_labels import ImageFinder, split_of
+from workbench.core.project.formats.data_split import split_of
+from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.json_io import JsonError, read_file
 
 _LARGEST = 256 << 20  # bytes of a table
 _SEPARATORS = ",;\t "
+_LABEL_SUFFIXES = (*IMAGE_SUFFIXES, ".gif", ".xml", ".txt", ".json", ".npy", ".mat")
 _LABEL_COLUMNS = frozenset("label class verdict category target result grade classname".split())
 _NAME_LISTS = ("labels.txt", "classes.txt", "label.txt", "label_list.txt")
 
@@ -119,8 +121,8 @@ def _verdicts(rows: list[list[str]], names: list[str]) -> tuple[dict[str, str], 
             label = on[0] if len(on) == 1 else ""
         else:
             label = row[column] if column < len(row) else ""
-            if _is_image(label):
-                return {}, 0  # image and mask: a list of masks
+            if PureWindowsPath(label).suffix.lower() in _LABEL_SUFFIXES:
+                return {}, 0  # image and label file: a list of pairs
             if header is None and len(row) > 2 and len({len(r) for r in body}) > 1:
                 several, label = several + 1, ""
         if label.isdecimal() and int(label) < len(names):

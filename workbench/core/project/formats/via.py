@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions
+from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.json_labels import json_files, load
-from workbench.core.project.formats.shape_labels import Shape, ShapedImage, find_shapes, split_of
+from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
+from workbench.core.project.formats.shapes import Shape
 
 
 def recognition_score(tree: FileTree) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import partial
@@ -13,11 +14,13 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel
-from workbench.core.project.formats.shape_labels import Shape, ShapedImage, find_shapes, split_of
-from workbench.inference.io.json_io import JsonError, read_file
+from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel, read_utf8
+from workbench.core.project.formats.data_split import split_of
+from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
+from workbench.core.project.formats.shapes import Shape
 
 _LARGEST = 256 << 20  # bytes of an XML file
+_ENCODING = re.compile(r"^\s*<\?xml[^>]*\?>")
 _CVAT_KINDS = {"polygon": "polygon", "polyline": "line", "points": "point", "mask": "bitmap"}
 
 
@@ -33,7 +36,7 @@ def find_voc(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> I
 
 def cvat_score(tree: FileTree) -> int:
     files = _files(tree, b"<annotations", b"<image ") + _files(tree, b"<annotations", b"<track ")
-    return sum(max(1, read_file(tree.path(name), limit=_LARGEST).count(b"<image ")) for name in files)
+    return sum(max(1, read_utf8(tree.path(name), limit=_LARGEST).count(b"<image ")) for name in files)
 
 
 def find_cvat(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
@@ -46,8 +49,8 @@ def _files(tree: FileTree, *marks: bytes, without: bytes | None = None) -> list[
     files = []
     for name in tree.with_suffix(".xml"):
         try:
-            data = read_file(tree.path(name), limit=_LARGEST)
-        except (FileNotFoundError, JsonError):
+            data = read_utf8(tree.path(name), limit=_LARGEST)
+        except (FileNotFoundError, ValueError):
             continue
         if all(mark in data for mark in marks) and (without is None or without not in data):
             files.append(name)
@@ -57,8 +60,9 @@ def _files(tree: FileTree, *marks: bytes, without: bytes | None = None) -> list[
 def _root(tree: FileTree, name: str) -> Element:
     """Return the root element. Entities are not expanded. Raises UnreadableLabel."""
     try:
-        return fromstring(read_file(tree.path(name), limit=_LARGEST))
-    except (FileNotFoundError, JsonError, ParseError, DefusedXmlException) as error:
+        text = read_utf8(tree.path(name), limit=_LARGEST).decode("utf-8-sig")
+        return fromstring(_ENCODING.sub("", text, count=1))  # the parser knows few encodings
+    except (FileNotFoundError, ValueError, ParseError, DefusedXmlException) as error:
         raise UnreadableLabel(Message("import.no_xml", why=str(error))) from None
 
 

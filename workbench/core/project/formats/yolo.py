@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
+import numpy as np
 import yaml
 
 from workbench.core.messages import Message
@@ -18,14 +18,16 @@ from workbench.core.project.formats.base import (
     decode_text,
     without_suffix,
 )
-from workbench.core.project.formats.label_export import labeled_images, lost_sentences, outlines, regions
-from workbench.core.project.formats.shape_labels import Shape, ShapedImage, find_shapes, split_of
-from workbench.core.project.project import Project
+from workbench.core.project.formats.data_split import split_of
+from workbench.core.project.formats.label_export import ExportedImage, LabelExport, polygon, regions
+from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
+from workbench.core.project.formats.shapes import Shape
 from workbench.core.project.storage import write_text
 from workbench.inference.io.json_io import JsonError, read_file
 
 _LINE = re.compile(r"\d+( +-?\d*\.?\d+(e-?\d+)?){4,}\s*", re.I)
 _LARGEST = 64 << 20
+_LARGEST_FRACTION = 2  # coordinates may lie a little outside of the image; larger ones are pixels
 _NAME_FILES = ("obj.names", "classes.txt", "predefined_classes.txt", "labels.txt", "names.txt")
 _LISTS = frozenset(("train", "val", "valid", "test", "readme", "requirements"))
 
@@ -67,7 +69,9 @@ def _lines(tree: FileTree, name: str) -> list[str] | None:
     except (FileNotFoundError, JsonError, UnicodeDecodeError):
         return None
     lines = [line for line in text.splitlines() if line.strip()]
-    return lines if all(_LINE.fullmatch(line) for line in lines) else None
+    if not all(_LINE.fullmatch(line) for line in lines):
+        return None
+    return None if any(float(value) > _LARGEST_FRACTION for line in lines for value in line.split()[1:]) else lines
 
 
 class _Reader:
@@ -141,29 +145,45 @@ def _listed_names(tree: FileTree) -> dict[int, str]:
 # --- writing ----------------------------------------------------------------------------------------
 
 
-def write(project: Project, out: Path, keys: list[str]) -> list[str]:
-    """Write labels/[SPLIT/]<image>.txt with one polygon per connected region, and data.yaml.
+class YoloWriter:
+    """labels/[SPLIT/]<image>.txt with one polygon along the pixel edges per connected region, images/, data.yaml."""
 
-    Polygons follow the pixel edges. Return sentences about content that YOLO files cannot hold.
-    """
-    lost: Counter[str] = Counter()
-    ids = [info.id for info in project.classes]
-    splits: set[str] = set()
-    for image in labeled_images(project, keys, lost):
-        lost["verdicts"] += image.verdict is not None
+    boxes = False
+
+    def __init__(self, export: LabelExport) -> None:
+        self._export = export
+        self._numbers = {info.id: number for number, info in enumerate(export.classes)}
+        self._splits: set[str] = set()
+
+    def add(self, image: ExportedImage) -> None:
+        export = self._export
+        export.lose_areas(image)
+        export.lose(image, "verdicts", int(image.verdict is not None))
         if image.mask is None:
-            continue
+            return
         lines = []
-        for region in regions(image.mask, ids):
-            polygons, holes = outlines(region)
-            lost["holes of regions"] += len(holes)
-            for polygon in polygons:
-                numbers = (polygon / (image.width, image.height)).ravel()
-                lines.append(" ".join([str(ids.index(region.class_id)), *(f"{value:.7g}" for value in numbers)]))
-        splits.add(image.split)
-        write_text(out / "labels" / PurePosixPath(image.split, f"{image.name}.txt"), "".join(f"{x}\n" for x in lines))
-    names = {number: info.name for number, info in enumerate(project.classes)}
-    content: dict[str, object] = {split: f"images/{split}" for split in ("train", "val", "test") if split in splits}
-    text = yaml.safe_dump({"path": ".", **content, "names": names}, allow_unicode=True, sort_keys=False)
-    write_text(out / "data.yaml", text)
-    return lost_sentences(lost, "YOLO")
+        for region in regions(image.mask, tuple(self._numbers)):
+            x, y, width, height = region.rect.x, region.rect.y, region.rect.width, region.rect.height
+            points = np.array([(x + width / 2, y + height / 2), (width, height)]) if self.boxes else polygon(region)
+            numbers = (points / (image.width, image.height)).ravel()
+            lines.append(" ".join([str(self._numbers[region.class_id]), *(f"{value:.7g}" for value in numbers)]))
+        if self.boxes:
+            export.lose(image, "outlines of regions", len(lines))
+        self._splits.add(image.split)
+        export.copy_image(image, PurePosixPath("images", image.split, export.image_name(image)))
+        target = export.out / "labels" / PurePosixPath(image.split, f"{image.name}.txt")
+        write_text(target, "".join(f"{line}\n" for line in lines))
+
+    def finish(self) -> None:
+        names = {number: info.name for number, info in enumerate(self._export.classes)}
+        folders = {split: f"images/{split}" for split in ("train", "val", "test") if split in self._splits}
+        if "" in self._splits:  # Ultralytics needs both entries
+            folders = {"train": "images", "val": "images"} | folders
+        text = yaml.safe_dump({"path": ".", **folders, "names": names}, allow_unicode=True, sort_keys=False)
+        write_text(self._export.out / "data.yaml", text)
+
+
+class YoloBoxWriter(YoloWriter):
+    """Bounding boxes of the regions instead of polygons."""
+
+    boxes = True

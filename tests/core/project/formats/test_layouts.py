@@ -1,0 +1,341 @@
+"""Folders as other tools and data sets arrange them: each image gets its own label, and masks become no images."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image
+
+from workbench.core.project import annotation
+from workbench.core.project.formats.json_labels import LARGEST_SET
+from workbench.core.project.importing import import_labels
+from workbench.core.project.project import DONT_CARE, Project
+
+SIZE = (60, 40)
+
+
+@pytest.fixture
+def project(tmp_path):
+    with Project.create(tmp_path / "project") as project:
+        yield project
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "in").mkdir()
+    return tmp_path / "in"
+
+
+def photo(path, seed=0):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(np.random.default_rng(seed).integers(60, 200, (SIZE[1], SIZE[0])).astype(np.uint8)).save(path)
+
+
+def region(left, top, width=8, height=6):
+    mask = np.zeros((SIZE[1], SIZE[0]), np.uint8)
+    mask[top : top + height, left : left + width] = 1
+    return mask
+
+
+def save(path, array):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(array).save(path)
+
+
+def mask_of(project, key, name):
+    return annotation.load_mask(project, key) == project.class_named(name).id
+
+
+def names_of(project):
+    return {info.name for info in project.classes}
+
+
+def polygon(label, points=((5, 5), (20, 5), (20, 15)), **more):
+    return {"label": label, "points": points, "shape_type": "polygon", **more}
+
+
+def labelme(path, shapes, image=None, **more):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = {"version": "5.3.1", "flags": {}, "shapes": shapes, "imagePath": image or f"{path.stem}.png", **more}
+    path.write_text(json.dumps(content), "utf-8")
+
+
+# --- masks ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["masks/{kind}/p1.png", "masks/p1_{kind}.png", "{kind}/masks/p1.png"])
+def test_one_mask_file_per_class(project, folder, where):
+    photo(folder / "images" / "p1.jpg")
+    photo(folder / "images" / "p2.jpg", 1)
+    save(folder / where.format(kind="scratch"), region(5, 5) * 255)
+    save(folder / where.format(kind="dent"), region(30, 20) * 255)
+    report = import_labels(project, folder)
+    assert (report.labeled, report.skipped) == (1, []) and names_of(project) == {"scratch", "dent"}
+    assert np.array_equal(mask_of(project, "images/p1.jpg", "scratch"), region(5, 5) == 1)
+    assert np.array_equal(mask_of(project, "images/p1.jpg", "dent"), region(30, 20) == 1)
+
+
+def test_overlapping_masks_of_classes_are_counted(project, folder):
+    photo(folder / "images" / "p1.jpg")
+    save(folder / "masks" / "dent" / "p1.png", region(5, 5) * 255)
+    save(folder / "masks" / "scratch" / "p1.png", region(9, 5) * 255)
+    report = import_labels(project, folder)
+    assert "24 pixels" in report.notes[-1] and mask_of(project, "images/p1.jpg", "scratch").sum() == 48
+
+
+def test_mvtec_folders(project, folder):
+    for name in ("train/good/000", "train/good/001", "test/good/000", "test/crack/000", "test/hole/000"):
+        photo(folder / "bottle" / f"{name}.png", hash(name) % 100)
+    save(folder / "bottle" / "ground_truth" / "crack" / "000_mask.png", region(5, 5) * 255)
+    save(folder / "bottle" / "ground_truth" / "hole" / "000_mask.png", region(30, 20) * 255)
+    report = import_labels(project, folder)
+    assert (report.images, report.labeled, report.skipped) == (5, 5, []) and names_of(project) == {"crack", "hole"}
+    assert np.array_equal(mask_of(project, "bottle/test/crack/000.png", "crack"), region(5, 5) == 1)
+    for key in project.images():
+        note = annotation.load_note(project, key)
+        assert (note.verdict, note.status, note.pin) == ("OK" if "good" in key else None, "done", None)
+        assert annotation.load_mask(project, key).any() == ("good" not in key)
+
+
+def test_cityscapes_folders(project, folder):
+    for split in ("train", "val"):
+        name = f"{split}/lab/lab_000001_{split}"
+        photo(folder / "leftImg8bit" / f"{name}_leftImg8bit.png")
+        save(folder / "gtFine" / f"{name}_gtFine_labelIds.png", region(5, 5) * 7)
+        save(folder / "gtFine" / f"{name}_gtFine_instanceIds.png", region(5, 5).astype(np.uint16) * 7001)
+        save(folder / "gtFine" / f"{name}_gtFine_color.png", np.repeat(region(5, 5)[..., None] * 90, 3, 2))
+        (folder / "gtFine" / f"{name}_gtFine_polygons.json").write_text('{"objects": []}', "utf-8")
+    report = import_labels(project, folder)
+    assert (report.format, report.labeled, report.images, report.skipped) == ("png", 2, 2, [])
+    assert project.file.verdicts == [] and names_of(project) == {"class_7"}
+    assert [annotation.load_note(project, key).pin for key in project.images()] == ["train", "val"]
+
+
+def test_two_planes_and_floating_point_values(project, folder):
+    for name in ("a", "b", "c"):
+        photo(folder / "images" / f"{name}.png")
+    (folder / "masks").mkdir()
+    (folder / "masks" / "labels.txt").write_text("background\nbear 1\ntoy 2\n", "utf-8")
+    numbers, kinds = region(5, 5) * 1 + region(30, 20) * 2, (region(5, 5) + region(30, 20)) * 2
+    tifffile.imwrite(folder / "masks" / "a.tiff", np.stack((numbers, kinds)).astype(np.uint8), photometric="minisblack")
+    tifffile.imwrite(folder / "masks" / "b.tiff", np.stack((numbers, kinds)).astype(np.float64))
+    tifffile.imwrite(folder / "masks" / "c.tiff", kinds.astype(np.float32))
+    report = import_labels(project, folder)
+    assert (report.labeled, report.skipped) == (3, []) and names_of(project) == {"toy"}
+    for name in ("a", "b", "c"):
+        assert np.array_equal(mask_of(project, f"images/{name}.png", "toy"), kinds == 2)
+    assert sum("2 numbers of single objects" in note for note in report.notes) == 2
+
+
+def test_numpy_arrays(project, folder):
+    photo(folder / "images" / "a.jpg")
+    photo(folder / "images" / "b.jpg")
+    (folder / "masks").mkdir()
+    np.save(folder / "masks" / "a.npy", region(5, 5).astype(np.int64) * 3)
+    np.save(folder / "masks" / "b.npy", np.array([{}], object), allow_pickle=True)
+    report = import_labels(project, folder)
+    assert report.labeled == 1 and report.skipped[0][0].endswith("b.npy")
+    assert annotation.load_mask(project, "images/a.jpg").sum() == 3 * 48
+
+
+def test_roboflow_masks(project, folder):
+    for split, name in (("train", "a"), ("valid", "b")):
+        photo(folder / split / f"{name}.jpg")
+        save(folder / split / f"{name}_mask.png", region(5, 5) * 2)
+        (folder / split / "_classes.csv").write_text("Pixel Value, Class\n0, background\n1, crack\n2, 凹坑\n", "utf-8")
+    report = import_labels(project, folder)
+    assert (report.format, report.labeled, report.images) == ("png", 2, 2) and names_of(project) == {"凹坑"}
+    assert [annotation.load_note(project, key).pin for key in project.images()] == ["train", "val"]
+
+
+def test_names_in_the_encoding_of_chinese_windows(project, folder):
+    photo(folder / "images" / "a.jpg")
+    save(folder / "masks" / "a.png", region(5, 5) * 2)
+    (folder / "masks" / "labels.txt").write_bytes("背景\n划痕\n凹坑\n".replace("背景", "background").encode("gb18030"))
+    import_labels(project, folder)
+    assert names_of(project) == {"凹坑"}
+
+
+def test_paddleseg_lists_pair_masks_of_any_name_and_give_the_split(project, folder):
+    for name in ("a", "b"):
+        photo(folder / "raw" / f"{name}.png")
+        save(folder / "out" / f"9{name}x.png", region(5, 5))
+    (folder / "train.txt").write_text("raw/a.png out/9ax.png\n", "utf-8")
+    (folder / "val.txt").write_text("raw\\b.png\tout\\9bx.png\n", "utf-8")
+    report = import_labels(project, folder)
+    assert (report.format, report.labeled, report.images) == ("png", 2, 2)
+    assert [annotation.load_note(project, key).pin for key in project.images()] == ["train", "val"]
+
+
+def test_folders_of_labelmes_exporter(project, folder):
+    photo(folder / "p1_json" / "img.png")
+    save(folder / "p1_json" / "label.png", region(5, 5) * 2)
+    save(folder / "p1_json" / "label_viz.png", np.repeat(region(5, 5)[..., None] * 90, 3, 2))
+    (folder / "p1_json" / "label_names.txt").write_text("_background_\npit\ndent\n", "utf-8")
+    report = import_labels(project, folder)
+    assert (report.labeled, report.images) == (1, 1) and names_of(project) == {"dent"}
+
+
+# --- labelme and its dialects -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mask", ["SegmentationClassPNG/p1.png", "p1_mask.png", "p1_json/label.png", "masks/p1.png"])
+def test_masks_beside_labelme_files_are_no_images(project, folder, mask):
+    photo(folder / "p1.jpg")
+    labelme(folder / "p1.json", [polygon("pit")], "p1.jpg")
+    save(folder / mask, region(5, 5) * 255)
+    report = import_labels(project, folder, format="labelme")
+    assert report.labeled == 1 and project.images() == ["p1.jpg"]
+
+
+def test_images_in_a_folder_with_the_name_of_labels(project, folder):
+    for name in ("p1", "p2"):
+        photo(folder / "annotations" / f"{name}.png")
+    labelme(folder / "annotations" / "p1.json", [polygon("pit")])
+    assert import_labels(project, folder).labeled == 1
+    assert project.images() == ["annotations/p1.png", "annotations/p2.png"]
+
+
+def test_a_flag_alone_is_a_verdict_without_a_mask(project, folder):
+    photo(folder / "p1.png")
+    labelme(folder / "p1.json", [], flags={"NG": True, "OK": False})
+    import_labels(project, folder)
+    assert annotation.load_note(project, "p1.png").verdict == "NG" and not project.mask_path("p1.png").exists()
+
+
+@pytest.mark.parametrize("shapes", [[], [polygon("pit")]])
+def test_several_flags_are_reported(project, folder, shapes):
+    photo(folder / "p1.png")
+    labelme(folder / "p1.json", shapes, flags={"NG": True, "scratched": True})
+    report = import_labels(project, folder)
+    texts = [why for _, why in report.skipped] + report.notes
+    assert any("NG, scratched" in text for text in texts) and annotation.load_note(project, "p1.png").verdict is None
+    assert report.labeled == len(shapes)
+
+
+def test_shapes_of_x_anylabeling(project, folder):
+    photo(folder / "p1.png")
+    corners = [[10, 10], [20, 10], [20, 20], [10, 20]]
+    shapes = [
+        polygon("turned", corners, direction=0.3) | {"shape_type": "rotation"},
+        polygon("cube", [[30, 5], [40, 5], [40, 15], [30, 15], [33, 2], [43, 2], [43, 12], [33, 12]], group_id=3)
+        | {"shape_type": "cuboid"},
+        polygon("box", [[45, 25], [55, 25], [55, 35], [45, 35]], difficult=True) | {"shape_type": "rectangle"},
+        polygon("turned", corners, score=0.8, description="unsure", attributes={"side": "left"}),
+    ]
+    labelme(folder / "p1.json", shapes, checked=True, imageHeight=40, imageWidth=60)
+    report = import_labels(project, folder)
+    assert (report.labeled, report.boxes) == (1, 1) and names_of(project) == {"turned", "cube", "box"}
+    assert mask_of(project, "p1.png", "turned")[10:20, 10:20].all()
+    assert mask_of(project, "p1.png", "box").sum() == 100
+    assert mask_of(project, "p1.png", "cube")[8, 42] and not mask_of(project, "p1.png", "cube")[14, 42]
+    notes = " ".join(report.notes)
+    for lost in ("cuboids", "group numbers", "difficult", "scores", "descriptions", "attributes"):
+        assert f"1 × {lost}" in notes or lost in notes
+    assert "checked" not in notes
+
+
+def test_overlaps_and_merged_objects_are_reported(project, folder):
+    photo(folder / "p1.png")
+    square = [[10, 10], [20, 10], [20, 20], [10, 20]]
+    beside = [[x + 10, y] for x, y in square]
+    over = [[x + 5, y + 5] for x, y in square]
+    labelme(folder / "p1.json", [polygon("pit", square), polygon("pit", beside), polygon("dent", over)])
+    report = import_labels(project, folder)
+    assert any("objects touch" in note and "1 objects" in note for note in report.notes)
+    assert any("pixels are covered" in note for note in report.notes)
+
+
+def test_names_that_differ_in_case_and_blanks_are_one_class(project, folder):
+    for name, label in (("p1", "Crack"), ("p2", "crack "), ("p3", "CRACK")):
+        photo(folder / f"{name}.png")
+        labelme(folder / f"{name}.json", [polygon(label)])
+    import_labels(project, folder)
+    assert names_of(project) == {"Crack"}
+    assert all(annotation.load_mask(project, f"p{n}.png").any() for n in (1, 2, 3))
+
+
+def test_ignored_boxes_are_ignored_areas(project, folder):
+    photo(folder / "p1.png")
+    box = {"label": "__ignore__", "points": [[2, 2], [10, 10]], "shape_type": "rectangle"}
+    labelme(folder / "p1.json", [polygon("pit", [[0, 0], [30, 0], [30, 30], [0, 30]]), box])
+    report = import_labels(project, folder)
+    mask = annotation.load_mask(project, "p1.png")
+    assert (mask[2:10, 2:10] == DONT_CARE).all() and report.boxes == 0 and names_of(project) == {"pit"}
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "gb18030"])
+def test_json_and_xml_in_other_encodings(project, folder, encoding):
+    photo(folder / "p1.png")
+    photo(folder / "p2.png")
+    content = {"shapes": [polygon("划痕")], "imagePath": "p1.png", "flags": {}}
+    (folder / "p1.json").write_bytes(json.dumps(content, ensure_ascii=False).encode(encoding))
+    import_labels(project, folder, format="labelme")
+    declared = f"<?xml version='1.0' encoding='{encoding if encoding != 'gb18030' else 'gb2312'}'?>"
+    points = "".join(f"<pt><x>{x}</x><y>{y}</y></pt>" for x, y in ((5, 5), (20, 5), (20, 15)))
+    web = f"<object><name>凹坑</name><polygon>{points}</polygon></object>"
+    web = f"<annotation><filename>p2.png</filename>{web}</annotation>"
+    (folder / "p2.xml").write_bytes((declared + web).encode(encoding))
+    report = import_labels(project, folder, format="voc")
+    assert report.labeled == 1 and names_of(project) == {"划痕", "凹坑"}
+    assert mask_of(project, "p2.png", "凹坑").any() and mask_of(project, "p1.png", "划痕").any()
+
+
+# --- verdicts, splits, sizes ------------------------------------------------------------------------
+
+
+def test_an_image_folder_keeps_its_split(project, folder):
+    for name in ("train/OK/1", "train/NG/2", "val/OK/3", "test/NG/4"):
+        photo(folder / f"{name}.jpg")
+    import_labels(project, folder)
+    notes = {key: annotation.load_note(project, key) for key in project.images()}
+    assert {key[-5:-4]: (note.verdict, note.pin) for key, note in notes.items()} == {
+        "1": ("OK", "train"),
+        "2": ("NG", "train"),
+        "3": ("OK", "val"),
+        "4": ("NG", "test"),
+    }
+
+
+def test_one_folder_train_is_no_split(project, folder):
+    for name in ("train/OK/1", "train/NG/2"):
+        photo(folder / f"{name}.jpg")
+    import_labels(project, folder)
+    assert {annotation.load_note(project, key).pin for key in project.images()} == {None}
+
+
+def test_images_without_objects_are_reported(project, folder):
+    for name in ("a", "b"):
+        photo(folder / f"{name}.png")
+    objects = "<object><name>x</name><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>9</xmax><ymax>9</ymax></bndbox></object>"
+    for name, content in (("a", objects), ("b", "")):
+        (folder / f"{name}.xml").write_text(f"<annotation><filename>{name}.png</filename>{content}</annotation>")
+    report = import_labels(project, folder)
+    assert report.labeled == 2 and any("1 images have no objects" in note for note in report.notes)
+
+
+def test_a_label_file_of_many_images_is_refused_by_its_size(project, folder):
+    photo(folder / "a.png")
+    with (folder / "instances.json").open("wb") as file:
+        file.write(b'{"images": [], "annotations": [')
+        file.truncate(LARGEST_SET + 1)
+        file.seek(0, 2)
+        file.write(b"]}")
+    report = import_labels(project, folder)
+    assert report.labeled == 0 and "256 MB" in report.skipped[0][1]
+
+
+def test_boxes_given_as_coordinates_without_an_outline(project, folder):
+    """PaddleLabel writes an empty polygon for a box."""
+    photo(folder / "a.png")
+    content = {
+        "images": [{"id": 1, "file_name": "a.png"}],
+        "categories": [{"id": 1, "name": "pit"}],
+        "annotations": [{"image_id": 1, "category_id": 1, "segmentation": [[]], "bbox": [5, 5, 10, 10]}],
+    }
+    (folder / "a.json").write_text(json.dumps(content), "utf-8")
+    report = import_labels(project, folder)
+    assert (report.labeled, report.boxes) == (1, 1) and annotation.load_mask(project, "a.png").sum() == 100

@@ -1,0 +1,127 @@
+"""GPUs of a run among those of the machine, full GPU memory, and conditions of several GPUs."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from workbench.core import problems
+from workbench.core.runs import several_gpus
+from workbench.core.runs.events import Profiled, Started, Step, decode, encode
+from workbench.core.runs.run import create_run, plan_run
+from workbench.core.runs.run_health import RunState, diagnose
+from workbench.core.runs.run_series import RunSeries
+from workbench.core.runs.system_stats import GpuSample, SystemSample, decode_sample, encode_sample, training_gpus
+from workbench.core.runs.training_settings import request
+
+GB = 1 << 30
+SCREEN = GpuSample(0, "GT 1030", 2.0, GB, 2 * GB, 40.0, 9.0, 900.0, uuid="GPU-aa11")
+FAST = GpuSample(1, "RTX 4090", 97.0, 20 * GB, 24 * GB, 70.0, 400.0, 2500.0, uuid="GPU-bb22")
+SPLIT = GpuSample(2, "H100", None, None, None, 50.0, 300.0, 1700.0, uuid="GPU-cc33", mig=["MIG-1f", "MIG-2f"])
+ALL = (SCREEN, FAST, SPLIT)
+
+
+@pytest.mark.parametrize(
+    ("uuids", "device", "names"),
+    [
+        ("GPU-bb22", "gpu:0", ["RTX 4090"]),  # CUDA_VISIBLE_DEVICES=1: CUDA's GPU 0 is the driver's GPU 1
+        ("GPU-bb22,GPU-aa11", "gpu:0,1", ["GT 1030", "RTX 4090"]),
+        ("GPU-bb", "gpu:0", ["RTX 4090"]),  # beginning of a UUID, as CUDA_VISIBLE_DEVICES allows
+        ("MIG-2f", "gpu:0", ["H100"]),
+        ("GPU-zz", "gpu:1", []),
+        ("", "gpu:1", ["RTX 4090"]),  # run of an earlier version
+        ("", "gpu:0,1", ["GT 1030", "RTX 4090"]),
+        ("", "cpu", []),
+    ],
+)
+def test_gpus_that_train_are_matched_by_uuid(uuids, device, names):
+    assert [gpu.name for gpu in training_gpus(ALL, uuids, device)] == names
+
+
+def test_curves_show_only_the_gpu_that_trains():
+    series = RunSeries()
+    series.add_event(Started(model="unet", device="gpu:0", gpu="GPU-bb22"))
+    series.add_sample(1.0, sample(*ALL))
+    assert series.at("load 1", 2) == 97 and not series.has("load 0") and [n for n in series.cards if n] == ["RTX 4090"]
+    on_cpu = RunSeries()
+    on_cpu.add_event(Started(model="unet", device="cpu"))
+    on_cpu.add_sample(1.0, sample(*ALL))
+    assert len(on_cpu.cards) == 3
+
+
+def test_advice_is_about_the_gpu_that_trains():
+    state = RunState()
+    for event in started_and_steps():
+        state.add_event(event)
+    for _ in range(25):
+        state.add_sample(sample(*ALL))
+    assert state.mean("gpu") == 97 and diagnose(state).kind != "idle_card"
+
+
+def test_identity_survives_the_files():
+    _, read = decode_sample(encode_sample(1.0, sample(*ALL)))
+    assert read.gpus == ALL
+    assert decode(encode(Started(model="unet", device="gpu:0", gpu="GPU-bb22"))).gpu == "GPU-bb22"
+    profiled = Profiled(what="x", folder="profile", operator_ms=21.5, device_ms=80.0)
+    assert decode(encode(profiled)) == profiled
+    assert decode('{"kind": "profiled", "what": "x", "folder": "profile"}').device_ms is None
+
+
+def sample(*gpus: GpuSample) -> SystemSample:
+    return SystemSample(time=0, cpu=30.0, ram_used=GB, ram_total=8 * GB, gpus=gpus)
+
+
+def started_and_steps() -> list:
+    begun = Started(model="unet", device="gpu:0", gpu="GPU-bb22", pictures={"train": 9, "val": 3})
+    return [begun, *(Step(step=i, time=float(i), loss=1 / (i + 1), rate=0.01, progress=0.1) for i in range(30))]
+
+
+@pytest.mark.parametrize(
+    ("share", "count", "windows", "kind"),
+    [
+        (0.99, 5, True, "gpu_memory_full"),
+        (0.99, 4, True, "learning"),
+        (0.9, 5, True, "learning"),
+        (0.99, 5, False, "learning"),
+    ],
+)
+def test_full_gpu_memory_is_reported_on_windows(share, count, windows, kind):
+    state = RunState(pages_gpu_memory=windows)
+    for event in started_and_steps():
+        state.add_event(event)
+    full = dataclasses.replace(FAST, memory_used=int(share * 24 * GB))
+    other = dataclasses.replace(SCREEN, memory_used=2 * GB)  # another GPU is full all the time
+    for _ in range(count):
+        state.add_sample(sample(other, full))
+    finding = diagnose(state)
+    assert finding.kind == kind
+    if kind == "gpu_memory_full":
+        assert finding.fields == {"card": "RTX 4090", "used": full.memory_used, "total": 24 * GB}
+
+
+# --- several GPUs -----------------------------------------------------------------------------------------------------
+
+
+def test_several_gpus_on_windows_are_refused_before_a_run_is_created(labelled, monkeypatch):
+    monkeypatch.setattr(several_gpus.platform, "system", lambda: "Windows")
+    with pytest.raises(problems.DeviceMissing, match="NCCL"):
+        create_run(labelled, request("unet", device="gpu:0,1"))
+    assert not list((labelled.root / "runs").iterdir())
+    several_gpus.check_several_gpus("gpu:1")
+    several_gpus.check_several_gpus("cpu:2")
+    monkeypatch.setattr(several_gpus.platform, "system", lambda: "Linux")
+    several_gpus.check_several_gpus("gpu:0,1")
+
+
+@pytest.mark.parametrize(
+    ("device", "batch", "rounded"),
+    [("gpu:0,1", 7, 8), ("gpu:0,1", 8, 8), ("gpu:0,1,2", 1, 3), ("gpu:0", 7, 7), ("cpu:2", 5, 6)],
+)
+def test_batch_is_a_multiple_of_the_processes(labelled, device, batch, rounded):
+    _, settings = plan_run(labelled, request("unet", device=device, batch=batch, epochs=1))
+    assert settings.batch == rounded
+    reason = settings.reasons["batch"]
+    assert ("Rounded up from" in reason) == (batch != rounded)
+    if batch != rounded:
+        assert f"from {batch}," in reason

@@ -1,0 +1,42 @@
+"""Checks of the training program, with stand-ins for GPUs that Paddle cannot use."""
+
+from __future__ import annotations
+
+import paddle
+import pytest
+
+from workbench.training import device_check
+
+OLD_DRIVER = "\n\n----\nC++ Traceback\n----\nOSError: (External) CUDA error(35), CUDA driver version is insufficient."
+
+
+def test_old_driver_is_reported_without_an_exception(monkeypatch):
+    def device_count():
+        raise OSError(OLD_DRIVER)
+
+    monkeypatch.setattr(paddle.device, "is_compiled_with_cuda", lambda: True)
+    monkeypatch.setattr(paddle.device.cuda, "device_count", device_count)
+    report = device_check.examine()
+    assert report["ok"] and report["devices"] == ["cpu"] and report["checks"][0]["name"] == "cpu"
+    assert report["gpu_error"] == "OSError: (External) CUDA error(35), CUDA driver version is insufficient."
+
+
+def test_gpu_that_fails_is_a_failed_check(monkeypatch):
+    def fail(*_):
+        raise RuntimeError("Unsupported GPU architecture")
+
+    monkeypatch.setattr(paddle.device, "is_compiled_with_cuda", lambda: True)
+    monkeypatch.setattr(paddle.device.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(paddle.device.cuda, "get_device_properties", fail)
+    monkeypatch.setattr(device_check, "_check_gradient", lambda paddle, name: fail() if name != "cpu" else None)
+    monkeypatch.setattr(device_check, "_check_mixed_precision", fail)
+    report = device_check.examine()
+    assert report["devices"] == ["cpu", "gpu:0"] and report["cards"][0]["why"] == "Unsupported GPU architecture"
+    assert [check["ok"] for check in report["checks"]] == [True, False, False] and report["gpu_error"] == ""
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(90501, "9.5.1"), (8907, "8.9.7"), (91002, "9.10.2"), (None, ""), (0, "")]
+)
+def test_version_of_cudnn(number, text):
+    assert device_check._dotted_cudnn(number) == text

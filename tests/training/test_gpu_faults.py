@@ -1,0 +1,744 @@
+"""Faults of GPUs, drivers and libraries, simulated at the edge: stand-ins raise and return what Paddle does."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import threading
+import types
+import weakref
+
+import numpy as np
+import paddle
+import pytest
+
+from tests.training.conftest import make_run, state_of
+from workbench.core.messages import Message
+from workbench.core.problems import CannotWrite, DeviceMissing, RunBroken, WorkerFailed
+from workbench.core.runs import gpu_plan
+from workbench.core.runs.events import Checkpoint, Finished, Started, Step, Trouble
+from workbench.core.runs.run import create_run, write_settings
+from workbench.core.runs.training_settings import concerns, request
+from workbench.inference.engines import EngineError, NotFiniteError, paddle_engine
+from workbench.inference.model_settings import ClassSettings, ModelSettings
+from workbench.inference.predictor import Predictor
+from workbench.training import (
+    checkpoint,
+    device,
+    device_settings,
+    precision_check,
+    profiler,
+    tile_memory,
+    training_context,
+)
+from workbench.training import training_loop as loop
+from workbench.training.__main__ import main
+from workbench.training.control_channel import ControlChannel
+from workbench.training.device import Device, is_out_of_memory
+from workbench.training.device_loader import DeviceLoader
+from workbench.training.evaluator import DygraphEngine
+from workbench.training.learner import Learner
+from workbench.training.losses import segmentation_loss
+from workbench.training.optimizers import clip_gradients, clip_on_device, make_optimizer
+from workbench.training.patch_loader import PatchLoader
+from workbench.training.precision import LossScaler, Precision, PrecisionChoice, choose
+from workbench.training.reporter import Clock, Reporter
+from workbench.training.training_context import TrainingContext
+from workbench.training.unet import LocalContrast, UNet
+
+OLD_DRIVER = (
+    "(External) CUDA error(35), CUDA driver version is insufficient for CUDA runtime version. \n"
+    "  [Hint: 'cudaErrorInsufficientDriver'.] (at /paddle/phi/backends/gpu/cuda/cuda_info.cc:86)"
+)
+OUT_OF_MEMORY = "(External) CUDA error(2), out of memory. \n  [Hint: 'cudaErrorMemoryAllocation'.]"
+pytestmark = pytest.mark.filterwarnings("ignore:amp_guard can only be enabled", "ignore:When training, we now")
+
+
+# --- memory -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError("\n\nOut of memory error on GPU 0. Cannot allocate 1.0GB memory on GPU 0"),
+        RuntimeError("ResourceExhaustedError: \n\nOut of memory error on GPU 0."),
+        OSError(OUT_OF_MEMORY),
+        OSError("(External) CUDNN error(2), CUDNN_STATUS_ALLOC_FAILED. "),
+        OSError("(External) CUBLAS error(3). CUBLAS_STATUS_ALLOC_FAILED"),
+        OSError("(External) CUDNN error(4003), CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED"),
+        OSError("(External) NCCL error(1), unhandled cuda error: 'out of memory'"),
+    ],
+)
+def test_insufficient_memory_is_recognized_from_every_library(error):
+    assert is_out_of_memory(error)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [OSError("(External) CUDA error(700), an illegal memory access was encountered."), OSError(OLD_DRIVER), OSError()],
+)
+def test_other_failures_are_not_insufficient_memory(error):
+    assert not is_out_of_memory(error)
+
+
+def test_memory_is_released_after_the_tensors_of_the_failed_step(on_card, monkeypatch):
+    """The step's tensors are gone when the cache is released; a failure of the release does not end the run."""
+    alive: list[weakref.ref] = []
+    counts = []
+    step = Learner.step
+
+    def fail_once(self, images, truth, rate, **options):
+        if not counts:
+            activations = paddle.ones([4])
+            alive.append(weakref.ref(activations))
+            raise MemoryError("Out of memory error on GPU 0.") from OSError(OUT_OF_MEMORY)
+        return step(self, images, truth, rate, **options)
+
+    def release() -> None:
+        gc.collect()
+        counts.append(sum(reference() is not None for reference in alive))
+        raise OSError(OUT_OF_MEMORY)
+
+    monkeypatch.setattr(Learner, "step", fail_once)
+    monkeypatch.setattr(paddle.device.cuda, "empty_cache", release)
+    on_card.fits, on_card.scale = 4, 1.0
+    events = on_card.train()
+    assert counts == [0] and isinstance(events[-1], Finished)
+
+
+def small_settings(tile: int = 128) -> ModelSettings:
+    return ModelSettings(
+        task="segmentation",
+        name="x",
+        run="y",
+        channels=1,
+        classes=(ClassSettings(1, "scratch", "#ff0000"),),
+        tile=tile,
+        overlap=48,
+        multiple=16,
+        batch=1,
+        thresholds=(0.5,),
+        min_area=(0,),
+    )
+
+
+class Limited(paddle.nn.Layer):
+    """Network that accepts tiles up to a side, and fails beyond it as the libraries of a GPU do."""
+
+    def __init__(self, side: int) -> None:
+        super().__init__()
+        self.side = side
+        self.tiles: set[tuple[int, int]] = set()
+
+    def forward(self, batch):
+        self.tiles.add(tuple(batch.shape[2:]))
+        if max(batch.shape[2:]) > self.side:
+            raise OSError(OUT_OF_MEMORY)
+        return paddle.concat([batch, batch * 2], axis=1)
+
+
+def test_tile_is_halved_until_it_fits():
+    net, used = Limited(64), []
+    image = np.random.default_rng(0).integers(0, 255, (200, 200), np.uint8)
+
+    def predict(settings: ModelSettings):
+        return Predictor(settings, DygraphEngine(net)).predict(image)
+
+    found = tile_memory.within_memory(predict, small_settings(), Device("gpu:0"), used.append)
+    assert [settings.tile for settings in used] == [64] and used[0].overlap == 32
+    assert net.tiles == {(128, 128), (64, 64)}
+    exact = Predictor(small_settings(), DygraphEngine(Limited(1000))).predict(image)
+    assert np.abs(found.scores.astype(int) - exact.scores).max() <= 1
+    with pytest.raises(MemoryError):
+        tile_memory.within_memory(predict, small_settings(tile=96), Device("gpu:0"))
+    assert tile_memory.smaller_tile(small_settings(tile=112)) is None
+
+
+def test_not_finite_failed_and_insufficient_memory_are_different_errors():
+    image = np.zeros((64, 64), np.uint8)
+
+    def failing(result) -> Predictor:
+        def engine(batch):
+            if isinstance(result, Exception):
+                raise result
+            return np.full((len(batch), 2, *batch.shape[2:]), result, np.float32)
+
+        return Predictor(small_settings(tile=64), engine)
+
+    with pytest.raises(NotFiniteError):
+        failing(np.nan).predict(image)
+    with pytest.raises(EngineError, match="illegal memory access") as failed:
+        failing(OSError("CUDA error(700), an illegal memory access was encountered")).predict(image)
+    assert not isinstance(failed.value, NotFiniteError)
+    with pytest.raises(MemoryError):
+        failing(MemoryError()).predict(image)
+
+
+def test_validation_with_little_memory_uses_smaller_tiles_and_the_run_is_finished(on_card, monkeypatch):
+    on_card.fits, on_card.scale = 4, 1.0
+    limits = []
+    call = DygraphEngine.__call__
+
+    def limited(self, batch):
+        limits.append(batch.shape[-1])
+        if batch.shape[-1] > 64 and len(limits) < 3:
+            raise MemoryError("Out of memory error on GPU 0.")
+        return call(self, batch)
+
+    monkeypatch.setattr(DygraphEngine, "__call__", limited)
+    events = on_card.train()
+    reduced = [event.done for event in events if isinstance(event, Trouble) and "tiles of" in event.done]
+    assert reduced and isinstance(events[-1], Finished) and events[-1].result["usable"]
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (EngineError("The network failed: CUDA error(700)."), r"could not be evaluated.*CUDA error\(700\)"),
+        (MemoryError("Out of memory error on GPU 0."), "memory is too small"),
+    ],
+)
+def test_failed_validation_ends_the_run_with_its_cause_and_without_rollbacks(on_card, monkeypatch, error, words):
+    def fail(context):
+        raise error
+
+    monkeypatch.setattr(loop, "validate", fail)
+    on_card.fits, on_card.scale = 4, 1.0
+    with pytest.raises(WorkerFailed, match=words):
+        on_card.train()
+    assert not [e for e in on_card.run.events() if isinstance(e, Trouble) and "diverged" in e.what]
+
+
+# --- drivers and devices ------------------------------------------------------------------------------
+
+
+def raise_os_error(*arguments: object) -> None:
+    raise OSError(OLD_DRIVER)
+
+
+def test_old_driver_is_a_sentence_and_automatic_selection_uses_the_cpu(card, monkeypatch):
+    monkeypatch.setattr(paddle.device.cuda, "device_count", raise_os_error)
+    chosen = device.choose("auto")
+    assert chosen.name == "cpu" and "driver of the NVIDIA GPU is too old" in chosen.fault
+    with pytest.raises(DeviceMissing, match="driver of the NVIDIA GPU is too old"):
+        device.choose("gpu")
+    monkeypatch.setattr(paddle.device, "is_compiled_with_cuda", lambda: False)
+    assert device.choose("auto").fault == ""
+
+
+def test_gpu_of_another_architecture_is_a_sentence_and_automatic_selection_uses_the_cpu(card, monkeypatch):
+    def unsupported(name: str) -> None:
+        if name != "cpu":
+            raise RuntimeError("(PreconditionNotMet) Unsupported GPU architecture (at gpu_resources.cc:120)")
+
+    monkeypatch.setattr(paddle, "set_device", unsupported)
+    chosen = device.choose("auto")
+    assert chosen.name == "cpu" and "Unsupported GPU architecture" in chosen.fault
+    with pytest.raises(DeviceMissing, match="Unsupported GPU architecture"):
+        device.choose("gpu:0")
+
+
+def test_run_with_an_unusable_gpu_reports_it_and_trains_on_the_cpu(card, labelled, monkeypatch):
+    monkeypatch.setattr(paddle.device.cuda, "device_count", raise_os_error)
+    run = make_run(labelled, device="auto", epochs=1, widths=[4, 8], stem=1, patch=32)
+    events = []
+    context = training_context.prepare(
+        run, lambda event, **options: events.append(event), ControlChannel(None), Clock()
+    )
+    context.loader.close()
+    assert context.device.name == "cpu" and context.learner.precision.choice.name == "fp32"
+    assert "driver" in events[0].what and "CPU" in events[0].done
+
+
+def test_several_gpus_on_windows_are_refused(card, monkeypatch):
+    monkeypatch.setattr(device.sys, "platform", "win32")
+    with pytest.raises(DeviceMissing, match="Windows"):
+        device.check("gpu:0,1")
+
+
+def test_gpu_is_identified_as_nvml_does(monkeypatch):
+    nvml = types.SimpleNamespace(
+        nvmlInit=lambda: None,
+        nvmlShutdown=lambda: None,
+        nvmlDeviceGetHandleByIndex=lambda index: index,
+        nvmlDeviceGetUUID=lambda handle: f"GPU-{handle}".encode(),
+    )
+    monkeypatch.setitem(sys.modules, "pynvml", nvml)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert device.gpu_uuid(1) == "GPU-1"
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, 2")
+    assert device.gpu_uuid(1) == "GPU-2"
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "MIG-abc")
+    assert device.gpu_uuid(0) == "MIG-abc"
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    assert device.gpu_uuid(0) == ""
+
+
+# --- precision ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("title", ["NVIDIA GeForce GTX 1660 SUPER", "NVIDIA GeForce GTX 1650"])
+def test_gpu_without_tensor_cores_trains_in_32_bits(title):
+    assert choose("auto", Device("gpu:0", title, (7, 5))).name == "fp32"
+    assert choose("fp16", Device("gpu:0", title, (7, 5))).name == "fp16"
+    assert choose("auto", Device("gpu:0", "NVIDIA GeForce RTX 2060", (7, 5))).name == "fp16"
+
+
+def test_transposed_convolutions_compute_in_16_bits(monkeypatch):
+    options = []
+    monkeypatch.setattr(paddle.amp, "auto_cast", lambda **given: options.append(given))
+    Precision(PrecisionChoice("bf16", "")).cast()
+    assert options[0]["custom_white_list"] == {"conv2d_transpose"} and options[0]["dtype"] == "bfloat16"
+
+
+def learner_of(net_widths=(4, 8), *, precision=None, on_gpu=False, kind="adamw", loss=None) -> Learner:
+    paddle.seed(0)
+    nets = [UNet(1, 2, net_widths, contrast=False) for _ in range(2)]
+    loss = loss or (lambda a, t: segmentation_loss(a, t, dice_weight=1.0, cross_entropy_weight=1.0))
+    return Learner(
+        nets[0],
+        nets[1],
+        loss,
+        precision or Precision(PrecisionChoice("fp32", "")),
+        make_optimizer(nets[0], kind, weight_decay=0.01),
+        grad_clip=1.0,
+        average=0.9,
+        on_gpu=on_gpu,
+    )
+
+
+def batch(count: int = 4, side: int = 16) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(0)
+    images = generator.normal(size=(count, 1, side, side)).astype(np.float32)
+    return images, (images[:, 0] > 0.5).astype(np.uint8)
+
+
+class Reduced(Precision):
+    """Precision that notes when it computes, for a loss that is then wrong as on a GPU with faulty arithmetic."""
+
+    used = False
+
+    def cast(self) -> Reduced:
+        return self
+
+    def __enter__(self) -> None:
+        self.used = True
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("fault", "alike"), [(0.0, True), (0.001, True), (float("nan"), False), (2.0, False)])
+def test_arithmetic_in_16_bits_is_compared_before_the_first_step(fault, alike):
+    precision = Reduced(PrecisionChoice("bf16", ""))
+
+    def loss(logits, truth):
+        value = segmentation_loss(logits, truth, dice_weight=1.0, cross_entropy_weight=1.0)
+        return value * (1 + fault) if precision.used else value
+
+    learner = learner_of(precision=precision, loss=loss)
+    before = {name: tensor.numpy() for name, tensor in learner.net.state_dict().items()}
+    assert precision_check.computes_alike(learner, *batch()) == alike and precision.used
+    after = learner.net.state_dict()
+    assert all((before[name] == after[name].numpy()).all() for name in before)  # statistics of the norms included
+    assert all(p.grad is None for p in learner.net.parameters())
+
+
+def test_gradients_that_differ_are_noticed_although_the_losses_agree():
+    exact = (1.0, np.array([1.0, 2.0, 3.0]))
+    assert precision_check._are_alike(exact, (1.0, np.array([1.0, 2.0, 3.1])))
+    assert not precision_check._are_alike(exact, (1.0, np.array([-3.0, 2.0, 1.0])))
+    assert precision_check._are_alike((float("nan"), exact[1]), (float("nan"), exact[1]))
+
+
+def test_run_whose_gpu_computes_wrongly_in_16_bits_trains_in_32(on_card, monkeypatch):
+    monkeypatch.setattr(loop, "computes_alike", lambda learner, images, truth: False)
+    on_card.fits = 4
+    events = on_card.train()
+    assert isinstance(events[0], Started) and events[0].precision == "fp32"
+    assert "does not compute the same" in events[0].precision_reason
+    assert isinstance(events[1], Trouble) and "32 bits" in events[1].done
+    assert all(event.loss_scale is None for event in events if isinstance(event, Step))
+    assert state_of(on_card.run)["course"]["fp32"] == "precision.not_alike"
+    longer = on_card.run.settings().model_copy(update={"epochs": 2})
+    on_card.run.settings_path.write_text(longer.model_dump_json())
+    monkeypatch.setattr(loop, "computes_alike", lambda *arguments: pytest.fail("the run has 32 bits already"))
+    assert next(event for event in on_card.train(resume=True) if isinstance(event, Started)).precision == "fp32"
+
+
+def test_run_that_diverges_twice_in_16_bits_continues_in_32(on_card, monkeypatch):
+    monkeypatch.setattr(loop, "computes_alike", lambda *arguments: True)
+    monkeypatch.setattr(loop, "_MAX_SKIPPED", 3)
+    on_card.fits, on_card.scale = 4, 2.0**100  # every step overflows
+    events = on_card.train()
+    troubles = [event for event in events if isinstance(event, Trouble)]
+    assert [("diverged at" in event.what, "32 bits" in event.done) for event in troubles] == [
+        (True, False),
+        (True, False),
+        (False, True),
+    ]
+    assert isinstance(events[-1], Finished) and events[-1].result["precision"] == "fp32" and events[-1].result["usable"]
+    assert state_of(on_card.run)["course"]["fp32"] == "precision.diverged"
+
+
+def test_decision_for_32_bits_survives_a_rollback(on_card, monkeypatch):
+    monkeypatch.setattr(loop, "computes_alike", lambda *arguments: False)
+    failing = iter([True, False, False])
+    monkeypatch.setattr(loop, "validate", lambda context: next(failing) and raise_not_finite())
+    on_card.fits = 4
+    events = on_card.train()
+    assert any("diverged at" in event.what for event in events if isinstance(event, Trouble))
+    assert state_of(on_card.run)["course"]["fp32"] == "precision.not_alike"
+
+
+def raise_not_finite() -> None:
+    raise NotFiniteError("The network answered with numbers that are not finite.")
+
+
+def o2_learner() -> Learner:
+    """A learner at level O2, decorated as Paddle does on a GPU: 16-bit convolutions, 32-bit norms, masters."""
+    learner = learner_of((16, 24), kind="muon")
+    for layer in learner.net.sublayers():
+        if isinstance(layer, (paddle.nn.Conv2D, paddle.nn.Conv2DTranspose)):
+            layer.to(dtype="bfloat16")
+    learner.optimizer._multi_precision = True
+    return learner
+
+
+def take_step(learner: Learner, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    for parameter in learner.optimizer._parameter_list:
+        hidden = parameter.name in learner.optimizer._hidden  # AdamW has no 16-bit step on a CPU
+        if not parameter.stop_gradient and (hidden or parameter.dtype == paddle.float32):
+            gradient = generator.standard_normal(parameter.shape).astype(np.float32)
+            parameter.grad = paddle.to_tensor(gradient).astype(parameter.dtype)
+    learner.optimizer.step()
+    learner.optimizer.clear_grad()
+
+
+def test_state_of_level_o2_is_saved_and_comes_back(monkeypatch):
+    """Paddle lists the moments of a 16-bit weight under the name of its master."""
+    one, other = o2_learner(), o2_learner()
+    take_step(one, 0)
+    assert any("fp32_master" in owner for owner in one.optimizer._accumulators["moment1"])
+    kept = one.optimizer_arrays()
+    names = {name for name, p in one.net.named_parameters() if p.name in one.optimizer._hidden}
+    assert names and {f"master/{name}" for name in names} | {f"moment1/{name}" for name in names} <= kept.keys()
+    step = other.optimizer.step
+
+    def step_hidden() -> None:
+        for parameter in other.net.parameters():
+            if parameter.dtype == paddle.bfloat16 and parameter.name not in other.optimizer._hidden:
+                parameter.clear_gradient(False)
+        step()
+
+    monkeypatch.setattr(other.optimizer, "step", step_hidden)
+    other.load_optimizer(kept)
+    found = other.optimizer_arrays()
+    assert found.keys() == kept.keys() and all((found[name] == kept[name]).all() for name in kept)
+    for first, second in zip(one.net.parameters(), other.net.parameters()):
+        second.set_value(first)
+    take_step(one, 2)
+    take_step(other, 2)
+    for first, second in zip(one.net.parameters(), other.net.parameters()):
+        assert (first.astype("float32").numpy() == second.astype("float32").numpy()).all()
+    with pytest.raises(RunBroken):
+        other.load_optimizer({"moment1/absent": np.zeros(1, np.float32)})
+
+
+@pytest.mark.parametrize("model", ["unet", "resnet"])
+def test_level_o2_is_not_offered(model):
+    assert "amp_level" not in concerns(model) and "precision" in concerns(model)
+
+
+# --- a step on a GPU ----------------------------------------------------------------------------------
+
+
+def test_step_of_a_gpu_gives_the_results_of_a_step_of_a_cpu():
+    one, other = learner_of(kind="muon", net_widths=(16, 24)), learner_of(kind="muon", net_widths=(16, 24), on_gpu=True)
+    waited = []
+    other.while_waiting = lambda: waited.append(1)
+    for _ in range(4):
+        outcomes = [learner.step(*batch(), 1e-3) for learner in (one, other)]
+        assert outcomes[0].loss == pytest.approx(outcomes[1].loss, rel=1e-5)
+        assert outcomes[0].grad_norm == pytest.approx(outcomes[1].grad_norm, rel=1e-4)
+    for nets in ((one.net, other.net), (one.mean, other.mean)):
+        for first, second in zip(*(net.parameters() for net in nets)):
+            np.testing.assert_allclose(first.numpy(), second.numpy(), rtol=1e-3, atol=1e-4)
+    assert len(waited) == 4
+
+
+@pytest.mark.parametrize("kind", ["adamw", "muon"])
+@pytest.mark.parametrize("scaled", [True, False])
+def test_overflow_on_a_gpu_leaves_everything_as_it_was(card, kind, scaled):
+    scaler = LossScaler(init_loss_scaling=2.0**10) if scaled else None
+    precision = Precision(PrecisionChoice("fp16" if scaled else "bf16", ""), scaler=scaler)
+    factor = 1.0
+
+    def loss(logits, truth):
+        value = segmentation_loss(logits, truth, dice_weight=1.0, cross_entropy_weight=1.0)
+        return value + (logits * 0).sum() * factor
+
+    learner = learner_of((16, 24), kind=kind, on_gpu=True, precision=precision, loss=loss)
+    assert not learner.step(*batch(), 1e-3).skipped
+
+    def state() -> dict[str, np.ndarray]:
+        trained = {name: p.numpy() for name, p in learner.net.named_parameters() if not p.stop_gradient}
+        mean = {f"mean/{name}": p.numpy() for name, p in learner.mean.named_parameters()}
+        return {**trained, **mean, **learner.optimizer_arrays()}
+
+    before, updates = state(), learner.updates
+    learner.loss = lambda logits, truth: loss(logits, truth).detach() + (logits * 1e-3).sum() * 3e38 * 10
+    outcome = learner.step(*batch(), 1e-3)
+    assert outcome.skipped and learner.updates == updates
+    after = state()
+    assert before.keys() == after.keys() and all(np.array_equal(before[name], after[name]) for name in before)
+    assert learner.precision.loss_scale == (2.0**9 if scaled else None)
+    learner.loss = loss
+    assert not learner.step(*batch(), 1e-3).skipped
+
+
+@pytest.mark.parametrize("limit", [0.01, 1e6])
+def test_gradients_are_clipped_on_the_device_as_on_the_host(limit):
+    learners = learner_of(), learner_of()
+    for learner in learners:
+        learner.net(paddle.to_tensor(batch()[0])).sum().backward()
+    known = clip_gradients(learners[0].net.parameters(), limit)
+    assert clip_on_device(learners[1].net.parameters(), limit).item() == pytest.approx(known, rel=1e-5)
+    for one, other in zip(*(learner.net.parameters() for learner in learners)):
+        if one.grad is not None:
+            np.testing.assert_allclose(other.grad.numpy(), one.grad.numpy(), rtol=1e-4, atol=1e-8)
+
+
+# --- settings for the device that is used -------------------------------------------------------------
+
+
+def test_settings_planned_for_a_gpu_are_planned_again_for_the_cpu(labelled, monkeypatch):
+    monkeypatch.setattr("workbench.core.runs.planner.uses_gpu", lambda name: name == "auto")
+    run = create_run(labelled, request("unet", minutes=1.0, seed=7))
+    assert run.settings().batch >= 16 and run.settings().widths[0] == 48
+    events: list = []
+    context = training_context.prepare(
+        run, lambda event, **options: events.append(event), ControlChannel(None), Clock()
+    )
+    context.loader.close()
+    settings = run.settings()
+    assert context.settings == settings and settings.widths == [24, 48, 96, 128] and settings.stem == 4
+    assert settings.device == "auto" and settings.seed == 7 and settings.rate == 4e-3
+    assert "planned for a GPU" in events[0].what and "planned again" in events[0].done
+
+
+def test_settings_are_adapted_to_the_gpu_before_the_first_step(card, labelled, monkeypatch):
+    monkeypatch.setattr("workbench.core.runs.planner.uses_gpu", lambda name: name != "cpu")
+    measured = []
+
+    def measure(settings, dataset, chosen):
+        measured.append(settings.batch)
+        return gpu_plan.StepCost(0.005 + 0.005 * settings.batch / 16, 0.05)
+
+    monkeypatch.setattr(device_settings, "measure_step", measure)
+    run = make_run(
+        labelled, device="gpu", precision="fp32", epochs=None, minutes=1.0, widths=[4, 8], stem=1, patch=256, batch=16
+    )
+    context = prepared(run)
+    assert context.settings.batch == 16 and measured == []  # chosen manually
+    settings = run.settings()
+    reasons = {**settings.reasons, "batch": context.settings.reasons["batch"]}
+    write_settings(run, settings.model_copy(update={"reasons": {**reasons, "batch": Message(gpu_plan.BATCH_REASON)}}))
+    context = prepared(run)
+    assert measured == [16, 32, 64, 128] and context.settings.batch == 128 == run.settings().batch
+    assert "45 ms" in run.settings().reasons["batch"] and context.loader._places == range(128)
+
+
+def prepared(run) -> TrainingContext:
+    context = training_context.prepare(run, Reporter(None, Clock()), ControlChannel(None), Clock())
+    context.loader.close()
+    return context
+
+
+def test_step_is_measured_on_the_network_of_the_run(labelled):
+    run = make_run(labelled, device="cpu", widths=[4, 8], stem=1, patch=32, batch=2)
+    cost = device_settings.measure_step(run.settings(), run.dataset(), Device("cpu"))
+    assert 0 < cost.seconds < 60 and cost.memory == 0.0
+
+
+def test_measurement_without_memory_is_a_memory_error(labelled, monkeypatch):
+    run = make_run(labelled, device="cpu", widths=[4, 8], stem=1, patch=32, batch=2)
+    monkeypatch.setattr(Learner, "step", lambda *a, **k: (_ for _ in ()).throw(OSError(OUT_OF_MEMORY)))
+    with pytest.raises(MemoryError):
+        device_settings.measure_step(run.settings(), run.dataset(), Device("cpu"))
+
+
+def test_probe_reports_the_automatic_device(capfd, monkeypatch):
+    monkeypatch.setattr("workbench.training.__main__.claim_stdout", lambda: 1)
+    assert main(["probe"]) == 0
+    assert json.loads(capfd.readouterr().out)["device"] == "cpu"
+
+
+# --- local contrast -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_local_contrast_by_interpolation_is_that_by_transposed_convolution(channels):
+    layer = LocalContrast(channels)
+    images = paddle.to_tensor(np.random.default_rng(0).normal(0.3, 1, (2, channels, 64, 96)).astype(np.float32))
+    exact = layer(images).numpy()
+    layer.interpolated = True
+    np.testing.assert_allclose(layer(images).numpy(), exact, atol=2e-5, rtol=1e-4)
+
+
+def test_tiles_that_do_not_fit_together_are_computed_one_by_one():
+    """More tiles than fit are computed in smaller batches, one tile that does not fit is a memory error."""
+    net = Limited(64)
+    with pytest.raises(MemoryError):
+        DygraphEngine(net)(np.zeros((2, 1, 128, 128), np.float32))
+    assert DygraphEngine(net)(np.zeros((2, 1, 64, 64), np.float32)).shape == (2, 2, 64, 64)
+
+
+# --- profile and exports ------------------------------------------------------------------------------
+
+
+def test_profile_separates_the_time_of_kernels_from_that_of_their_start(tmp_path):
+    trace = tmp_path / "trace.json"
+    events = [("Operator", "conv2d dygraph", 500), ("Operator", "adamw", 300)]
+    events += [("Kernel", "sm80_xmma_fprop_implicit_gemm_f16", 4000), ("Kernel", "cudnn_wgrad_engine", 6000)]
+    rows = [{"cat": category, "name": name, "dur": dur} for category, name, dur in events * 2]
+    trace.write_text(json.dumps({"traceEvents": rows}))
+    operations = profiler.sum_operations(trace, 2)
+    kernels = profiler.sum_operations(trace, 2, "Kernel")
+    assert sum(operations.values()) == pytest.approx(0.8) and sum(kernels.values()) == pytest.approx(10.0)
+    assert profiler.sum_kinds(kernels) == {"convolution, backward": 6.0, "convolution, forward": 4.0}
+    text = profiler.table(12.0, 1.0, operations, kernels)
+    assert "The GPU computes for 10.0 ms of a step; starting its work takes the CPU 0.8 ms." in text
+    assert text.index("## GPU") < text.index("| convolution, backward | 6.0 |") < text.index("## CPU")
+    assert "## GPU" not in profiler.table(12.0, 1.0, operations, {})
+
+
+def test_paddle_engine_of_an_export_computes_without_tf32(monkeypatch):
+    monkeypatch.delenv("NVIDIA_TF32_OVERRIDE", raising=False)
+    paddle_engine._import_paddle_inference()
+    assert os.environ["NVIDIA_TF32_OVERRIDE"] == "0"
+    monkeypatch.setattr(paddle.device, "is_compiled_with_cuda", lambda: True)
+    monkeypatch.setattr(paddle.device.cuda, "device_count", raise_os_error)
+    assert not paddle_engine._has_gpu()
+
+
+# --- batches ------------------------------------------------------------------------------------------
+
+
+def test_batch_of_the_next_step_is_prepared_while_the_gpu_computes(on_card, monkeypatch):
+    """The batches are those of a run on the CPU; a change of labels or of the patch discards what was prepared."""
+    taken, prepared_steps = [], []
+    take, prefetch = DeviceLoader.take, DeviceLoader.prefetch
+    monkeypatch.setattr(
+        DeviceLoader, "prefetch", lambda self, step: (prepared_steps.append(step), prefetch(self, step))
+    )
+
+    def record(self, step):
+        batch_of_step = take(self, step)
+        taken.append((step, [np.asarray(tensor).copy() for tensor in batch_of_step]))
+        return batch_of_step
+
+    monkeypatch.setattr(DeviceLoader, "take", record)
+    on_card.fits, on_card.scale = 4, 2.0**20  # some steps overflow and are repeated
+    assert isinstance(on_card.train()[-1], Finished)
+    assert prepared_steps and set(prepared_steps) <= {step + 1 for step, _ in taken}
+    context = prepared(on_card.run)
+    plain = PatchLoader(context.sampler, batch=4, threads=1)
+    for step, arrays in taken:
+        assert all((one == other).all() for one, other in zip(arrays, plain.take(step)))
+    plain.close()
+    loader = DeviceLoader(context.sampler, batch=4, threads=1)
+    loader.prefetch(3)
+    loader.restart()
+    assert loader._ready is None
+    loader.close()
+
+
+def test_algorithms_are_searched_in_the_first_steps_only(on_card, monkeypatch):
+    flags = []
+    monkeypatch.setattr(paddle, "set_flags", lambda values: flags.append(values.get("FLAGS_cudnn_exhaustive_search")))
+    on_card.fits, on_card.scale = 4, 1.0
+    on_card.train()
+    assert [flag for flag in flags if flag is not None] == [True, False]
+
+
+# --- checkpoints --------------------------------------------------------------------------------------
+
+
+def test_checkpoint_is_written_beside_the_training(on_card, monkeypatch):
+    """A step is taken while the file is written; the event follows the file, and rollback and end wait for it."""
+    writing, stepped, order = threading.Event(), threading.Event(), []
+    save, step = checkpoint.save_last, Learner.step
+
+    def slow(run, number, *rest):
+        if threading.current_thread() is not threading.main_thread() and not stepped.is_set():
+            writing.set()
+            assert stepped.wait(20), "the training waits for the disk"
+        save(run, number, *rest)
+        order.append(number)
+
+    def observed(self, *arguments, **options):
+        outcome = step(self, *arguments, **options)
+        if writing.is_set():
+            stepped.set()
+        return outcome
+
+    monkeypatch.setattr(checkpoint, "save_last", slow)
+    monkeypatch.setattr(Learner, "step", observed)
+    monkeypatch.setattr(loop, "_SAVE_SECONDS", 0.0)
+    on_card.fits, on_card.scale = 4, 1.0
+    events = on_card.train()
+    saved = [event.step for event in events if isinstance(event, Checkpoint) and event.which == "last"]
+    assert stepped.is_set() and saved and set(saved) <= set(order)
+    assert isinstance(events[-1], Finished) and state_of(on_card.run)["step"] == events[0].steps_planned
+
+
+def test_checkpoint_that_cannot_be_written_is_reported_and_retried(on_card, monkeypatch):
+    save, failed = checkpoint.save_last, []
+
+    def full(run, number, *rest):
+        if threading.current_thread() is not threading.main_thread() and len(failed) < 2:
+            failed.append(number)
+            raise CannotWrite(path="last", why="no space left on device")
+        save(run, number, *rest)
+
+    monkeypatch.setattr(checkpoint, "save_last", full)
+    on_card.fits, on_card.scale = 4, 1.0
+    events = on_card.train()
+    troubles = [event for event in events if isinstance(event, Trouble) and "no space" in event.what]
+    assert len(troubles) == len(failed) == 2 and isinstance(events[-1], Finished)
+
+
+# --- waiting for the device ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["adamw", "muon"])
+@pytest.mark.parametrize("parts", [1, 2])
+def test_step_of_a_gpu_reads_one_value_of_the_device(card, monkeypatch, kind, parts):
+    """Each read waits for all work of the GPU: loss, norm and overflow come in one, and the scale is known."""
+    precision = Precision(PrecisionChoice("fp16", ""), scaler=LossScaler(init_loss_scaling=2.0**10))
+    learner = learner_of((16, 24), kind=kind, on_gpu=True, precision=precision)
+    learner.parts = parts
+    tensors = [paddle.to_tensor(array) for array in batch()]
+    scale = learner.precision.loss_scale
+    learner.step(*tensors, 1e-3)
+    reads, inside = [], []
+    for name in ("numpy", "item", "tolist", "__bool__", "__float__", "__int__", "__array__"):
+        read = getattr(paddle.Tensor, name)
+
+        def counted(self, *arguments, read=read, name=name, **options):
+            if not inside:
+                reads.append(name)
+            inside.append(name)
+            try:
+                return read(self, *arguments, **options)
+            finally:
+                inside.pop()
+
+        monkeypatch.setattr(paddle.Tensor, name, counted)
+    outcome = learner.step(*tensors, 1e-3)
+    assert reads == ["tolist"] and not outcome.skipped and learner.precision.loss_scale == scale

@@ -1,0 +1,182 @@
+"""Checks of `doctor` that concern the GPU, its driver, and PaddlePaddle."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Any
+
+from workbench.cli.installation_check import Check
+from workbench.core.runs import gpu_facts, paddle_builds, pip_commands
+from workbench.core.runs.child_process import run_captured
+from workbench.core.runs.gpu_facts import Gpu, GpuFacts, dotted
+from workbench.core.runs.launch import worker_command, worker_environment
+from workbench.core.runs.paddle_builds import InstalledBuild, choose_build, choose_for_machine, mismatch
+from workbench.core.runs.pip_commands import (
+    paddle_command,
+    paddle_command_here,
+    pip_command,
+    replace_command,
+    replace_paddle_command,
+)
+
+_SECONDS = 300.0  # time limit of the training program's own checks
+_LOG_LINE = re.compile(r"^[WEF]\d{4} [^\]]*\] *(.+)$")  # warnings and errors of Paddle's libraries
+
+
+def checks(*, quick: bool) -> Iterator[Check]:
+    facts = gpu_facts.read_gpu_facts()
+    yield graphics_card(facts)
+    yield from _paddle(facts, quick=quick)
+
+
+# --- the GPU and its driver -------------------------------------------------------------------------------------------
+
+
+def graphics_card(facts: GpuFacts) -> Check:
+    """Describe the GPUs. A missing GPU is no failure: the CPU works, but slower."""
+    name = "graphics card"
+    if not facts.gpus:
+        return Check(name, True, f"no NVIDIA GPU can be used: {facts.reason}; training runs on the CPU")
+    newest = f" (up to CUDA {dotted(facts.cuda)})" if facts.cuda else ""
+    detail = "; ".join(_gpu_text(gpu) for gpu in facts.gpus) + f"; driver {facts.driver}{newest}"
+    if facts.hidden:
+        detail += f'; hidden by CUDA_VISIBLE_DEVICES="{facts.visible}", so training runs on the CPU'
+        return Check(name, False, detail, "Remove the environment variable CUDA_VISIBLE_DEVICES to use the GPU.")
+    empty = [gpu for gpu in facts.usable if gpu.mig_enabled and not gpu.mig]
+    if empty and len(empty) == len(facts.usable):
+        fix = (
+            f"Create an instance: sudo nvidia-smi mig -i {empty[0].index} -cgi 0 -C, or end MIG: sudo nvidia-smi -mig 0"
+        )
+        return Check(name, False, detail, fix)
+    if len(facts.usable) < len(facts.gpus):
+        detail += f"; CUDA_VISIBLE_DEVICES={facts.visible} leaves {', '.join(gpu.name for gpu in facts.usable)}"
+    if len(facts.usable) > 1:
+        detail += "; " + _several_gpus(facts)
+    return Check(name, True, detail)
+
+
+def _gpu_text(gpu: Gpu) -> str:
+    text = f"{gpu}, {_precision_text(gpu)}"
+    if gpu.mig_enabled and not gpu.mig:
+        return f"{text}, MIG is enabled without instances, so CUDA programs cannot use this GPU"
+    if gpu.mig:
+        instances = "1 instance" if len(gpu.mig) == 1 else f"{len(gpu.mig)} instances"
+        return f"{text}, MIG with {instances} (a program uses one: CUDA_VISIBLE_DEVICES={gpu.mig[0]})"
+    return text
+
+
+def _precision_text(gpu: Gpu) -> str:
+    if not gpu.tensor_cores:
+        return "trains in fp32 (no tensor cores for 16-bit numbers)"
+    return f"trains in {gpu.precisions[0]}" + (", bf16 on request" if "bf16" in gpu.precisions else "")
+
+
+def _several_gpus(facts: GpuFacts) -> str:
+    if facts.system == "Windows":
+        return "on Windows one GPU trains at a time, because PaddlePaddle has no NCCL there"
+    numbers = ",".join(str(number) for number in range(len(facts.usable)))
+    return f"--device gpu:{numbers} trains on all of them (not yet tested on real GPUs)"
+
+
+# --- PaddlePaddle -----------------------------------------------------------------------------------------------------
+
+
+def _paddle(facts: GpuFacts, *, quick: bool) -> Iterator[Check]:
+    version = pip_commands.installed_version
+    plain, gpu = version("paddlepaddle"), version("paddlepaddle-gpu")
+    command = paddle_command_here(facts)
+    if plain and gpu:
+        detail = "paddlepaddle and paddlepaddle-gpu are both installed and overwrite each other"
+        yield Check("paddle", False, detail, replace_command(command))
+        return
+    number = plain or gpu
+    if number is None and find_spec("paddle") is None:
+        detail = "PaddlePaddle is not installed, so training is not possible"
+        yield Check("paddle", False, detail, _with_driver_update(facts, command))
+        return
+    if number is not None and not number.startswith("3.3"):
+        yield Check("paddle", False, f"PaddlePaddle {number} is not supported", replace_command(command))
+        return
+    report: dict[str, Any] = {}
+    if not quick:
+        check, report = training(replace_command(command))
+        yield check
+    if facts.usable:
+        yield paddle_for_gpu(facts, paddle_builds.installed_build(), report, has_gpu_build=bool(gpu))
+    yield _onnx_export()
+
+
+def paddle_for_gpu(
+    facts: GpuFacts, installed: InstalledBuild | None, report: dict[str, Any], *, has_gpu_build: bool
+) -> Check:
+    """Check that the installed build of PaddlePaddle fits GPU and driver. report: of the training program, or empty."""
+    name, gpu = "paddle for the card", facts.usable[0]
+    choice = choose_build(gpu, facts.driver, facts.system)
+    if choice.build is None:
+        detail = f"no build of PaddlePaddle 3.3 supports {gpu.name} (compute capability {dotted(gpu.capability)})"
+        return Check(name, True, f"{detail}; training runs on the CPU")
+    fix = _with_driver_update(facts, replace_paddle_command(choice.build))
+    if not has_gpu_build:
+        detail = f"{gpu.name} found, but this PaddlePaddle build supports only CPUs, so training is slow"
+        return Check(name, False, detail, fix)
+    why = mismatch(installed, facts) if installed is not None else ""
+    if why:
+        return Check(name, False, f"{why}; training runs on the CPU", fix)
+    if report.get("gpu_error"):
+        return Check(name, False, f"PaddlePaddle cannot use {gpu.name}: {report['gpu_error']}", fix)
+    if report and not report.get("cards"):
+        return Check(name, False, f"PaddlePaddle does not see {gpu.name}, which the driver reports", fix)
+    cuda = dotted(installed.cuda) if installed is not None and installed.cuda else "unknown"
+    detail = f"PaddlePaddle for CUDA {cuda} fits {gpu.name}"
+    compiled, loaded = (installed.cudnn if installed else ""), report.get("cudnn_loaded")
+    if compiled or loaded:
+        detail += f"; cuDNN {compiled or 'unknown'}" + (f", loaded {loaded}" if loaded else "")
+    return Check(name, True, detail + "".join(f"; warning: {line}" for line in report.get("warnings", [])))
+
+
+def _with_driver_update(facts: GpuFacts, command: str) -> str:
+    choice = choose_for_machine(facts)
+    if not choice.update or choice.build is None:
+        return command
+    install = command if choice.build.index in command else paddle_command(choice.build)
+    where = "https://www.nvidia.com/drivers"
+    return f"Update the NVIDIA driver {facts.driver} to {choice.update} or newer ({where}), then run: {install}"
+
+
+def training(command: str) -> tuple[Check, dict[str, Any]]:
+    """Run the training program's own checks in a separate process. Return the check and the program's report."""
+    try:
+        output = run_captured(worker_command("doctor"), seconds=_SECONDS, environment=worker_environment())
+        if output.returncode is None:
+            why = f"the training program did not end within {_SECONDS:.0f} s"
+            return Check("paddle", False, why, command), {}
+        report = json.loads(output.stdout.strip().splitlines()[-1])
+    except IndexError:
+        why = output.last_line or f"exit code {output.returncode}"
+        return Check("paddle", False, f"the training program does not start: {why}", command), {}
+    except (OSError, ValueError) as error:
+        return Check("paddle", False, f"the training program does not start: {error}", command), {}
+    report["warnings"] = library_warnings(output.stderr)
+    failed = [f"{check['name']}: {check['why']}" for check in report.get("checks", []) if not check["ok"]]
+    if not report.get("ok"):
+        return Check("paddle", False, "; ".join(failed) or report.get("why", "training fails"), command), report
+    working = ", ".join(check["name"] for check in report["checks"] if check["ok"])
+    detail = f"{report.get('paddle')}, tested: {working}" + (f"; failed: {'; '.join(failed)}" if failed else "")
+    return Check("paddle", not failed, detail, command if failed else ""), report
+
+
+def library_warnings(stderr: str) -> list[str]:
+    """Return the warnings that Paddle's libraries logged, each once, without time and source line."""
+    found = (_LOG_LINE.match(line.strip()) for line in stderr.splitlines())
+    return list(dict.fromkeys(match.group(1).strip() for match in found if match))
+
+
+def _onnx_export() -> Check:
+    number = pip_commands.installed_version("onnx")
+    if number is None:
+        detail = "onnx is not installed, so trained models cannot be used in the window"
+        return Check("onnx", False, detail, pip_command("onnx>=1.16"))
+    return Check("onnx", True, number)

@@ -1,0 +1,124 @@
+"""Data splits of foreign data sets: folders train, val and test, and text files that list the images of each split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import PurePosixPath, PureWindowsPath
+
+from workbench.core.messages import Message
+from workbench.core.project.formats.base import FileTree, ImportedEntry, ImportedLabels, decode_text, without_suffix
+from workbench.inference.io.image_io import IMAGE_SUFFIXES
+from workbench.inference.io.json_io import read_file
+
+_SPLITS = {
+    "train": ("train", "training"),
+    "val": ("val", "valid", "validation", "dev"),
+    "test": ("test", "testing"),
+}
+_LIST_WORDS = frozenset(("list", "lists", "images", "file", "files", "set", "paddle"))
+_LARGEST = 64 << 20  # bytes of a list
+
+
+def split_of(path: str | PurePosixPath) -> str | None:
+    """Return the data split that a path names: "instances_val2017.json" and "valid/a.txt" give "val"; else None."""
+    words = [word for part in PurePosixPath(path).parts for word in _plain_words(part)]
+    for word in reversed(words):
+        split = _split_named(word)
+        if split is not None:
+            return split
+    return None
+
+
+def _split_named(word: str) -> str | None:
+    return next((split for split, names in _SPLITS.items() if word in names), None)
+
+
+def _plain_words(name: str) -> list[str]:
+    """Return the words of a name in lower case, without digits: "instances_val2017.json" gives instances, val, json."""
+    words, word = [], ""
+    for sign in name.casefold() + " ":
+        if sign.isalpha():
+            word += sign
+        elif word:
+            words.append(word)
+            word = ""
+    return words
+
+
+def listed_rows(tree: FileTree) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield (list, split, columns) of each row in files such as train.txt, val_list.txt and ImageSets/Main/test.txt.
+
+    Columns are paths with forward slashes; lists that are not text are left out.
+    """
+    for name in tree.with_suffix(".txt"):
+        words = _plain_words(PurePosixPath(name).stem)
+        split = _split_named(words[0]) if words else None
+        if split is None or not _LIST_WORDS.issuperset(words[1:]):
+            continue
+        try:
+            text = decode_text(read_file(tree.path(name), limit=_LARGEST))
+        except (FileNotFoundError, ValueError):
+            continue
+        for line in text.splitlines():
+            columns = line.split("\t") if "\t" in line else line.split()
+            if columns:
+                yield name, split, [PureWindowsPath(column).as_posix() for column in columns]
+
+
+def listed_pairs(tree: FileTree) -> dict[str, str]:
+    """Return mask -> image of the pairs in lists of PaddleSeg and PaddleX, relative to the list or to the tree."""
+    files = set(tree.files)
+    pairs: dict[str, str] = {}
+    for name, _, columns in listed_rows(tree):
+        if len(columns) != 2:
+            continue
+        for folder in (PurePosixPath(name).parent, PurePosixPath()):
+            image, mask = (str(folder / column) for column in columns)
+            if image != mask and image in files and mask in files and PurePosixPath(mask).suffix != ".xml":
+                pairs[mask] = image
+                break
+    return pairs
+
+
+def with_splits(tree: FileTree, batch: ImportedLabels) -> ImportedLabels:
+    """Return labels with the data split of each image, from lists or else from the names of its folders.
+
+    A split without images in a second one is none, and neither is one with all defects outside of train (MVTec AD).
+    """
+    listed: dict[str, set[str]] = {}
+    for _, split, columns in listed_rows(tree):
+        for column in columns[:2]:  # image and mask, of which only one may be in the tree
+            listed.setdefault(_key(column), set()).add(split)
+    splits = [
+        entry.split or _listed(entry.key, listed) or split_of(PurePosixPath(entry.key).parent)
+        for entry in batch.entries
+    ]
+    if len(set(splits) - {None}) < 2:
+        return batch
+    if _has_good_train_only(batch.entries, splits):
+        batch.notes.append(Message("import.no_split"))
+        return batch
+    batch.entries = [replace(entry, split=split) for entry, split in zip(batch.entries, splits)]
+    return batch
+
+
+def _has_good_train_only(entries: list[ImportedEntry], splits: list[str | None]) -> bool:
+    train = [entry.good for entry, split in zip(entries, splits) if split == "train"]
+    return bool(train) and all(train)
+
+
+def _key(path: str) -> str:
+    if PurePosixPath(path).suffix.lower() in IMAGE_SUFFIXES:
+        path = without_suffix(path)
+    return path.casefold().lstrip("./")
+
+
+def _listed(image: str, listed: dict[str, set[str]]) -> str | None:
+    """Return the split of an image whose path ends with a listed one, or is the end of one."""
+    parts = PurePosixPath(_key(image)).parts
+    for start in range(len(parts)):
+        found = listed.get("/".join(parts[start:]))
+        if found is not None and len(found) == 1:
+            return next(iter(found))
+    return None

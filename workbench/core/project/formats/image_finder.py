@@ -1,0 +1,101 @@
+"""Search of the images that label files name, by stored path, path end, or name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from workbench.core.project.formats.base import FileTree
+from workbench.core.project.formats.mask_pairing import is_in_mask_folder, masks_beside_images
+from workbench.inference.io.image_io import IMAGE_SUFFIXES
+
+
+class ImageFinder:
+    """Search of the images of a tree by the names that label files contain. Masks are left out."""
+
+    def __init__(self, tree: FileTree) -> None:
+        self._tree = tree
+        self._masks = masks_beside_images(tree)
+        self.names = [name for name in tree.images if name not in self._masks and not is_in_mask_folder(name)]
+        self._known = {name.casefold(): name for name in self.names}
+        # Images may lie beside their labels, in a folder "annotations".
+        self._all = {name.casefold(): name for name in tree.images}
+        self._by_stem: dict[str, list[str]] = {}
+        for name in self.names:
+            self._by_stem.setdefault(PurePosixPath(name).stem.casefold(), []).append(name)
+
+    def find(self, name: str, label: str) -> str | None:
+        """Return the image stored as `name` in the file `label`, or None. Only images inside the tree are found.
+
+        Candidates in this order: relative to the label's folder, relative to the root, the image with the longest
+        common end of its path, the only image with this stem, the image beside the label even if the folder's name is
+        one of masks.
+        """
+        path = PurePosixPath(name)
+        stem, suffix = (path.stem, path.suffix) if path.suffix.lower() in IMAGE_SUFFIXES else (path.name, "")
+        for folder in (PurePosixPath(label).parent, PurePosixPath()):
+            known = self._known.get(_normal(folder / name))
+            if known is not None:
+                return known
+        candidates = self._by_stem.get(stem.casefold(), []) or self._by_stem.get(path.stem.casefold(), [])
+        if suffix:
+            file = PurePosixPath(name).name.casefold()
+            candidates = [c for c in candidates if PurePosixPath(c).name.casefold() == file] or candidates
+        if len(candidates) > 1:
+            lengths = [_common_end(name, candidate) for candidate in candidates]
+            best = [c for c, length in zip(candidates, lengths) if length == max(lengths)]
+            near = [c for c in best if PurePosixPath(c).parent == PurePosixPath(label).parent]
+            candidates = near or best
+        if candidates:
+            return candidates[0] if len(candidates) == 1 else None
+        beside = PurePosixPath(label).parent / stem
+        return next(
+            (
+                self._all[known]
+                for end in (suffix, *sorted(IMAGE_SUFFIXES))
+                if (known := f"{_normal(beside)}{end}".casefold()) in self._all
+            ),
+            None,
+        )
+
+    def without(self, used: Collection[Path | None]) -> list[tuple[Path, str]]:
+        """Return (file, name) of the images that are not in `used`. A folder with a used image holds no masks."""
+        names = {name: self._tree.path(name) for name in self._tree.images}
+        folders = {PurePosixPath(name).parent for name, path in names.items() if path in used}
+        known = set(self.names)
+        return [
+            (path, name)
+            for name, path in names.items()
+            if path not in used
+            and (name in known or (PurePosixPath(name).parent in folders and name not in self._masks))
+        ]
+
+
+def _normal(path: PurePosixPath) -> str:
+    parts: list[str] = []
+    for part in path.parts:
+        if part == "..":
+            if not parts:
+                return ""
+            parts.pop()
+        elif part != ".":
+            parts.append(part)
+    return "/".join(parts).casefold()
+
+
+def _common_end(a: str, b: str) -> int:
+    """Return the number of equal folders at the end of two paths, file names left out."""
+    count = 0
+    for x, y in zip(reversed(PurePosixPath(a).parts[:-1]), reversed(PurePosixPath(b).parts[:-1])):
+        if x.casefold() != y.casefold():
+            break
+        count += 1
+    return count
+
+
+def is_outside(name: str, label: str) -> bool:
+    """Return True if a name stored in `label` leads out of the imported folder."""
+    if name.startswith("/") or PureWindowsPath(name).drive:
+        return True
+    return os.path.normpath(PurePosixPath(label).parent / name).split(os.sep)[0] == ".."

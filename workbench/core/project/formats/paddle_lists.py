@@ -1,0 +1,43 @@
+"""Writer of PaddleSeg's and PaddleX's layout: images, annotations, and lists of pairs per data split."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import PurePosixPath
+
+from workbench.core.project.formats.label_export import ExportedImage, LabelExport, encode_numbers, palette
+from workbench.core.project.project import NOT_LABELED
+from workbench.core.project.storage import write_bytes, write_text
+
+
+class PaddleWriter:
+    """images/, annotations/<image>.png (0 background, 1..n classes, 255 ignored), train.txt, val.txt, test.txt.
+
+    labels.txt and class_names.txt name the numbers from 0, background first.
+    """
+
+    def __init__(self, export: LabelExport) -> None:
+        self._export = export
+        self._lists: dict[str, list[str]] = defaultdict(list)
+
+    def add(self, image: ExportedImage) -> None:
+        export = self._export
+        export.lose(image, "verdicts", int(image.verdict is not None))
+        if image.mask is None:
+            return
+        export.lose(image, "masks with unlabeled areas", int((image.mask == NOT_LABELED).any()))
+        picture = PurePosixPath("images", export.image_name(image))
+        mask = PurePosixPath("annotations", f"{image.name}.png")
+        # Blanks separate the columns of a list.
+        picture, mask = (PurePosixPath(str(path).replace(" ", "_")) for path in (picture, mask))
+        write_bytes(export.out / mask, encode_numbers(export.table[image.mask], palette(export)))
+        export.copy_image(image, picture)
+        self._lists[image.split or "train"].append(f"{picture} {mask}")
+
+    def finish(self) -> None:
+        for split in ("train", "val", "test"):
+            write_text(self._export.out / f"{split}.txt", "".join(f"{row}\n" for row in self._lists[split]))
+        last = max(self._export.names, default=0)
+        names = ["background", *(self._export.names.get(id, f"_unused_{id}_") for id in range(1, last + 1))]
+        for name in ("labels.txt", "class_names.txt"):
+            write_text(self._export.out / name, "".join(f"{one}\n" for one in names))

@@ -1,0 +1,112 @@
+"""Shapes of label files: polygons, boxes, ellipses, lines, points and bitmaps, and their rasterization."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workbench.core.geometry.drawing import NOTHING, Paint, Rect, draw_region, draw_segment
+from workbench.core.geometry.polygons import draw_polygon
+from workbench.core.messages import Message
+
+LINE_RADIUS = 1.5  # pixels; a line has no width of its own and is drawn three pixels wide
+POINT_RADIUS = 2.5
+_LARGEST_COORDINATE = 1e7
+
+Points = Sequence[Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Labeled shape in pixel coordinates, with the origin at the outer corner of the first pixel.
+
+    kind: "polygon", "box" (two corners), "ellipse" (center, radii), "circle" (center, point of the rim), "line",
+    "point", or "bitmap". points: (N, 2). holes: polygons cut out of a polygon. bitmap: returns bool (h, w), whose first
+    pixel is at the first point. fractions: coordinates are fractions of the image's width and height.
+    corners: the pixels under the corners of a polygon belong to it.
+    """
+
+    label: str
+    kind: str
+    points: Points = ()
+    holes: tuple[Points, ...] = ()
+    bitmap: Callable[[], np.ndarray] | None = None
+    fractions: bool = False
+    corners: bool = False
+
+
+def checked(points: Iterable[Any]) -> list[tuple[float, float]]:
+    """Return points as pairs of floats. Raises ValueError for coordinates that no image has."""
+    pairs = [(float(x), float(y)) for x, y in points]
+    if not all(math.isfinite(v) and abs(v) < _LARGEST_COORDINATE for pair in pairs for v in pair):
+        raise ValueError(Message("import.coordinate"))
+    return pairs
+
+
+def pairs(flat: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield (x, y) of a flat list x0, y0, x1, y1, ... Raises ValueError if its length is odd."""
+    if len(flat) % 2:
+        raise ValueError(Message("import.odd_coordinates"))
+    return zip(flat[::2], flat[1::2])
+
+
+def box_rect(points: Points, width: int, height: int) -> Rect:
+    """Return the pixels whose centers lie in the box of the points, clipped to the image."""
+    corners = checked(points)
+    if not corners:
+        raise ValueError(Message("import.no_points"))
+    left, top = min(x for x, _ in corners), min(y for _, y in corners)
+    right, bottom = max(x for x, _ in corners), max(y for _, y in corners)
+    x, y = math.ceil(left - 0.5), math.ceil(top - 0.5)
+    return Rect(x, y, math.ceil(right - 0.5) - x, math.ceil(bottom - 0.5) - y).clipped(width, height)
+
+
+def fill_rect(mask: np.ndarray, rect: Rect, paint: Paint) -> None:
+    if not rect.empty and rect != NOTHING:
+        paint.apply(mask, rect, np.ones((rect.height, rect.width), bool))
+
+
+def draw_shape(mask: np.ndarray, shape: Shape, paint: Paint) -> None:
+    """Paint one shape into `mask`, uint8 (H, W). Raises ValueError for damaged shapes."""
+    points = checked(shape.points)
+    if not points:
+        raise ValueError(Message("import.no_points"))
+    if shape.kind == "circle":
+        draw_segment(mask, points[0], points[0], math.dist(points[0], points[1]), paint)
+    elif shape.kind == "bitmap":
+        if shape.bitmap is None:
+            raise ValueError(Message("import.no_mask"))
+        draw_region(mask, shape.bitmap(), (int(points[0][0]), int(points[0][1])), paint)
+    elif shape.kind == "box":
+        fill_rect(mask, box_rect(points, mask.shape[1], mask.shape[0]), paint)
+    elif shape.kind == "ellipse":
+        (x, y), (rx, ry) = points
+        turns = np.linspace(0, 2 * math.pi, 4 * max(8, math.ceil(max(rx, ry))), endpoint=False)
+        draw_polygon(mask, np.stack((x + rx * np.cos(turns), y + ry * np.sin(turns)), axis=1), paint, vertices=False)  # type: ignore[arg-type]
+    elif shape.kind == "line":
+        for start, end in zip(points, points[1:] or points):
+            draw_segment(mask, start, end, LINE_RADIUS, paint)
+    elif shape.kind == "point":
+        for point in points:
+            draw_segment(mask, point, point, POINT_RADIUS, paint)
+    elif shape.kind == "polygon":
+        _draw_polygon(mask, shape, points, paint)
+    else:
+        raise ValueError(f"unknown kind {shape.kind}")
+
+
+def _draw_polygon(mask: np.ndarray, shape: Shape, points: list[tuple[float, float]], paint: Paint) -> None:
+    if len(points) < 3:
+        raise ValueError(Message("import.polygon"))
+    if not shape.holes:
+        draw_polygon(mask, points, paint, vertices=shape.corners)
+        return
+    filled = np.zeros(mask.shape, np.uint8)
+    draw_polygon(filled, points, Paint(1), vertices=False)
+    for hole in shape.holes:
+        draw_polygon(filled, checked(hole), Paint(0), vertices=False)
+    draw_region(mask, filled.astype(bool), (0, 0), paint)

@@ -1,0 +1,94 @@
+"""Pascal VOC folders with class and object masks, as CVAT's "Segmentation mask 1.1" and "Pascal VOC 1.1" read them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import PurePosixPath
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+import numpy as np
+
+from workbench.core.project.formats.label_export import (
+    VOID,
+    ExportedImage,
+    LabelExport,
+    encode_numbers,
+    palette,
+    regions,
+)
+from workbench.core.project.project import DONT_CARE, NOT_LABELED
+from workbench.core.project.storage import write_bytes, write_text
+
+_MOST_OBJECTS = 254  # numbers of an object mask
+
+
+class VocWriter:
+    """SegmentationClass, SegmentationObject, Annotations (boxes), ImageSets, JPEGImages and labelmap.txt.
+
+    Masks have the colors of labelmap.txt, by which CVAT reads them, as the palette of class numbers.
+    """
+
+    def __init__(self, export: LabelExport) -> None:
+        self._export = export
+        self._colors = palette(export)
+        self._sets: dict[str, list[str]] = defaultdict(list)
+
+    def add(self, image: ExportedImage) -> None:
+        export = self._export
+        export.lose(image, "verdicts", int(image.verdict is not None))
+        if image.mask is None:
+            return
+        export.lose(image, "masks with unlabeled areas", int((image.mask == NOT_LABELED).any()))
+        found = list(regions(image.mask, tuple(export.numbers)))
+        objects = np.zeros(image.mask.shape, np.uint8)
+        objects[(image.mask == DONT_CARE) | (image.mask == NOT_LABELED)] = VOID
+        for number, region in enumerate(found[:_MOST_OBJECTS], 1):
+            objects[region.rect.slices][region.inside] = number
+        export.lose(image, "objects", max(0, len(found) - _MOST_OBJECTS))
+        name = f"{image.name}.png"
+        class_file, object_file = (export.out / folder / name for folder in ("SegmentationClass", "SegmentationObject"))
+        write_bytes(class_file, encode_numbers(export.table[image.mask], self._colors))
+        write_bytes(object_file, encode_numbers(objects, _object_colors()))
+        names = [(export.names[export.numbers[region.class_id]], region.rect) for region in found]
+        write_text(export.out / "Annotations" / f"{image.name}.xml", _boxes(export, image, names))
+        export.copy_image(image, PurePosixPath("JPEGImages", export.image_name(image)))
+        self._sets[image.split or "default"].append(image.name)
+
+    def finish(self) -> None:
+        rows = ["# label:color_rgb:parts:actions", "background:0,0,0::"]
+        rows += [f"{name}:{','.join(map(str, self._colors[id]))}::" for id, name in self._export.names.items()]
+        write_text(self._export.out / "labelmap.txt", "\n".join(rows) + "\n")
+        for split, names in self._sets.items():
+            for kind in ("Segmentation", "Main"):
+                path = self._export.out / "ImageSets" / kind / f"{split}.txt"
+                write_text(path, "".join(f"{name}\n" for name in names))
+
+
+def _object_colors() -> np.ndarray:
+    """Return distinct colors of object numbers, uint8 (256, 3): the bits of a number, interleaved over the channels."""
+    numbers = np.arange(256)
+    colors = np.zeros((256, 3), np.uint8)
+    for bit in range(8):
+        colors[:, bit % 3] |= (((numbers >> bit) & 1) << (7 - bit // 3)).astype(np.uint8)
+    return colors
+
+
+def _boxes(export: LabelExport, image: ExportedImage, objects: list) -> str:
+    root = Element("annotation")
+    name = PurePosixPath(export.image_name(image))
+    SubElement(root, "folder").text = str(name.parent) if name.parent.name else "JPEGImages"
+    SubElement(root, "filename").text = str(name)
+    size = SubElement(root, "size")
+    for key, value in (("width", image.width), ("height", image.height), ("depth", 3)):
+        SubElement(size, key).text = str(value)
+    SubElement(root, "segmented").text = "1"
+    for label, rect in objects:
+        entry = SubElement(root, "object")
+        SubElement(entry, "name").text = label
+        SubElement(entry, "difficult").text = "0"
+        box = SubElement(entry, "bndbox")
+        corners = (rect.x, rect.y, rect.x + rect.width, rect.y + rect.height)
+        for key, value in zip(("xmin", "ymin", "xmax", "ymax"), corners):
+            SubElement(box, key).text = str(value)
+    indent(root)
+    return tostring(root, encoding="unicode") + "\n"

@@ -1,0 +1,222 @@
+"""The open project: its parts, and opening, saving and closing of all of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from PySide6.QtCore import QCoreApplication, QObject, Signal
+
+from workbench.core.problems import CannotWrite, Problem, ProjectLocked, UnsavedLabels
+from workbench.core.project.project import Project
+from workbench.session.autosave import Autosave
+from workbench.session.class_list import ClassList
+from workbench.session.class_merge_job import ClassMergeJob
+from workbench.session.editor import Editor
+from workbench.session.image_list import ImageList
+from workbench.session.image_loader import ImageLoader
+from workbench.session.image_notes import ImageNotes
+from workbench.session.label import Saved, saved_row
+from workbench.session.label_copy import LabelCopier
+from workbench.session.open_image import OpenImage
+from workbench.session.project_watch import ProjectWatch
+from workbench.session.undo import MaskEdit, UndoStack
+from workbench.session.verdict_steps import VerdictSteps
+
+Unsaved = Literal["refuse", "journal", "discard"]
+
+
+class OpenProject(QObject):
+    """Parts of a session that exist once per project, and the one open project, or none.
+
+    Methods never raise a Problem: they emit `problem_met`.
+    """
+
+    opened = Signal()
+    closed = Signal()
+    note_changed = Signal(str)  # key
+    label_saved = Signal(str)  # key
+    problem_met = Signal(object)
+
+    def __init__(self, parent: QObject, *, save_delay: float, retry: float, cache: int) -> None:
+        super().__init__(parent)
+        self.project: Project | None = None
+        self.undo_stack = UndoStack(self)
+        self.editor = Editor(self.undo_stack, self)
+        self.autosave = Autosave(self, delay=save_delay, retry=retry)
+        self.folder = ProjectWatch(self.autosave, self, retry=retry)
+        self.image_loader = ImageLoader(self.autosave.unsaved, self, limit=cache)
+        self.image_list = ImageList(self)
+        self.image = OpenImage(self.image_list, self.image_loader, self.editor, self.undo_stack, self)
+        self.label_copier = LabelCopier(self.editor, self)
+        self.classes = ClassList(self.editor, self)
+        self.notes = ImageNotes(self.editor, self.autosave, self.classes, self)
+        self.verdict_steps = VerdictSteps(self.editor, self.autosave, self.image_list, self.classes, self.notes, self)
+        self.class_merge = ClassMergeJob(self.editor, self.autosave, self.image_list, self.classes, self)
+        self._connect()
+        app = QCoreApplication.instance()
+        if app is not None:
+            app.aboutToQuit.connect(self.end)
+
+    def _connect(self) -> None:
+        for part in (self.editor, self.autosave, self.image_list, self.label_copier, self.classes, self.notes):
+            part.problem_met.connect(self.problem_met)
+        for part in (self.folder, self.verdict_steps, self.class_merge):
+            part.problem_met.connect(self.problem_met)
+        self.notes.changed.connect(self._note_changed)
+        self.editor.note_changed.connect(self._note_changed)
+        self.editor.committed.connect(self.autosave.record_patch)
+        self.editor.committed.connect(self.folder.refresh)
+        self.autosave.saved.connect(self._label_saved)
+        self.image.requested.connect(self.verdict_steps.wait_for)
+        self.image.opened.connect(self.class_merge.lock_open_image)
+        self.image_loader.loaded.connect(self.image_list.mark_opened)
+        self.image_loader.failed.connect(self.image_list.mark_broken)
+        self.class_merge.rewritten.connect(self.reload)
+
+    # --- open -------------------------------------------------------------------------------------
+
+    def create(
+        self,
+        root: Path | str,
+        images: Path | str | None = None,
+        classes: Sequence[str] = (),
+        verdicts: Sequence[str] = (),
+    ) -> bool:
+        """Create a project and open it. Return False on failure or if labels of the open project cannot be saved."""
+        if not self._all_saved():
+            return False
+        try:
+            project = Project.create(root, images=images, classes=list(classes), verdicts=list(verdicts))
+        except Problem as problem:
+            self.problem_met.emit(problem)
+            return False
+        return self._switch_to(project)
+
+    def open(self, root: Path | str, write: bool = True) -> bool:
+        """Open a project; read-only, with `problem_met`, if it is locked or cannot be written.
+
+        Return False on failure or if labels of the open project cannot be saved; that project then stays open.
+        """
+        root = Path(root).absolute()
+        if self.project is not None and self.project.root == root:
+            # The content of the rescue journal is recovered by the opening that follows.
+            rescued = not self.project.writable and self.autosave.rescued
+            if not self.close("journal" if rescued else "refuse"):
+                return False
+        try:
+            try:
+                project = Project.open(root, write=write)
+            except ProjectLocked as problem:
+                self.problem_met.emit(problem)
+                project = Project.open(root, write=False)
+            except CannotWrite as problem:
+                project = Project.open(root, write=False)
+                project.write_problem = problem
+                self.problem_met.emit(project.read_only("project.json"))
+        except Problem as problem:
+            self.problem_met.emit(problem)
+            return False
+        return self._switch_to(project)
+
+    def relocate(self, root: Path | str) -> bool:
+        """Continue with the open project in `root`, to which it was moved; unsaved changes are saved there.
+
+        Return False, with a problem, if there is no project or another one, or it cannot be written.
+        """
+        self.editor.finish_stroke()
+        if self.project is None or not self.folder.relocate(Path(root)):
+            return False
+        key, undo_state = self.image.key, self.undo_stack.state
+        opened = self.open(self.project.root)
+        self.undo_stack.state = undo_state
+        if key is not None:
+            self.image.open(key)
+        return opened
+
+    def _switch_to(self, project: Project) -> bool:
+        if not self.close():
+            project.close()
+            return False
+        self.undo_stack.clear()
+        self.project = project
+        self.folder.open(project)
+        self.editor.open(project)
+        self.image_loader.open(project)
+        recovered = self.autosave.open(project)
+        for part in (self.classes, self.verdict_steps, self.class_merge):
+            part.open(project)
+        self.undo_stack.push(*(MaskEdit(self.editor, patch) for patch in recovered))
+        self.opened.emit()
+        self.image_list.refresh(project)
+        return True
+
+    # --- save and close ---------------------------------------------------------------------------
+
+    def flush(self) -> bool:
+        """Save now and wait for it. Return True if nothing is unsaved afterwards."""
+        self.editor.finish_stroke()
+        return self.autosave.flush()
+
+    def _all_saved(self) -> bool:
+        """Try to save. Return True if nothing is unsaved; otherwise emit `problem_met`."""
+        if self.flush():
+            return True
+        self.problem_met.emit(UnsavedLabels(count=len(self.autosave.unsaved_keys)))
+        return False
+
+    def close(self, unsaved: Unsaved = "refuse") -> bool:
+        """Save unsaved labels, end all threads and close the project. Return True if no project is open afterwards.
+
+        unsaved: handling of labels that cannot be saved. "refuse": the project stays open, with `problem_met`;
+        "journal": their strokes stay in the journal; "discard": nothing is saved and they are lost.
+        """
+        if self.project is None:
+            return True
+        if unsaved == "refuse" and not self._all_saved():
+            return False
+        self.verdict_steps.close()
+        self.class_merge.close()
+        self.editor.close()
+        self.autosave.close(discard=unsaved == "discard")
+        for part in (self.image_loader, self.image_list, self.label_copier, self.image, self.folder, self.project):
+            part.close()
+        self.project = None
+        self.classes.close()
+        self.undo_stack.clear()
+        self.closed.emit()
+        return True
+
+    def end(self) -> None:
+        """Close the project without asking, as the application ends; nothing is discarded."""
+        self.close("journal")
+
+    # --- updates ----------------------------------------------------------------------------------
+
+    def reload(self) -> None:
+        """Reload the open image and the list after mask files have changed."""
+        if self.project is None:
+            return
+        if self.image.key is not None:
+            self.image.open(self.image.key)
+        self.image_list.refresh(self.project)
+
+    def _note_changed(self, key: str) -> None:
+        label = self.image.label
+        if label is not None and label.key == key:
+            if label.unsaved:
+                self.autosave.changed(label)
+            row = self.image_list.row(key)
+            self.image_list.put(
+                replace(row, status=label.note.status, verdict=label.note.verdict, group=label.note.group or "")
+            )
+        self.note_changed.emit(key)
+
+    def _label_saved(self, key: str, saved: Saved) -> None:
+        self.undo_stack.contents[key] = saved.content
+        self.image_list.put(saved_row(self.image_list.row(key), saved))
+        if saved.counts is not None:
+            self.image_list.invalidate(key)
+        self.label_saved.emit(key)
