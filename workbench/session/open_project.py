@@ -212,7 +212,7 @@ class OpenProject(QObject):
                 self.image.leave()
             else:
                 self.image.open(present)
-        self.image_list.refresh(self.project)
+        self.image_list.refresh(project)
 
     def _note_changed(self, key: str) -> None:
         label = self.image.label

@@ -140,7 +140,7 @@ def test_folders_named_after_another_verdict(labelled):
     project = labelled
     for number, verdict in enumerate((None, "OK", "NG")):
         key = f"ng/{number}.png"
-        write_png(project.image_path(key), grey(50 + number))
+        write_png(project.image_path(key), gray(50 + number))
         annotation.save_note(project, key, annotation.Note(verdict=verdict))
     found = [finding for finding in check(project) if finding.kind == "folder_name"]
     assert [(finding.key, finding.name) for finding in found] == [("ng/0.png", "NG"), ("ng/1.png", "NG")]
@@ -149,7 +149,7 @@ def test_folders_named_after_another_verdict(labelled):
 
 def test_a_missing_source_is_one_finding_and_its_labels_are_not_strays(labelled, tmp_path):
     project, folder = labelled, tmp_path / "elsewhere" / "line 3"
-    write_png(folder / "a.png", grey(70))
+    write_png(folder / "a.png", gray(70))
     project.add_source(folder)
     annotation.save_mask(project, "@line 3/a.png", np.pad(np.ones((9, 9), np.uint8), ((0, 71), (0, 87))))
     assert kinds(project) == set()
