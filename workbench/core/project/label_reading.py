@@ -29,6 +29,7 @@ from workbench.core.project.formats.base import (
     reason,
     suffix_of,
 )
+from workbench.core.project.image_copies import ImageCopies
 from workbench.core.project.import_classes import ImportClasses
 from workbench.core.project.import_images import ImportImage, ImportImages, check_length, mask_patterns
 from workbench.core.project.import_journal import ImportRecord
@@ -168,6 +169,8 @@ class LabelReading:
         self.verdict_counts: Counter[str] = Counter()  # by name in the labels
         self.report = ImportReport(self.format.name, skipped=list(self.batch.skipped), notes=list(self.batch.notes))
         self.report.found = {format.name: count for format, count in files.found}
+        self._lost: Counter[str] = Counter()  # of all labels: message id -> count
+        self._copies = ImageCopies()
         self._digests: dict[str, str] = {}  # of the labels read so far, by key
         self._seen: set[str] = set()
 
@@ -195,6 +198,7 @@ class LabelReading:
             if progress is not None:
                 progress(number, total)
         report.images = len(self._seen)
+        report.notes += [Message(id, n=count) for id, count in sorted(self._lost.items())]
         report.added_classes = [info.name for info in self.classes.added]
         report.added_verdicts = [name for name in self.verdicts if name not in self.project.file.verdicts]
         return report
@@ -261,14 +265,25 @@ class LabelReading:
         if entry.split is not None and self.has_split:
             self.report.splits[entry.split] += 1
         self.report.notes += [f"{entry.label.name}: {text}" for text in label.notes]
+        self._lost += label.lost
+        if entry.image is not None:
+            self._copies.add(entry.image)
 
     def _add_image(self, path: Path, key: str, consume: Consumer) -> None:
         image = self.images.of_file(path, key)
         check_length(image.key)
+        if self._is_added(image) and self._copies.is_copy(path):
+            self._lost["import.copies"] += 1
+            self.batch.mask_files.append(path)  # excluded from the images of a source
+            return
         if image.key not in self._seen:
             consume(ReadLabel(image))
             self._count_new(image)
         self._seen.add(image.key)
+
+    def _is_added(self, image: ImportImage) -> bool:
+        """Return True if the import adds an image to the project, as a copy or in a source."""
+        return image.new or (self.source is not None and image.key.startswith(self.source.prefix))
 
     def _count_new(self, image: ImportImage) -> None:
         self.report.copied += image.new

@@ -9,6 +9,7 @@ from workbench.ui.text.formatting import number
 # Names of products and file formats are not translated.
 _TITLES = {
     "labelme": "labelme, X-AnyLabeling",
+    "cityscapes": "Cityscapes",
     "coco": "COCO",
     "cvat": "CVAT XML",
     "voc": "Pascal VOC XML",

@@ -114,6 +114,90 @@ def test_cityscapes_folders(project, folder):
     assert [annotation.load_note(project, key).pin for key in project.images()] == ["train", "val"]
 
 
+def test_cityscapes_polygons_have_names(project, folder):
+    objects = [
+        {"label": "road", "polygon": [[0, 0], [60, 0], [60, 40], [0, 40]]},
+        {"label": "car", "polygon": [[10, 10], [20, 10], [20, 20], [10, 20]]},
+        {"label": "cargroup", "polygon": [[30, 10], [40, 10], [40, 20], [30, 20]]},
+        {"label": "unlabeled", "polygon": [[50, 30], [60, 30], [60, 40], [50, 40]]},
+        {"label": "sky", "polygon": [[0, 0], [60, 0], [60, 40], [0, 40]], "deleted": 1},
+    ]
+    for split in ("train", "val"):
+        name = f"{split}/lab/lab_000001_{split}"
+        photo(folder / "leftImg8bit" / f"{name}_leftImg8bit.png")
+        save(folder / "gtFine" / f"{name}_gtFine_labelIds.png", region(5, 5) * 7)
+        save(folder / "gtFine" / f"{name}_gtFine_color.png", np.repeat(region(5, 5)[..., None] * 90, 3, 2))
+        content = {"imgHeight": SIZE[1], "imgWidth": SIZE[0], "objects": objects}
+        (folder / "gtFine" / f"{name}_gtFine_polygons.json").write_text(json.dumps(content), "utf-8")
+    report = import_labels(project, folder)
+    assert (report.format, report.labeled, report.images, report.skipped) == ("cityscapes", 2, 2, [])
+    assert names_of(project) == {"road", "car"} and report.found["png"] == 2
+    assert any("2 × marks of groups" in note for note in report.notes)
+    for key in project.images():
+        mask = annotation.load_mask(project, key)
+        assert (mask[35:, 55:] == 0).all() and mask_of(project, key, "road")[5, 5]
+        assert mask_of(project, key, "car")[12:18, 12:18].all() and mask_of(project, key, "car")[12:18, 32:38].all()
+        assert annotation.load_note(project, key).pin in key
+
+
+def label_studio(folder, *masks):
+    for task, annotation_number, label, left in masks:
+        name = f"task-{task}-annotation-{annotation_number}-by-7-tag-{label}-0.png"
+        save(folder / name, region(left, 5) * 255)
+
+
+def test_label_studio_masks_with_the_names_of_a_json_export(project, folder):
+    for name in ("a", "b"):
+        photo(folder / "images" / f"{name}.png", ord(name))
+    label_studio(folder, (4, 9, "scratch", 5), (4, 9, "dent-in", 30), (4, 8, "pit", 5), (11, 10, "scratch", 20))
+    tasks = [{"id": 4, "image": "/data/upload/1/0123abcd-a.png"}, {"id": 11, "image": "/data/upload/1/4567abcd-b.png"}]
+    (folder / "project.json").write_text(json.dumps(tasks), "utf-8")
+    report = import_labels(project, folder)
+    assert (report.format, report.labeled, report.images, report.skipped) == ("png", 2, 2, [])
+    assert names_of(project) == {"scratch", "dent-in"} and project.images() == ["images/a.png", "images/b.png"]
+    assert np.array_equal(mask_of(project, "images/a.png", "dent-in"), region(30, 5) == 1)
+    assert np.array_equal(mask_of(project, "images/b.png", "scratch"), region(20, 5) == 1)
+    assert any("1 × masks of earlier annotations" in note for note in report.notes)
+
+
+def test_label_studio_masks_with_images_named_by_tasks(project, folder):
+    photo(folder / "1.jpg")
+    photo(project.image_path("task-2.jpg"), 1)
+    label_studio(folder, (1, 1, "scratch", 5), (2, 2, "scratch", 5), (2, 2, "dent", 30), (3, 3, "dent", 30))
+    report = import_labels(project, folder)
+    assert (report.labeled, project.images()) == (2, ["1.jpg", "task-2.jpg"])
+    assert len(report.skipped) == 1 and "task 3" in report.skipped[0][1]
+    assert np.array_equal(mask_of(project, "task-2.jpg", "dent"), region(30, 5) == 1)
+
+
+@pytest.mark.parametrize("quality", [80, 95])
+def test_copies_of_labeled_images_in_an_exported_data_set_are_left_out(project, folder, quality):
+    names = ("p1", "p2", "p3")
+    noise = np.random.default_rng(5)
+    for name in names:
+        image = np.kron(noise.integers(60, 200, (10, 15)), np.ones((4, 4))).astype(np.uint8)
+        (folder / "voc" / "JPEGImages").mkdir(parents=True, exist_ok=True)
+        (folder / "annotated").mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(folder / "annotated" / f"{name}.jpg", quality=95)
+        Image.fromarray(image).save(folder / "voc" / "JPEGImages" / f"{name}.jpg", quality=quality)
+        save(folder / "voc" / "SegmentationClass" / f"{name}.png", region(5, 5))
+    for name in names[:2]:
+        labelme(folder / "annotated" / f"{name}.json", [polygon("pit")], f"{name}.jpg")
+    photo(folder / "voc" / "JPEGImages" / "other.jpg")
+    photo(folder / "more" / "images" / "p1.jpg", 9)  # another image of the same name and size
+    (folder / "more" / "masks").mkdir()
+    report = import_labels(project, folder, format="labelme")
+    assert sorted(project.images()) == [
+        "annotated/p1.jpg",
+        "annotated/p2.jpg",
+        "annotated/p3.jpg",
+        "more/images/p1.jpg",
+        "voc/JPEGImages/other.jpg",
+        "voc/JPEGImages/p3.jpg",
+    ]
+    assert report.images == 6 and any(note.startswith("2 images are copies") for note in report.notes)
+
+
 def test_two_planes_and_floating_point_values(project, folder):
     for name in ("a", "b", "c"):
         photo(folder / "images" / f"{name}.png")
@@ -127,7 +211,7 @@ def test_two_planes_and_floating_point_values(project, folder):
     assert (report.labeled, report.skipped) == (3, []) and names_of(project) == {"toy"}
     for name in ("a", "b", "c"):
         assert np.array_equal(mask_of(project, f"images/{name}.png", "toy"), kinds == 2)
-    assert sum("2 numbers of single objects" in note for note in report.notes) == 2
+    assert sum("4 numbers of single objects" in note for note in report.notes) == 1
 
 
 def test_numpy_arrays(project, folder):
@@ -247,6 +331,16 @@ def test_overlaps_and_merged_objects_are_reported(project, folder):
     report = import_labels(project, folder)
     assert any("objects touch" in note and "1 objects" in note for note in report.notes)
     assert any("pixels are covered" in note for note in report.notes)
+
+
+def test_losses_of_many_images_are_one_sentence(project, folder):
+    square = [[10, 10], [20, 10], [20, 20], [10, 20]]
+    for number in range(5):
+        photo(folder / f"p{number}.png", number)
+        labelme(folder / f"p{number}.json", [polygon("pit", square), polygon("dent", square)])
+    report = import_labels(project, folder)
+    pixels = mask_of(project, "p0.png", "dent").sum()
+    assert report.notes == [f"{5 * pixels} pixels are covered by several classes. They got the last one."]
 
 
 def test_names_that_differ_in_case_and_blanks_are_one_class(project, folder):

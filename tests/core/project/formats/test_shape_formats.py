@@ -270,12 +270,13 @@ def test_cvat_video_frames_are_matched_by_number(project, tmp_path):
         Image.fromarray(np.zeros((SIZE[1], SIZE[0]), np.uint8)).save(folder / f"frame_{number:06d}.PNG")
     (folder / "annotations.xml").write_text(
         """<annotations><track id="0" label="dent">
-        <box frame="0" outside="0" xtl="1" ytl="1" xbr="5" ybr="5"></box>
-        <box frame="1" outside="1" xtl="1" ytl="1" xbr="5" ybr="5"></box></track></annotations>""",
+        <box frame="0" keyframe="1" outside="0" xtl="1" ytl="1" xbr="5" ybr="5"></box>
+        <box frame="1" keyframe="1" outside="1" xtl="1" ytl="1" xbr="5" ybr="5"></box></track></annotations>""",
         "utf-8",
     )
     report = import_labels(project, folder)
     assert (report.format, report.images, report.labeled, report.boxes) == ("cvat", 2, 1, 1)
+    assert report.notes == ["Not imported: 2 × marks of key frames.", "Not imported: 1 × tracks."]
 
 
 def test_masks_beside_shape_labels_are_not_imported_as_images(project, folder):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from workbench.core.images.image_files import image_size
 from workbench.core.problems import Problem
 from workbench.core.project.formats import (
+    cityscapes,
     class_folders,
     coco,
     createml,
@@ -51,6 +52,7 @@ FORMATS: dict[str, Format] = {
     format.name: format
     for format in (
         Format("labelme", labelme.recognition_score, labelme.find),
+        Format("cityscapes", cityscapes.recognition_score, cityscapes.find),
         Format("png", png_masks.recognition_score, png_masks.find),
         Format("coco", coco.recognition_score, coco.find),
         Format("cvat", xml_labels.cvat_score, xml_labels.find_cvat),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -82,8 +83,9 @@ class ImportedLabel:
     mask: np.ndarray | None = None
     names: dict[int, str] = field(default_factory=dict)
     verdict: str | None = None
-    notes: list[str] = field(default_factory=list)  # parts that could not be imported, English sentences
+    notes: list[str] = field(default_factory=list)  # remarks on this image alone, English sentences
     boxes: list[tuple[int, Rect]] = field(default_factory=list)
+    lost: Counter[str] = field(default_factory=Counter)  # content that a class map cannot hold: message id -> count
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
 def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     content = load(tree.path(name))
     for task in content if isinstance(content, list) else [content]:
-        shaped = ShapedImage(_image_name(task), split=split_of(name), lost=Counter())
+        shaped = ShapedImage(image_name(task), split=split_of(name), lost=Counter())
         annotations = [one for one in task.get("annotations") or [] if not one.get("was_cancelled")]
         if len(annotations) > 1:
             shaped.lost["further annotations of the same image"] += len(annotations) - 1
@@ -44,7 +44,7 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
             yield shaped
 
 
-def _image_name(task: dict[str, Any]) -> str:
+def image_name(task: dict[str, Any]) -> str:
     """Return the file name of a task: uploads have a random prefix of eight signs and a hyphen."""
     data = task.get("data") or {}
     address = next((str(value) for value in data.values() if isinstance(value, str) and "/" in value), "")

@@ -32,8 +32,11 @@ _DERIVED = re.compile(
     r"visuali[sz]ation|segmentationobject|instances?$|instance[-_ ]?(ids?|masks?)$|overlay|preview|pseudo[-_ ]?colou?r",
     re.IGNORECASE,
 )
-# Further files per image of labelme's and Cityscapes' exporters.
-_DERIVED_NAME = re.compile(r"^label_viz$|_(instanceids|instancetrainids|labeltrainids|color)$", re.IGNORECASE)
+# Further files per image of labelme's and Cityscapes' exporters, and masks that Label Studio names by tasks.
+_DERIVED_NAME = re.compile(
+    r"^label_viz$|_(instanceids|instancetrainids|labeltrainids|color)$|^task-\d+-annotation-\d+-by-.*-tag-",
+    re.IGNORECASE,
+)
 _ENDING = re.compile(
     r"^(?P<stem>.+?)[-_. ]+(?:gtfine_|gtcoarse_)?"
     r"(masks?|gt|groundtruth|ground[-_]truth|labels?|labelids|seg|segmentation|annotation)$",

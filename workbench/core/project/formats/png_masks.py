@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -23,6 +23,7 @@ from workbench.core.project.formats.base import (
 )
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, encode_numbers, palette
 from workbench.core.project.formats.label_lists import find_list, write_list
+from workbench.core.project.formats.label_studio_masks import count_task_masks, task_masks
 from workbench.core.project.formats.mask_files import read_raw
 from workbench.core.project.formats.mask_pairing import name_after, pair, spellings
 from workbench.core.project.formats.mask_values import ValueMeaning, collect_values, decide
@@ -35,7 +36,7 @@ DEFAULT_CLASS = "defect"
 def recognition_score(tree: FileTree) -> int:
     """Return the number of masks, judged by names only."""
     pairing = pair(tree)
-    return len(pairing.pairs) + len(pairing.unpaired)
+    return len(pairing.pairs) + len(pairing.unpaired) + count_task_masks(tree)
 
 
 def has_masks(tree: FileTree) -> bool:
@@ -47,18 +48,24 @@ def has_masks(tree: FileTree) -> bool:
 def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
     """Return the masks found. known: id -> name of the project's classes."""
     pairing = pair(tree, inspect_contents=True)
-    masks = [*pairing.pairs, *pairing.unpaired]
+    tasks = task_masks(tree)
+    of_task = {mask: task for task in tasks for mask in task.masks}
+    unused = [mask for task in tasks for mask in task.unused]
+    masks = [*pairing.pairs, *pairing.unpaired, *of_task]
+    pairs = pairing.pairs | {mask: task.image for mask, task in of_task.items() if task.image is not None}
     listed = find_list(tree, masks)
-    values = collect_values((tree.path(mask), _size(tree, pairing.pairs.get(mask))) for mask in masks)
+    values = collect_values((tree.path(mask), _size(tree, pairs.get(mask))) for mask in masks)
     meaning = decide(values, listed, known, options.threshold, options.class_name is not None)
     names = _single_names(pairing.pairs, options, known, meaning.largest)
+    if options.class_name is None:
+        names |= {mask: label for task in tasks for mask, label in task.masks.items()}
     of_image: dict[str, list[str]] = defaultdict(list)
-    for mask, image in pairing.pairs.items():
+    for mask, image in pairs.items():
         of_image[image].append(mask)
     # Several masks of an image are its classes if they are black and white, otherwise different labels.
     merged = meaning.single or (meaning.gray == "one class" and values.only_black_and_white)
     several = merged and any(len(found) > 1 for found in of_image.values())
-    batch = ImportedLabels(keep_ids=not several, mask_files=[tree.path(mask) for mask in masks])
+    batch = ImportedLabels(keep_ids=not several, mask_files=[tree.path(mask) for mask in [*masks, *unused]])
     for image, found in of_image.items():
         for group in [found] if merged else [[mask] for mask in found]:
             parts = [(tree.path(mask), names.get(mask, names[""])) for mask in group]
@@ -67,8 +74,18 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
     for mask in pairing.unpaired:
         read = partial(_read, [(tree.path(mask), names[""])], meaning)
         batch.entries.append(ImportedEntry(tree.path(mask), None, mask, read, aliases=spellings(mask)))
+    for task in tasks:
+        if task.image is None:
+            parts = [(tree.path(mask), names.get(mask, names[""])) for mask in task.masks]
+            missing = Message("import.task_image", n=task.task)
+            read = partial(_read, parts, meaning)
+            batch.entries.append(
+                ImportedEntry(parts[0][0], None, next(iter(task.masks)), read, aliases=task.aliases, missing=missing)
+            )
+    if unused:
+        batch.notes.append(Message("import.lost", n=len(unused), name="masks of earlier annotations of the same image"))
     if masks:
-        _add_others(tree, pairing.images, batch)
+        _add_others(tree, [image for image in pairing.images if image not in of_image], batch)
     batch.notes += _describe_source(meaning, bool(values.gray.any()))
     return batch
 
@@ -89,27 +106,23 @@ def _read_good(width: int, height: int) -> ImportedLabel:
 
 def _read(parts: list[tuple[Path, str]], meaning: ValueMeaning, width: int, height: int) -> ImportedLabel:
     """Return the label of one mask, or of several masks of different classes. parts: (file, name of a single class)."""
-    notes: list[str] = []
+    lost: Counter[str] = Counter()
     labels = []
     for path, name in parts:
         raw = read_raw(path, (width, height))
         labels.append(meaning.apply(raw, name))
-        if raw.instances:
-            notes.append(Message("import.instances", n=raw.instances))
+        lost["import.instances"] += raw.instances
     if len(labels) == 1:
-        return ImportedLabel(*labels[0], notes=notes)
+        return ImportedLabel(*labels[0], lost=lost)
     merged = np.zeros((height, width), np.uint8)
     ids: dict[str, int] = {}
-    overlap = 0
     for mask, names in labels:
         for id, name in names.items():
             region = mask == id
             target = ids.setdefault(name, len(ids) + 1)
-            overlap += int(np.count_nonzero(region & (merged != 0) & (merged != target)))
+            lost["import.overlap"] += int(np.count_nonzero(region & (merged != 0) & (merged != target)))
             merged[region] = target
-    if overlap:
-        notes.append(Message("import.overlap", n=overlap))
-    return ImportedLabel(merged, {id: name for name, id in ids.items()}, notes=notes)
+    return ImportedLabel(merged, {id: name for name, id in ids.items()}, lost=lost)
 
 
 def _size(tree: FileTree, image: str | None) -> tuple[int, int] | None:

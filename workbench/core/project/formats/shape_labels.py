@@ -171,14 +171,10 @@ def rasterize(shaped: ShapedImage, options: ImportOptions, width: int, height: i
     boxes = [(id, rect) for id, rect in boxes if not rect.empty]
     used = set(annotation.ids_in(mask)) | {id for id, _ in boxes}
     names = {id: name for id, name in ids.names.items() if id in used}
-    notes = list(shaped.notes)
-    if overlap:
-        notes.append(Message("import.overlap", n=overlap))
     merged = sum(max(0, count - _region_count(mask, id)) for id, count in objects.items() if id in used and count > 1)
-    if merged:
-        notes.append(Message("import.merged", n=merged))
     if shaped.shapes or shaped.verdict is None:
-        return ImportedLabel(mask, names, shaped.verdict, notes, boxes)
+        lost = Counter({"import.overlap": overlap, "import.merged": merged})
+        return ImportedLabel(mask, names, shaped.verdict, shaped.notes, boxes, lost)
     # A label of the whole image does not label its pixels.
     return ImportedLabel(None, {}, shaped.verdict, shaped.notes)
 

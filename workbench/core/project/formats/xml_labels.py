@@ -129,18 +129,29 @@ def _parse_cvat(tree: FileTree, name: str) -> Iterator[ShapedImage]:
         for entry in sorted(image, key=lambda one: int(one.get("z_order") or 0)):
             _add_cvat(entry, shaped, entry.get("label") or "")
         yield shaped
+    yield from _frames(root)
+
+
+def _frames(root: Element) -> Iterator[ShapedImage]:
+    """Yield the frames of a video that show objects. The tracks, which join objects of several frames, are counted."""
     frames: dict[int, ShapedImage] = defaultdict(lambda: ShapedImage("", lost=Counter()))
+    lost: Counter[str] = Counter()
     original = root.find("meta/task/original_size")
     if original is None:
         original = root.find("meta/original_size")
     size = None if original is None else _size(original.findtext("width"), original.findtext("height"))
     for track in root.findall("track"):
+        lost["tracks"] += 1
         for entry in track:
+            lost["marks of key frames"] += entry.get("keyframe") == "1"
             if entry.get("outside") != "1" and (entry.get("frame") or "").isdecimal():
                 number = int(entry.get("frame") or 0)
                 frames[number].name, frames[number].size = f"frame_{number:06d}", size
                 _add_cvat(entry, frames[number], track.get("label") or "")
-    yield from (frames[number] for number in sorted(frames))
+    for number in sorted(frames):
+        frames[number].lost += lost
+        lost.clear()  # the losses of the whole file are counted with its first frame
+        yield frames[number]
 
 
 def _add_cvat(entry: Element, shaped: ShapedImage, label: str) -> None:
