@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,10 +13,11 @@ import numpy as np
 from PIL import Image
 
 from workbench.core.geometry.drawing import Rect
-from workbench.core.problems import CannotWrite
+from workbench.core.images.upright_copy import copy_upright
+from workbench.core.problems import CannotWrite, ImageBroken
 from workbench.core.project import annotation
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, Project
-from workbench.inference.io.atomic_write import replacing
+from workbench.inference.io.image_io import ReadError
 from workbench.inference.io.opencv import cv2
 
 VOID = 255  # value of pixels without a class in the masks of other tools
@@ -75,12 +75,16 @@ class LabelExport:
         return image.name + PurePosixPath(image.key).suffix
 
     def copy_image(self, image: ExportedImage, relative: PurePosixPath, *, always: bool = False) -> None:
-        """Copy the image file, if images are exported or `always`. Raises CannotWrite."""
+        """Copy the image file, if images are exported or `always`. Raises CannotWrite, ImageBroken.
+
+        The copy of an image with an EXIF orientation is upright, so that the label fits its pixels.
+        """
         if self.options.images or always:
             target = self.out / relative
             try:
-                with self.project.image_path(image.key).open("rb") as source, replacing(target) as file:
-                    shutil.copyfileobj(source, file)
+                copy_upright(self.project.image_path(image.key), target)
+            except ReadError as error:
+                raise ImageBroken(path=image.key, why=error.why) from error
             except OSError as error:
                 raise CannotWrite.of(target, error) from error
             self.copied += 1
