@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import stat
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -14,7 +14,9 @@ from pathlib import Path, PureWindowsPath
 from workbench.core import problems
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import UnreadableLabel, decode_text, reason
+from workbench.core.project.leftovers import holding_part
 from workbench.core.project.project import Project
+from workbench.inference.io.atomic_write import make_folder
 
 LARGEST_ARCHIVE = 64 << 30  # bytes of an unpacked archive
 
@@ -25,13 +27,15 @@ def unpacked(project: Project, path: Path) -> Iterator[Path]:
     if path.suffix.lower() != ".zip" or not path.is_file():
         yield path
         return
-    with tempfile.TemporaryDirectory(prefix="import-", dir=project.root / ".cache") as folder:
+    folder = project.root / ".cache" / f"import-{secrets.token_hex(8)}"
+    with holding_part(folder):  # a folder that a killed import leaves is removed with the other leftovers
         try:
+            make_folder(folder)
             with zipfile.ZipFile(path) as archive:
-                extract(archive, Path(folder))
+                extract(archive, folder)
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError, zlib.error) as error:
             raise problems.NothingToImport(path=str(path), why=reason(error)) from error
-        yield Path(folder)
+        yield folder
 
 
 def extract(

@@ -1,4 +1,4 @@
-"""Removal of temporary files and folders that killed writes and exports have left in a project."""
+"""Removal of temporary files and folders that killed writes, exports and imports have left in a project."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from workbench.inference.io.atomic_write import make_folder, sweep
 _FOLDERS = ("masks", "notes", "proposals", "pictures", "journal")
 _LOCK = ".lock"
 _UNFINISHED = re.compile(r"\..{1,80}\.[0-9a-f]{8}\.part")
+_UNPACKED = re.compile(r"import-\w+")
 
 
 def remove_leftovers(project: Project, stopped: Callable[[], bool] = lambda: False) -> None:
@@ -31,18 +32,19 @@ def remove_leftovers(project: Project, stopped: Callable[[], bool] = lambda: Fal
     for name in _FOLDERS:
         if not leads_outside(project.root, project.root / name):
             sweep(project.root / name, below=True, stopped=stopped)
-    if leads_outside(project.root, project.root / "exports"):
-        return
-    with contextlib.suppress(OSError):
-        folders = {path.with_name(path.name.removesuffix(_LOCK)) for path in (project.root / "exports").iterdir()}
-        for folder in folders:
-            if not stopped() and _UNFINISHED.fullmatch(folder.name) and not folder.is_symlink():
-                _remove_unfinished(folder)
+    for name, pattern in (("exports", _UNFINISHED), (".cache", _UNPACKED)):
+        if leads_outside(project.root, project.root / name):
+            continue
+        with contextlib.suppress(OSError):
+            folders = {path.with_name(path.name.removesuffix(_LOCK)) for path in (project.root / name).iterdir()}
+            for folder in folders:
+                if not stopped() and pattern.fullmatch(folder.name) and not folder.is_symlink():
+                    _remove_unfinished(folder)
 
 
 @contextlib.contextmanager
 def holding_part(folder: Path) -> Iterator[None]:
-    """Mark the folder of an unfinished export as in use while the block runs, and remove the remaining folder then.
+    """Mark the folder of an unfinished export or import as in use while the block runs, and remove what remains then.
 
     The mark is a lock on a file beside the folder, which ends with the process. Without file locking there is no mark.
     """
