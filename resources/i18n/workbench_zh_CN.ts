@@ -7731,6 +7731,22 @@
         <translation>NVIDIA GPU 的驱动程序对已安装的 PaddlePaddle 来说过旧</translation>
     </message>
     <message>
+        <source>no NVIDIA driver is installed</source>
+        <translation>未安装 NVIDIA 驱动程序</translation>
+    </message>
+    <message>
+        <source>the package nvidia-ml-py is not installed</source>
+        <translation>未安装软件包 nvidia-ml-py</translation>
+    </message>
+    <message>
+        <source>the NVIDIA driver is installed but reports no GPU</source>
+        <translation>已安装 NVIDIA 驱动程序，但未检测到 GPU</translation>
+    </message>
+    <message>
+        <source>the NVIDIA driver does not respond ({why})</source>
+        <translation>NVIDIA 驱动程序没有响应（{why}）</translation>
+    </message>
+    <message>
         <source>PaddlePaddle cannot use the GPU ({why})</source>
         <translation>PaddlePaddle 无法使用该 GPU（{why}）</translation>
     </message>
