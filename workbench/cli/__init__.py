@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import re
+import textwrap
 from collections.abc import Sequence
 from functools import partial
 from types import ModuleType
 from typing import Any, NoReturn
 
+from workbench.cli.json_keys import describe_keys
 from workbench.inference.batch.broken_pipe import exit_on_broken_pipe
 from workbench.inference.text_safety import terminal_text
 
@@ -49,6 +52,20 @@ class _Parser(argparse.ArgumentParser):
         super().error(terminal_text(message))
 
 
+class _HelpFormatter(argparse.HelpFormatter):
+    """Formatter that keeps the lines of a text that has several, and wraps their ends."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines = [part for line in text.splitlines() for part in self._wrapped(line, width)]
+        return "\n".join(indent + line for line in lines)
+
+    @staticmethod
+    def _wrapped(line: str, width: int) -> list[str]:
+        start = line[: len(line) - len(line.lstrip())]
+        key = re.match(r" +\S+ +", line)
+        return textwrap.wrap(line, width, subsequent_indent=" " * len(key[0]) if key else start) or [""]
+
+
 def main(argv: Sequence[str]) -> int:
     """Run one verb. Return 0, 1 after a problem reported in one sentence or a closed pipe, or 2 for wrong use."""
     return exit_on_broken_pipe(lambda: _main(list(argv)))
@@ -86,6 +103,7 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
             module = load(name)
             module.add_arguments(sub)
             sub.set_defaults(run=module.run)
+            sub.epilog, sub.formatter_class = describe_keys(verb) or None, _HelpFormatter
             _add_common(sub)
     return parser
 

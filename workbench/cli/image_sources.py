@@ -1,4 +1,7 @@
-"""Verb `sources`: list, add, remove and locate the image folders of a project."""
+"""Verb `sources`: list, add, remove and locate the image folders of a project.
+
+The keys of its JSON object are in `json_keys`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Verb `import`: add images and labels of other tools to a project."""
+"""Verb `import`: add images and labels of other tools to a project.
+
+The keys of its JSON objects are in `json_keys`.
+"""
 
 from __future__ import annotations
 
@@ -155,7 +158,7 @@ def _print_report(report: ImportReport, console: Console) -> None:
     if report.added_verdicts:
         console.line(f"New verdicts: {', '.join(report.added_verdicts)}.")
     if report.ignored:
-        console.line(f"Not listed as images because they are masks: {', '.join(report.ignored[:_SHOWN])}")
+        console.line(f"Not listed as images because they are masks or copies: {', '.join(report.ignored[:_SHOWN])}")
     _print_skipped(report.skipped, report.notes, console)
 
 

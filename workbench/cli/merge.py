@@ -1,4 +1,7 @@
-"""Verb `merge`: merge the labels and new images of another project, such as a copy that a colleague has labeled."""
+"""Verb `merge`: merge the labels and new images of another project, such as a copy that a colleague has labeled.
+
+The keys of its JSON object are in `json_keys`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Verb `pack`: write a project with all its images to one zip file."""
+"""Verb `pack`: write a project with all its images to one zip file.
+
+The keys of its JSON object are in `json_keys`.
+"""
 
 from __future__ import annotations
 

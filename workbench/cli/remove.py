@@ -1,4 +1,7 @@
-"""Verb `remove`: remove images from a project, list what was removed, and restore it."""
+"""Verb `remove`: remove images from a project, list what was removed, and restore it.
+
+The keys of its JSON object are in `json_keys`.
+"""
 
 from __future__ import annotations
 

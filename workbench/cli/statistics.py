@@ -1,4 +1,7 @@
-"""Verb `statistics`: images, classes, regions and their sizes, verdicts, status and splits of a project."""
+"""Verb `statistics`: images, classes, regions and their sizes, verdicts, status and splits of a project.
+
+The keys of its JSON object are in `json_keys`.
+"""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class ImageCopies:
         try:
             if original.parent == path.parent or image_size(original) != image_size(path):
                 return False
-            return same_content(original, path) or (self._in_exported(path.parent) and _look_equal(original, path))
+            return same_content(original, path) or (self._in_exported(path.parent) and _are_similar(original, path))
         except (OSError, Problem):
             return False
 
@@ -64,7 +64,7 @@ def _is_exported(folder: Path) -> bool:
         )
 
 
-def _look_equal(path: Path, other: Path) -> bool:
+def _are_similar(path: Path, other: Path) -> bool:
     """Return True if two images of one size differ as little as the same image in two encodings."""
     first, second = (_gray(thumbnail(file, _EDGE)) for file in (path, other))
     if np.abs(first - second).mean() > _MAX_DIFFERENCE:
