@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--dry-run", action="store_true", help="show what would be imported, and change nothing")
-    action.add_argument("--undo", action="store_true", help="undo the last import; PATH is not needed")
+    action.add_argument("--undo", action="store_true", help="undo the last import or merge; PATH is not needed")
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -33,6 +33,8 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     with Project.open(options.project, write=not options.dry_run) as project, console.progress("merging") as move:
         report = merge_project(project, other, keep=options.conflicts, dry_run=options.dry_run, progress=move)
     print_report(report, console)
+    if report.undoable:
+        console.line(f"Undo: workbench import {options.project} --undo")
     return {
         "pictures": report.pictures,
         "matched": report.matched,

@@ -190,6 +190,18 @@ class LabelImportJob(Job):
 
         self._write("importing", end)
 
+    def add_written(self) -> None:
+        """Put an import that was written elsewhere, such as a merge of projects, on the undo stack."""
+        project = self._project
+        if project is None:
+            return
+        try:
+            self._record = import_journal.load_record(project)
+        except Problem as problem:
+            self.problem_met.emit(problem)
+            return
+        self._undo_stack.start_barrier(ImportStep(self, self._undo_stack.contents))
+
     def undo_import(self) -> None:
         """Restore the project as before the import; `undone` follows."""
         project, record = self._project, self._record

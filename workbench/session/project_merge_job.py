@@ -29,7 +29,7 @@ class ProjectMergeJob(Job):
         self._start(root, keep, dry_run=True)
 
     def merge(self, root: Path, keep: Keep) -> None:
-        """Merge the project in `root`; `merged` follows, or `failed`. It may be canceled, and repeated."""
+        """Merge the project in `root`; `merged` follows, or `failed`. It is one step of undo."""
         self._start(root, keep, dry_run=False)
 
     def _start(self, root: Path, keep: Keep, *, dry_run: bool) -> None:
@@ -49,6 +49,8 @@ class ProjectMergeJob(Job):
 
     def _merged(self, report: MergeReport) -> None:
         self._reload()
+        if report.undoable:
+            self._session.label_import.add_written()
         self.merged.emit(report)
 
     def _failed(self, problem: Problem) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tests.conftest import fill_project
-from workbench.core.project import annotation
+from workbench.core.problems import CannotWrite
+from workbench.core.project import annotation, import_files, import_journal
 from workbench.core.project.label_merge import merge_project
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
@@ -94,6 +95,61 @@ def test_a_merge_can_be_repeated_and_returned(copies):
     assert back.conflicts == [] and first_pixel(theirs, "p1.png") == 11
 
 
+def files(project):
+    names = ("project.json", "pictures", "masks", "notes")
+    return {
+        p: p.read_bytes()
+        for name in names
+        for p in [project.root / name, *(project.root / name).rglob("*")]
+        if p.is_file()
+    }
+
+
+def test_a_merge_can_be_undone_and_redone(copies):
+    mine, theirs = copies
+    work(mine, theirs)
+    before = files(mine)
+    assert merge_project(mine, theirs).undoable
+    merged = files(mine)
+    record = import_journal.begin_undo(mine, import_journal.load_record(mine))
+    import_files.restore_files(mine)
+    record = import_journal.finish_undo(mine, record)
+    assert files(mine) == before and [info.name for info in mine.classes] == ["scratch"]
+    record = import_journal.begin(mine, record)
+    import_files.write_files(mine)
+    import_journal.finish(mine, record)
+    assert files(mine) == merged
+    assert not merge_project(mine, theirs).undoable and import_journal.load_record(mine).label_format == "project"
+
+
+def test_a_failed_merge_restores_the_project(copies, monkeypatch):
+    mine, theirs = copies
+    work(mine, theirs)
+    before, place = files(mine), import_files._place
+
+    def fail(project, image):
+        if image.key == "p3.png":
+            raise OSError("the disk is full")
+        return place(project, image)
+
+    monkeypatch.setattr(import_files, "_place", fail)
+    with pytest.raises(CannotWrite):
+        merge_project(mine, theirs)
+    assert files(mine) == before
+
+
+def test_an_interrupted_merge_is_completed(copies, monkeypatch):
+    mine, theirs = copies
+    work(mine, theirs)
+    with monkeypatch.context() as patched:
+        patched.setattr(import_files, "write_files", lambda project: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            merge_project(mine, theirs)
+    assert annotation.load_mask(mine, "p2.png") is None
+    assert import_journal.recover(mine).state == "done"
+    assert first_pixel(mine, "p2.png") == 22 and mine.class_named("stain").id == 7
+
+
 def test_images_match_by_content_under_another_name(copies, tmp_path):
     mine, theirs = copies
     theirs.image_path("p4.png").rename(theirs.image_path("renamed.png"))
@@ -131,7 +187,8 @@ def test_damaged_labels_are_skipped_and_a_merge_can_be_stopped(copies):
         mine, theirs, progress=lambda number, total: done.append(number), stopped=lambda: len(done) >= 3
     )
     assert [key for key, _ in report.skipped] == ["p1.png"] and not report.complete and report.taken == 1
-    assert merge_project(mine, theirs).taken == 1
+    assert annotation.load_mask(mine, "p2.png") is None  # a stopped merge changes nothing
+    assert merge_project(mine, theirs).taken == 2
 
 
 def test_large_projects_with_equal_labels_change_nothing(labelled, tmp_path):

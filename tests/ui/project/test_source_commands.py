@@ -189,4 +189,10 @@ def test_the_copy_of_a_colleague_is_merged(station, colleague, qtbot):
     qtbot.waitUntil(lambda: session.mask is not None and session.mask[35, 35] == 1)
     assert session.mask[15, 65] != 2
     dialog.reject()
+    with qtbot.waitSignal(session.label_import.undone, timeout=10_000):
+        session.undo()
+    assert annotation.load_mask(session.project, "lot1/new.png") is None
+    with qtbot.waitSignal(session.label_import.redone, timeout=10_000):
+        session.redo()
+    assert annotation.load_mask(session.project, "lot1/new.png")[15, 45] == 2
     assert session.flush()

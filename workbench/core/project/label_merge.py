@@ -1,7 +1,8 @@
 """Merging of another project: labels of the same images, by content of the image or by key, and new images.
 
 Classes are matched by name. A label that only one person has, or that continues the other's history, is taken without
-a question; any other difference is a conflict. The image's history holds the entries of both.
+a question; any other difference is a conflict. The image's history holds the entries of both. A merge is written by the
+journal of imports, as one step that can be undone.
 """
 
 from __future__ import annotations
@@ -12,17 +13,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from workbench.core.messages import Message
+from workbench.core.names import numbered_names
 from workbench.core.problems import ImageBroken, MaskWrongSize, Problem
-from workbench.core.project import annotation
+from workbench.core.project import annotation, import_files, import_journal
 from workbench.core.project.annotation import HistoryEntry, Note
 from workbench.core.project.duplicates import content
 from workbench.core.project.folder_walk import walk
-from workbench.core.project.project import MAX_CLASS_ID, Project
+from workbench.core.project.import_images import same_content
+from workbench.core.project.import_journal import ImportJournal, ImportRecord
+from workbench.core.project.project import ClassInfo, Project
+from workbench.core.project.storage import inside
 
 Keep = Literal["mine", "theirs", "newer"]
 CHOICES: tuple[Keep, ...] = ("mine", "theirs", "newer")
@@ -46,7 +51,8 @@ class MergeReport:
     skipped: list[tuple[str, str]] = field(default_factory=list)
     added_classes: list[str] = field(default_factory=list)
     added_verdicts: list[str] = field(default_factory=list)
-    complete: bool = True  # False: stopped
+    complete: bool = True  # False: stopped, and nothing was merged
+    undoable: bool = field(default=False, compare=False)  # the merge is in the journal of imports
 
 
 @dataclass
@@ -72,22 +78,84 @@ def merge_project(
     progress: Callable[[int, int], None] = lambda done, total: None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> MergeReport:
-    """Merge the labels and images of `other`, which is only read. A merge can be stopped and repeated.
+    """Merge the labels and images of `other`, which is only read. Nothing is merged after `stopped` returned True.
 
     keep: label that wins a conflict; the other one is copied to `journal/kept`. dry_run: report only, change nothing.
-    Raises CannotWrite, ProjectReadOnly and BadClass.
+    Undo is that of imports, see `import_journal`. Raises CannotWrite, ProjectReadOnly and BadClass.
     """
-    if not dry_run:
-        project.need_write(Message("what.merge"))
-    return _Merge(project, other, keep, dry_run).run(progress, stopped)
+    if dry_run:
+        return _Merge(project, other, keep, None).run(progress, stopped)
+    project.need_write(Message("what.merge"))
+    import_journal.recover(project)
+    writer = _JournalWriter(project)
+    merge = _Merge(project, other, keep, writer)
+    try:
+        report = merge.run(progress, stopped)
+        if merge.added and report.complete:
+            writer.begin()
+        journal = writer.journal
+        if journal is None:
+            return report  # nothing to merge; an earlier import can still be undone
+        if report.complete:
+            record = journal.record
+            record.label_format, record.path, record.labeled = "project", str(other.root), report.taken
+            record.classes, record.verdicts = merge.added, list(report.added_verdicts)
+            journal.close()
+    except BaseException:
+        if writer.journal is not None:
+            import_journal.delete(project)
+        raise
+    if report.complete:
+        _write(project, journal.record)
+        report.undoable = True
+    else:
+        import_journal.delete(project)
+    return report
+
+
+def _write(project: Project, record: ImportRecord) -> None:
+    """Put the prepared files in their places. After a failure the project is restored."""
+    record = import_journal.begin(project, record)
+    try:
+        import_files.write_files(project)
+    except Problem:
+        record = import_journal.begin_undo(project, record)
+        import_files.restore_files(project)
+        import_journal.finish_undo(project, record)
+        raise
+    import_journal.finish(project, record)
+
+
+class _JournalWriter:
+    """Writer of merged images and labels into the journal, which is begun with the first one."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self.journal: ImportJournal | None = None
+        self.written: set[str] = set()
+
+    def begin(self) -> ImportJournal:
+        """Return the journal. The first call deletes that of the last import."""
+        if self.journal is None:
+            self.journal = ImportJournal(self._project)
+        return self.journal
+
+    def add(self, key: str, classes: list[ClassInfo], **files: Any) -> None:
+        """Prepare files of an image, see `ImportJournal.add`. classes: new classes, for the colors of masks."""
+        journal = self.begin()
+        journal.record.classes = classes
+        journal.add(key, **files)
+        self.written.add(key)
 
 
 class _Merge:
     """State of a running merge."""
 
-    def __init__(self, project: Project, other: Project, keep: Keep, dry_run: bool) -> None:
-        self.project, self.other, self.keep, self.dry_run = project, other, keep, dry_run
+    def __init__(self, project: Project, other: Project, keep: Keep, writer: _JournalWriter | None) -> None:
+        self.project, self.other, self.keep, self.writer = project, other, keep, writer
+        self.added: list[ClassInfo] = []
         self.report = MergeReport()
+        self._new_keys: set[str] = set()
         self.ids: dict[int, int] = {}  # of the classes, by id in the other project
         self.images = _ImageTable(project)
 
@@ -114,7 +182,8 @@ class _Merge:
         return self.report
 
     def _match_classes(self) -> None:
-        """Match classes by name; add those that are missing. In a dry run they get free ids."""
+        """Match classes by name; those that are missing get free ids. The project itself does not change."""
+        shadow = Project(self.project.root, self.project.file.model_copy(deep=True))
         known = {info.name.strip().casefold(): info.id for info in self.project.classes}
         used = {info.id for info in self.project.classes} | set(self.project.file.retired_ids)
         for info in self.other.classes:
@@ -122,10 +191,9 @@ class _Merge:
             if id is None:
                 self.report.added_classes.append(info.name)
                 requested = info.id if info.id not in used else None
-                if self.dry_run:
-                    id = requested or next(n for n in range(1, MAX_CLASS_ID + 1) if n not in used)
-                else:
-                    id = self.project.add_class(info.name, id=requested, color=info.color).id
+                added = shadow.add_class(info.name, id=requested, color=info.color, save=False)
+                self.added.append(added)
+                id = added.id
                 used.add(id)
             self.ids[info.id] = id
 
@@ -137,12 +205,17 @@ class _Merge:
             if path is None:
                 self.report.skipped.append((key, Message("merge.no_image")))
                 return
-            mine = key if self.dry_run else self.project.copy_image(path, _own_key(key))
+            mine, is_new = self._new_key(path, _own_key(key))
             self.report.copied += 1
+            if self.writer is not None and is_new:
+                self.writer.add(mine, self.added, image=path)
             if not theirs.empty:
                 self._take(mine, theirs, None)
             return
         self.report.matched += 1
+        if self.writer is not None and mine in self.writer.written:
+            self.report.skipped.append((key, Message("import.second_label", key=mine)))
+            return
         ours = self._load(self.project, mine, None)
         if theirs.empty or _same(ours, theirs):
             self.report.equal += not theirs.empty
@@ -154,6 +227,19 @@ class _Merge:
         else:
             self._resolve(mine, ours, theirs)
 
+    def _new_key(self, path: Path, key: str) -> tuple[str, bool]:
+        """Return the key of a new image, numbered if it is used, and False if its file is there already."""
+        stem, suffix = os.path.splitext(key)
+        for candidate in numbered_names(stem, suffix):
+            target = inside(self.project.root / "pictures", candidate)
+            if target.exists():
+                if same_content(target, path):
+                    return candidate, False
+            elif candidate.casefold() not in self._new_keys:
+                self._new_keys.add(candidate.casefold())
+                return candidate, True
+        raise AssertionError("numbered names never end")
+
     def _resolve(self, key: str, ours: _Label, theirs: _Label) -> None:
         newer = "theirs" if _changed(theirs) > _changed(ours) else "mine"
         winner = newer if self.keep == "newer" else self.keep
@@ -162,24 +248,21 @@ class _Merge:
             self._take(key, theirs, ours)
             return
         self.report.kept += 1
-        if self.dry_run:
+        if self.writer is None:
             return
         self._back_up(key, theirs)
         note = ours.note.model_copy(deep=True)
         note.history = _united(ours.note, theirs.note)
         note.add(_ACT, f"{self.other.file.name}: mine kept")
-        annotation.save_note(self.project, key, note)
+        self.writer.add(key, self.added, note=note)
 
     def _take(self, key: str, theirs: _Label, ours: _Label | None) -> None:
         """Write the label of the other project, with the history of both."""
         self.report.taken += 1
         verdict = theirs.note.verdict
-        if verdict is not None and verdict not in self.project.file.verdicts:
-            if verdict not in self.report.added_verdicts:
-                self.report.added_verdicts.append(verdict)
-            if not self.dry_run:
-                self.project.add_verdict(verdict)
-        if self.dry_run:
+        if verdict is not None and verdict not in [*self.project.file.verdicts, *self.report.added_verdicts]:
+            self.report.added_verdicts.append(verdict)
+        if self.writer is None:
             return
         note = theirs.note.model_copy(deep=True)
         if ours is not None:
@@ -189,16 +272,15 @@ class _Merge:
             note.pin = note.pin or ours.note.pin
             note.group = note.group or ours.note.group
         note.add(_ACT, f"{self.other.file.name}: theirs taken")
-        if theirs.mask is not None:
-            annotation.save_mask(self.project, key, theirs.mask)
-        elif ours is not None and ours.mask is not None:
-            annotation.save_mask(self.project, key, annotation.new_mask(ours.mask.shape[::-1], note))
-        annotation.save_note(self.project, key, note)
+        mask = theirs.mask
+        if mask is None and ours is not None and ours.mask is not None:
+            mask = annotation.new_mask((ours.mask.shape[1], ours.mask.shape[0]), note)
+        self.writer.add(key, self.added, mask=mask, note=note)
 
     def _back_up(self, key: str, label: _Label) -> None:
         """Copy the label that loses a conflict to `journal/kept`."""
         if label.mask is not None:
-            data = annotation.encode_mask(label.mask, self.project.classes)
+            data = annotation.encode_mask(label.mask, [*self.project.classes, *self.added])
             annotation.backup_conflict(self.project, key, data, ".png")
         data = label.note.model_dump_json(indent=1).encode()
         annotation.backup_conflict(self.project, key, data, ".json")

@@ -84,7 +84,7 @@ class MergeDialog(JobDialog):
         self._preview = None
         text = self._text(report, self.tr("Labels taken over: {n}"))
         if not report.complete:
-            text = self.tr("Canceled. Labels merged so far are kept.") + "\n" + text
+            text = self.tr("Canceled. Nothing was merged.") + "\n" + text
         self.status.setText(text)
         self.refresh()
 
