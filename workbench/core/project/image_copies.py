@@ -23,8 +23,8 @@ _MIN_CORRELATION = 0.95  # of the details that remain after subtraction of the b
 class ImageCopies:
     """Labeled images by name, to recognize their copies.
 
-    A copy has the name and the size of a labeled image. It has the same content, or it was encoded again and lies in
-    a folder of images beside other labels, as the data sets that exporters write.
+    A copy has the name and the size of a labeled image. It has the same content, or one of both was encoded again
+    and lies in a folder of images beside other labels, as the data sets that exporters write.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,8 @@ class ImageCopies:
         try:
             if original.parent == path.parent or image_size(original) != image_size(path):
                 return False
-            return same_content(original, path) or (self._in_exported(path.parent) and _are_similar(original, path))
+            exported = self._in_exported(path.parent) or self._in_exported(original.parent)
+            return same_content(original, path) or (exported and _are_similar(original, path))
         except (OSError, Problem):
             return False
 

@@ -163,6 +163,7 @@ class LabelReading:
             if source not in project.file.sources:
                 self.source = source
                 self.project.file.sources.append(source)
+                self.batch.mask_files += self.batch.other_masks
         self.images = ImportImages(project, self.batch.mask_files, self.source)
         self.classes = ImportClasses(self.project, request.classes, keep_ids=self.batch.keep_ids)
         self.verdicts = list(project.file.verdicts)

@@ -80,6 +80,9 @@ def test_masks_and_other_copies_do_not_become_images_beside_labelme_files(projec
     assert report.format == "labelme" and report.found["png"] == 3
     assert [key.split("/")[0] for key in project.images()] == ["data_annotated"] * 3 and report.labeled == 3
     assert report.images == 3 and any("3 images are copies" in note for note in report.notes)
+    with Project.create(project.root.parent / "masks") as masks:
+        report = import_labels(masks, foreign / "labelme" / "semantic_segmentation", format="png")
+        assert report.images == 3 and all("JPEGImages" in key for key in masks.images())
 
 
 def test_a_mask_is_not_taken_for_the_image_of_an_x_anylabeling_file(project, foreign):

@@ -120,6 +120,7 @@ class ImportedLabels:
     skipped: list[tuple[str, str]] = field(default_factory=list)
     unlabeled: list[tuple[Path, str]] = field(default_factory=list)  # images without a label: (file, key)
     mask_files: list[Path] = field(default_factory=list)  # labels that are themselves image files
+    other_masks: list[Path] = field(default_factory=list)  # masks beside the labels, which are not imported
     keep_ids: bool = False
     notes: list[str] = field(default_factory=list)
 

@@ -78,7 +78,10 @@ def find_shapes(tree: FileTree, files: Sequence[str], parse: Parser, options: Im
         except FAULTS as error:
             batch.skipped.append((str(tree.path(name)), reason(error)))
     if batch.entries:
-        batch.unlabeled = images.without({entry.image for entry in batch.entries})
+        used = {entry.image for entry in batch.entries}
+        batch.unlabeled = images.without(used)
+        used |= {path for path, _ in batch.unlabeled}
+        batch.other_masks = [path for name in tree.images if (path := tree.path(name)) not in used]
     if 0 < empty < len(batch.entries):
         batch.notes.append(Message("import.empty_labels", n=empty))
     batch.notes += [Message("import.lost", n=count, name=kind) for kind, count in sorted(lost.items())]
