@@ -206,7 +206,7 @@ MENUS: dict[str, Table] = {
         "export",
         "export_choices",
     ),
-    "help": ("keys", "check_gpu", "show_log", "about"),
+    "help": ("guide", "keys", "check_gpu", "show_log", "about"),
 }
 
 TOOL_STRIP: Table = (*_tool_buttons(), "-", "keep", "ruler")
