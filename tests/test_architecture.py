@@ -157,6 +157,7 @@ LONG_FILES = {
     ),
     **dict.fromkeys(("core/runs/child_process.py", "core/label_next/label_ranking.py"), "one procedure"),
     **dict.fromkeys(("training/export/export_builder.py", "training/model_card/card_content.py"), "one procedure"),
+    "training/__main__.py": "verbs of the training program",
     **dict.fromkeys(("session/editor.py", "session/autosave.py", "session/journal.py"), "one writer of labels"),
     **dict.fromkeys(
         ("session/image_suggestions.py", "session/run_evaluation.py", "session/training/training_control.py"),
@@ -173,7 +174,7 @@ LONG_CLASSES = {
     **dict.fromkeys(
         ("ImageSuggestions", "RunEvaluation", "TrainingControl"), "one state with its requests and signals"
     ),
-    **dict.fromkeys(("SyntheticScene", "_Builder"), "one procedure"),
+    **dict.fromkeys(("SyntheticScene", "_Builder", "TrainingLoop", "Learner", "ProcessGroup"), "one procedure"),
     **dict.fromkeys(("Canvas", "CanvasScene", "SuggestionInteractor"), "composition of the parts of the canvas"),
     **dict.fromkeys(
         ("ImageListModel", "ImagesPanel", "ClassesPanel", "DisplayPanel", "LeaveGuard", "Notifications", "Window"),

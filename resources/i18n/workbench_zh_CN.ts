@@ -69,6 +69,85 @@
     </message>
 </context>
 <context>
+    <name>CheckDialog</name>
+    <message>
+        <source>Check labels</source>
+        <translation>检查标注</translation>
+    </message>
+    <message>
+        <source>Progress of the check</source>
+        <translation>检查进度</translation>
+    </message>
+    <message>
+        <source>Kinds of findings</source>
+        <translation>发现的问题类型</translation>
+    </message>
+    <message>
+        <source>Findings</source>
+        <translation>发现的问题</translation>
+    </message>
+    <message>
+        <source>Save as CSV…</source>
+        <translation>另存为 CSV…</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Save findings</source>
+        <translation>保存检查结果</translation>
+    </message>
+    <message>
+        <source>CSV files (*.csv)</source>
+        <translation>CSV 文件 (*.csv)</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Check</source>
+        <translation>检查</translation>
+    </message>
+    <message>
+        <source>Find label errors, data leakage and damaged files. The check changes nothing.</source>
+        <translation>查找标注错误、数据泄漏和损坏的文件。检查不会更改任何内容。</translation>
+    </message>
+    <message>
+        <source>No problems found.</source>
+        <translation>未发现问题。</translation>
+    </message>
+    <message>
+        <source>Findings: {n}.</source>
+        <translation>发现的问题：{n} 个。</translation>
+    </message>
+    <message>
+        <source>The project has changed since the check. Check again to update the list.</source>
+        <translation>检查后项目已更改。请重新检查以更新列表。</translation>
+    </message>
+    <message>
+        <source>{title} ({n})</source>
+        <translation>{title}（{n}）</translation>
+    </message>
+    <message>
+        <source>Selected findings: {n}</source>
+        <translation>已选问题：{n} 个</translation>
+    </message>
+    <message>
+        <source>All findings of this kind: {n}</source>
+        <translation>此类型的全部问题：{n} 个</translation>
+    </message>
+    <message>
+        <source>Checking images: {done} of {total}</source>
+        <translation>正在检查图片：{done} / {total}</translation>
+    </message>
+    <message>
+        <source>Comparing images…</source>
+        <translation>正在比较图片…</translation>
+    </message>
+</context>
+<context>
     <name>ClassMergeCard</name>
     <message>
         <source>Cancel</source>
@@ -1065,6 +1144,54 @@
         <translation>检查图片文件夹中新增和删除的图片</translation>
     </message>
     <message>
+        <source>Ima&amp;ge folders…</source>
+        <translation>图片文件夹(&amp;G)…</translation>
+    </message>
+    <message>
+        <source>Folders with the images of this project, and removed images</source>
+        <translation>此项目的图片所在的文件夹，以及已移除的图片</translation>
+    </message>
+    <message>
+        <source>Check la&amp;bels…</source>
+        <translation>检查标注(&amp;B)…</translation>
+    </message>
+    <message>
+        <source>Find label errors, data leakage and damaged files</source>
+        <translation>查找标注错误、数据泄漏和损坏的文件</translation>
+    </message>
+    <message>
+        <source>St&amp;atistics…</source>
+        <translation>统计(&amp;A)…</translation>
+    </message>
+    <message>
+        <source>Numbers of images, classes and regions, and region sizes</source>
+        <translation>图片、类别和区域的数量以及区域尺寸</translation>
+    </message>
+    <message>
+        <source>M&amp;erge project…</source>
+        <translation>合并项目(&amp;E)…</translation>
+    </message>
+    <message>
+        <source>Take over labels and images of another project, such as a labeled copy</source>
+        <translation>接收另一个项目（例如已标注的副本）的标注和图片</translation>
+    </message>
+    <message>
+        <source>&amp;Pack project…</source>
+        <translation>打包项目(&amp;P)…</translation>
+    </message>
+    <message>
+        <source>Write the project with all its images to one zip file</source>
+        <translation>将项目及其全部图片写入一个 zip 文件</translation>
+    </message>
+    <message>
+        <source>&amp;Unpack project…</source>
+        <translation>解包项目(&amp;U)…</translation>
+    </message>
+    <message>
+        <source>Unpack a packed project and open it</source>
+        <translation>解包已打包的项目并打开</translation>
+    </message>
+    <message>
         <source>Show project fol&amp;der</source>
         <translation>打开项目文件夹(&amp;D)</translation>
     </message>
@@ -1075,6 +1202,64 @@
     <message>
         <source>&amp;Quit</source>
         <translation>退出(&amp;Q)</translation>
+    </message>
+</context>
+<context>
+    <name>FindingModel</name>
+    <message>
+        <source>Name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>Finding</source>
+        <translation>问题</translation>
+    </message>
+</context>
+<context>
+    <name>FindingRepairs</name>
+    <message>
+        <source>Remove from project…</source>
+        <translation>从项目中移除…</translation>
+    </message>
+    <message>
+        <source>Put into one group</source>
+        <translation>归入同一分组</translation>
+    </message>
+    <message>
+        <source>Move mask to trash</source>
+        <translation>将掩膜移到回收站</translation>
+    </message>
+    <message>
+        <source>Move to trash</source>
+        <translation>移到回收站</translation>
+    </message>
+    <message>
+        <source>Locate folder…</source>
+        <translation>定位文件夹…</translation>
+    </message>
+    <message>
+        <source>Move note to trash</source>
+        <translation>将备注文件移到回收站</translation>
+    </message>
+    <message>
+        <source>Set verdict to folder name</source>
+        <translation>将判定设为文件夹名称</translation>
+    </message>
+    <message>
+        <source>Erase tiny regions</source>
+        <translation>擦除微小区域</translation>
+    </message>
+    <message>
+        <source>Fill holes</source>
+        <translation>填充孔洞</translation>
+    </message>
+    <message>
+        <source>Delete classes</source>
+        <translation>删除类别</translation>
+    </message>
+    <message>
+        <source>Merge…</source>
+        <translation>合并…</translation>
     </message>
 </context>
 <context>
@@ -1274,6 +1459,14 @@
     <message>
         <source>Mark as not d&amp;one</source>
         <translation>标为未完成(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Remove from pro&amp;ject…</source>
+        <translation>从项目中移除(&amp;J)…</translation>
+    </message>
+    <message>
+        <source>Remove the current image, or the selected thumbnails, with their labels</source>
+        <translation>移除当前图片或所选缩略图及其标注</translation>
     </message>
     <message>
         <source>Takes effect at the next training. All images of the same part move together.</source>
@@ -1753,6 +1946,21 @@
     <message>
         <source>&amp;Reset display</source>
         <translation>重置显示(&amp;R)</translation>
+    </message>
+</context>
+<context>
+    <name>JobDialog</name>
+    <message>
+        <source>Progress</source>
+        <translation>进度</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
     </message>
 </context>
 <context>
@@ -2266,6 +2474,81 @@
     </message>
 </context>
 <context>
+    <name>MergeDialog</name>
+    <message>
+        <source>Merge project</source>
+        <translation>合并项目</translation>
+    </message>
+    <message>
+        <source>Merge</source>
+        <translation>合并</translation>
+    </message>
+    <message>
+        <source>Project folder to merge</source>
+        <translation>要合并的项目文件夹</translation>
+    </message>
+    <message>
+        <source>Keep the newer label</source>
+        <translation>保留较新的标注</translation>
+    </message>
+    <message>
+        <source>Keep the label of this project</source>
+        <translation>保留本项目的标注</translation>
+    </message>
+    <message>
+        <source>Take the label of the other project</source>
+        <translation>采用另一个项目的标注</translation>
+    </message>
+    <message>
+        <source>&amp;Project</source>
+        <translation>项目(&amp;P)</translation>
+    </message>
+    <message>
+        <source>If &amp;both differ</source>
+        <translation>两者不同时(&amp;B)</translation>
+    </message>
+    <message>
+        <source>Comparing: {done} of {total} images</source>
+        <translation>正在比较：{done} / {total} 张图片</translation>
+    </message>
+    <message>
+        <source>Takes over labels and new images of another project, for example of a copy that a colleague has labeled. Images are matched by content, classes by name. The other project is not changed.</source>
+        <translation>接收另一个项目的标注和新图片，例如同事标注过的副本。图片按内容匹配，类别按名称匹配。另一个项目不会被更改。</translation>
+    </message>
+    <message>
+        <source>Labels to take over: {n}</source>
+        <translation>将接收的标注：{n}</translation>
+    </message>
+    <message>
+        <source>Labels taken over: {n}</source>
+        <translation>已接收的标注：{n}</translation>
+    </message>
+    <message>
+        <source>Canceled. Labels merged so far are kept.</source>
+        <translation>已取消。已合并的标注会保留。</translation>
+    </message>
+    <message>
+        <source>Images: {n}, of which {copied} are new</source>
+        <translation>图片：{n} 张，其中新图片 {copied} 张</translation>
+    </message>
+    <message>
+        <source>Labels kept: {kept}; equal labels: {equal}</source>
+        <translation>保留的标注：{kept}；相同的标注：{equal}</translation>
+    </message>
+    <message>
+        <source>New classes: {names}</source>
+        <translation>新类别：{names}</translation>
+    </message>
+    <message>
+        <source>Labels that differ: {n} ({names})</source>
+        <translation>不同的标注：{n}（{names}）</translation>
+    </message>
+    <message>
+        <source>Skipped: {n} ({why})</source>
+        <translation>已跳过：{n}（{why}）</translation>
+    </message>
+</context>
+<context>
     <name>MissingFolder</name>
     <message>
         <source>Find project folder</source>
@@ -2577,6 +2860,10 @@
         <translation>{n} 张图片</translation>
     </message>
     <message>
+        <source>group of {name}</source>
+        <translation>{name} 的分组</translation>
+    </message>
+    <message>
         <source>verdict of {name} removed</source>
         <translation>已移除 {name} 的判定</translation>
     </message>
@@ -2816,6 +3103,53 @@
     </message>
 </context>
 <context>
+    <name>PackDialog</name>
+    <message>
+        <source>Pack project</source>
+        <translation>打包项目</translation>
+    </message>
+    <message>
+        <source>Pack</source>
+        <translation>打包</translation>
+    </message>
+    <message>
+        <source>Zip file to write</source>
+        <translation>要写入的 zip 文件</translation>
+    </message>
+    <message>
+        <source>Include &amp;trained models</source>
+        <translation>包含已训练的模型(&amp;T)</translation>
+    </message>
+    <message>
+        <source>&amp;File</source>
+        <translation>文件(&amp;F)</translation>
+    </message>
+    <message>
+        <source>Writes the project with the images of all its folders to one file. It can be unpacked and opened on another computer. Exports and the history for undo are left out.</source>
+        <translation>将项目及其所有文件夹中的图片写入一个文件，可在另一台计算机上解包并打开。不包含导出和撤销历史。</translation>
+    </message>
+    <message>
+        <source>Open folder</source>
+        <translation>打开文件夹</translation>
+    </message>
+    <message>
+        <source>Packing: {done} of {total} files</source>
+        <translation>正在打包：{done} / {total} 个文件</translation>
+    </message>
+    <message>
+        <source>Canceled. No file was written.</source>
+        <translation>已取消。未写入文件。</translation>
+    </message>
+    <message>
+        <source>{n} images packed into {path} ({size}).</source>
+        <translation>已将 {n} 张图片打包到 {path}（{size}）。</translation>
+    </message>
+    <message>
+        <source>Left out, because their folders are not available: {names}</source>
+        <translation>因文件夹不可用而未包含：{names}</translation>
+    </message>
+</context>
+<context>
     <name>PageCommands</name>
     <message>
         <source>Next page of &amp;file</source>
@@ -2839,6 +3173,17 @@
     <message>
         <source>{page} (different size, labels belong to page 1)</source>
         <translation>{page}（尺寸不同，标注属于第 1 页）</translation>
+    </message>
+</context>
+<context>
+    <name>PathField</name>
+    <message>
+        <source>Browse…</source>
+        <translation>浏览…</translation>
+    </message>
+    <message>
+        <source>Zip files (*.zip)</source>
+        <translation>Zip 文件 (*.zip)</translation>
     </message>
 </context>
 <context>
@@ -3598,6 +3943,21 @@
     </message>
 </context>
 <context>
+    <name>SizeHistogram</name>
+    <message>
+        <source>Histogram of region sizes</source>
+        <translation>区域尺寸直方图</translation>
+    </message>
+    <message>
+        <source>Regions</source>
+        <translation>区域</translation>
+    </message>
+    <message>
+        <source>No regions</source>
+        <translation>没有区域</translation>
+    </message>
+</context>
+<context>
     <name>SkippedList</name>
     <message>
         <source>File</source>
@@ -3629,6 +3989,196 @@
     </message>
 </context>
 <context>
+    <name>SourceCommands</name>
+    <message>
+        <source>Add image folder</source>
+        <translation>添加图片文件夹</translation>
+    </message>
+    <message>
+        <source>Locate folder of “{name}”</source>
+        <translation>定位“{name}”的文件夹</translation>
+    </message>
+    <message>
+        <source>Locate folder</source>
+        <translation>定位文件夹</translation>
+    </message>
+    <message>
+        <source>None of the labeled images of “{name}” is in this folder.</source>
+        <translation>此文件夹中没有“{name}”的任何已标注图片。</translation>
+    </message>
+    <message>
+        <source>With this folder, their labels have no images.</source>
+        <translation>使用此文件夹后，这些标注将没有对应的图片。</translation>
+    </message>
+    <message>
+        <source>Use this folder</source>
+        <translation>使用此文件夹</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Image folders that are not available: {paths}</source>
+        <translation>不可用的图片文件夹：{paths}</translation>
+    </message>
+    <message>
+        <source>Their images are not listed. All labels are kept.</source>
+        <translation>其中的图片不会列出。所有标注均已保留。</translation>
+    </message>
+    <message>
+        <source>Image folders…</source>
+        <translation>图片文件夹…</translation>
+    </message>
+    <message>
+        <source>Locate folder…</source>
+        <translation>定位文件夹…</translation>
+    </message>
+    <message>
+        <source>Remove {name} from the project?</source>
+        <translation>从项目中移除 {name}？</translation>
+    </message>
+    <message>
+        <source>Remove {n} images from the project?</source>
+        <translation>从项目中移除 {n} 张图片？</translation>
+    </message>
+    <message>
+        <source>Remove the image folder “{name}” from the project?</source>
+        <translation>从项目中移除图片文件夹“{name}”？</translation>
+    </message>
+    <message>
+        <source>Labels, and images that were copied into the project, are moved to the trash of the project.</source>
+        <translation>标注以及复制到项目中的图片将移到项目的回收站。</translation>
+    </message>
+    <message>
+        <source>Files outside of the project are not changed. You can undo this.</source>
+        <translation>项目之外的文件不会更改。此操作可以撤销。</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Remove from project</source>
+        <translation>从项目中移除</translation>
+    </message>
+    <message>
+        <source>Moving files…</source>
+        <translation>正在移动文件…</translation>
+    </message>
+    <message>
+        <source>Image folder “{name}” removed from the project.</source>
+        <translation>已从项目中移除图片文件夹“{name}”。</translation>
+    </message>
+    <message>
+        <source>{name} removed from the project.</source>
+        <translation>已从项目中移除 {name}。</translation>
+    </message>
+    <message>
+        <source>{n} images removed from the project.</source>
+        <translation>已从项目中移除 {n} 张图片。</translation>
+    </message>
+    <message>
+        <source>{n} label files moved to the trash of the project.</source>
+        <translation>已将 {n} 个标注文件移到项目的回收站。</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>撤销</translation>
+    </message>
+    <message>
+        <source>{n} images restored.</source>
+        <translation>已还原 {n} 张图片。</translation>
+    </message>
+    <message>
+        <source>{n} label files restored.</source>
+        <translation>已还原 {n} 个标注文件。</translation>
+    </message>
+    <message>
+        <source>Files that exist again were not replaced; the restored copies are in {path}.</source>
+        <translation>重新出现的文件未被替换；还原的副本位于 {path}。</translation>
+    </message>
+</context>
+<context>
+    <name>SourcesDialog</name>
+    <message>
+        <source>Image folders</source>
+        <translation>图片文件夹</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>Folder</source>
+        <translation>文件夹</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>图片</translation>
+    </message>
+    <message>
+        <source>Add folder…</source>
+        <translation>添加文件夹…</translation>
+    </message>
+    <message>
+        <source>Locate folder…</source>
+        <translation>定位文件夹…</translation>
+    </message>
+    <message>
+        <source>Remove…</source>
+        <translation>移除…</translation>
+    </message>
+    <message>
+        <source>Removed from the project</source>
+        <translation>已从项目中移除</translation>
+    </message>
+    <message>
+        <source>Removed on</source>
+        <translation>移除时间</translation>
+    </message>
+    <message>
+        <source>Content</source>
+        <translation>内容</translation>
+    </message>
+    <message>
+        <source>Removed images</source>
+        <translation>已移除的图片</translation>
+    </message>
+    <message>
+        <source>Restore</source>
+        <translation>还原</translation>
+    </message>
+    <message>
+        <source>Delete permanently</source>
+        <translation>永久删除</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Project</source>
+        <translation>项目</translation>
+    </message>
+    <message>
+        <source>Not available</source>
+        <translation>不可用</translation>
+    </message>
+    <message>
+        <source>Label files</source>
+        <translation>标注文件</translation>
+    </message>
+    <message>
+        <source>Image folder “{name}”</source>
+        <translation>图片文件夹“{name}”</translation>
+    </message>
+    <message>
+        <source>{name}, …</source>
+        <translation>{name} 等</translation>
+    </message>
+</context>
+<context>
     <name>SplitChoice</name>
     <message>
         <source>Data split</source>
@@ -3645,6 +4195,193 @@
     <message>
         <source>Validation/test images</source>
         <translation>验证/测试图片</translation>
+    </message>
+</context>
+<context>
+    <name>StatisticsDialog</name>
+    <message>
+        <source>Statistics</source>
+        <translation>统计</translation>
+    </message>
+    <message>
+        <source>Progress of the statistics</source>
+        <translation>统计进度</translation>
+    </message>
+    <message>
+        <source>Classes</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>Class</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>Measure</source>
+        <translation>度量</translation>
+    </message>
+    <message>
+        <source>Area</source>
+        <translation>面积</translation>
+    </message>
+    <message>
+        <source>Length (longest side)</source>
+        <translation>长度（最长边）</translation>
+    </message>
+    <message>
+        <source>Region sizes</source>
+        <translation>区域尺寸</translation>
+    </message>
+    <message>
+        <source>Save classes as CSV…</source>
+        <translation>类别另存为 CSV…</translation>
+    </message>
+    <message>
+        <source>Save regions as CSV…</source>
+        <translation>区域另存为 CSV…</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Save statistics</source>
+        <translation>保存统计</translation>
+    </message>
+    <message>
+        <source>CSV files (*.csv)</source>
+        <translation>CSV 文件 (*.csv)</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Refresh</source>
+        <translation>刷新</translation>
+    </message>
+    <message>
+        <source>The project has changed since these numbers were computed.</source>
+        <translation>计算这些数值后项目已更改。</translation>
+    </message>
+    <message>
+        <source>All classes</source>
+        <translation>全部类别</translation>
+    </message>
+    <message>
+        <source>{n} in total</source>
+        <translation>共 {n} 张</translation>
+    </message>
+    <message>
+        <source>other sizes: {n}</source>
+        <translation>其他尺寸：{n}</translation>
+    </message>
+    <message>
+        <source>unreadable: {n}</source>
+        <translation>无法读取：{n}</translation>
+    </message>
+    <message>
+        <source>not started</source>
+        <translation>未开始</translation>
+    </message>
+    <message>
+        <source>started</source>
+        <translation>已开始</translation>
+    </message>
+    <message>
+        <source>done</source>
+        <translation>已完成</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>图片</translation>
+    </message>
+    <message>
+        <source>Status</source>
+        <translation>状态</translation>
+    </message>
+    <message>
+        <source>no verdict</source>
+        <translation>无判定</translation>
+    </message>
+    <message>
+        <source>Verdicts</source>
+        <translation>判定</translation>
+    </message>
+    <message>
+        <source>training</source>
+        <translation>训练</translation>
+    </message>
+    <message>
+        <source>validation</source>
+        <translation>验证</translation>
+    </message>
+    <message>
+        <source>test</source>
+        <translation>测试</translation>
+    </message>
+    <message>
+        <source>Next split, {model}</source>
+        <translation>下一次数据划分，{model}</translation>
+    </message>
+    <message>
+        <source>px²</source>
+        <translation>px²</translation>
+    </message>
+    <message>
+        <source>mm²</source>
+        <translation>mm²</translation>
+    </message>
+    <message>
+        <source>Regions</source>
+        <translation>区域</translation>
+    </message>
+    <message>
+        <source>Pixels</source>
+        <translation>像素</translation>
+    </message>
+    <message>
+        <source>Smallest, {unit}</source>
+        <translation>最小，{unit}</translation>
+    </message>
+    <message>
+        <source>Median, {unit}</source>
+        <translation>中位数，{unit}</translation>
+    </message>
+    <message>
+        <source>Largest, {unit}</source>
+        <translation>最大，{unit}</translation>
+    </message>
+    <message>
+        <source>Training</source>
+        <translation>训练</translation>
+    </message>
+    <message>
+        <source>Validation</source>
+        <translation>验证</translation>
+    </message>
+    <message>
+        <source>Test</source>
+        <translation>测试</translation>
+    </message>
+    <message>
+        <source>Area, px²</source>
+        <translation>面积，px²</translation>
+    </message>
+    <message>
+        <source>Length, px</source>
+        <translation>长度，px</translation>
+    </message>
+    <message>
+        <source>Area, mm²</source>
+        <translation>面积，mm²</translation>
+    </message>
+    <message>
+        <source>Length, mm</source>
+        <translation>长度，mm</translation>
+    </message>
+    <message>
+        <source>Reading labels: {done} of {total} images</source>
+        <translation>正在读取标注：{done} / {total} 张图片</translation>
     </message>
 </context>
 <context>
@@ -4281,6 +5018,49 @@
     </message>
 </context>
 <context>
+    <name>UnpackDialog</name>
+    <message>
+        <source>Unpack project</source>
+        <translation>解包项目</translation>
+    </message>
+    <message>
+        <source>Unpack and open</source>
+        <translation>解包并打开</translation>
+    </message>
+    <message>
+        <source>Packed project</source>
+        <translation>已打包的项目</translation>
+    </message>
+    <message>
+        <source>Folder for the new project folder</source>
+        <translation>新项目文件夹所在的文件夹</translation>
+    </message>
+    <message>
+        <source>&amp;File</source>
+        <translation>文件(&amp;F)</translation>
+    </message>
+    <message>
+        <source>Unpack &amp;to</source>
+        <translation>解包到(&amp;T)</translation>
+    </message>
+    <message>
+        <source>Unpacking: {done} of {total} files</source>
+        <translation>正在解包：{done} / {total} 个文件</translation>
+    </message>
+    <message>
+        <source>Choose a .zip file that was written with “Pack project…”.</source>
+        <translation>请选择用“打包项目…”写入的 .zip 文件。</translation>
+    </message>
+    <message>
+        <source>Project: {name}</source>
+        <translation>项目：{name}</translation>
+    </message>
+    <message>
+        <source>Canceled. Nothing was unpacked.</source>
+        <translation>已取消。未解包任何内容。</translation>
+    </message>
+</context>
+<context>
     <name>VerdictBrowser</name>
     <message>
         <source>Errors</source>
@@ -4486,6 +5266,10 @@
     <message>
         <source>Recent projects</source>
         <translation>最近的项目</translation>
+    </message>
+    <message>
+        <source>Unpack a packed project (.zip)…</source>
+        <translation>解包已打包的项目 (.zip)…</translation>
     </message>
     <message>
         <source>New to Defect Workbench? The sample project contains labeled images of a scratched surface. Click Train and watch the predictions improve within minutes.</source>
@@ -4840,6 +5624,26 @@
     <message>
         <source>Suggestions restored</source>
         <translation>已恢复预标注</translation>
+    </message>
+    <message>
+        <source>Tiny regions erased</source>
+        <translation>已擦除微小区域</translation>
+    </message>
+    <message>
+        <source>Holes filled</source>
+        <translation>已填充孔洞</translation>
+    </message>
+    <message>
+        <source>Images removed</source>
+        <translation>已移除图片</translation>
+    </message>
+    <message>
+        <source>Image folder removed</source>
+        <translation>已移除图片文件夹</translation>
+    </message>
+    <message>
+        <source>Label files removed</source>
+        <translation>已移除标注文件</translation>
     </message>
     <message>
         <source>Step restored</source>
@@ -5387,6 +6191,30 @@
     <message>
         <source>Replace the link by a folder, then try again.</source>
         <translation>请将该链接换成普通文件夹，然后重试。</translation>
+    </message>
+    <message>
+        <source>The project has no image, image folder or removed images named {name}.</source>
+        <translation>项目中没有名为 {name} 的图片、图片文件夹或已移除的图片。</translation>
+    </message>
+    <message>
+        <source>Check the name.</source>
+        <translation>请检查名称。</translation>
+    </message>
+    <message>
+        <source>{path} is not a packed project: {why}.</source>
+        <translation>{path} 不是已打包的项目：{why}。</translation>
+    </message>
+    <message>
+        <source>Choose a .zip file that was made by packing a project.</source>
+        <translation>请选择由打包项目生成的 .zip 文件。</translation>
+    </message>
+    <message>
+        <source>None of the images of {name} is in {path}.</source>
+        <translation>{path} 中没有 {name} 的任何图片。</translation>
+    </message>
+    <message>
+        <source>Choose the folder that contains these images at the same paths.</source>
+        <translation>请选择以相同路径包含这些图片的文件夹。</translation>
     </message>
     <message>
         <source>The image is skipped.</source>
@@ -6903,6 +7731,22 @@
         <translation>NVIDIA GPU 的驱动程序对已安装的 PaddlePaddle 来说过旧</translation>
     </message>
     <message>
+        <source>no NVIDIA driver is installed</source>
+        <translation>未安装 NVIDIA 驱动程序</translation>
+    </message>
+    <message>
+        <source>the package nvidia-ml-py is not installed</source>
+        <translation>未安装软件包 nvidia-ml-py</translation>
+    </message>
+    <message>
+        <source>the NVIDIA driver is installed but reports no GPU</source>
+        <translation>已安装 NVIDIA 驱动程序，但未检测到 GPU</translation>
+    </message>
+    <message>
+        <source>the NVIDIA driver does not respond ({why})</source>
+        <translation>NVIDIA 驱动程序没有响应（{why}）</translation>
+    </message>
+    <message>
         <source>PaddlePaddle cannot use the GPU ({why})</source>
         <translation>PaddlePaddle 无法使用该 GPU（{why}）</translation>
     </message>
@@ -7207,8 +8051,240 @@
         <translation>文件不是 PNG 文件</translation>
     </message>
     <message>
+        <source>Missing image folders</source>
+        <translation>缺失的图片文件夹</translation>
+    </message>
+    <message>
+        <source>Connect the drive, or set the present location of the folder.</source>
+        <translation>请连接驱动器，或设置文件夹的当前位置。</translation>
+    </message>
+    <message>
+        <source>Unreadable images</source>
+        <translation>无法读取的图片</translation>
+    </message>
+    <message>
+        <source>These images are excluded from training. Restore or remove them.</source>
+        <translation>这些图片不参与训练。请恢复或移除它们。</translation>
+    </message>
+    <message>
+        <source>Unreadable masks</source>
+        <translation>无法读取的掩膜</translation>
+    </message>
+    <message>
+        <source>Restore the masks from a backup, or delete them and label again.</source>
+        <translation>请从备份恢复掩膜，或将其删除后重新标注。</translation>
+    </message>
+    <message>
+        <source>Masks with another size than their image</source>
+        <translation>尺寸与图片不同的掩膜</translation>
+    </message>
+    <message>
+        <source>Import or label again. These masks are ignored.</source>
+        <translation>请重新导入或重新标注。这些掩膜会被忽略。</translation>
+    </message>
+    <message>
+        <source>Masks with unknown class ids</source>
+        <translation>含未知类别 ID 的掩膜</translation>
+    </message>
+    <message>
+        <source>Add these classes, or import again.</source>
+        <translation>请添加这些类别，或重新导入。</translation>
+    </message>
+    <message>
+        <source>Unreadable notes</source>
+        <translation>无法读取的备注文件</translation>
+    </message>
+    <message>
+        <source>Repair or delete the file. Its verdict and status are ignored.</source>
+        <translation>请修复或删除该文件。其中的判定和状态会被忽略。</translation>
+    </message>
+    <message>
+        <source>Masks without an image</source>
+        <translation>没有对应图片的掩膜</translation>
+    </message>
+    <message>
+        <source>If the image was renamed or moved, rename the mask in the same way.</source>
+        <translation>如果图片已改名或移动，请以同样方式重命名掩膜。</translation>
+    </message>
+    <message>
+        <source>Notes without an image</source>
+        <translation>没有对应图片的备注文件</translation>
+    </message>
+    <message>
+        <source>If the image was renamed or moved, rename the note in the same way.</source>
+        <translation>如果图片已改名或移动，请以同样方式重命名备注文件。</translation>
+    </message>
+    <message>
+        <source>Defective by verdict, but no defect is labeled</source>
+        <translation>判定为有缺陷，但未标注缺陷</translation>
+    </message>
+    <message>
+        <source>Label the defect, or correct the verdict.</source>
+        <translation>请标注缺陷，或更正判定。</translation>
+    </message>
+    <message>
+        <source>Good by verdict, but a defect is labeled</source>
+        <translation>判定为良品，但标注了缺陷</translation>
+    </message>
+    <message>
+        <source>Correct the verdict, or erase the label.</source>
+        <translation>请更正判定，或擦除标注。</translation>
+    </message>
+    <message>
+        <source>Verdicts that differ from the folder name</source>
+        <translation>与文件夹名称不同的判定</translation>
+    </message>
+    <message>
+        <source>Correct the verdict, or move the image.</source>
+        <translation>请更正判定，或移动图片。</translation>
+    </message>
+    <message>
+        <source>Tiny labeled regions</source>
+        <translation>微小的标注区域</translation>
+    </message>
+    <message>
+        <source>Most are accidental strokes. Check and erase them.</source>
+        <translation>大多是误操作的笔画。请检查并擦除。</translation>
+    </message>
+    <message>
+        <source>Tiny holes in regions</source>
+        <translation>区域中的微小孔洞</translation>
+    </message>
+    <message>
+        <source>Most are gaps between strokes. Fill them.</source>
+        <translation>大多是笔画之间的空隙。请填充。</translation>
+    </message>
+    <message>
+        <source>Classes without labels</source>
+        <translation>没有标注的类别</translation>
+    </message>
+    <message>
+        <source>Delete classes that are not needed.</source>
+        <translation>请删除不需要的类别。</translation>
+    </message>
+    <message>
+        <source>Classes with similar names</source>
+        <translation>名称相似的类别</translation>
+    </message>
+    <message>
+        <source>Merge classes that mean the same.</source>
+        <translation>请合并含义相同的类别。</translation>
+    </message>
+    <message>
+        <source>Duplicate images</source>
+        <translation>重复的图片</translation>
+    </message>
+    <message>
+        <source>Keep one copy. Duplicates in training and validation make metrics too high.</source>
+        <translation>请只保留一份。同时出现在训练集和验证集中的重复图片会使指标偏高。</translation>
+    </message>
+    <message>
+        <source>Near-duplicate training and validation/test images</source>
+        <translation>训练集与验证/测试集中近似重复的图片</translation>
+    </message>
+    <message>
+        <source>Put them into one group. Metrics are too high.</source>
+        <translation>请将它们归入同一分组。否则指标偏高。</translation>
+    </message>
+    <message>
+        <source>Invalid grouping pattern</source>
+        <translation>无效的分组表达式</translation>
+    </message>
+    <message>
+        <source>Correct it in project.json. Training refuses it.</source>
+        <translation>请在 project.json 中更正。训练不接受该表达式。</translation>
+    </message>
+    <message>
+        <source>the folder {path} is not available</source>
+        <translation>文件夹 {path} 不可用</translation>
+    </message>
+    <message>
+        <source>the mask is {mask_width} × {mask_height} pixels, the image {width} × {height}</source>
+        <translation>掩膜为 {mask_width} × {mask_height} 像素，图片为 {width} × {height}</translation>
+    </message>
+    <message>
+        <source>the class ids {ids} do not exist</source>
+        <translation>类别 ID {ids} 不存在</translation>
+    </message>
+    <message>
+        <source>a defect is labeled, but the verdict is {verdict}</source>
+        <translation>标注了缺陷，但判定为 {verdict}</translation>
+    </message>
+    <message>
+        <source>nothing is labeled, but the verdict is {verdict}</source>
+        <translation>未标注任何内容，但判定为 {verdict}</translation>
+    </message>
+    <message>
+        <source>the image is in a folder named {name}, but has no verdict</source>
+        <translation>图片位于名为 {name} 的文件夹中，但没有判定</translation>
+    </message>
+    <message>
+        <source>the image is in a folder named {name}, but its verdict is {verdict}</source>
+        <translation>图片位于名为 {name} 的文件夹中，但判定为 {verdict}</translation>
+    </message>
+    <message>
+        <source>regions of {name} with fewer than {limit} pixels: {n}, the first at {x}, {y}</source>
+        <translation>{name} 中少于 {limit} 像素的区域：{n} 个，第一个位于 {x}, {y}</translation>
+    </message>
+    <message>
+        <source>holes with fewer than {limit} pixels: {n}, the first at {x}, {y}</source>
+        <translation>少于 {limit} 像素的孔洞：{n} 个，第一个位于 {x}, {y}</translation>
+    </message>
+    <message>
+        <source>the project has no image of this name</source>
+        <translation>项目中没有此名称的图片</translation>
+    </message>
+    <message>
+        <source>not used in any image (id {id})</source>
+        <translation>未在任何图片中使用（ID {id}）</translation>
+    </message>
+    <message>
+        <source>differs only slightly from {name}</source>
+        <translation>与 {name} 仅略有不同</translation>
+    </message>
+    <message>
+        <source>the pattern {pattern} is invalid ({why})</source>
+        <translation>表达式 {pattern} 无效（{why}）</translation>
+    </message>
+    <message>
+        <source>identical to {name}</source>
+        <translation>与 {name} 完全相同</translation>
+    </message>
+    <message>
+        <source>in another split than its duplicate {name}</source>
+        <translation>与重复图片 {name} 属于不同的数据划分</translation>
+    </message>
+    <message>
+        <source>labeled differently than its duplicate {name}</source>
+        <translation>标注与重复图片 {name} 不同</translation>
+    </message>
+    <message>
+        <source>in another split and labeled differently than its duplicate {name}</source>
+        <translation>与重复图片 {name} 属于不同的数据划分，且标注不同</translation>
+    </message>
+    <message>
+        <source>similar to the training image {name}, but used for validation</source>
+        <translation>与训练图片 {name} 相似，但用于验证</translation>
+    </message>
+    <message>
+        <source>similar to the training image {name}, but used for testing</source>
+        <translation>与训练图片 {name} 相似，但用于测试</translation>
+    </message>
+    <message>
         <source>the image already has a label, which was kept</source>
         <translation>该图片已有标注，已保留</translation>
+    </message>
+    <message>
+        <source>it contains no project.json</source>
+        <translation>其中没有 project.json</translation>
+    </message>
+    <message>
+        <source>the archive is damaged ({why})</source>
+        <translation>压缩文件已损坏（{why}）</translation>
+    </message>
+    <message>
+        <source>the image is not available and not in this project</source>
+        <translation>图片不可用，且不在此项目中</translation>
     </message>
     <message>
         <source>the archive unpacks to more than {n} GB</source>
@@ -7517,6 +8593,14 @@
     <message>
         <source>the import</source>
         <translation>导入内容</translation>
+    </message>
+    <message>
+        <source>the removed images</source>
+        <translation>已移除的图片</translation>
+    </message>
+    <message>
+        <source>the merged labels</source>
+        <translation>合并的标注</translation>
     </message>
     <message>
         <source>suggestions</source>

@@ -208,10 +208,10 @@ def test_without_paddle_the_install_command_is_shown(labelled):
 
 
 def test_unexpected_error_is_one_sentence(tmp_path, capsys, monkeypatch):
-    from workbench.core import lint
+    from workbench.cli import check
 
     Project.create(tmp_path / "p").close()
-    monkeypatch.setattr(lint, "check", lambda *_: 1 / 0)
+    monkeypatch.setattr(check, "check", lambda *_: 1 / 0)
     assert "ZeroDivisionError" in sentence(capsys, "check", tmp_path / "p")
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from workbench.cli.merge import import_project
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import problems
 from workbench.core.project import import_files, import_journal, importing
@@ -96,6 +97,12 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         return _undo(options, console)
     if options.path is None:
         raise WrongUse("PATH is missing")
+    if options.format == "auto" and (options.path / "project.json").is_file():
+        if options.dry_run:
+            raise WrongUse("--dry-run does not apply to a project; see `workbench merge --help`")
+        return import_project(
+            options.project, options.path, "theirs" if options.conflicts == "replace" else "mine", console
+        )
     request = ImportRequest(
         format=options.format,
         class_name=options.class_name,

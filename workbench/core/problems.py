@@ -120,6 +120,21 @@ class LinkOutsideFolder(CannotWrite):
     advice = "Replace the link by a folder, then try again."
 
 
+class NotInProject(Problem):
+    message = "The project has no image, image folder or removed images named {name}."
+    advice = "Check the name."
+
+
+class NotPacked(Problem):
+    message = "{path} is not a packed project: {why}."
+    advice = "Choose a .zip file that was made by packing a project."
+
+
+class SourceMismatch(Problem):
+    message = "None of the images of {name} is in {path}."
+    advice = "Choose the folder that contains these images at the same paths."
+
+
 class ImageBroken(Problem):
     message = "The image {path} cannot be read: {why}."
     advice = "The image is skipped."

@@ -41,6 +41,13 @@ class ImageNotes(QObject):
         label.note.status = status
         self._add(label, status)
 
+    def set_group(self, group: str | None) -> None:
+        """Set the group of images that a data split keeps together; None: by the project's rule."""
+        label = self._changeable_label()
+        if label is not None and label.note.group != group:
+            label.note.group = group
+            self._add(label, "group")
+
     def set_pin(self, split: Split | None) -> None:
         """Pin the image and its group to a split, from the next training on; None: no restriction."""
         label = self._changeable_label()

@@ -77,8 +77,8 @@ class OpenProject(QObject):
         self.image.opened.connect(self.label_import.lock_open_image)
         self.image_loader.loaded.connect(self.image_list.mark_opened)
         self.image_loader.failed.connect(self.image_list.mark_broken)
-        self.class_merge.rewritten.connect(self._reload)
-        self.label_import.written.connect(self._reload)
+        self.class_merge.rewritten.connect(self.reload)
+        self.label_import.written.connect(self.reload)
 
     # --- open -------------------------------------------------------------------------------------
 
@@ -200,7 +200,7 @@ class OpenProject(QObject):
 
     # --- updates ----------------------------------------------------------------------------------
 
-    def _reload(self) -> None:
+    def reload(self) -> None:
         """Reload the open image and the list after files have changed; the image may be gone."""
         project, key = self.project, self.image.key
         if project is None:
@@ -212,7 +212,7 @@ class OpenProject(QObject):
                 self.image.leave()
             else:
                 self.image.open(present)
-        self.image_list.refresh(self.project)
+        self.image_list.refresh(project)
 
     def _note_changed(self, key: str) -> None:
         label = self.image.label
@@ -220,7 +220,9 @@ class OpenProject(QObject):
             if label.unsaved:
                 self.autosave.changed(label)
             row = self.image_list.row(key)
-            self.image_list.put(replace(row, status=label.note.status, verdict=label.note.verdict))
+            self.image_list.put(
+                replace(row, status=label.note.status, verdict=label.note.verdict, group=label.note.group or "")
+            )
         self.note_changed.emit(key)
 
     def _label_saved(self, key: str, saved: Saved) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,9 @@ from workbench.core.project.annotation import Note
 from workbench.core.project.history import Patch
 from workbench.core.project.image_index import ImageRow
 from workbench.core.project.project import Project
+from workbench.core.project.source_locations import locate_source
 from workbench.inference.io.tiff_regions import ImageArray
+from workbench.session.image_removal import ImageRemoval
 from workbench.session.open_project import OpenProject, Unsaved
 
 
@@ -41,6 +43,7 @@ class Session(QObject):
     save_state_changed = Signal(str)  # "saved" | "dirty" | "failed"
     step_followed = Signal(str, object)  # "undo" or "redo", and the UndoCommand for which another image was opened
     images_added = Signal(object)  # Added
+    sources_changed = Signal()  # image folders, or their availability
     problem_met = Signal(object)
 
     def __init__(
@@ -53,6 +56,7 @@ class Session(QObject):
         self.verdict_steps, self.class_merge = parts.verdict_steps, parts.class_merge
         self.image_list, self.image_loader = parts.image_list, parts.image_loader
         self.label_import = parts.label_import
+        self.removal = ImageRemoval(self, self)
         self._relay_signals(parts)
 
     def _relay_signals(self, parts: OpenProject) -> None:
@@ -81,6 +85,7 @@ class Session(QObject):
         self.image_list.progressed.connect(self.index_progress)
 
     def _project_opened(self) -> None:
+        self.removal.open(self.project)
         self.project_opened.emit()
         self.current_class_changed.emit(self.class_id)
 
@@ -162,10 +167,12 @@ class Session(QObject):
         verdicts: Sequence[str] = (),
     ) -> bool:
         """Create a project and open it, see `OpenProject.create`."""
+        self.removal.close()
         return self._parts.create(root, images, classes, verdicts)
 
     def open_project(self, root: Path | str, write: bool = True) -> bool:
         """Open a project, see `OpenProject.open`."""
+        self.removal.close()
         return self._parts.open(root, write)
 
     def find_folder(self, root: Path | str) -> bool:
@@ -174,10 +181,12 @@ class Session(QObject):
 
     def close_project(self, unsaved: Unsaved = "refuse") -> bool:
         """Save and close the project, see `OpenProject.close`. Return True if no project is open afterwards."""
+        self.removal.close()
         return self._parts.close(unsaved)
 
     def end(self) -> None:
         """Close the project without asking, as the application ends; nothing is discarded."""
+        self.removal.close()
         self._parts.end()
 
     def flush(self) -> bool:
@@ -219,6 +228,30 @@ class Session(QObject):
     def close_image(self) -> None:
         """Close the open image; `image_failed` follows, as there is no other one."""
         self._parts.image.leave()
+
+    def reload(self) -> None:
+        """Reload the open image and the list after mask files have changed."""
+        self._parts.reload()
+
+    def add_source(self, folder: Path | str) -> bool:
+        """Use the images of a folder where they are. Return False, with `problem_met`, on failure."""
+        return self._change_sources(lambda project: project.add_source(folder))
+
+    def locate_source(self, name: str, folder: Path | str, *, check: bool = True) -> bool:
+        """Set the folder of a source that was moved. Return False, with `problem_met`, on failure."""
+        return self._change_sources(lambda project: locate_source(project, name, folder, check=check))
+
+    def _change_sources(self, change: Callable[[Project], object]) -> bool:
+        if self.project is None:
+            return False
+        try:
+            change(self.project)
+        except Problem as problem:
+            self.problem_met.emit(problem)
+            return False
+        self.sources_changed.emit()
+        self.reload()
+        return True
 
     def go(self, step: int) -> bool:
         """Open the image `step` places on or back, clamped to the list. Return False if there is none."""

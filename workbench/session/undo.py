@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -172,9 +172,13 @@ class UndoStack(QObject):
 
     def drop_image(self, key: str) -> None:
         """Drop the commands that need an image which cannot be opened, or whose mask they no longer fit."""
+        self.drop(lambda command: command.needs_image and command.key == key)
+
+    def drop(self, obsolete: Callable[[UndoCommand], bool]) -> None:
+        """Drop the commands for which `obsolete` returns True."""
         self._set(
-            [command for command in self._done if not (command.needs_image and command.key == key)],
-            [command for command in self._undone if not (command.needs_image and command.key == key)],
+            [command for command in self._done if not obsolete(command)],
+            [command for command in self._undone if not obsolete(command)],
         )
 
     def check_content(self, key: str, content: str) -> None:

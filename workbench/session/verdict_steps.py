@@ -1,4 +1,4 @@
-"""Verdicts of one or many images, and the status of the open one. Each change is one undo command."""
+"""Verdicts and groups of one or many images, and the status of the open one. Each change is one undo command."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from workbench.session.tasks import TaskRunner
 from workbench.session.undo import UndoCommand, UndoStack
 
 Values = dict[str, str | None]
-Field = Literal["verdict", "status"]
+Field = Literal["verdict", "status", "group"]
 RefusedValues = dict[str, tuple[str | None, Problem]]  # value that the image keeps, and the reason
 
 _NBYTES = 300  # approximate memory of an undo command per image
@@ -106,6 +106,20 @@ class VerdictSteps(QObject):
         self._classes.ensure_verdict(name)
         self._push(VerdictChange(self, "verdict", before, dict.fromkeys(before, name)))
 
+    def set_groups(self, groups: Mapping[str, str]) -> None:
+        """Set the groups of images, by key; a data split keeps the images of a group together."""
+        rows, label = self._image_list.rows, self._editor.label
+        before: Values = {key: rows[key].group or None for key in groups if key in rows}
+        if label is not None and label.key in groups:
+            before[label.key] = label.note.group
+        before = {key: name for key, name in before.items() if name != groups[key]}
+        if self._project is None or not before:
+            return
+        if not self._project.writable:
+            self.problem_met.emit(self._project.read_only("the group"))
+            return
+        self._push(VerdictChange(self, "group", before, {key: groups[key] for key in before}))
+
     def set_status(self, status: Status) -> None:
         """Set the status of the open image; an image marked done without a mask gets an empty one."""
         self._editor.finish_stroke()  # a label still being computed belongs to this image and precedes this change
@@ -127,6 +141,8 @@ class VerdictSteps(QObject):
             value = remaining.pop(label.key)
             if field == "verdict":
                 self._notes.set_verdict(value)
+            elif field == "group":
+                self._notes.set_group(value)
             else:
                 self._notes.set_status(cast("Status", value))
         for key in list(remaining):
@@ -144,7 +160,7 @@ class VerdictSteps(QObject):
         changes = [
             NoteChange(
                 key,
-                {field: {"from": getattr(self._image_list.row(key), field), "to": value}},
+                {field: {"from": getattr(self._image_list.row(key), field) or None, "to": value}},
                 _history_entry(field, value),
             )
             for key, value in values.items()
@@ -163,7 +179,8 @@ class VerdictSteps(QObject):
         self._tasks.submit(lambda _: _write(project, field, values), written, on_failed)
 
     def _put_row(self, key: str, field: Field, value: str | None) -> None:
-        self._image_list.put(replace(self._image_list.row(key), **{field: value}))
+        shown = value or "" if field == "group" else value
+        self._image_list.put(replace(self._image_list.row(key), **{field: shown}))
 
     def wait_for(self, key: str) -> None:
         """Wait until the note of an image is written, as it is about to be read."""
@@ -189,7 +206,7 @@ def _set(note: Note, field: Field, value: str | None) -> None:
 
 
 def _history_entry(field: Field, value: str | None) -> str:
-    return "verdict" if field == "verdict" else str(value)
+    return str(value) if field == "status" else field
 
 
 def _write(project: Project, field: Field, values: Values) -> RefusedValues:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from workbench.core.check.project_check import check
+from workbench.core.check.project_statistics import project_statistics
 from workbench.session.display_presets import DisplayPresets
 from workbench.session.error_log import ErrorLog
 from workbench.session.image_pages import ImagePages
 from workbench.session.image_suggestions import ImageSuggestions
 from workbench.session.label_issue_review import LabelIssueReview
 from workbench.session.label_queue import LabelQueue
+from workbench.session.label_repair import LabelRepair
+from workbench.session.packing_job import PackingJob
 from workbench.session.predictions import Predictions
 from workbench.session.preferences import Preferences
+from workbench.session.project_merge_job import ProjectMergeJob
 from workbench.session.reference_comparison import ReferenceComparison
+from workbench.session.report_job import ReportJob
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.session.run_thresholds import RunThresholds
 from workbench.session.session import Session
@@ -49,6 +55,11 @@ class Services:
     run_thresholds: RunThresholds
     continuous_training: ContinuousTraining
     image_pages: ImagePages
+    project_check: ReportJob
+    statistics: ReportJob
+    label_repair: LabelRepair
+    packing: PackingJob
+    project_merge: ProjectMergeJob
     error_log: ErrorLog = field(default_factory=ErrorLog)
 
     @classmethod
@@ -81,6 +92,11 @@ class Services:
             run_thresholds=RunThresholds(session),
             continuous_training=ContinuousTraining(training),
             image_pages=ImagePages(session),
+            project_check=ReportJob(session, check),
+            statistics=ReportJob(session, project_statistics),
+            label_repair=LabelRepair(session),
+            packing=PackingJob(),
+            project_merge=ProjectMergeJob(session),
         )
 
     def close(self) -> None:
@@ -99,6 +115,10 @@ class Services:
             self.run_thresholds,
             self.reference_comparison,
             self.image_pages,
+            self.project_check,
+            self.statistics,
+            self.packing,
+            self.project_merge,
         ):
             service.close()
         self.session.end()

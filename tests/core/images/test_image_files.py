@@ -13,8 +13,8 @@ import tifffile
 from PIL import Image, ImageOps
 
 from workbench.core import problems
+from workbench.core.check.project_check import check
 from workbench.core.images.image_files import image_size, page_count, preview, read, read_displayed_page, thumbnail
-from workbench.core.lint import check
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import collect

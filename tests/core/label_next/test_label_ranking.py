@@ -88,7 +88,7 @@ def test_every_image_has_a_descriptor(kind):
     rng = np.random.default_rng(1)
     gray = spotted(rng)
     picture = {
-        "grey": gray,
+        "gray": gray,
         "colour": np.dstack([gray] * 3),
         "sixteen": gray.astype(np.uint16) * 257,
         "float": gray.astype(np.float32) / 255,

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from workbench.core import problems
-from workbench.core.lint import check
+from workbench.core.check.project_check import check
 from workbench.core.project import annotation
 from workbench.core.project.exporting import export_labels
 from workbench.core.project.image_index import read_row

@@ -7,7 +7,7 @@ import stat
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PureWindowsPath
 
@@ -28,19 +28,25 @@ def unpacked(project: Project, path: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="import-", dir=project.root / ".cache") as folder:
         try:
             with zipfile.ZipFile(path) as archive:
-                _extract(archive, Path(folder))
+                extract(archive, Path(folder))
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError, zlib.error) as error:
             raise problems.NothingToImport(path=str(path), why=reason(error)) from error
         yield Path(folder)
 
 
-def _extract(archive: zipfile.ZipFile, folder: Path) -> None:
-    """Write the files of an archive below `folder`. Links, absolute paths and paths that lead out are left out."""
+def extract(
+    archive: zipfile.ZipFile, folder: Path, progress: Callable[[int, int], None] = lambda done, total: None
+) -> None:
+    """Write the files of an archive below `folder`. Links, absolute paths and paths that lead out are left out.
+
+    progress: called before each file with its number and the number of files; an exception ends the extraction.
+    """
     members = [info for info in archive.infolist() if not info.is_dir() and not stat.S_ISLNK(info.external_attr >> 16)]
     if sum(info.file_size for info in members) > LARGEST_ARCHIVE:
         raise UnreadableLabel(Message("import.archive_too_large", n=LARGEST_ARCHIVE >> 30))
     left = LARGEST_ARCHIVE
-    for info in members:
+    for number, info in enumerate(members):
+        progress(number, len(members))
         name = info.filename
         if not info.flag_bits & 0x800:  # written by a program that stores names in the system's encoding
             with contextlib.suppress(UnicodeError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -106,7 +106,7 @@ class _JournalWriter:
         if label.verdict is not None and not (merged and note.verdict is not None):
             note.verdict = label.verdict
         if reading.request.split and reading.has_split and read.entry.split is not None and note.pin is None:
-            note.pin = read.entry.split
+            note.pin = cast(annotation.Split, read.entry.split)
         if label.boxes:
             note.status = "started"  # regions made of boxes are to be checked
         elif not merged:

@@ -276,6 +276,10 @@ class Project:
                 self.save()
         return source
 
+    def missing_sources(self) -> list[Source]:
+        """Return the external sources whose folder is not available. Their images are not listed."""
+        return [source for source in self.file.sources if source.missing(self.root)]
+
     def copy_image(self, path: Path, key: str) -> str:
         """Copy an image file into `pictures/` as `key`. A number is appended if a different file has that name."""
         self.need_write(key)

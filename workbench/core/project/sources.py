@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
+import glob
 import itertools
 import os
 import re
 import shutil
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from pathlib import Path, PurePosixPath
 
 from pydantic import BaseModel, field_validator
 
@@ -31,10 +33,15 @@ def natural_key(text: object) -> list[str | int]:
 
 
 class Source(BaseModel):
-    """Folder of images. `name` is "" for the project's own `pictures/`. Other sources are read-only."""
+    """Folder of images. `name` is "" for the project's own `pictures/`. Other sources are read-only.
+
+    path: absolute path of the folder when it was added, or a path relative to the project folder. relative: path from
+    the project folder, with `/`, if both lie close together; it has priority, so that they can be moved together.
+    """
 
     name: str = ""
     path: str = "pictures"
+    relative: str = ""
     ignore: list[str] = []  # glob patterns on the key without prefix, e.g. for masks among the images
 
     @field_validator("name")
@@ -51,17 +58,38 @@ class Source(BaseModel):
 
     def folder(self, root: Path) -> Path:
         """Return the path of the folder for a project in `root`."""
-        return Path(self.path) if self.name else inside(root, self.path)
+        if not self.name:
+            return inside(root, self.path)
+        if self.relative and os.path.isdir(near := os.path.normpath(root / self.relative)):
+            return Path(near)
+        return Path(os.path.normpath(root / self.path))
+
+    def missing(self, root: Path) -> bool:
+        """Return True if an external folder is not available."""
+        return bool(self.name) and not os.path.isdir(self.folder(root))
 
     def images(self, root: Path) -> list[str]:
         """Return the keys of the images without the prefix, in natural order. Lists folders; opens no files."""
+        ignored = _matcher(tuple(self.ignore))
         keys = [
             relative
             for relative, entry in walk(self.folder(root))
-            if os.path.splitext(entry.name)[1].lower() in IMAGE_SUFFIXES
-            and not any(fnmatch.fnmatchcase(relative, pattern) for pattern in self.ignore)
+            if os.path.splitext(entry.name)[1].lower() in IMAGE_SUFFIXES and not ignored(relative)
         ]
         return sorted(keys, key=natural_key)
+
+
+@functools.lru_cache(32)
+def _matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
+    """Return a function that tests a key against glob patterns. Patterns of single files are found in a set."""
+    single = {name for pattern in patterns if glob.escape(name := _unescaped(pattern)) == pattern}
+    others = [re.compile(fnmatch.translate(p)) for p in patterns if glob.escape(_unescaped(p)) != p]
+    return lambda key: key in single or any(pattern.match(key) for pattern in others)
+
+
+def _unescaped(pattern: str) -> str:
+    """Return the text from which `glob.escape` makes a pattern."""
+    return re.sub(r"\[([*?[])\]", r"\1", pattern)
 
 
 def source_of(folder: Path | str, sources: Sequence[Source], root: Path) -> Source:
@@ -75,7 +103,19 @@ def source_of(folder: Path | str, sources: Sequence[Source], root: Path) -> Sour
     names = {source.name for source in sources}
     stem = path.name or "source"
     name = next(name for name in numbered_names(stem) if name not in names)
-    return Source(name=name, path=str(path))
+    return Source(name=name, path=str(path), relative=relative_path(path, root))
+
+
+def relative_path(folder: Path, root: Path) -> str:
+    """Return the path of a folder from the project folder `root`, "" unless both lie close together.
+
+    Close: the folder is below the project, below its parent or below the parent's parent.
+    """
+    root, folder = Path(os.path.realpath(root)), Path(os.path.realpath(folder))
+    for steps, base in enumerate((root, *root.parents[:2])):
+        if folder.is_relative_to(base) and base != Path(base.anchor):
+            return PurePosixPath(*[".."] * steps, *folder.relative_to(base).parts).as_posix()
+    return ""
 
 
 def copy_image(path: Path, folder: Path, key: str) -> str:

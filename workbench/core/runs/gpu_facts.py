@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.core.messages import Message
+
 GIB = 2**30
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 _FP16, _BF16 = (7, 0), (8, 0)  # least compute capabilities of mixed precision
@@ -87,16 +89,16 @@ def read_gpu_facts(environment: Mapping[str, str] | None = None) -> GpuFacts:
 
         pynvml.nvmlInit()
     except ImportError:
-        return GpuFacts(system, reason="the package nvidia-ml-py is not installed", visible=visible)
+        return GpuFacts(system, reason=Message("device.no_nvml"), visible=visible)
     except Exception as error:  # no library, no kernel module, or a broken installation of the driver
         return GpuFacts(system, reason=_driver_reason(error), visible=visible)
     try:
         gpus = tuple(_read_gpu(pynvml, number) for number in range(pynvml.nvmlDeviceGetCount()))
-        reason = "" if gpus else "the NVIDIA driver is installed but reports no GPU"
+        reason = "" if gpus else Message("device.driver_without_gpu")
         driver = _text(pynvml.nvmlSystemGetDriverVersion())
         return GpuFacts(system, gpus, driver, _driver_cuda(pynvml), reason, visible)
     except Exception as error:
-        return GpuFacts(system, reason=f"the NVIDIA driver does not respond ({error})", visible=visible)
+        return GpuFacts(system, reason=Message("device.driver_fault", why=str(error)), visible=visible)
     finally:
         pynvml.nvmlShutdown()
 
@@ -194,8 +196,8 @@ def _driver_cuda(nvml: Any) -> tuple[int, int] | None:
 def _driver_reason(error: Exception) -> str:
     text = str(error)
     if "Library Not Found" in text or "Driver Not Loaded" in text:
-        return "no NVIDIA driver is installed"
-    return f"the NVIDIA driver does not respond ({text})"
+        return Message("device.no_driver")
+    return Message("device.driver_fault", why=text)
 
 
 def _text(value: Any) -> str:

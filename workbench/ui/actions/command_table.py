@@ -15,6 +15,7 @@ from workbench.session.session import Session
 from workbench.session.training.continuous_training import ContinuousTraining
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.interactions.region_navigator import RegionNavigator
+from workbench.ui.check.report_commands import ReportCommands
 from workbench.ui.evaluation.evaluation_navigation import EvaluationNavigation
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.label_files.label_files_controller import LabelFilesController
@@ -25,6 +26,7 @@ from workbench.ui.labels.verdict_panel import VerdictPanel
 from workbench.ui.predictions.layers_panel import LayersPanel
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay
 from workbench.ui.project.project_commands import ProjectCommands
+from workbench.ui.project.source_commands import SourceCommands
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.training.settings_controller import SettingsController
 from workbench.ui.training.training_panel import TrainingPanel
@@ -63,6 +65,8 @@ class CommandContext:
     layers: LayersPanel
     training: TrainingPanel
     project: ProjectCommands
+    sources: SourceCommands
+    reports: ReportCommands
     view_settings: ViewSettings
     overlay: PredictionOverlay
     region_navigator: RegionNavigator

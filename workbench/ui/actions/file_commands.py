@@ -8,6 +8,7 @@ from workbench.ui.actions.command_table import Command, CommandContext, CommandG
 class FileCommands(CommandGroup):
     def commands(self, context: CommandContext) -> list[Command]:
         project, session, labels = context.project, context.session, context.label_files
+        sources, reports = context.sources, context.reports
 
         def is_open() -> bool:
             return session.project is not None
@@ -44,6 +45,47 @@ class FileCommands(CommandGroup):
                 "refresh",
                 is_open,
                 tip=self.tr("Search the image folders for new and deleted images"),
+            ),
+            Command(
+                "sources",
+                self.tr("Ima&ge folders…"),
+                sources.show_sources,
+                enabled=is_open,
+                tip=self.tr("Folders with the images of this project, and removed images"),
+            ),
+            Command(
+                "check_labels",
+                self.tr("Check la&bels…"),
+                reports.check,
+                enabled=is_open,
+                tip=self.tr("Find label errors, data leakage and damaged files"),
+            ),
+            Command(
+                "statistics",
+                self.tr("St&atistics…"),
+                reports.statistics,
+                enabled=is_open,
+                tip=self.tr("Numbers of images, classes and regions, and region sizes"),
+            ),
+            Command(
+                "merge_project",
+                self.tr("M&erge project…"),
+                sources.merge,
+                enabled=writable,
+                tip=self.tr("Take over labels and images of another project, such as a labeled copy"),
+            ),
+            Command(
+                "pack",
+                self.tr("&Pack project…"),
+                sources.pack,
+                enabled=is_open,
+                tip=self.tr("Write the project with all its images to one zip file"),
+            ),
+            Command(
+                "unpack",
+                self.tr("&Unpack project…"),
+                sources.unpack,
+                tip=self.tr("Unpack a packed project and open it"),
             ),
             Command("show_folder", self.tr("Show project fol&der"), project.show_folder, enabled=is_open),
             Command("close_project", self.tr("&Close project"), project.close_project, "close-project", is_open),

@@ -77,6 +77,15 @@ class ImageCommands(CommandGroup):
                 enabled=lambda: has_note() and session.note.status == "done",
             ),
         ]
+        commands.append(
+            Command(
+                "remove_image",
+                self.tr("Remove from pro&ject…"),
+                lambda: context.sources.remove_images(images.chosen()),
+                enabled=lambda: session.writable and bool(images.chosen()),
+                tip=self.tr("Remove the current image, or the selected thumbnails, with their labels"),
+            )
+        )
         tip = self.tr("Takes effect at the next training. All images of the same part move together.")
         splits: list[tuple[Split | None, str]] = [
             (None, self.tr("&Automatic")),

@@ -108,10 +108,18 @@ MENUS: dict[str, Table] = {
         "-",
         "add_pictures",
         "add_folder",
+        "sources",
         "reload",
         "-",
         "import_labels",
         "export_labels",
+        "-",
+        "check_labels",
+        "statistics",
+        "-",
+        "merge_project",
+        "pack",
+        "unpack",
         "-",
         "save",
         "show_folder",
@@ -158,6 +166,8 @@ MENUS: dict[str, Table] = {
         ("verdicts", VERDICTS),
         ("verdicts_next", VERDICTS_NEXT),
         ("use", SPLITS),
+        "-",
+        "remove_image",
     ),
     "view": (
         "fit",
@@ -209,6 +219,7 @@ MENUS: dict[str, Table] = {
     "help": ("guide", "keys", "check_gpu", "show_log", "about"),
 }
 
+IMAGE_MENU: Table = ("not_done", "good_sample", "remove_image")
 TOOL_STRIP: Table = (*_tool_buttons(), "-", "keep", "ruler")
 NAVIGATION: Table = ("previous", "next", "next_unlabelled", "-", "undo", "redo")
 OVERLAYS: Table = ("labels", "predictions", "show_proposals", "-", "fit", "actual")

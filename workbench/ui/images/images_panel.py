@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, Qt, QTimer, Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
@@ -162,6 +163,18 @@ class ImagesPanel(QWidget):
         else:
             self._session.verdict_steps.set_verdicts([self._session.key], verdict)
             self.go(1)
+
+    def chosen(self) -> list[str]:
+        """Return the selected thumbnails, or the current image while it is shown."""
+        if self.browsing:
+            return self.thumbnail_view.selected()
+        return [self._session.key] if self._session.key else []
+
+    def add_menu_actions(self, actions: Sequence[QAction]) -> None:
+        """Set the actions of the context menus of the list and of the thumbnails."""
+        for view in (self.view, self.thumbnail_view.list_view, self.thumbnail_view.table_view):
+            view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+            view.addActions(list(actions))
 
     def find(self) -> None:
         self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)

@@ -6,7 +6,7 @@ import platform
 from pathlib import Path
 
 import PySide6
-from PySide6.QtCore import QObject, QSize, Qt, QTimer, QUrl
+from PySide6.QtCore import QObject, QSize, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QAction, QDesktopServices, QIcon
 from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
 
@@ -15,6 +15,7 @@ from workbench.core import resources
 from workbench.core.images.image_files import IMAGE_SUFFIXES
 from workbench.core.names import free_path
 from workbench.core.problems import Problem
+from workbench.core.project.packing import is_packed
 from workbench.core.project.project import read_project_file
 from workbench.session.preferences import Preferences
 from workbench.session.session import Session
@@ -33,6 +34,8 @@ _MAX_RECENT = 8
 
 class ProjectCommands(QObject):
     """Commands for projects and images: dialogs, drops, list of recent projects."""
+
+    unpack_requested = Signal(object)  # path of a packed project
 
     def __init__(
         self,
@@ -95,9 +98,12 @@ class ProjectCommands(QObject):
     def open(self, root: Path) -> None:
         """Open a project folder.
 
-        If it cannot be opened, the open project stays; a project that no longer exists leaves the list of recent
-        projects.
+        For a packed project the dialog for unpacking is shown. If the folder cannot be opened, the open project stays;
+        a project that no longer exists leaves the list of recent projects.
         """
+        if is_packed(root):
+            self.unpack_requested.emit(root)
+            return
         try:
             read_project_file(root)
         except Problem as problem:
@@ -179,7 +185,7 @@ class ProjectCommands(QObject):
 
         A single folder is offered for a new project if none is open. Return False if nothing is accepted.
         """
-        if len(paths) == 1 and (paths[0] / "project.json").is_file():
+        if len(paths) == 1 and ((paths[0] / "project.json").is_file() or is_packed(paths[0])):
             QTimer.singleShot(0, self, lambda: self.open(paths[0]))  # a dialog would block the source program
             return True
         single = paths[0] if len(paths) == 1 and not left_out else None

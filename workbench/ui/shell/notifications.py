@@ -241,6 +241,8 @@ def _step_text(step: VerdictChange) -> str:
         ).format(name=name)
     if len(step.after) > 1:
         name = QCoreApplication.translate("Notifications", "{n} images").format(n=formatting.number(len(step.after)))
+    if step.field == "group":
+        return QCoreApplication.translate("Notifications", "group of {name}").format(name=name)
     if value is None:
         return QCoreApplication.translate("Notifications", "verdict of {name} removed").format(name=name)
     return QCoreApplication.translate("Notifications", "verdict {verdict} for {name}").format(verdict=value, name=name)

@@ -45,6 +45,11 @@ class Welcome(QWidget):
         self._recent = QVBoxLayout()
         self._recent.setSpacing(0)
         column.addLayout(self._recent)
+        unpack = QPushButton(self.tr("Unpack a packed project (.zip)…"), objectName="link")
+        unpack.setCursor(Qt.CursorShape.PointingHandCursor)
+        unpack.setToolTip(actions["unpack"].toolTip())
+        unpack.clicked.connect(actions["unpack"].trigger)
+        column.addWidget(unpack)
         self._first_steps = QLabel(
             self.tr(
                 "New to Defect Workbench? The sample project contains labeled images of a scratched surface. "

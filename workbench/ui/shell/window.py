@@ -9,12 +9,13 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
 from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext
-from workbench.ui.actions.menus import fill_menu_bar
+from workbench.ui.actions.menus import IMAGE_MENU, fill_menu_bar, ids
 from workbench.ui.actions.shortcuts_dialog import ShortcutsDialog
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.interactions.region_navigator import RegionNavigator
 from workbench.ui.canvas.items.page_indicator import PageIndicator
 from workbench.ui.canvas.option_bar import OptionBar
+from workbench.ui.check.report_commands import ReportCommands
 from workbench.ui.evaluation.central_stack import CentralStack
 from workbench.ui.evaluation.evaluation_navigation import EvaluationNavigation
 from workbench.ui.evaluation.evaluation_page import EvaluationPage
@@ -30,6 +31,7 @@ from workbench.ui.predictions.layers_panel import LayersPanel
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay
 from workbench.ui.project.leave_guard import LeaveGuard, LeaveScope
 from workbench.ui.project.project_commands import ProjectCommands
+from workbench.ui.project.source_commands import SourceCommands
 from workbench.ui.services import Services
 from workbench.ui.shell.missing_folder import MissingFolder
 from workbench.ui.shell.notifications import Notifications
@@ -130,6 +132,8 @@ class Window(QMainWindow):
             self.leave_guard,
             self.label_files,
         )
+        self.source_commands = SourceCommands(self, services, self.messages)
+        self.report_commands = ReportCommands(self, services, self.source_commands, self.images, self.canvas, style)
         self.view_settings = ViewSettings(self, services.preferences, style)
         self.notifications = Notifications(services, self.messages, self.project_commands)
         self.missing_folder = MissingFolder(self, session, self.messages)
@@ -141,6 +145,8 @@ class Window(QMainWindow):
             layers=self.layers,
             training=self.training,
             project=self.project_commands,
+            sources=self.source_commands,
+            reports=self.report_commands,
             view_settings=self.view_settings,
             overlay=self.overlay,
             region_navigator=self.region_navigator,
@@ -157,6 +163,7 @@ class Window(QMainWindow):
             pages=services.image_pages,
         )
         self.table = Actions(context, style, self)
+        self.images.add_menu_actions([self.table[id] for id in ids(IMAGE_MENU)])
 
     def _lay_out(self, style: ThemeManager) -> None:
         session = self._services.session
@@ -212,6 +219,8 @@ class Window(QMainWindow):
         services.continuous_training.changed.connect(training.refresh)  # its best model can be exported from then on
         style.changed.connect(self._restyle)
         self.welcome.chosen.connect(self.project_commands.open)
+        self.source_commands.unpacked.connect(self.project_commands.open)
+        self.project_commands.unpack_requested.connect(self.source_commands.unpack)
         self.images.files_requested.connect(self.project_commands.add_images)
         self.images.folder_requested.connect(self.project_commands.add_folder)
         self.table.shortcuts_requested.connect(self._show_shortcuts)

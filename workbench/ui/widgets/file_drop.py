@@ -9,6 +9,7 @@ from typing import Any
 from PySide6.QtCore import QEvent, QMimeData, QObject, Qt
 from PySide6.QtWidgets import QLineEdit, QWidget
 
+from workbench.core.project.packing import is_packed
 from workbench.session.index_worker import left_out_reason
 
 LABEL_SUFFIXES = (".zip", ".json", ".xml", ".csv", ".tsv", ".yaml", ".yml")
@@ -59,7 +60,7 @@ def split_drop(data: QMimeData) -> tuple[list[Path], LeftOut]:
         path = Path(url.toLocalFile())
         reason = left_out_reason(path) if url.isLocalFile() and path.exists() else "remote"
         is_labels = reason == "kind" and path.suffix.lower() in LABEL_SUFFIXES
-        if not reason or (single and (reason == "project" or is_labels)):
+        if not reason or (single and (reason == "project" or is_labels or is_packed(path))):
             paths.append(path)
         else:
             left_out.append((path.name or url.fileName() or url.host(), reason))

@@ -216,7 +216,7 @@ def test_masks_are_found_where_people_put_them(empty, tmp_path, picture, mask, k
     report = import_labels(empty, tmp_path / "in")
     assert (report.labeled, report.skipped) == (1, [])
     assert np.array_equal(annotation.load_mask(empty, key), box(1))
-    assert report.pictures == 2 and not empty.mask_path("other/zz.jpg").exists()
+    assert report.images == 2 and not empty.mask_path("other/zz.jpg").exists()
 
 
 def test_masks_are_recognised_by_content_where_names_tell_nothing(empty, tmp_path):
@@ -272,7 +272,7 @@ def test_what_cannot_be_taken_over_is_said_and_the_rest_goes_on(empty, tmp_path)
     assert set(reasons) == {"size.png", "cut.png", "stranger.png", "text.png"}
     assert "39 × 30" in reasons["size.png"] and "9" in reasons["stranger.png"]
     assert report.labeled == 1 and np.array_equal(masks_of(empty)["fine.jpg"], box(1))
-    assert report.pictures == 5  # those without a usable label are there to be labelled by hand
+    assert report.images == 5  # those without a usable label are there to be labelled by hand
 
 
 def test_a_photograph_beside_its_twin_is_not_taken_for_a_mask(empty, tmp_path):
@@ -346,7 +346,7 @@ def test_real_magnetic_tiles(empty, shared_data, tmp_path):
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(path.read_bytes())
     report = import_labels(empty, tmp_path / "in", format="png", threshold=128)
-    assert (report.pictures, report.labeled, report.skipped) == (24, 24, [])
+    assert (report.images, report.labeled, report.skipped) == (24, 24, [])
     assert {c.name for c in empty.classes} == {"MT_Fray", "MT_Uneven", "MT_Crack"}
 
 

@@ -77,8 +77,9 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     if not isinstance(image_name, str) or not image_name:
         image_name = PurePosixPath(name).stem
     width, height = content.get("imageWidth"), content.get("imageHeight")
-    valid = isinstance(width, int) and isinstance(height, int) and width > 0 and height > 0
-    stored = (width, height) if valid else None
+    stored = None
+    if isinstance(width, int) and isinstance(height, int) and width > 0 and height > 0:
+        stored = width, height
     shaped = ShapedImage(image_name, stored, lost=Counter())
     if content.get("imageData"):
         shaped.embedded = partial(_embedded, tree.path(name))

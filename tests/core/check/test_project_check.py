@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.core.lint import check, is_good
+from workbench.core.check.label_repairs import tiny_holes
+from workbench.core.check.project_check import check
 from workbench.core.project import annotation
+from workbench.core.project.formats.base import is_good
 from workbench.core.project.project import Grouping
 from workbench.core.sample.sample_project import make_sample
 from workbench.inference.io.image_io import write_png
@@ -88,7 +90,7 @@ def test_copies_and_lookalikes_across_the_split(labelled):
     project.image_path(keys[1]).write_bytes(project.image_path(keys[0]).read_bytes())
     finding = next(f for f in check(project) if f.kind == "duplicate")
     assert finding.key == keys[1] and keys[0] in finding.detail
-    assert "other side" in finding.detail and "differently" in finding.detail
+    assert "another split" in finding.detail and "differently" in finding.detail
 
 
 def test_images_alike_on_one_side_are_no_leak(labelled):
@@ -118,3 +120,45 @@ def test_real_tiles_that_claim_a_defect_but_show_none(project, shared_data, tmp_
         note.verdict = "uneven"
         annotation.save_note(project, key, note)
     assert [f.kind for f in check(project)] == ["empty_defect", "empty_defect"]
+
+
+def test_a_one_pixel_hole_is_found_and_named_with_its_place(labelled):
+    key = labelled.images()[0]
+    mask = np.zeros((80, 96), np.uint8)
+    mask[10:30, 20:40] = 1
+    mask[15, 25] = 0
+    mask[50:60, 50:60] = 1
+    mask[50, 55] = 0  # a notch at the border of the region, and no hole
+    annotation.save_mask(labelled, key, mask)
+    (finding,) = check(labelled)
+    assert (finding.kind, finding.key, finding.place) == ("hole", key, (25, 15))
+    (hole,) = tiny_holes(mask)
+    assert (hole.id, hole.corner, hole.inside.sum()) == (1, (25, 15), 1)
+
+
+def test_folders_named_after_another_verdict(labelled):
+    project = labelled
+    for number, verdict in enumerate((None, "OK", "NG")):
+        key = f"ng/{number}.png"
+        write_png(project.image_path(key), gray(50 + number))
+        annotation.save_note(project, key, annotation.Note(verdict=verdict))
+    found = [finding for finding in check(project) if finding.kind == "folder_name"]
+    assert [(finding.key, finding.name) for finding in found] == [("ng/0.png", "NG"), ("ng/1.png", "NG")]
+    assert "no verdict" in found[0].detail and "verdict is OK" in found[1].detail
+
+
+def test_a_missing_source_is_one_finding_and_its_labels_are_not_strays(labelled, tmp_path):
+    project, folder = labelled, tmp_path / "elsewhere" / "line 3"
+    write_png(folder / "a.png", gray(70))
+    project.add_source(folder)
+    annotation.save_mask(project, "@line 3/a.png", np.pad(np.ones((9, 9), np.uint8), ((0, 71), (0, 87))))
+    assert kinds(project) == set()
+    folder.parent.rename(tmp_path / "moved")
+    (finding,) = check(project)
+    assert (finding.kind, finding.key) == ("missing_source", "line 3") and str(folder) in finding.detail
+
+
+def test_a_stopped_check_returns_early(labelled):
+    done = []
+    check(labelled, lambda number, total: done.append(number), lambda: len(done) >= 3)
+    assert done == [1, 2, 3]

@@ -1,0 +1,309 @@
+"""Merging of another project: labels of the same images, by content of the image or by key, and new images.
+
+Classes are matched by name. A label that only one person has, or that continues the other's history, is taken without
+a question; any other difference is a conflict. The image's history holds the entries of both.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from workbench.core.messages import Message
+from workbench.core.problems import ImageBroken, MaskWrongSize, Problem
+from workbench.core.project import annotation
+from workbench.core.project.annotation import HistoryEntry, Note
+from workbench.core.project.duplicates import content
+from workbench.core.project.folder_walk import walk
+from workbench.core.project.project import MAX_CLASS_ID, Project
+
+Keep = Literal["mine", "theirs", "newer"]
+CHOICES: tuple[Keep, ...] = ("mine", "theirs", "newer")
+_ACT = "merge"
+
+
+@dataclass
+class MergeReport:
+    """Result of a merge. pictures: images of the other project. taken, kept, equal: labels of matched images.
+
+    conflicts: (key, "mine" or "theirs"). skipped: (key in the other project, reason).
+    """
+
+    pictures: int = 0
+    matched: int = 0
+    copied: int = 0
+    taken: int = 0
+    kept: int = 0
+    equal: int = 0
+    conflicts: list[tuple[str, str]] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    added_classes: list[str] = field(default_factory=list)
+    added_verdicts: list[str] = field(default_factory=list)
+    complete: bool = True  # False: stopped
+
+
+@dataclass
+class _Label:
+    """Label of one side; `mask` has the ids of the project that is merged into."""
+
+    note: Note
+    mask: np.ndarray | None
+    changed: float  # seconds since 1970, of its files
+
+    @property
+    def empty(self) -> bool:
+        painted = self.mask is not None and bool(self.mask.any())
+        return not painted and self.note.verdict is None and self.note.status == "new"
+
+
+def merge_project(
+    project: Project,
+    other: Project,
+    *,
+    keep: Keep = "newer",
+    dry_run: bool = False,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> MergeReport:
+    """Merge the labels and images of `other`, which is only read. A merge can be stopped and repeated.
+
+    keep: label that wins a conflict; the other one is copied to `journal/kept`. dry_run: report only, change nothing.
+    Raises CannotWrite, ProjectReadOnly and BadClass.
+    """
+    if not dry_run:
+        project.need_write(Message("what.merge"))
+    return _Merge(project, other, keep, dry_run).run(progress, stopped)
+
+
+class _Merge:
+    """State of a running merge."""
+
+    def __init__(self, project: Project, other: Project, keep: Keep, dry_run: bool) -> None:
+        self.project, self.other, self.keep, self.dry_run = project, other, keep, dry_run
+        self.report = MergeReport()
+        self.ids: dict[int, int] = {}  # of the classes, by id in the other project
+        self.images = _ImageTable(project)
+
+    def run(self, progress: Callable[[int, int], None], stopped: Callable[[], bool]) -> MergeReport:
+        self._match_classes()
+        images = self.other.images()
+        listed = set(images)
+        keys = [*images, *(key for key in _labeled_keys(self.other) if key not in listed)]
+        self.report.pictures = len(keys)
+        for number, key in enumerate(keys, 1):
+            if stopped():
+                self.report.complete = False
+                break
+            try:
+                self._merge_image(key, key in listed)
+            except (ImageBroken, MaskWrongSize) as problem:
+                self.report.skipped.append((key, Message.of(problem)))
+            except Problem as problem:
+                if type(problem).__name__ in ("MaskBroken", "MaskUnknownClass", "NoteBroken", "NoteTooNew"):
+                    self.report.skipped.append((key, Message.of(problem)))
+                else:
+                    raise
+            progress(number, len(keys))
+        return self.report
+
+    def _match_classes(self) -> None:
+        """Match classes by name; add those that are missing. In a dry run they get free ids."""
+        known = {info.name.strip().casefold(): info.id for info in self.project.classes}
+        used = {info.id for info in self.project.classes} | set(self.project.file.retired_ids)
+        for info in self.other.classes:
+            id = known.get(info.name.strip().casefold())
+            if id is None:
+                self.report.added_classes.append(info.name)
+                requested = info.id if info.id not in used else None
+                if self.dry_run:
+                    id = requested or next(n for n in range(1, MAX_CLASS_ID + 1) if n not in used)
+                else:
+                    id = self.project.add_class(info.name, id=requested, color=info.color).id
+                used.add(id)
+            self.ids[info.id] = id
+
+    def _merge_image(self, key: str, listed: bool) -> None:
+        path = self.other.image_path(key) if listed else None
+        mine = self.images.match(key, path)
+        theirs = self._load(self.other, key, self.ids)
+        if mine is None:
+            if path is None:
+                self.report.skipped.append((key, Message("merge.no_image")))
+                return
+            mine = key if self.dry_run else self.project.copy_image(path, _own_key(key))
+            self.report.copied += 1
+            if not theirs.empty:
+                self._take(mine, theirs, None)
+            return
+        self.report.matched += 1
+        ours = self._load(self.project, mine, None)
+        if theirs.empty or _same(ours, theirs):
+            self.report.equal += not theirs.empty
+            return
+        if ours.empty or _continues(ours.note, theirs.note):
+            self._take(mine, theirs, ours)
+        elif _continues(theirs.note, ours.note):
+            self.report.kept += 1
+        else:
+            self._resolve(mine, ours, theirs)
+
+    def _resolve(self, key: str, ours: _Label, theirs: _Label) -> None:
+        newer = "theirs" if _changed(theirs) > _changed(ours) else "mine"
+        winner = newer if self.keep == "newer" else self.keep
+        self.report.conflicts.append((key, winner))
+        if winner == "theirs":
+            self._take(key, theirs, ours)
+            return
+        self.report.kept += 1
+        if self.dry_run:
+            return
+        self._back_up(key, theirs)
+        note = ours.note.model_copy(deep=True)
+        note.history = _united(ours.note, theirs.note)
+        note.add(_ACT, f"{self.other.file.name}: mine kept")
+        annotation.save_note(self.project, key, note)
+
+    def _take(self, key: str, theirs: _Label, ours: _Label | None) -> None:
+        """Write the label of the other project, with the history of both."""
+        self.report.taken += 1
+        verdict = theirs.note.verdict
+        if verdict is not None and verdict not in self.project.file.verdicts:
+            if verdict not in self.report.added_verdicts:
+                self.report.added_verdicts.append(verdict)
+            if not self.dry_run:
+                self.project.add_verdict(verdict)
+        if self.dry_run:
+            return
+        note = theirs.note.model_copy(deep=True)
+        if ours is not None:
+            if not ours.empty:
+                self._back_up(key, ours)
+            note.history = _united(ours.note, theirs.note)
+            note.pin = note.pin or ours.note.pin
+            note.group = note.group or ours.note.group
+        note.add(_ACT, f"{self.other.file.name}: theirs taken")
+        if theirs.mask is not None:
+            annotation.save_mask(self.project, key, theirs.mask)
+        elif ours is not None and ours.mask is not None:
+            annotation.save_mask(self.project, key, annotation.new_mask(ours.mask.shape[::-1], note))
+        annotation.save_note(self.project, key, note)
+
+    def _back_up(self, key: str, label: _Label) -> None:
+        """Copy the label that loses a conflict to `journal/kept`."""
+        if label.mask is not None:
+            data = annotation.encode_mask(label.mask, self.project.classes)
+            annotation.backup_conflict(self.project, key, data, ".png")
+        data = label.note.model_dump_json(indent=1).encode()
+        annotation.backup_conflict(self.project, key, data, ".json")
+
+    def _load(self, project: Project, key: str, ids: dict[int, int] | None) -> _Label:
+        note, mask = annotation.load_note(project, key), annotation.load_mask(project, key)
+        if mask is not None and ids:
+            table = np.arange(256, dtype=np.uint8)
+            for old, new in ids.items():
+                table[old] = new
+            mask = table[mask]
+        changed = max(_modified(project.mask_path(key)), _modified(project.note_path(key)))
+        return _Label(note, mask, changed)
+
+
+class _ImageTable:
+    """Images of a project by size in bytes, with their hashes when they are needed."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._keys = set(project.images())
+        self._by_size: dict[int, list[str]] = defaultdict(list)
+        self._hashes: dict[str, bytes | None] = {}
+        for key in sorted(self._keys):
+            try:
+                self._by_size[project.image_path(key).stat().st_size].append(key)
+            except OSError:
+                continue
+
+    def match(self, key: str, path: Path | None) -> str | None:
+        """Return the key of the image with the content of `path`; without a path, the image of the same key."""
+        own = _own_key(key)
+        if path is None:
+            return next((name for name in (key, own) if name in self._keys), None)
+        try:
+            candidates = self._by_size.get(path.stat().st_size, [])
+        except OSError as error:
+            raise ImageBroken(path=str(path), why=Message.of(error)) from error
+        if not candidates:
+            return None
+        digest = content(path)
+        same = [name for name in candidates if self._hash(name) == digest]
+        return next((name for name in (key, own) if name in same), same[0] if same else None)
+
+    def _hash(self, key: str) -> bytes | None:
+        if key not in self._hashes:
+            self._hashes[key] = content(self._project.image_path(key))
+        return self._hashes[key]
+
+
+def _own_key(key: str) -> str:
+    """Return the key that an image gets in the project's own folder: that of a source without the at-sign."""
+    return key.removeprefix("@")
+
+
+def _labeled_keys(project: Project) -> Iterator[str]:
+    """Yield the keys of all masks and notes, also of images that are not available."""
+    names = {relative.removesuffix(".png") for relative, _ in walk(project.root / "masks") if relative.endswith(".png")}
+    names |= {
+        relative.removesuffix(".json") for relative, _ in walk(project.root / "notes") if relative.endswith(".json")
+    }
+    yield from sorted(names)
+
+
+def _same(ours: _Label, theirs: _Label) -> bool:
+    fields = ("verdict", "status", "explicit_background")
+    if any(getattr(ours.note, name) != getattr(theirs.note, name) for name in fields):
+        return False
+    if ours.mask is None or theirs.mask is None:
+        return not any(label.mask is not None and label.mask.any() for label in (ours, theirs))
+    return np.array_equal(ours.mask, theirs.mask)
+
+
+def _continues(earlier: Note, later: Note) -> bool:
+    """Return True if the history of `later` begins with that of `earlier` and goes on."""
+    return _is_prefix(earlier.history, later.history) and not _is_prefix(later.history, earlier.history)
+
+
+def _is_prefix(start: list[HistoryEntry], whole: list[HistoryEntry]) -> bool:
+    if len(start) > len(whole):
+        return False
+    if not start:
+        return True
+    last, same = start[-1], whole[len(start) - 1]
+    # A repeated action replaces the last entry, so that its time may be later.
+    repeated = (last.what, last.who, last.detail) == (same.what, same.who, same.detail) and last.when <= same.when
+    return repeated and start[:-1] == whole[: len(start) - 1]
+
+
+def _united(ours: Note, theirs: Note) -> list[HistoryEntry]:
+    """Return the entries of two histories without duplicates, by time."""
+    entries = list({entry.model_dump_json(): entry for entry in (*ours.history, *theirs.history)}.values())
+    return sorted(entries, key=lambda entry: entry.when)
+
+
+def _changed(label: _Label) -> float:
+    """Return the time of the last change of a label, seconds since 1970: from its history, else of its files."""
+    try:
+        return datetime.fromisoformat(label.note.history[-1].when).timestamp()
+    except (IndexError, ValueError, OverflowError, OSError):
+        return label.changed
+
+
+def _modified(path: Path) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0

@@ -1,0 +1,193 @@
+"""Removal of images and sources from the open project, with undo; a worker thread moves the files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Protocol
+
+from PySide6.QtCore import QObject, Signal, SignalInstance
+
+from workbench.core.problems import Problem
+from workbench.core.project import trash
+from workbench.core.project.project import Project
+from workbench.core.project.trash import Removal
+from workbench.session.tasks import Job, Task
+from workbench.session.undo import UndoCommand, UndoStack
+from workbench.session.verdict_steps import VerdictSteps
+
+
+class RemovalSession(Protocol):
+    """Members of the session that a removal uses."""
+
+    undo_stack: UndoStack
+    verdict_steps: VerdictSteps
+
+    @property
+    def project(self) -> Project | None: ...
+    @property
+    def keys(self) -> list[str]: ...
+    @property
+    def key(self) -> str | None: ...
+    @property
+    def opening(self) -> str | None: ...
+    @property
+    def problem_met(self) -> SignalInstance: ...
+    @property
+    def sources_changed(self) -> SignalInstance: ...
+    def flush(self) -> bool: ...
+    def open_image(self, key: str) -> None: ...
+    def close_image(self) -> None: ...
+    def refresh_images(self) -> None: ...
+
+
+class ImagesRemoved(UndoCommand):
+    """Removal of images, of a source or of label files. Undo and redo run in the background."""
+
+    def __init__(self, removal: ImageRemoval, plan: Removal) -> None:
+        self._removal, self.plan = removal, plan
+        self.removed = True
+        self.title = "remove source" if plan.source else "remove images" if plan.keys else "remove labels"
+        self.nbytes = 400 + 100 * (len(plan.keys) + len(plan.files))
+
+    def can_undo(self) -> bool:
+        return not self._removal.running
+
+    def undo(self) -> bool:
+        if self.removed:
+            self._removal.restore_command(self)
+        return not self.removed
+
+    def redo(self) -> bool:
+        if not self.removed:
+            self._removal.repeat_command(self)
+        return self.removed
+
+
+class ImageRemoval(Job):
+    """Removal and restoration of images. The labels must not be edited while it runs: the window is blocked."""
+
+    progressed = Signal(int, int)
+    removed = Signal(object)  # Removal
+    restored = Signal(object, object)  # Removal, paths of copies of files whose places were taken
+
+    def __init__(self, session: RemovalSession, parent: QObject) -> None:
+        super().__init__(parent)
+        self._session = session
+
+    def open(self, project: Project | None) -> None:
+        """Revert a removal that the end of the process has interrupted."""
+        if project is not None and project.writable:
+            try:
+                trash.recover(project)
+            except Problem as problem:
+                self._session.problem_met.emit(problem)
+
+    # --- requests ---------------------------------------------------------------------------------
+
+    def remove_images(self, keys: Sequence[str]) -> None:
+        """Remove images with their labels; own image files go to the trash of the project."""
+        self._start(lambda project, report: trash.remove_images(project, list(keys), report), self._push, set(keys))
+
+    def remove_source(self, name: str) -> None:
+        """Remove an external source with the labels of its images."""
+        gone = {key for key in self._session.keys if key.startswith(f"@{name}/")}
+        self._start(lambda project, report: trash.remove_source(project, name, report), self._push, gone)
+
+    def remove_labels(self, files: Sequence[str]) -> None:
+        """Remove label files, such as "masks/a.png.png", that belong to no image or are unreadable."""
+        self._start(lambda project, _: trash.strays_removed(project, list(files)), self._push, set())
+
+    def restore(self, plan: Removal) -> None:
+        """Restore a removal of an earlier session."""
+        self._start(lambda project, report: trash.restore(project, plan.name, report), partial(self._restored, plan))
+
+    def forget(self, plan: Removal) -> None:
+        """Drop the undo step of a removal whose files were deleted permanently."""
+        self._session.undo_stack.drop(
+            lambda command: isinstance(command, ImagesRemoved) and command.plan.name == plan.name
+        )
+
+    def restore_command(self, command: ImagesRemoved) -> None:
+        def done(kept: list) -> None:
+            command.removed = False
+            self._follow(command)
+            self._restored(command.plan, kept)
+
+        self._start(lambda project, report: trash.restore(project, command.plan.name, report), done)
+
+    def repeat_command(self, command: ImagesRemoved) -> None:
+        plan = command.plan
+
+        def work(project: Project, report: Callable[[int, int], None]) -> Removal:
+            if plan.source is not None:
+                return trash.remove_source(project, plan.source.name, report)
+            if plan.keys:
+                return trash.remove_images(project, plan.keys, report)
+            return trash.strays_removed(project, plan.files)
+
+        def done(new: Removal) -> None:
+            command.plan, command.removed = new, True
+            self._follow(command)
+            self._update(new)
+            self.removed.emit(new)
+
+        self._start(work, done, set(plan.keys))
+
+    # --- work -------------------------------------------------------------------------------------
+
+    def _start(self, work: Callable, on_done: Callable, gone: set[str] | None = None) -> None:
+        """Save, leave the images in `gone`, and start `work(project, report)`."""
+        session, project = self._session, self._session.project
+        if project is None or self.running or not session.flush():
+            return
+        session.verdict_steps.finish()
+        self._leave(gone or set())
+
+        def run(task: Task):
+            return work(project, task.report)
+
+        self.begin(run, on_done, self._failed, on_progress=self.progressed.emit)
+
+    def _leave(self, gone: set[str]) -> None:
+        """Open the nearest image that is not removed, if the current one is; close it if there is none."""
+        session = self._session
+        if session.key not in gone and session.opening not in gone:
+            return
+        keys = session.keys
+        place = keys.index(session.key) if session.key in keys else 0
+        others = [*keys[place:], *reversed(keys[:place])]
+        target = next((key for key in others if key not in gone), None)
+        if target is None:
+            session.close_image()
+        else:
+            session.open_image(target)
+
+    def _push(self, plan: Removal) -> None:
+        if plan.keys or plan.files or plan.source:
+            self._session.undo_stack.push(ImagesRemoved(self, plan))
+        self._update(plan)
+        self.removed.emit(plan)
+
+    def _follow(self, command: ImagesRemoved) -> None:
+        """Complete the undo or redo that has started the work, which has ended."""
+        stack = self._session.undo_stack
+        if not command.removed and stack.next_undo is command:
+            stack.undo()
+        elif command.removed and stack.next_redo is command:
+            stack.redo()
+
+    def _restored(self, plan: Removal, kept: list) -> None:
+        self._update(plan)
+        if plan.keys and plan.source is None:
+            self._session.open_image(plan.keys[0])
+        self.restored.emit(plan, kept)
+
+    def _update(self, plan: Removal) -> None:
+        if plan.source is not None:
+            self._session.sources_changed.emit()
+        self._session.refresh_images()
+
+    def _failed(self, problem: Problem) -> None:
+        self._session.refresh_images()
+        self._session.problem_met.emit(problem)

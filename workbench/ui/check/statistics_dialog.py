@@ -1,0 +1,289 @@
+"""Statistics dialog: images, verdicts, status and splits, classes with their regions, and region sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QIcon, QPixmap
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QComboBox,
+    QDialog,
+    QFileDialog,
+    QGridLayout,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QTableWidget,
+    QTableWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from workbench.core.check.project_statistics import (
+    UM_PER_MM,
+    ClassStatistics,
+    ProjectStatistics,
+    class_csv,
+    region_csv,
+    summary,
+)
+from workbench.core.problems import Problem
+from workbench.core.project.storage import write_bytes
+from workbench.session.report_job import ReportJob
+from workbench.session.session import Session
+from workbench.ui.check.size_histogram import SizeHistogram
+from workbench.ui.text.formatting import listed, model_name, number, problem_text
+from workbench.ui.widgets.theme import ThemeManager
+
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
+class StatisticsDialog(QDialog):
+    """Non-modal dialog with the statistics of the open project. They are kept until labels change."""
+
+    def __init__(
+        self, session: Session, job: ReportJob[ProjectStatistics], style: ThemeManager, parent: QWidget
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._job = session, job
+        self.setWindowTitle(self.tr("Statistics"))
+        self.resize(980, 660)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(22, 18, 22, 16)
+        column.setSpacing(12)
+        self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.bar = QProgressBar(textVisible=False)
+        self.bar.setAccessibleName(self.tr("Progress of the statistics"))
+        column.addWidget(self.status)
+        column.addWidget(self.bar)
+        self._summary = QGridLayout()
+        self._summary.setHorizontalSpacing(18)
+        self._summary.setVerticalSpacing(4)
+        self._summary.setColumnStretch(1, 1)
+        column.addLayout(self._summary)
+        self.table = self._make_table()
+        column.addWidget(self.table, 3)
+        column.addLayout(self._make_choice())
+        self.histogram = SizeHistogram(style)
+        column.addWidget(self.histogram, 4)
+        column.addLayout(self._make_buttons())
+        job.progressed.connect(self._progressed)
+        job.changed.connect(self._update)
+        job.state_changed.connect(self._update)
+        job.failed.connect(self._failed)
+        session.project_closed.connect(self.close)
+        self._update()
+
+    def _make_table(self) -> QTableWidget:
+        table = QTableWidget(0, 10)
+        table.setObjectName("rows")
+        table.setAccessibleName(self.tr("Classes"))
+        table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        table.setTabKeyNavigation(False)
+        table.setShowGrid(False)
+        table.setMinimumHeight(110)
+        table.verticalHeader().hide()
+        table.verticalHeader().setDefaultSectionSize(26)
+        header = table.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        header.setDefaultAlignment(_RIGHT)
+        table.itemSelectionChanged.connect(self._select_class)
+        return table
+
+    def _make_choice(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        self.chosen_class = QComboBox()
+        self.chosen_class.setAccessibleName(self.tr("Class"))
+        self.measure = QComboBox()
+        self.measure.setAccessibleName(self.tr("Measure"))
+        self.measure.addItem(self.tr("Area"), "area")
+        self.measure.addItem(self.tr("Length (longest side)"), "length")
+        self.chosen_class.currentIndexChanged.connect(self._draw)
+        self.measure.currentIndexChanged.connect(self._draw)
+        row.addWidget(QLabel(self.tr("Region sizes"), objectName="heading"))
+        row.addStretch(1)
+        row.addWidget(self.chosen_class)
+        row.addWidget(self.measure)
+        return row
+
+    def _make_buttons(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        self.save_classes = QPushButton(self.tr("Save classes as CSV…"))
+        self.save_regions = QPushButton(self.tr("Save regions as CSV…"))
+        self.save_classes.clicked.connect(lambda: self._save("classes.csv", class_csv))
+        self.save_regions.clicked.connect(lambda: self._save("regions.csv", region_csv))
+        close = QPushButton(self.tr("Close"))
+        close.clicked.connect(self.close)
+        self.start_button = QPushButton(objectName="primary")
+        self.start_button.clicked.connect(self.start)
+        for button in (self.save_classes, self.save_regions, close, self.start_button):
+            button.setAutoDefault(False)
+        row.addWidget(self.save_classes)
+        row.addWidget(self.save_regions)
+        row.addStretch(1)
+        row.addWidget(close)
+        row.addWidget(self.start_button)
+        return row
+
+    # --- commands --------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Compute the statistics, or cancel the running computation."""
+        if self._job.running:
+            self._job.cancel()
+            self.start_button.setEnabled(False)
+        else:
+            self.bar.setRange(0, 0)
+            self._job.start()
+
+    def _save(self, name: str, content: Callable[[ProjectStatistics], bytes]) -> None:
+        folder = self._session.project.root if self._session.project is not None else Path.home()
+        path, _ = QFileDialog.getSaveFileName(
+            self, self.tr("Save statistics"), str(folder / name), self.tr("CSV files (*.csv)")
+        )
+        if path and self._job.result is not None:
+            try:
+                write_bytes(Path(path), content(self._job.result))
+            except Problem as problem:
+                self._failed(problem)
+
+    # --- updates ---------------------------------------------------------------------------------
+
+    def _update(self) -> None:
+        running, result = self._job.running, self._job.result
+        self.bar.setVisible(running)
+        self.start_button.setText(self.tr("Cancel") if running else self.tr("Refresh"))
+        self.start_button.setEnabled(True)
+        for button in (self.save_classes, self.save_regions):
+            button.setEnabled(result is not None)
+        if not running:
+            outdated = self.tr("The project has changed since these numbers were computed.")
+            self.status.setText(outdated if self._job.outdated and result is not None else "")
+            self.status.setVisible(bool(self.status.text()))
+            self._show(result or ProjectStatistics())
+
+    def _show(self, result: ProjectStatistics) -> None:
+        while self._summary.count():
+            self._summary.takeAt(0).widget().deleteLater()
+        for row, (name, text) in enumerate(self._summary_rows(result)):
+            value = QLabel(text, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+            value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            self._summary.addWidget(QLabel(name, objectName="muted"), row, 0, Qt.AlignmentFlag.AlignTop)
+            self._summary.addWidget(value, row, 1)
+        self._fill_table(result)
+        chosen = self.chosen_class.currentData()
+        blocked = self.chosen_class.blockSignals(True)
+        self.chosen_class.clear()
+        self.chosen_class.addItem(self.tr("All classes"), 0)
+        for entry in result.classes:
+            self.chosen_class.addItem(_swatch(entry.color), entry.name, entry.id)
+        self.chosen_class.setCurrentIndex(max(0, self.chosen_class.findData(chosen)))
+        self.chosen_class.blockSignals(blocked)
+        self._draw()
+
+    def _summary_rows(self, result: ProjectStatistics) -> list[tuple[str, str]]:
+        images = [self.tr("{n} in total").format(n=number(result.images))]
+        images += [f"{w} × {h}: {number(n)}" for (w, h), n in list(result.sizes.items())[:4]]
+        if len(result.sizes) > 4:
+            images.append(self.tr("other sizes: {n}").format(n=number(sum(list(result.sizes.values())[4:]))))
+        if result.broken:
+            images.append(self.tr("unreadable: {n}").format(n=number(result.broken)))
+        statuses = {"new": self.tr("not started"), "started": self.tr("started"), "done": self.tr("done")}
+        rows = [
+            (self.tr("Images"), listed(images)),
+            (self.tr("Status"), _counts({statuses[name]: n for name, n in result.statuses.items()})),
+        ]
+        if any(name for name in result.verdicts):
+            verdicts = {name or self.tr("no verdict"): n for name, n in result.verdicts.items()}
+            rows.append((self.tr("Verdicts"), _counts(verdicts)))
+        splits = {"train": self.tr("training"), "val": self.tr("validation"), "test": self.tr("test")}
+        for model, counts in result.splits.items():
+            name = self.tr("Next split, {model}").format(model=model_name(model))
+            rows.append((name, _counts({splits[split]: n for split, n in counts.items()})))
+        return rows
+
+    def _fill_table(self, result: ProjectStatistics) -> None:
+        scale = result.um_per_pixel
+        unit, factor = (self.tr("px²"), 1.0) if scale is None else (self.tr("mm²"), (scale / UM_PER_MM) ** 2)
+        titles = [self.tr("Class"), self.tr("Images"), self.tr("Regions"), self.tr("Pixels")]
+        titles += [
+            pattern.format(unit=unit)
+            for pattern in (self.tr("Smallest, {unit}"), self.tr("Median, {unit}"), self.tr("Largest, {unit}"))
+        ]
+        titles += [self.tr("Training"), self.tr("Validation"), self.tr("Test")]
+        self.table.setHorizontalHeaderLabels(titles)
+        self.table.horizontalHeaderItem(0).setTextAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self.table.setRowCount(len(result.classes))
+        for row, entry in enumerate(result.classes):
+            self._fill_row(row, entry, factor, scale is not None)
+
+    def _fill_row(self, row: int, entry: ClassStatistics, factor: float, metric: bool) -> None:
+        areas = summary(entry.areas)
+        sizes = [_size(areas[part] * factor, metric) if areas else "–" for part in ("min", "median", "max")]
+        counts = [number(value) for value in (entry.images, entry.regions, entry.pixels)]
+        splits = [number(value) for value in entry.splits.values()]
+        for column, text in enumerate((entry.name, *counts, *sizes, *splits)):
+            item = QTableWidgetItem(text)
+            if column == 0:
+                item.setIcon(_swatch(entry.color))
+            else:
+                item.setTextAlignment(_RIGHT)
+            self.table.setItem(row, column, item)
+
+    def _select_class(self) -> None:
+        rows = self.table.selectionModel().selectedRows()
+        if rows and self._job.result is not None:
+            self.chosen_class.setCurrentIndex(rows[0].row() + 1)
+
+    def _draw(self, *_: object) -> None:
+        result = self._job.result or ProjectStatistics()
+        chosen, measure = self.chosen_class.currentData() or 0, self.measure.currentData()
+        entries = [entry for entry in result.classes if chosen in (0, entry.id)]
+        values = [value for entry in entries for value in (entry.areas if measure == "area" else entry.lengths)]
+        scale, sizes = result.um_per_pixel, np.asarray(values, np.float64)
+        if scale is None:
+            label = self.tr("Area, px²") if measure == "area" else self.tr("Length, px")
+        else:
+            sizes = sizes * (scale / UM_PER_MM) ** (2 if measure == "area" else 1)
+            label = self.tr("Area, mm²") if measure == "area" else self.tr("Length, mm")
+        color = entries[0].color if len(entries) == 1 else "#7f8ea3"
+        self.histogram.show_sizes(sizes, label, color)
+
+    def _progressed(self, done: int, total: int) -> None:
+        self.bar.setRange(0, total)
+        self.bar.setValue(done)
+        text = self.tr("Reading labels: {done} of {total} images")
+        self.status.setText(text.format(done=number(done), total=number(total)))
+        self.status.show()
+
+    def _failed(self, problem: Exception) -> None:
+        self.status.setText(" ".join(filter(None, problem_text(problem))))
+        self.status.show()
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return listed(f"{name}: {number(n)}" for name, n in counts.items())
+
+
+def _size(value: float, metric: bool) -> str:
+    """Return an area with three significant digits if it is in mm², else as a whole number."""
+    if not metric or value <= 0:
+        return number(value)
+    return number(value, max(0, min(6, 2 - int(np.floor(np.log10(value))))))
+
+
+def _swatch(color: str) -> QIcon:
+    pixmap = QPixmap(12, 12)
+    pixmap.fill(QColor(color))
+    return QIcon(pixmap)
