@@ -18,7 +18,7 @@ class HelpCommands(CommandGroup):
     def commands(self, context: CommandContext) -> list[Command]:
         project = context.project
         return [
-            Command("guide", self.tr("G&uide"), self.guide_requested.emit, "info"),
+            Command("guide", self.tr("G&uide"), self.guide_requested.emit, "book"),
             Command("keys", self.tr("&Keyboard shortcuts"), self.shortcuts_requested.emit, "keyboard"),
             Command(
                 "check_gpu",

@@ -19,6 +19,7 @@ from workbench.ui.widgets.theme import Theme
 
 _MARGIN = 18.0  # px around the page
 _LINE_HEIGHT = 130.0  # percent
+_CODE_LINE_HEIGHT = 110.0  # percent
 _HEADING_SPACE = 14.0  # px above a heading
 _CODE_MARGIN = 10.0  # px left and right of a code block
 _CELL_PADDING = 5.0  # px
@@ -40,11 +41,15 @@ def style_document(document: QTextDocument, theme: Theme) -> None:
 
 def _style_block(block: QTextBlock, theme: Theme) -> None:
     format = QTextBlockFormat(block.blockFormat())
-    format.setLineHeight(_LINE_HEIGHT, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+    line_height = _CODE_LINE_HEIGHT if _is_code(block) else _LINE_HEIGHT
+    format.setLineHeight(line_height, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
     if format.headingLevel():
         format.setTopMargin(_HEADING_SPACE)
+    if QTextCursor(block).currentTable() is not None:
+        format.setTopMargin(0)
+        format.setBottomMargin(0)
     if _is_code(block):
-        format.setBackground(theme.color("raised"))
+        format.setBackground(theme.color("hover"))
         format.setLeftMargin(_CODE_MARGIN)
         format.setRightMargin(_CODE_MARGIN)
         format.setNonBreakableLines(False)
@@ -67,7 +72,7 @@ def _style_fragments(block: QTextBlock, theme: Theme) -> None:
         if fixed:
             format.setFontFamilies(_fixed_families())
             if not code:
-                format.setBackground(theme.color("raised"))
+                format.setBackground(theme.color("hover"))
         if link:
             format.setForeground(theme.color("accent"))
         cursor = QTextCursor(block.document())

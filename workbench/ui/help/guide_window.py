@@ -28,8 +28,9 @@ from workbench.ui.help.guide_style import style_document
 from workbench.ui.widgets.theme import ThemeManager
 
 _INDEX = "index.md"
-_SIZE = QSize(1000, 720)  # px
+_SIZE = QSize(1080, 740)  # px
 _CONTENTS_WIDTH = 230  # px
+_GAP = 12  # px between contents and page
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class GuidePage:
 
 
 def guide_pages(language: str) -> list[GuidePage]:
-    """Return the pages in a language, or in English without a translation: the index, then in the order of its links."""
+    """Return the index and its linked pages in a language, or in English if there is no translation."""
     folder = resources.path(f"guide/{language}")
     if not (folder / _INDEX).is_file():
         folder = resources.path(f"guide/{SOURCE_LANGUAGE}")
@@ -77,7 +78,7 @@ class GuideWindow(QDialog):
         self.pages = guide_pages(matching_language(QLocale().name()))
         self.search = QLineEdit(placeholderText=self.tr("Search the guide"), clearButtonEnabled=True)
         self.search.setAccessibleName(self.tr("Search the guide"))
-        self.contents = QListWidget()
+        self.contents = QListWidget(spacing=3)
         self.contents.setAccessibleName(self.tr("Contents"))
         self.browser = QTextBrowser(openLinks=False)
         self.browser.setAccessibleName(self.tr("Page of the guide"))
@@ -112,7 +113,7 @@ class GuideWindow(QDialog):
         column.setContentsMargins(0, 0, 0, 0)
         column.addLayout(buttons)
         column.addWidget(self.browser, 1)
-        splitter = QSplitter(childrenCollapsible=False)
+        splitter = QSplitter(childrenCollapsible=False, handleWidth=_GAP)
         splitter.addWidget(left)
         splitter.addWidget(right)
         splitter.setSizes([_CONTENTS_WIDTH, _SIZE.width() - _CONTENTS_WIDTH])
