@@ -22,7 +22,8 @@ TEXTS = {
         "Commands",
         "Every command takes `--json`, which prints one object on standard output and nothing else there,\n"
         "and `--debug`, which prints the traceback of a problem. Exit status: 0 success, 1 a problem, reported in\n"
-        "one sentence, 2 wrong use. `workbench VERB --help` shows the options of a command, and `workbench --version` the version.",
+        "one sentence, 2 wrong use. `workbench VERB --help` shows the options of a command, and\n"
+        "`workbench --version` the version.",
         ("command", "purpose"),
         ("argument", "meaning"),
         "Overview",

@@ -19,9 +19,10 @@ from workbench.ui.widgets.theme import Theme
 
 _MARGIN = 18.0  # px around the page
 _LINE_HEIGHT = 130.0  # percent
-_CODE_LINE_HEIGHT = 110.0  # percent
+_CODE_LINE_HEIGHT = 100.0  # percent
 _HEADING_SPACE = 14.0  # px above a heading
 _CODE_MARGIN = 10.0  # px left and right of a code block
+_CODE_ALPHA = 150  # of 255, background of code
 _CELL_PADDING = 5.0  # px
 
 
@@ -49,7 +50,7 @@ def _style_block(block: QTextBlock, theme: Theme) -> None:
         format.setTopMargin(0)
         format.setBottomMargin(0)
     if _is_code(block):
-        format.setBackground(theme.color("hover"))
+        format.setBackground(theme.color("hover", _CODE_ALPHA))
         format.setLeftMargin(_CODE_MARGIN)
         format.setRightMargin(_CODE_MARGIN)
         format.setNonBreakableLines(False)
@@ -72,7 +73,7 @@ def _style_fragments(block: QTextBlock, theme: Theme) -> None:
         if fixed:
             format.setFontFamilies(_fixed_families())
             if not code:
-                format.setBackground(theme.color("hover"))
+                format.setBackground(theme.color("hover", _CODE_ALPHA))
         if link:
             format.setForeground(theme.color("accent"))
         cursor = QTextCursor(block.document())
@@ -92,6 +93,9 @@ def _style_table(table: QTextTable, theme: Theme) -> None:
     format.setTopMargin(6)
     format.setBottomMargin(10)
     table.setFormat(format)
+    first = table.cellAt(0, 0).firstCursorPosition()
+    if not first.block().text() and first.block() != table.cellAt(0, 0).lastCursorPosition().block():
+        first.deleteChar()  # Qt begins a table after a code block with an empty line
     for column in range(table.columns()):
         cell = table.cellAt(0, column)
         heading = QTextCharFormat()

@@ -30,7 +30,7 @@ from workbench.ui.widgets.theme import ThemeManager
 _INDEX = "index.md"
 _SIZE = QSize(1080, 740)  # px
 _CONTENTS_WIDTH = 230  # px
-_GAP = 12  # px between contents and page
+_GAP = 12  # px beside the splitter
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class GuideWindow(QDialog):
     def _lay_out(self) -> None:
         left, right = QWidget(), QWidget()
         column = QVBoxLayout(left)
-        column.setContentsMargins(0, 0, 0, 0)
+        column.setContentsMargins(0, 0, _GAP, 0)
         column.addWidget(self.search)
         column.addWidget(self.contents, 1)
         buttons = QHBoxLayout()
@@ -110,10 +110,10 @@ class GuideWindow(QDialog):
         buttons.addWidget(self.forward)
         buttons.addStretch(1)
         column = QVBoxLayout(right)
-        column.setContentsMargins(0, 0, 0, 0)
+        column.setContentsMargins(_GAP, 0, 0, 0)
         column.addLayout(buttons)
         column.addWidget(self.browser, 1)
-        splitter = QSplitter(childrenCollapsible=False, handleWidth=_GAP)
+        splitter = QSplitter(childrenCollapsible=False)
         splitter.addWidget(left)
         splitter.addWidget(right)
         splitter.setSizes([_CONTENTS_WIDTH, _SIZE.width() - _CONTENTS_WIDTH])
