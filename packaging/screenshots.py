@@ -27,6 +27,8 @@ from PySide6.QtGui import QGuiApplication, QImage, QPainter
 from PySide6.QtWidgets import QApplication, QDialog, QMenu, QPushButton
 
 from workbench.core.problems import CannotWrite
+from workbench.core.project.exporting import export_labels
+from workbench.core.project.formats.label_export import LabelExportOptions
 from workbench.core.runs.run import find_run
 from workbench.session.error_log import report_error
 from workbench.session.preferences import Preferences
@@ -219,6 +221,29 @@ def evaluation_of_verdicts(stage: Stage) -> None:
     stage.pause(3)
 
 
+def import_labels(stage: Stage) -> None:
+    """Preview of the import of a COCO file, exported from the sample."""
+    stage.open_project()
+    project = stage.session.project
+    assert project is not None
+    labels = stage.sample.with_name("labels")
+    if not labels.exists():
+        export_labels(project, labels, format="coco", options=LabelExportOptions(images=True))
+    stage.window.label_files.show_import(labels)
+    stage.pause(8)
+
+
+def dialog_of(command: str) -> Callable[[Stage], None]:
+    """Return the view of a dialog that a command opens."""
+
+    def show(stage: Stage) -> None:
+        stage.open_project()
+        stage.run(command)
+        stage.pause(4)
+
+    return show
+
+
 def shortcuts(stage: Stage) -> None:
     stage.open_project()
     stage.run("keys")
@@ -316,7 +341,12 @@ VIEWS: dict[str, Callable[[Stage], None]] = {
         done_message,
         live_training,
         leave_question,
+        import_labels,
     )
+}
+VIEWS |= {
+    name: dialog_of(name)
+    for name in ("export_labels", "check_labels", "statistics", "sources", "merge_project", "pack", "check_gpu")
 }
 VIEWS |= {f"menu_{number}": menu(number) for number in range(7)}
 

@@ -77,7 +77,7 @@ def test_a_damaged_index_does_not_stop_a_merge(mixed, qtbot):
     for path in (mixed.project.root / ".cache").glob("index.sqlite*"):
         path.unlink()
     (mixed.project.root / ".cache" / "index.sqlite").write_bytes(b"no database" * 1000)
-    done = run(mixed, qtbot, mixed.class_work.start, [2], 1)
+    done = run(mixed, qtbot, mixed.class_merge.start, [2], 1)
     assert done.masks == 3 and done.complete and not done.problems
 
 

@@ -271,7 +271,7 @@ def test_failed_save_forgets_nothing_of_the_other_program(tmp_path, monkeypatch)
         before = list(project.classes)
         project.classes.append(before[0].model_copy(update={"id": 4, "name": "mine"}))
         (root / "project.json.aside").mkdir()
-        monkeypatch.setattr("workbench.inference.io.atomic_write._replace", refuse)
+        monkeypatch.setattr("workbench.inference.io.atomic_write.replace_path", refuse)
         with pytest.raises(problems.CannotWrite):
             project.save()
         monkeypatch.undo()

@@ -176,16 +176,12 @@ def test_run_on_two_hosts(labelled):
     assert started.device == "cpu:2"
 
 
-@pytest.mark.parametrize(
-    ("choices", "problem", "words"),
-    [({"batch": 2, "device": "cpu:3"}, "BadSettings", "3 processes"), ({"device": "gpu:0,1"}, "DeviceMissing", "0,1")],
-)
-def test_impossible_run_is_reported_once(labelled, child, choices, problem, words):
-    run = make_run(labelled, **{**TINY, **choices})
+def test_impossible_run_is_reported_once(labelled, child):
+    run = make_run(labelled, **{**TINY, "device": "gpu:0,1"})
     one = child("train", run.root)
     assert one.end() == 1
     assert [event.kind for event in one.events] == ["failed"]
-    assert one.last.problem == problem and words in one.last.why and all_gone(run)
+    assert one.last.problem == "DeviceMissing" and "0,1" in one.last.why and all_gone(run)
 
 
 def test_diverged_training_is_rolled_back_in_all_ranks(labelled, child):
