@@ -179,7 +179,7 @@ MENUS: dict[str, Table] = {
         "export",
         "export_choices",
     ),
-    "help": ("keys", "check_gpu", "show_log", "about"),
+    "help": ("guide", "keys", "check_gpu", "show_log", "about"),
 }
 
 IMAGE_MENU: Table = ("not_done", "good_sample", "remove_image")

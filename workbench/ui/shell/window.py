@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 from PySide6.QtCore import QSize, QTimer, Signal
+=======
+from functools import partial
+
+from PySide6.QtCore import QByteArray, QSettings, QSize, QTimer, Signal
+>>>>>>> guide
 from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
 from workbench.ui.actions.actions import Actions
@@ -17,6 +23,7 @@ from workbench.ui.check.report_commands import ReportCommands
 from workbench.ui.evaluation.central_stack import CentralStack
 from workbench.ui.evaluation.evaluation_navigation import EvaluationNavigation
 from workbench.ui.evaluation.evaluation_page import EvaluationPage
+from workbench.ui.help.guide_window import show_guide
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.label_files.label_files_controller import LabelFilesController
 from workbench.ui.label_next.label_next_controller import LabelNextController
@@ -230,6 +237,7 @@ class Window(QMainWindow):
         self.images.files_requested.connect(self.project_commands.add_images)
         self.images.folder_requested.connect(self.project_commands.add_folder)
         self.table.shortcuts_requested.connect(self._show_shortcuts)
+        self.table.guide_requested.connect(partial(show_guide, self, style))
         self.overlay.text_changed.connect(self.header.show_model_text)
         self.evaluation_navigation.switched.connect(self.workspace.show_center_only)
         self.region_navigator.stepped.connect(self.status.show_step)
