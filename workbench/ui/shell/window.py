@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-from PySide6.QtCore import QSize, QTimer, Signal
-=======
 from functools import partial
 
-from PySide6.QtCore import QByteArray, QSettings, QSize, QTimer, Signal
->>>>>>> guide
+from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
 from workbench.ui.actions.actions import Actions
