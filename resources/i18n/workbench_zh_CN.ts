@@ -1346,6 +1346,33 @@
     </message>
 </context>
 <context>
+    <name>GuideWindow</name>
+    <message>
+        <source>Guide</source>
+        <translation>使用指南</translation>
+    </message>
+    <message>
+        <source>Search the guide</source>
+        <translation>搜索使用指南</translation>
+    </message>
+    <message>
+        <source>Contents</source>
+        <translation>目录</translation>
+    </message>
+    <message>
+        <source>Page of the guide</source>
+        <translation>使用指南页面</translation>
+    </message>
+    <message>
+        <source>Back</source>
+        <translation>后退</translation>
+    </message>
+    <message>
+        <source>Forward</source>
+        <translation>前进</translation>
+    </message>
+</context>
+<context>
     <name>HeadlineFigures</name>
     <message>
         <source>Recall</source>
@@ -1382,6 +1409,10 @@
 </context>
 <context>
     <name>HelpCommands</name>
+    <message>
+        <source>G&amp;uide</source>
+        <translation>使用指南(&amp;U)</translation>
+    </message>
     <message>
         <source>&amp;Keyboard shortcuts</source>
         <translation>快捷键(&amp;K)</translation>

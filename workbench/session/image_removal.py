@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
-from PySide6.QtCore import QObject, Signal, SignalInstance
+from PySide6.QtCore import QObject, Signal
 
 from workbench.core.problems import Problem
 from workbench.core.project import trash
@@ -22,6 +22,8 @@ class RemovalSession(Protocol):
 
     undo_stack: UndoStack
     verdict_steps: VerdictSteps
+    problem_met: Any  # signals: the stubs of PySide have another type for the class than for its objects
+    sources_changed: Any
 
     @property
     def project(self) -> Project | None: ...
@@ -31,10 +33,6 @@ class RemovalSession(Protocol):
     def key(self) -> str | None: ...
     @property
     def opening(self) -> str | None: ...
-    @property
-    def problem_met(self) -> SignalInstance: ...
-    @property
-    def sources_changed(self) -> SignalInstance: ...
     def flush(self) -> bool: ...
     def open_image(self, key: str) -> None: ...
     def close_image(self) -> None: ...

@@ -59,9 +59,9 @@ class LabelImportJob(Job):
     written = Signal()  # files of the project have changed
     problem_met = Signal(object)
 
-    def __init__(self, editor: Editor, saver: Autosave, classes: ClassList, parent: QObject | None = None) -> None:
+    def __init__(self, editor: Editor, autosave: Autosave, classes: ClassList, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._editor, self._saver, self._classes = editor, saver, classes
+        self._editor, self._autosave, self._classes = editor, autosave, classes
         self._undo_stack = editor.undo_stack
         self._lock = LabelLock(editor, LabelsImporting())
         self._project: Project | None = None
@@ -306,7 +306,7 @@ class LabelImportJob(Job):
         if not self.ready:
             return False
         self._editor.finish_stroke()
-        return self._saver.flush()
+        return self._autosave.flush()
 
     def _delete_journal(self) -> None:
         project, self._record = self._project, None

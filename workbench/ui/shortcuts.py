@@ -91,6 +91,7 @@ SHORTCUTS: dict[str, str] = {
     "export": "Ctrl+E",
     "export_choices": "Ctrl+Shift+E",
     "keys": "F1",
+    "guide": "Shift+F1",
     **{f"class_{n}": str(n) for n in _DIGITS},
     **{f"verdict_{n}": f"Alt+{n}" for n in _DIGITS},
     **{f"verdict_next_{n}": f"Shift+{n}" for n in _DIGITS},

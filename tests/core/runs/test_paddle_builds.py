@@ -53,12 +53,12 @@ def test_every_build_has_an_index_and_drivers_for_both_systems():
         assert set(build.drivers) == set(build.capabilities) == {"Linux", "Windows"}
 
 
-@pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
-def test_readme_contains_the_table_of_builds(name):
-    text = (ROOT / name).read_text("utf-8")
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_guide_contains_the_table_of_builds(language):
+    text = (ROOT / "resources" / "guide" / language / "installation.md").read_text("utf-8")
     rows = build_table().splitlines()[2:]
     assert all(row.rsplit("|", 4)[1:] == line.rsplit("|", 4)[1:] for row, line in zip(rows, _rows(text), strict=True))
-    if name == "README.md":
+    if language == "en":
         assert build_table() in text
 
 

@@ -182,7 +182,7 @@ def parse_version(text: str) -> Version:
 
 
 def build_table() -> str:
-    """Return the builds as the Markdown table of the README."""
+    """Return the builds as the Markdown table of the guide."""
     lines = ["| GPU | index | driver on Linux | driver on Windows |", "|---|---|---|---|"]
     for build in BUILDS:
         linux, windows = (build.least_driver(system) for system in ("Linux", "Windows"))

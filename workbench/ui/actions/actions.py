@@ -48,6 +48,7 @@ class Actions(QObject):
         self._style = style
         help = HelpCommands(self)
         self.shortcuts_requested = help.shortcuts_requested
+        self.guide_requested = help.guide_requested
         groups = (*(group(self) for group in GROUPS), help)
         self.commands = {command.id: command for group in groups for command in group.commands(context)}
         self._groups: dict[str, QActionGroup] = {}

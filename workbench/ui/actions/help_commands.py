@@ -13,10 +13,12 @@ from workbench.ui.project.project_commands import ProjectCommands
 
 class HelpCommands(CommandGroup):
     shortcuts_requested = Signal()
+    guide_requested = Signal()
 
     def commands(self, context: CommandContext) -> list[Command]:
         project = context.project
         return [
+            Command("guide", self.tr("G&uide"), self.guide_requested.emit, "book"),
             Command("keys", self.tr("&Keyboard shortcuts"), self.shortcuts_requested.emit, "keyboard"),
             Command(
                 "check_gpu",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QByteArray, QSettings, QSize, QTimer, Signal
+from functools import partial
+
+from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
 from workbench.ui.actions.actions import Actions
@@ -17,6 +19,7 @@ from workbench.ui.check.report_commands import ReportCommands
 from workbench.ui.evaluation.central_stack import CentralStack
 from workbench.ui.evaluation.evaluation_navigation import EvaluationNavigation
 from workbench.ui.evaluation.evaluation_page import EvaluationPage
+from workbench.ui.help.guide_window import show_guide
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.label_files.label_files_controller import LabelFilesController
 from workbench.ui.label_next.label_next_controller import LabelNextController
@@ -34,6 +37,7 @@ from workbench.ui.shell.missing_folder import MissingFolder
 from workbench.ui.shell.notifications import Notifications
 from workbench.ui.shell.status_bar import StatusBar
 from workbench.ui.shell.welcome import Welcome
+from workbench.ui.shell.window_state import WindowState
 from workbench.ui.shell.workspace import CanvasHeader, Workspace, side_panel
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.suggestions.suggestions_panel import SuggestionsPanel
@@ -63,7 +67,15 @@ class Window(QMainWindow):
         self._create_commands(services, style)
         self._lay_out(style)
         self._connect(services, style)
-        self._restore_state()
+        self._state = WindowState(
+            window=self,
+            workspace=self.workspace,
+            canvas=self.canvas,
+            layers=self.layers,
+            controls=self.training.controls,
+            preferences=services.preferences,
+        )
+        self._state.restore()
         self._restyle()
         self._show_project()
 
@@ -221,6 +233,7 @@ class Window(QMainWindow):
         self.images.files_requested.connect(self.project_commands.add_images)
         self.images.folder_requested.connect(self.project_commands.add_folder)
         self.table.shortcuts_requested.connect(self._show_shortcuts)
+        self.table.guide_requested.connect(partial(show_guide, self, style))
         self.overlay.text_changed.connect(self.header.show_model_text)
         self.evaluation_navigation.switched.connect(self.workspace.show_center_only)
         self.region_navigator.stepped.connect(self.status.show_step)
@@ -271,29 +284,7 @@ class Window(QMainWindow):
         dialog.show()
         dialog.raise_()
 
-    # --- saved state -----------------------------------------------------------------------------
-
-    def _restore_state(self) -> None:
-        preferences, settings = self._services.preferences, QSettings()
-        self.resize(1280, 800)
-        state = settings.value("geometry/window")
-        if isinstance(state, QByteArray):
-            self.restoreGeometry(state)
-        self.workspace.restore(settings)
-        self.canvas.options.restore(settings)
-        self.canvas.set_diameter(max(1, round(2 * preferences.brush_radius)))
-        self.layers.set_opacity(preferences.overlay_opacity)
-        self.training.controls.set_values(preferences.model, preferences.minutes, preferences.device)
-
-    def _save_state(self) -> None:
-        preferences, settings = self._services.preferences, QSettings()
-        settings.setValue("geometry/window", self.saveGeometry())
-        self.workspace.save(settings)
-        self.canvas.options.save(settings)
-        preferences.brush_radius = self.canvas.diameter / 2
-        preferences.overlay_opacity = self.canvas.scene.label_style.opacity
-        preferences.model, preferences.minutes, preferences.device = self.training.controls.values()
-        preferences.save()
+    # --- end --------------------------------------------------------------------------------------
 
     def retire(self) -> None:
         """Close without asking: another window replaces this one, or the application ends."""
@@ -305,7 +296,7 @@ class Window(QMainWindow):
             event.ignore()
             QTimer.singleShot(0, self, lambda: self.leave_guard.leave(self.close, LeaveScope.APPLICATION))
             return
-        self._save_state()
+        self._state.save()
         for part in (self.canvas, self.images, self.project_commands, self.label_files, self.evaluation, self.status):
             part.end()
         super().closeEvent(event)

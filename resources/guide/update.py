@@ -1,0 +1,140 @@
+"""Write the command reference of the guide from the argument parsers: `python resources/guide/update.py`.
+
+Writes command-line.md in each language. Options and their help are English in every language, as on the command line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT))
+
+from workbench import cli  # noqa: E402
+
+FILE = "command-line.md"
+# Language -> title, introduction, table headings of commands, of arguments, title of the overview.
+TEXTS = {
+    "en": (
+        "Commands",
+        "Every command takes `--json`, which prints one object on standard output and nothing else there,\n"
+        "and `--debug`, which prints the traceback of a problem. Exit status: 0 success, 1 a problem, reported in\n"
+        "one sentence, 2 wrong use. `workbench VERB --help` shows the options of a command, and\n"
+        "`workbench --version` the version.",
+        ("command", "purpose"),
+        ("argument", "meaning"),
+        "Overview",
+    ),
+    "zh_CN": (
+        "命令参考",
+        "所有命令都支持 `--json`（在标准输出上只输出一个 JSON 对象）和 `--debug`（出现问题时输出调用栈）。"
+        "退出状态：0 成功；1 出现问题，用一句话说明；2 用法错误。`workbench VERB --help` 显示一个命令的选项，"
+        "`workbench --version` 显示版本。命令行只有英文，参数的说明与 `--help` 相同。",
+        ("命令", "用途"),
+        ("参数", "说明"),
+        "命令一览",
+    ),
+}
+# Chinese purpose of each verb.
+CHINESE = {
+    "demo": "创建示例项目，训练、评估、导出并检查",
+    "create": "创建项目文件夹",
+    "import": "导入其他工具的图片和标注",
+    "labels": "导出标注供其他工具使用",
+    "check": "检查项目中的标注错误、数据泄漏和损坏的文件",
+    "statistics": "统计图片、类别和区域，并测量区域尺寸",
+    "sources": "列出、添加、移除或定位项目的图片文件夹",
+    "remove": "从项目中移除图片，或恢复已移除的图片",
+    "merge": "合并另一个项目（例如已标注的副本）的标注",
+    "pack": "将项目及其全部图片写入一个 zip 文件",
+    "unpack": "解包已打包的项目",
+    "train": "训练 UNet（缺陷分割）或 ResNet（整图判定）",
+    "queue": "列出推荐标注的图片或疑似标注错误，并说明原因",
+    "evaluate": "在验证图片或测试图片上评估模型",
+    "predict": "用训练记录或导出的模型包预测图片",
+    "export": "导出无需本软件即可运行的模型包",
+    "serve": "通过 HTTP 提供导出的模型包",
+    "doctor": "检查安装，并给出解决问题的方法",
+}
+
+
+def verb_parser(verb: str) -> argparse.ArgumentParser:
+    """Return the parser of a verb, without the options that all verbs have."""
+    parser = argparse.ArgumentParser(prog=f"workbench {verb}", add_help=False)
+    cli.load(cli.VERBS[verb][0]).add_arguments(parser)
+    return parser
+
+
+def reference(language: str) -> str:
+    """Return the content of the command reference."""
+    title, introduction, commands, arguments, overview = TEXTS[language]
+    purposes = {verb: text for verb, (_, text) in cli.VERBS.items()}
+    if language == "zh_CN":
+        purposes |= CHINESE
+    lines = [f"# {title}", "", introduction, "", f"## {overview}", "", *_head(*commands)]
+    lines.append(f"| `workbench [PROJECT]` | {'open the window' if language == 'en' else '打开窗口'} |")
+    lines += [f"| `workbench {verb}` | {_cell(text)} |" for verb, text in purposes.items()]
+    for verb, purpose in purposes.items():
+        parser = verb_parser(verb)
+        lines += [
+            "",
+            f"## workbench {verb}",
+            "",
+            f"{purpose[0].upper()}{purpose[1:]}{'.' if language == 'en' else '。'}",
+        ]
+        actions = [action for action in parser._actions if action.help or action.choices or action.option_strings]
+        lines += ["", "```sh", _usage(parser), "```"]
+        if actions:
+            lines += ["", *_head(*arguments), *map(_row, actions)]
+    return "\n".join(lines) + "\n"
+
+
+def _head(first: str, second: str) -> list[str]:
+    return [f"| {first} | {second} |", "|---|---|"]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
+
+
+def _value(action: argparse.Action) -> str:
+    """Return the placeholder of an argument's value; "" for a switch."""
+    if action.nargs == 0:
+        return ""
+    return action.metavar if isinstance(action.metavar, str) else action.dest.upper()
+
+
+def _usage(parser: argparse.ArgumentParser) -> str:
+    """Return the required arguments of a verb, and a placeholder of its options."""
+    words, optional = [parser.prog], False
+    for action in parser._actions:
+        value = _value(action)
+        if not action.option_strings:
+            words.append({"?": f"[{value}]", "*": f"[{value} ...]", "+": f"{value} ..."}.get(str(action.nargs), value))
+        elif action.required:
+            words.append(f"{action.option_strings[-1]} {value}")
+        else:
+            optional = True
+    return " ".join(words + ["[OPTIONS]"] * optional)
+
+
+def _row(action: argparse.Action) -> str:
+    options = ", ".join(f"{option} {_value(action)}".strip() for option in action.option_strings)
+    name = (options or _value(action)).replace("|", "\\|")
+    meaning = [_cell((action.help or "").replace("%%", "%"))] if action.help else []
+    if action.choices is not None:
+        meaning.append(" · ".join(f"`{choice}`" for choice in action.choices))
+    return f"| `{name}` | {'. '.join(meaning)} |"
+
+
+def main() -> int:
+    for language in TEXTS:
+        (HERE / language / FILE).write_text(reference(language), encoding="utf-8", newline="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,203 @@
+"""Window of the guide: the Markdown pages in `resources/guide` in the language of the window."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QLocale, QSize, Qt, QUrl
+from PySide6.QtGui import QDesktopServices, QFont, QKeySequence, QShortcut, QTextCursor, QTextDocument
+from PySide6.QtWidgets import (
+    QDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QPushButton,
+    QSplitter,
+    QTextBrowser,
+    QTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from workbench.core import resources
+from workbench.core.resources import SOURCE_LANGUAGE, matching_language
+from workbench.ui.help.guide_style import style_document
+from workbench.ui.widgets.theme import ThemeManager
+
+_INDEX = "index.md"
+_SIZE = QSize(1080, 740)  # px
+_CONTENTS_WIDTH = 230  # px
+_GAP = 12  # px beside the splitter
+
+
+@dataclass(frozen=True)
+class GuidePage:
+    """Page of the guide: file, first heading, text."""
+
+    path: Path
+    title: str
+    text: str
+
+
+def guide_pages(language: str) -> list[GuidePage]:
+    """Return the index and its linked pages in a language, or in English if there is no translation."""
+    folder = resources.path(f"guide/{language}")
+    if not (folder / _INDEX).is_file():
+        folder = resources.path(f"guide/{SOURCE_LANGUAGE}")
+    links = re.findall(r"\]\(([\w-]+\.md)\)", (folder / _INDEX).read_text("utf-8"))
+    pages = []
+    for name in dict.fromkeys([_INDEX, *links]):
+        text = (folder / name).read_text("utf-8")
+        pages.append(GuidePage(folder / name, text.partition("\n")[0].lstrip("# "), text))
+    return pages
+
+
+def show_guide(parent: QWidget, style: ThemeManager) -> GuideWindow:
+    """Show the guide window of a parent. It is created once and opens at the page that was read last."""
+    window = parent.findChild(GuideWindow) or GuideWindow(style, parent)
+    window.show()
+    window.raise_()
+    window.activateWindow()
+    return window
+
+
+class GuideWindow(QDialog):
+    """Non-modal dialog: contents and search on the left, the page on the right.
+
+    The search lists the pages that contain all words and highlights them in the page; Enter goes to the next place.
+    """
+
+    def __init__(self, style: ThemeManager, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._style = style
+        self.setWindowTitle(self.tr("Guide"))
+        self.setWindowFlags(self.windowFlags() | Qt.WindowType.WindowMinMaxButtonsHint)
+        self.pages = guide_pages(matching_language(QLocale().name()))
+        self.search = QLineEdit(placeholderText=self.tr("Search the guide"), clearButtonEnabled=True)
+        self.search.setAccessibleName(self.tr("Search the guide"))
+        self.contents = QListWidget(spacing=3)
+        self.contents.setAccessibleName(self.tr("Contents"))
+        self.browser = QTextBrowser(openLinks=False)
+        self.browser.setAccessibleName(self.tr("Page of the guide"))
+        self.back = QPushButton(self.tr("Back"), enabled=False, autoDefault=False)
+        self.forward = QPushButton(self.tr("Forward"), enabled=False, autoDefault=False)
+        for page in self.pages:
+            item = QListWidgetItem(page.title, self.contents)
+            item.setData(Qt.ItemDataRole.UserRole, page)
+        self._lay_out()
+        self._connect()
+        self.open_page(self.pages[0].path.name)
+
+    def open_page(self, name: str) -> None:
+        """Open a page by its file name, such as "index.md". An unknown name is ignored."""
+        for page in self.pages:
+            if page.path.name == name:
+                self.browser.setSource(QUrl.fromLocalFile(str(page.path)), QTextDocument.ResourceType.MarkdownResource)
+
+    # --- layout ----------------------------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        left, right = QWidget(), QWidget()
+        column = QVBoxLayout(left)
+        column.setContentsMargins(0, 0, _GAP, 0)
+        column.addWidget(self.search)
+        column.addWidget(self.contents, 1)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self.back)
+        buttons.addWidget(self.forward)
+        buttons.addStretch(1)
+        column = QVBoxLayout(right)
+        column.setContentsMargins(_GAP, 0, 0, 0)
+        column.addLayout(buttons)
+        column.addWidget(self.browser, 1)
+        splitter = QSplitter(childrenCollapsible=False)
+        splitter.addWidget(left)
+        splitter.addWidget(right)
+        splitter.setSizes([_CONTENTS_WIDTH, _SIZE.width() - _CONTENTS_WIDTH])
+        splitter.setStretchFactor(1, 1)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 12, 12, 12)
+        row.addWidget(splitter)
+        self.resize(_SIZE)
+
+    def _connect(self) -> None:
+        self.search.textChanged.connect(self._filter)
+        self.search.returnPressed.connect(self._find_next)
+        self.contents.currentItemChanged.connect(self._open_item)
+        self.browser.sourceChanged.connect(self._page_opened)
+        self.browser.anchorClicked.connect(self._follow)
+        self.browser.backwardAvailable.connect(self.back.setEnabled)
+        self.browser.forwardAvailable.connect(self.forward.setEnabled)
+        self.back.clicked.connect(self.browser.backward)
+        self.forward.clicked.connect(self.browser.forward)
+        self._style.changed.connect(self._restyle)
+        QShortcut(QKeySequence.StandardKey.Find, self, self.search.setFocus)
+
+    # --- pages -----------------------------------------------------------------------------------
+
+    def _open_item(self, item: QListWidgetItem | None) -> None:
+        if item is not None and self.browser.source().fileName() != item.data(Qt.ItemDataRole.UserRole).path.name:
+            self.open_page(item.data(Qt.ItemDataRole.UserRole).path.name)
+
+    def _follow(self, url: QUrl) -> None:
+        """Open a link: pages here, everything else in the browser of the system."""
+        if url.isRelative() or url.isLocalFile():
+            self.open_page(url.fileName())
+        else:
+            QDesktopServices.openUrl(url)
+
+    def _page_opened(self, url: QUrl) -> None:
+        for row, page in enumerate(self.pages):
+            if page.path.name == url.fileName():
+                self.contents.setCurrentRow(row)
+        style_document(self.browser.document(), self._style.theme)
+        self._highlight()
+
+    def _restyle(self) -> None:
+        position = self.browser.verticalScrollBar().value()
+        self.browser.reload()
+        style_document(self.browser.document(), self._style.theme)
+        self._highlight()
+        self.browser.verticalScrollBar().setValue(position)
+
+    # --- search ----------------------------------------------------------------------------------
+
+    def _words(self) -> list[str]:
+        return self.search.text().casefold().split()
+
+    def _filter(self) -> None:
+        """List the pages with all words, and go to the first place in the current page or in the first listed one."""
+        words, shown = self._words(), []
+        for row, page in enumerate(self.pages):
+            found = all(word in page.text.casefold() for word in words)
+            self.contents.item(row).setHidden(not found)
+            if found:
+                shown.append(row)
+        if shown and self.contents.currentRow() not in shown:
+            self.contents.setCurrentRow(shown[0])
+        self._highlight()
+        if words and shown:
+            self.browser.moveCursor(QTextCursor.MoveOperation.Start)
+            self.browser.find(words[0])
+
+    def _find_next(self) -> None:
+        words = self._words()
+        if words and not self.browser.find(words[0]):
+            self.browser.moveCursor(QTextCursor.MoveOperation.Start)
+            self.browser.find(words[0])
+
+    def _highlight(self) -> None:
+        selections = []
+        for word in self._words():
+            cursor = self.browser.document().find(word)
+            while not cursor.isNull():
+                selection = QTextEdit.ExtraSelection()
+                selection.cursor = cursor
+                selection.format.setBackground(self._style.theme.color("selection"))
+                selection.format.setFontWeight(QFont.Weight.Bold)
+                selections.append(selection)
+                cursor = self.browser.document().find(word, cursor)
+        self.browser.setExtraSelections(selections)
