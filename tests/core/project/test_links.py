@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from workbench.core.evaluation.prediction_cache import PredictionCache
+from workbench.core.evaluation.inference_pass import PredictionCache
 
 from tests.conftest import fill_project
 from workbench.core.evaluation import operating_point

@@ -166,6 +166,6 @@ def test_settings_dialog_reports_an_unexpected_error(opened, qtbot, monkeypatch)
     monkeypatch.setattr(saved_overrides, "plan_run", draw_up)
     options = opened.services.saved_overrides
     with qtbot.waitSignal(options.unplanned, timeout=10_000) as unplanned:
-        options.plan("unet", {}, anew=True)
+        options.plan("unet", {}, replanned=True)
     assert "not foreseen" in str(unplanned.args[0])
     qtbot.waitUntil(lambda: message(opened) is not None, timeout=5000)

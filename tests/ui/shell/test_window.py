@@ -160,8 +160,14 @@ def test_dropped_projects_are_opened_and_dropped_images_added(application, qtbot
         QApplication.sendEvent(window, QDragEnterEvent(QPoint(10, 10), *arguments))
         QApplication.sendEvent(window, QDropEvent(QPointF(10, 10), *arguments))
 
-    drop(root / "pictures")
+    first, second = sorted((root / "pictures").rglob("*.png"))[:2]
+    drop(first, second)
     assert any("project first" in text for text in window.messages.texts)
+    drop(root / "pictures")  # offered for a new project
+    qtbot.waitUntil(lambda: window.findChild(NewProjectDialog) is not None, timeout=10_000)
+    dialog = window.findChild(NewProjectDialog)
+    assert dialog.images.text() == str(root / "pictures")
+    dialog.reject()
     with qtbot.waitSignal(session.image_opened, timeout=10_000):
         drop(root)
     fresh = tmp_path / "更多 pictures"

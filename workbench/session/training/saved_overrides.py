@@ -52,7 +52,7 @@ class SavedOverrides(QObject):
         self.changed.emit()
 
     def plan(self, model: str, choices: dict[str, Any], *, replanned: bool) -> None:
-        """Plan a run; `planned` or `unplanned` follows. choices: with minutes, device. anew: read the labels again."""
+        """Plan a run; `planned` or `unplanned` follows. choices: with minutes, device. replanned: read labels again."""
         project = self._session.project
         if project is None:
             return

@@ -113,3 +113,10 @@ def _menu_rows(menu: str, actions: ActionTable) -> list[tuple[str, str]]:
         if keys:
             rows.append((keys, text))
     return rows
+
+
+def show_shortcuts(window: QWidget, table: ActionTable) -> None:
+    """Show the list of shortcuts in its one dialog."""
+    dialog = window.findChild(ShortcutsDialog) or ShortcutsDialog(table, window)
+    dialog.show()
+    dialog.raise_()

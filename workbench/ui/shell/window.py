@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget
 from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext
 from workbench.ui.actions.menus import IMAGE_MENU, fill_menu_bar, ids
-from workbench.ui.actions.shortcuts_dialog import ShortcutsDialog
+from workbench.ui.actions.shortcuts_dialog import show_shortcuts
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.interactions.region_navigator import RegionNavigator
 from workbench.ui.canvas.items.page_indicator import PageIndicator
@@ -232,7 +232,7 @@ class Window(QMainWindow):
         self.project_commands.unpack_requested.connect(self.source_commands.unpack)
         self.images.files_requested.connect(self.project_commands.add_images)
         self.images.folder_requested.connect(self.project_commands.add_folder)
-        self.table.shortcuts_requested.connect(self._show_shortcuts)
+        self.table.shortcuts_requested.connect(partial(show_shortcuts, self, self.table))
         self.table.guide_requested.connect(partial(show_guide, self, style))
         self.overlay.text_changed.connect(self.header.show_model_text)
         self.evaluation_navigation.switched.connect(self.workspace.show_center_only)
@@ -278,11 +278,6 @@ class Window(QMainWindow):
         theme = self._style.theme
         self.canvas.scene.backdrop, self.canvas.scene.frame = theme.color("canvas"), theme.color("border")
         self.canvas.update()
-
-    def _show_shortcuts(self) -> None:
-        dialog = self.findChild(ShortcutsDialog) or ShortcutsDialog(self.table, self)
-        dialog.show()
-        dialog.raise_()
 
     # --- end --------------------------------------------------------------------------------------
 
