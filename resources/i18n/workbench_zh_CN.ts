@@ -2555,8 +2555,8 @@
         <translation>已接收的标注：{n}</translation>
     </message>
     <message>
-        <source>Canceled. Labels merged so far are kept.</source>
-        <translation>已取消。已合并的标注会保留。</translation>
+        <source>Canceled. Nothing was merged.</source>
+        <translation>已取消，未合并任何内容。</translation>
     </message>
     <message>
         <source>Images: {n}, of which {copied} are new</source>
@@ -8356,6 +8356,14 @@
     <message>
         <source>{n} numbers of single objects were not imported.</source>
         <translation>未导入 {n} 个单个对象的编号。</translation>
+    </message>
+    <message>
+        <source>{n} images are copies of labeled images in another folder and were not imported.</source>
+        <translation>{n} 张图片是其他文件夹中已标注图片的副本，未导入。</translation>
+    </message>
+    <message>
+        <source>the image of task {n} was not found. Add the JSON export to the folder, or name the image task-{n}</source>
+        <translation>未找到任务 {n} 的图片。请将 JSON 导出文件放入该文件夹，或将图片命名为 task-{n}</translation>
     </message>
     <message>
         <source>the mask holds {n} different values, as a mask of numbered objects does; import it with a class name</source>
