@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from workbench.core.evaluation.inference_pass import PredictionCache
 
 from tests.conftest import fill_project
 from workbench.core.evaluation import operating_point
+from workbench.core.evaluation.inference_pass import PredictionCache
 from workbench.core.evaluation.operating_point import OperatingPoint
 from workbench.core.image_list.thumbnail_cache import ThumbnailCache
 from workbench.core.label_next.feature_cache import FeatureCache
