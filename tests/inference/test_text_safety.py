@@ -17,7 +17,7 @@ from workbench.inference.batch.reference_results import write_reference_results
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import load_settings, save_settings
 from workbench.inference.predictor import Predictor
-from workbench.inference.text_safety import csv_cell, terminal_text
+from workbench.inference.text_safety import csv_cell, csv_rows, csv_table, terminal_text
 
 from .conftest import spotted
 
@@ -89,3 +89,8 @@ def test_no_cell_of_a_table_is_a_formula(odd_export, tmp_path):
     assert any(cell.startswith("'=cmd") for cell in cells) and any(cell.startswith("'@a") for cell in cells)
     for cell in cells:
         assert not cell.startswith(("=", "+", "@", "\t", "\r", "-")), cell
+
+
+def test_tables_start_with_a_byte_order_mark_and_hold_no_formulas():
+    assert csv_table([("name", "n"), ("=cmd()", -1)]) == b"\xef\xbb\xbfname,n\r\n'=cmd(),-1\r\n"
+    assert csv_rows([("\udcff.png",)]) == b"\xff.png\r\n"

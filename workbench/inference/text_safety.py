@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
+import csv
+import io
 import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 # Control characters (C0, DEL, C1), line and paragraph separators, and bidirectional controls: in a file name they could
@@ -30,6 +34,18 @@ def csv_cell(value: Any) -> Any:
     if isinstance(value, str) and _FORMULA.match(value) and not _is_number(value):
         return f"'{value}"
     return value
+
+
+def csv_rows(rows: Iterable[Sequence[Any]]) -> bytes:
+    """Return rows as CSV in UTF-8, with each cell as by `csv_cell`. Undecodable bytes of file names are kept."""
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(map(csv_cell, row) for row in rows)
+    return text.getvalue().encode("utf-8", "surrogateescape")
+
+
+def csv_table(rows: Iterable[Sequence[Any]]) -> bytes:
+    """Return a CSV file: `csv_rows` after a byte order mark, as required by Excel."""
+    return codecs.BOM_UTF8 + csv_rows(rows)
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
 from workbench.core.messages import Message
+from workbench.inference.text_safety import csv_table
 
 Kind = Literal[
     "missing_source",
@@ -79,10 +78,8 @@ def kind_texts() -> dict[Kind, tuple[Message, Message]]:
 
 def findings_csv(findings: Iterable[LintFinding], translate: Callable[[str], str] = str) -> bytes:
     """Return findings as CSV in UTF-8 with a byte order mark. translate: returns a message in another language."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(["kind", "title", "key", "detail", "other", "advice"])
+    rows = [("kind", "title", "key", "detail", "other", "advice")]
     for finding in findings:
         title, advice = map(translate, kind_texts()[finding.kind])
-        writer.writerow([finding.kind, title, finding.key, translate(finding.detail), finding.other, advice])
-    return text.getvalue().encode("utf-8-sig")
+        rows.append((finding.kind, title, finding.key, translate(finding.detail), finding.other, advice))
+    return csv_table(rows)

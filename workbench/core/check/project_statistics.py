@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +15,7 @@ from workbench.core.project import annotation
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, Project
 from workbench.core.runs.dataset import SPLITS, collect
 from workbench.inference.io.opencv import cv2
+from workbench.inference.text_safety import csv_table
 
 UM_PER_MM = 1000.0
 
@@ -222,7 +221,7 @@ def class_csv(result: ProjectStatistics) -> bytes:
             row += [_digits(value, (scale / UM_PER_MM) ** 2) for value in areas]
             row += [_digits(value, scale / UM_PER_MM) for value in lengths]
         rows.append(row)
-    return _csv(header, rows)
+    return csv_table([header, *rows])
 
 
 def region_csv(result: ProjectStatistics) -> bytes:
@@ -236,16 +235,8 @@ def region_csv(result: ProjectStatistics) -> bytes:
         for row, region in zip(rows, result.regions):
             mm = scale / UM_PER_MM
             row += [_digits(region.width, mm), _digits(region.height, mm), _digits(region.area, mm * mm)]
-    return _csv(header, rows)
+    return csv_table([header, *rows])
 
 
 def _digits(value: float | None, factor: float = 1.0) -> str:
     return "" if value is None else f"{value * factor:.6g}"
-
-
-def _csv(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue().encode("utf-8-sig")

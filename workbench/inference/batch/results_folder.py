@@ -5,9 +5,7 @@ Writes masks, overlays, regions.csv or verdicts.csv, results.json and results.js
 
 from __future__ import annotations
 
-import csv
 import errno
-import io
 import itertools
 import json
 import os
@@ -24,7 +22,7 @@ from ..io.image_io import ReadError, read_image, write_png  # noqa: TID252
 from ..io.png_stream import stream_png  # noqa: TID252
 from ..overlay_drawing import overlay, overlay_bands  # noqa: TID252
 from ..predictor import Prediction, PredictionCancelled, Predictor  # noqa: TID252
-from ..text_safety import csv_cell  # noqa: TID252
+from ..text_safety import csv_rows, csv_table  # noqa: TID252
 from .input_paths import InputSource, OutputNames, SkippedInput, output_names
 from .results_log import ResultsLog, file_state
 
@@ -264,14 +262,14 @@ class ResultsFolder:
         with replacing(self._table) as file:
             # The byte order mark makes spreadsheet programs detect UTF-8.
             segmentation = self.predictor.settings.task == "segmentation"
-            file.write("\ufeff".encode() + _csv([_REGION_COLUMNS if segmentation else verdicts]))
+            file.write(csv_table([_REGION_COLUMNS if segmentation else verdicts]))
             for entry in self._log.entries():
                 if "why" not in entry:
-                    file.write(_csv(self._rows(entry)))
+                    file.write(csv_rows(self._rows(entry)))
 
     def _append_rows(self, entry: dict[str, Any]) -> None:
         with self._table.open("ab") as file:
-            file.write(_csv(self._rows(entry)))
+            file.write(csv_rows(self._rows(entry)))
 
     def _write_json(self) -> None:
         """Write results.json: the content of `report` with relative paths, entry by entry, because it may be long."""
@@ -340,12 +338,6 @@ def _is_region(content: Any) -> bool:
         and isinstance(centroid, list)
         and [type(value) in (int, float) for value in centroid] == [True, True]
     )
-
-
-def _csv(rows: Iterable[Sequence[Any]]) -> bytes:
-    text = io.StringIO(newline="")
-    csv.writer(text).writerows(map(csv_cell, row) for row in rows)
-    return text.getvalue().encode("utf-8", "surrogateescape")
 
 
 def _json_items(entries: Iterable[dict[str, Any]]) -> Iterator[bytes]:
