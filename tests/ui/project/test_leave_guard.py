@@ -341,7 +341,7 @@ def start_prediction(working, tmp_path, monkeypatch, *, watch: bool = False):
     finished = threading.Event()
 
     def predict(request, stop, task) -> FolderSummary:
-        while not (finished.wait(0.01) or stop.asked()):
+        while not (finished.wait(0.01) or stop.requested()):
             pass
         return FolderSummary(request.out, 0, 0, whole=finished.is_set())
 

@@ -12,7 +12,7 @@ from typing import Any
 
 
 class GracefulInterrupt:
-    """Stop request. asked: stop after the current image. at_once: stop during it."""
+    """Stop request. requested: stop after the current image. at_once: stop during it."""
 
     def __init__(self) -> None:
         self._count = 0
