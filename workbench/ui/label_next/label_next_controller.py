@@ -82,7 +82,7 @@ class LabelIssueBar(QFrame):
         self.setProperty("kind", "warning")
         self._session, self._issues = session, issues
         self._free_area: QRect | None = None
-        self.text = QLabel(objectName="message", wordWrap=True)
+        self.text = QLabel(objectName="messageText", wordWrap=True)
         self.certainty = QLabel(objectName="muted", wordWrap=True)
         for label in (self.text, self.certainty):
             label.setTextFormat(Qt.TextFormat.PlainText)  # names of classes are user input

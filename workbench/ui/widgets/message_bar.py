@@ -148,7 +148,7 @@ class BarMessage(QFrame):
         row.addWidget(icon_label, 0, Qt.AlignmentFlag.AlignTop)
         texts = QVBoxLayout()
         texts.setSpacing(1)
-        for name, content in (("message", text), ("advice", advice)):
+        for name, content in (("messageText", text), ("advice", advice)):
             if content:
                 label = QLabel(content)
                 label.setObjectName(name)
@@ -171,10 +171,10 @@ class BarMessage(QFrame):
 
     def set_texts(self, text: str, advice: str) -> bool:
         """Replace the texts in place. Return False if the set of empty texts differs."""
-        if set(self._labels) != {name for name, content in (("message", text), ("advice", advice)) if content}:
+        if set(self._labels) != {name for name, content in (("messageText", text), ("advice", advice)) if content}:
             return False
         self.text, self.advice = text, advice
-        for name, content in (("message", text), ("advice", advice)):
+        for name, content in (("messageText", text), ("advice", advice)):
             if name in self._labels:
                 self._labels[name].setText(content)
         self.setAccessibleName(self.full_text)
