@@ -59,6 +59,13 @@ def test_types_are_consistent(platform):
     assert done.returncode == 0, done.stdout
 
 
+def test_start_of_the_window_imports_no_plots():
+    """pyqtgraph is imported once the window is shown: it takes as long as a sixth of the start."""
+    run_python(
+        "import sys, workbench.ui.shell.application\nassert not {'pyqtgraph', 'paddle', 'onnxruntime'} & {*sys.modules}"
+    )
+
+
 @pytest.mark.parametrize("package", ["core", "inference", "training", "cli"])
 def test_package_needs_no_qt(package):
     """Every module of the package imports while PySide6 cannot be."""

@@ -252,7 +252,7 @@ def test_warnings_of_libraries_are_found_in_the_error_output():
         "E1123 06:10:01.120000 4242 gpu_resources.cc:98] Mismatched GPU Architecture: compiled for 75 80\n"
         "UserWarning: No ccache found\n"
     )
-    assert gpu_checks.library_warnings(text) == [
+    assert gpu_checks.native_warnings(text) == [
         "WARNING: device: 0. compiled with CUDNN 9.9",
         "Mismatched GPU Architecture: compiled for 75 80",
     ]

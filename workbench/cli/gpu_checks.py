@@ -159,7 +159,7 @@ def training(command: str) -> tuple[Check, dict[str, Any]]:
         return Check("paddle", False, f"the training program does not start: {why}", command), {}
     except (OSError, ValueError) as error:
         return Check("paddle", False, f"the training program does not start: {error}", command), {}
-    report["warnings"] = library_warnings(output.stderr)
+    report["warnings"] = native_warnings(output.stderr)
     failed = [f"{check['name']}: {check['why']}" for check in report.get("checks", []) if not check["ok"]]
     if not report.get("ok"):
         return Check("paddle", False, "; ".join(failed) or report.get("why", "training fails"), command), report
@@ -168,7 +168,7 @@ def training(command: str) -> tuple[Check, dict[str, Any]]:
     return Check("paddle", not failed, detail, command if failed else ""), report
 
 
-def library_warnings(stderr: str) -> list[str]:
+def native_warnings(stderr: str) -> list[str]:
     """Return the warnings that Paddle's libraries logged, each once, without time and source line."""
     found = (_LOG_LINE.match(line.strip()) for line in stderr.splitlines())
     return list(dict.fromkeys(match.group(1).strip() for match in found if match))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Literal, get_args
 
 from workbench.core.messages import Message
 from workbench.inference.text_safety import csv_table
@@ -30,7 +30,7 @@ Kind = Literal[
     "leak",
     "bad_grouping",
 ]
-KINDS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 from workbench.core import problems
 from workbench.core.check.findings import KINDS, Kind, LintFinding
@@ -16,6 +17,7 @@ from workbench.core.project.grouping import check_pattern, near_duplicates
 from workbench.core.project.project import Project
 from workbench.core.project.sources import natural_key
 from workbench.core.runs.dataset import Dataset, collect
+from workbench.core.runs.settings_overrides import Model
 from workbench.inference.io.regular_files import open_regular
 
 
@@ -111,9 +113,9 @@ def _grouping(project: Project, keys: list[str]) -> list[LintFinding]:
 def _splits(project: Project) -> list[Dataset]:
     """Return the split of the labeled images for each model that can currently be trained."""
     found = []
-    for model in ("unet", "resnet"):
+    for model in get_args(Model):
         try:
-            found.append(collect(project, model))  # type: ignore[arg-type]
+            found.append(collect(project, model))
         except problems.Problem:
             continue
     return found

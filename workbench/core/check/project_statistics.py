@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from workbench.core.images.image_files import image_size
 from workbench.core.project import annotation
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, Project
 from workbench.core.runs.dataset import SPLITS, collect
+from workbench.core.runs.settings_overrides import Model
 from workbench.inference.io.opencv import cv2
 from workbench.inference.text_safety import csv_table
 
@@ -140,9 +141,9 @@ def _add_mask(result: ProjectStatistics, by_id: dict[int, ClassStatistics], key:
 
 def _add_splits(project: Project, result: ProjectStatistics, by_id: dict[int, ClassStatistics]) -> None:
     """Add the splits of the next training of each model that can currently be trained."""
-    for model in ("unet", "resnet"):
+    for model in get_args(Model):
         try:
-            dataset = collect(project, model)  # type: ignore[arg-type]
+            dataset = collect(project, model)
         except problems.Problem:
             continue
         result.splits[model] = {split: len(dataset.of(split)) for split in SPLITS}

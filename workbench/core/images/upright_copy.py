@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 import tifffile
 from PIL import Image, ImageOps
+from PIL.JpegImagePlugin import JpegImageFile
 
 from workbench.core.images.image_files import read
 from workbench.inference.io.atomic_write import replacing
@@ -34,7 +35,8 @@ def copy_upright(source: Path, target: Path) -> None:
 def _write_jpeg(source: Path, file: BinaryIO) -> None:
     with Image.open(source, formats=("JPEG", "MPO")) as image:
         turned = ImageOps.exif_transpose(image)
-        quantization = image.quantization  # type: ignore[attr-defined]
+        assert isinstance(image, JpegImageFile)
+        quantization = image.quantization
         profile = image.info.get("icc_profile")
     turned.save(file, "JPEG", qtables=quantization, subsampling=0, exif=turned.getexif(), icc_profile=profile)
 

@@ -86,16 +86,7 @@ def write_files(project: Project, progress: Progress = lambda done, total: None)
 
     An image whose place another program has taken meanwhile is left out with its label.
     """
-    images, kept = read_images(project), []
-    for number, image in enumerate(images, 1):
-        project.need_write(image.key)
-        try:
-            if not _place(project, image):
-                kept.append(image.key)
-        except OSError as error:
-            raise CannotWrite.of(project.mask_path(image.key), error) from error
-        progress(number, len(images))
-    return ImportPass(len(images) - len(kept), tuple(kept))
+    return _for_each(project, _place, progress)
 
 
 def restore_files(project: Project, progress: Progress = lambda done, total: None) -> ImportPass:
@@ -103,11 +94,16 @@ def restore_files(project: Project, progress: Progress = lambda done, total: Non
 
     An image whose mask or note was changed since the import stays as it is.
     """
+    return _for_each(project, _restore, progress)
+
+
+def _for_each(project: Project, move: Callable[[Project, ImportedImage], bool], progress: Progress) -> ImportPass:
+    """Call `move` for each image of the import; it returns False if the image is left out."""
     images, kept = read_images(project), []
     for number, image in enumerate(images, 1):
         project.need_write(image.key)
         try:
-            if not _restore(project, image):
+            if not move(project, image):
                 kept.append(image.key)
         except OSError as error:
             raise CannotWrite.of(project.mask_path(image.key), error) from error

@@ -6,9 +6,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QDialog, QWidget
 
 from workbench.ui.canvas.canvas_widget import Canvas
-from workbench.ui.check.check_dialog import CheckDialog
 from workbench.ui.check.finding_repairs import FindingRepairs
-from workbench.ui.check.statistics_dialog import StatisticsDialog
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.project.source_commands import SourceCommands
 from workbench.ui.services import Services
@@ -37,6 +35,8 @@ class ReportCommands(QObject):
 
     def check(self) -> None:
         """Show the check dialog, and start a check unless there is a result already."""
+        from workbench.ui.check.check_dialog import CheckDialog  # imported here to keep the start of the window fast
+
         dialog = self._window.findChild(CheckDialog)
         if dialog is None:
             services = self._services
@@ -50,6 +50,8 @@ class ReportCommands(QObject):
 
     def statistics(self) -> None:
         """Show the statistics dialog; numbers that are missing or outdated are computed."""
+        from workbench.ui.check.statistics_dialog import StatisticsDialog  # imported here as it imports pyqtgraph
+
         dialog = self._window.findChild(StatisticsDialog)
         job = self._services.statistics
         if dialog is None:

@@ -16,8 +16,6 @@ from workbench.core.project.import_files import ImportPass
 from workbench.core.project.import_journal import ImportRecord
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
-from workbench.ui.label_files.export_dialog import LabelExportDialog
-from workbench.ui.label_files.import_dialog import ImportDialog
 from workbench.ui.text.formatting import number, problem_text
 from workbench.ui.widgets.file_drop import LABEL_SUFFIXES
 from workbench.ui.widgets.message_bar import MessageBar
@@ -46,6 +44,8 @@ class LabelFilesController(QObject):
 
     def show_import(self, path: Path | None, *, images_only: bool = False) -> None:
         """Show the dialog for an import of these labels. images_only: offer to add the images alone."""
+        from workbench.ui.label_files.import_dialog import ImportDialog  # keeps the start of the window fast
+
         dialog = self._window.findChild(ImportDialog)
         if dialog is None:
             dialog = ImportDialog(self._session, self._style, path, images_only=images_only, parent=self._window)
@@ -55,6 +55,8 @@ class LabelFilesController(QObject):
 
     def export_labels(self) -> None:
         """Show the dialog for an export."""
+        from workbench.ui.label_files.export_dialog import LabelExportDialog  # keeps the start of the window fast
+
         dialog = self._window.findChild(LabelExportDialog) or LabelExportDialog(self._session, self._window)
         dialog.open()
 
@@ -90,6 +92,8 @@ class LabelFilesController(QObject):
         self._messages.show_message("info", text, topic="import")
 
     def _show_failure(self, problem: Problem) -> None:
+        from workbench.ui.label_files.import_dialog import ImportDialog
+
         if self._window.findChild(ImportDialog) is None:  # the dialog shows it otherwise
             text, advice = problem_text(problem)
             self._messages.show_message("problem", text, advice, topic="import")

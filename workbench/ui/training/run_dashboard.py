@@ -13,8 +13,8 @@ from workbench.session.training.run_list import RunList
 from workbench.session.training.run_monitor import RunMonitor
 from workbench.ui.text import formatting, run_texts
 from workbench.ui.text.run_texts import comparison_text
+from workbench.ui.training.curve_export import CurveExport
 from workbench.ui.training.curve_legend import CurveLegend
-from workbench.ui.training.curves import CurveExport
 from workbench.ui.training.plot_definitions import COMPARED_COLORS
 from workbench.ui.widgets.elided_label import ElidedLabel
 from workbench.ui.widgets.theme import ThemeManager
