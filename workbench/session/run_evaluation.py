@@ -13,6 +13,7 @@ from PySide6.QtCore import QCoreApplication, QObject, Signal
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.data_leaks import DataLeak, find_data_leaks
 from workbench.core.evaluation.defect_crops import CropFrame, Cropper
+from workbench.core.evaluation.evaluated_images import THREADS, EvaluatedImages, evaluate_images
 from workbench.core.evaluation.inference_pass import InferencePass, PassResult
 from workbench.core.evaluation.operating_point import OperatingPoint, StoredOperatingPoint
 from workbench.core.evaluation.operating_point_sweep import OperatingPointSweep
@@ -21,7 +22,6 @@ from workbench.core.problems import ImageBroken, Problem, RunUnusable
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import ModelSettings
-from workbench.session.evaluation_result import THREADS, EvaluatedImages, evaluate_images
 from workbench.session.process_memory import release_free_memory
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner

@@ -9,6 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.training.model_card.test_model_card import PARITY, Page, project_of
+from workbench.core.documents.document import (
+    Code,
+    Document,
+    Headline,
+    Paragraph,
+    Points,
+    Section,
+    Share,
+    Table,
+)
 from workbench.core.messages import Message, catalog
 from workbench.core.problems import BadSettings
 from workbench.core.resources import LANGUAGES
@@ -16,16 +26,6 @@ from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.predictor import Predictor
 from workbench.training.model_card.card_content import make_card
-from workbench.training.model_card.card_document import (
-    CardSection,
-    CardShare,
-    CardText,
-    Code,
-    Headline,
-    ModelCard,
-    Points,
-    Table,
-)
 from workbench.training.model_card.card_evaluation import evaluate_holdout
 from workbench.training.model_card.card_writer import CARD_FILE, README_FILE, to_html, to_markdown, write_card
 from workbench.training.model_card.provenance import CardSources
@@ -75,11 +75,11 @@ def test_every_setting_has_a_name():
 
 
 def test_names_and_code_are_not_translated():
-    rows = [["all", CardShare(1, 3)], [Message("card.all"), "The label is not learned from."]]
+    rows = [["all", Share(1, 3)], [Message("card.all"), "The label is not learned from."]]
     blocks = [Table(["class", Message("card.class")], rows), Code([("python x.py  ", Message("card.code_watch"))])]
-    blocks += [CardText("the file is empty"), Points([Message("card.images_with", name="all")])]
+    blocks += [Paragraph("the file is empty"), Points([Message("card.images_with", name="all")])]
     detail = Message("card.no_defects")
-    card = ModelCard("t", "l", [Headline(Message("card.defects_detected"), "1", detail)], [CardSection("s", blocks)])
+    card = Document("t", "l", [Headline(Message("card.defects_detected"), "1", detail)], [Section("s", blocks)])
     text = to_markdown(card, "zh_CN")
     assert "* 检出的缺陷: **1** 没有缺陷\n" in text and "| class | 类别 |" in text and "* 有 all\n" in text
     assert "| all | 33%（6–79%），1/3 |" in text and "| 全部 | The label is not learned from. |" in text

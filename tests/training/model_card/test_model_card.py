@@ -15,26 +15,28 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from workbench.core.documents.document import (
+    Document,
+    Headline,
+    Paragraph,
+    Points,
+    Section,
+    Share,
+    Table,
+)
+from workbench.core.documents.holdout_result import HoldoutResult
+from workbench.core.documents.run_blocks import labels_revision
+from workbench.core.evaluation.operating_point_origin import OperatingPointOrigin
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 from workbench.inference.io.image_io import decode_image
 from workbench.inference.model_settings import MODEL_FILE, load_settings, save_settings
 from workbench.inference.predictor import Predictor
-from workbench.training.model_card.card_content import labels_revision, make_card
-from workbench.training.model_card.card_document import (
-    CardSection,
-    CardShare,
-    CardText,
-    Headline,
-    ModelCard,
-    Points,
-    Table,
-)
-from workbench.training.model_card.card_evaluation import HoldoutResult, evaluate_holdout
+from workbench.training.model_card.card_content import make_card
+from workbench.training.model_card.card_evaluation import evaluate_holdout
 from workbench.training.model_card.card_writer import CARD_FILE, README_FILE, to_html, to_markdown, write_card
 from workbench.training.model_card.provenance import CardSources
-from workbench.training.operating_point_origin import OperatingPointOrigin
 
 PARITY = {"onnx": {"passed": True, "why": "", "max_abs": 1e-6, "mask_agreement": 1.0, "pictures": 7}}
 
@@ -212,7 +214,7 @@ def test_card_without_validation_images_has_no_metrics(trained, tmp_path):
     found = evaluate_holdout(project_of(trained), dataset, predictor)
     card = make_card(CardSources(trained, dataset, predictor.settings, found, PARITY))
     good = next(section for section in card.sections if section.title == "Performance")
-    assert card.headlines == [] and [type(block) for block in good.blocks] == [CardText]
+    assert card.headlines == [] and [type(block) for block in good.blocks] == [Paragraph]
     assert "no labeled validation or test images" in to_markdown(card)
 
 
@@ -226,10 +228,8 @@ def test_evaluation_can_be_cancelled(trained):
 
 def test_names_are_escaped():
     nasty = '<script>alert("1")</script> | `x` <!-- content -->'
-    rows = [[nasty, CardShare(1, 3), CardShare(0, 0)]]
-    card = ModelCard(
-        nasty, nasty, [Headline(nasty, "1", nasty)], [CardSection(nasty, [Table([nasty, "a", "b"], rows)])]
-    )
+    rows = [[nasty, Share(1, 3), Share(0, 0)]]
+    card = Document(nasty, nasty, [Headline(nasty, "1", nasty)], [Section(nasty, [Table([nasty, "a", "b"], rows)])])
     html = to_html(card)
     Page(html)
     assert "<script" not in html and html.count("&lt;script&gt;") >= 5 and "33% (6–79%), 1 of 3" in html
@@ -243,8 +243,8 @@ def test_names_are_escaped():
     "name", ["<script>", "a | b", "# a", "*a* [b](http://c) _d_", "`<b>", "a\nb", "```", "per_class"]
 )
 def test_name_in_markdown_is_text(name):
-    blocks = [CardText(name), Points([name]), Table(["class"], [[name]]), CardText(name, warns=True)]
-    card = ModelCard(name, name, [Headline(name, name, name)], [CardSection(name, blocks)])
+    blocks = [Paragraph(name), Points([name]), Table(["class"], [[name]]), Paragraph(name, warns=True)]
+    card = Document(name, name, [Headline(name, name, name)], [Section(name, blocks)])
     plain = " ".join(name.split())
     for line in filter(None, to_markdown(card).splitlines()):
         if line.startswith("|"):

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from workbench.core.evaluation.operating_point_origin import origin, summary
 from workbench.core.messages import Message, stored_text, with_messages
 from workbench.core.problems import (
     CannotWrite,
@@ -45,7 +46,6 @@ from workbench.training.export.versions import environment
 from workbench.training.learner import load_weights
 from workbench.training.model_card.card_evaluation import SECONDS as CARD_SECONDS
 from workbench.training.model_card.card_writer import write_card
-from workbench.training.operating_point_origin import origin, summary
 from workbench.training.progress_stages import ExportCancelled, ProgressStages
 from workbench.training.reporter import Reporter
 

@@ -2,53 +2,58 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench import __version__
-from workbench.core.messages import Message, join, recognize, stored_text
-from workbench.core.runs.dataset import SPLITS, Dataset
-from workbench.core.runs.events import Finished
-from workbench.inference.batch.export_package import requirement_files
-from workbench.inference.model_settings import UNSURE, ModelSettings
-from workbench.training.model_card import card_metrics
-from workbench.training.model_card.card_document import (
+from workbench.core.documents import metric_tables
+from workbench.core.documents.document import (
     NOTHING,
     Block,
-    CardGallery,
-    CardSection,
-    CardText,
     Code,
+    Document,
+    Gallery,
     Headline,
-    ModelCard,
+    Paragraph,
     Points,
+    Section,
     Table,
 )
-from workbench.training.model_card.card_evaluation import HoldoutResult
-from workbench.training.model_card.provenance import CardSources, images_with, limits, lineage
-from workbench.training.operating_point_origin import OperatingPointOrigin
+from workbench.core.documents.holdout_result import HoldoutResult
+from workbench.core.documents.run_blocks import (
+    data_blocks,
+    limits,
+    operating_point_blocks,
+    point_origin_blocks,
+    settings_blocks,
+)
+from workbench.core.messages import Message, join, recognize, stored_text
+from workbench.inference.batch.export_package import requirement_files
+from workbench.inference.model_settings import ModelSettings
+from workbench.training.model_card.provenance import CardSources, lineage
 
 
-def make_card(sources: CardSources) -> ModelCard:
+def make_card(sources: CardSources) -> Document:
     settings, result = sources.settings, sources.evaluation
     title = "card.title_unet" if settings.task == "segmentation" else "card.title_resnet"
     sections = [
-        CardSection(Message("card.performance"), [*_performance(sources), *card_metrics.tables(settings, result)]),
+        Section(Message("card.performance"), [*_performance(sources), *metric_tables.tables(settings, result)]),
         *_worst(result),
-        CardSection(Message("card.operating_point"), [*_operating_point(settings), *_point_origin(sources.point)]),
-        CardSection(Message("card.verification"), _parity(sources)),
+        Section(
+            Message("card.operating_point"), [*operating_point_blocks(settings), *point_origin_blocks(sources.point)]
+        ),
+        Section(Message("card.verification"), _parity(sources)),
         *_speed(sources),
-        CardSection(Message("card.training_data"), _data(sources)),
-        CardSection(Message("card.training_settings"), _settings(sources)),
-        CardSection(Message("card.limitations"), [Points(list(limits(sources)))]),
-        CardSection(Message("card.origin"), [Points(list(lineage(sources)))]),
-        CardSection(Message("card.usage"), _use(settings)),
+        Section(Message("card.training_data"), data_blocks(sources.dataset)),
+        Section(Message("card.training_settings"), settings_blocks(sources.run)),
+        Section(Message("card.limitations"), [Points(list(limits(sources.dataset, settings, result.split)))]),
+        Section(Message("card.origin"), [Points(list(lineage(sources)))]),
+        Section(Message("card.usage"), _use(settings)),
     ]
-    return ModelCard(
+    return Document(
         title=Message(title, name=settings.name),
         subtitle=Message("card.lead", run=sources.run.name, version=__version__),
-        headlines=[*card_metrics.headlines(settings, result), *_speed_headline(sources)],
+        headlines=[*metric_tables.headlines(settings, result), *_speed_headline(sources)],
         sections=sections,
     )
 
@@ -61,61 +66,28 @@ def _performance(sources: CardSources) -> Iterator[Block]:
     evaluated = len(result.counts) or len(result.verdicts)
     if not result.split or not evaluated:
         unknown = "card.no_metric_unreadable" if result.split else "card.no_metric_none"
-        yield CardText(Message(unknown), warns=True)
+        yield Paragraph(Message(unknown), warns=True)
         return
     if result.split == "test":
         measured = "card.measured_test_chosen" if "test" in sources.point.chosen_on else "card.measured_test"
     else:
         measured = "card.measured_validation"
-    yield CardText(Message(measured, n=evaluated))
+    yield Paragraph(Message(measured, n=evaluated))
     if evaluated < result.total - result.unreadable:
-        yield CardText(Message("card.partial", n=evaluated, m=result.total), warns=True)
+        yield Paragraph(Message("card.partial", n=evaluated, m=result.total), warns=True)
     if result.unreadable:
-        yield CardText(Message("card.unreadable", n=result.unreadable))
+        yield Paragraph(Message("card.unreadable", n=result.unreadable))
     if result.changed:
-        yield CardText(Message("card.changed", n=result.changed), warns=True)
+        yield Paragraph(Message("card.changed", n=result.changed), warns=True)
     if sources.dataset.held_out_note:
-        yield CardText(recognize(sources.dataset.held_out_note), warns=True)
+        yield Paragraph(recognize(sources.dataset.held_out_note), warns=True)
 
 
-def _worst(result: HoldoutResult) -> list[CardSection]:
+def _worst(result: HoldoutResult) -> list[Section]:
     if not result.worst:
         return []
-    legend = Message("card.worst_legend", split=card_metrics.split_name(result.split))
-    return [CardSection(Message("card.worst_cases"), [CardGallery(legend, result.worst)])]
-
-
-def _operating_point(settings: ModelSettings) -> list[Block]:
-    if settings.task == "classification":
-        names = ", ".join(settings.verdicts)
-        texts = [Message("card.point_verdicts", names=names, n=f"{settings.temperature:.3g}")]
-        if settings.unsure:
-            texts.append(Message("card.point_unsure", n=f"{settings.unsure:.0%}", name=UNSURE))
-        return [CardText(join("list.sentences", texts))]
-    um = settings.um_per_pixel
-    rows = []
-    for entry, threshold, area in zip(settings.classes, settings.thresholds, settings.min_area):
-        size = Message("card.area", n=area, um=f"{area * um**2:.4g}") if um and area else f"{area}"
-        rows.append([entry.name, f"{entry.id}", f"{threshold:g}", size])
-    head = [
-        Message("card.class"),
-        Message("card.mask_value"),
-        Message("card.threshold"),
-        Message("card.min_area"),
-    ]
-    return [CardText(Message("card.point_masks")), Table(head, rows)]
-
-
-def _point_origin(point: OperatingPointOrigin) -> Iterator[Block]:
-    """Yield the origin of the operating point; nothing for that of the training, the usual case described above."""
-    splits: str = ""
-    if point.chosen_on:
-        both = len(point.chosen_on) == 2
-        splits = Message("card.both_splits") if both else card_metrics.split_name(point.chosen_on[0])
-    if point.chosen_by == "review":
-        yield CardText(Message("card.set_manually_on", splits=splits) if splits else Message("card.set_manually"))
-    elif point.chosen_by == "export":
-        yield CardText(Message("card.set_at_export_on", splits=splits) if splits else Message("card.set_at_export"))
+    legend = Message("card.worst_legend", split=metric_tables.split_name(result.split))
+    return [Section(Message("card.worst_cases"), [Gallery(legend, result.worst)])]
 
 
 def _parity(sources: CardSources) -> list[Block]:
@@ -135,12 +107,12 @@ def _parity(sources: CardSources) -> list[Block]:
         Message("card.agreement"),
         Message("card.images"),
     ]
-    blocks: list[Block] = [CardText(Message("card.verification_text")), Table(head, rows)]
+    blocks: list[Block] = [Paragraph(Message("card.verification_text")), Table(head, rows)]
     for name, summary in sources.parity.items():
         before, after = (summary.get("held_out", {}).get(key) or {} for key in ("before", "after"))
         if before and after:
             metrics = join("list.semicolon", list(_reduced_metrics(before, after)))
-            blocks.append(CardText(Message("card.reduced_metrics", name=name, metrics=metrics)))
+            blocks.append(Paragraph(Message("card.reduced_metrics", name=name, metrics=metrics)))
     return blocks
 
 
@@ -155,7 +127,7 @@ def _reduced_metrics(before: Mapping[str, Any], after: Mapping[str, Any]) -> Ite
 # --- speed ------------------------------------------------------------------------------------------------
 
 
-def _speed(sources: CardSources) -> list[CardSection]:
+def _speed(sources: CardSources) -> list[Section]:
     measured = sources.latency
     rows, failed = [], []
     for name, entry in measured.get("engines", {}).items():
@@ -181,14 +153,14 @@ def _speed(sources: CardSources) -> list[CardSection]:
         Message("card.load_time"),
         Message("card.memory"),
     ]
-    blocks: list[Block] = [CardText(join("list.sentences", [text, note] if note else [text])), Table(head, rows)]
+    blocks: list[Block] = [Paragraph(join("list.sentences", [text, note] if note else [text])), Table(head, rows)]
     paddle = measured.get("dygraph") or {}
     if paddle:
         whole, alone = _ms(paddle.get("p50_ms")), _ms(paddle.get("network_ms"))
-        blocks.append(CardText(Message("card.paddle_speed", n=whole, m=alone)))
+        blocks.append(Paragraph(Message("card.paddle_speed", n=whole, m=alone)))
     if failed:
         blocks.append(Points(failed))
-    return [CardSection(Message("card.speed"), blocks)]
+    return [Section(Message("card.speed"), blocks)]
 
 
 def _ms(value: float | None) -> str:
@@ -207,81 +179,6 @@ def _speed_headline(sources: CardSources) -> list[Headline]:
         return []
     time = Message("card.milliseconds", n=f"{first['p50_ms']:.0f}")
     return [Headline(Message("card.time"), time, f"{first['width']} × {first['height']}, {order[0]}")]
-
-
-# --- data and training settings ---------------------------------------------------------------------------
-
-
-def labels_revision(dataset: Dataset) -> str:
-    """Return the shortened SHA-256 of the names, labels and splits of all images: equal for equal data."""
-    lines = sorted(f"{item.key} {item.mask_hash} {item.verdict} {item.split}" for item in dataset.items)
-    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _data(sources: CardSources) -> list[Block]:
-    dataset = sources.dataset
-    names = {"train": "card.train_column", "val": "card.val_column", "test": "card.test_column"}
-    columns = [name for name in SPLITS if dataset.of(name)]
-    rows = [[Message("card.all"), *(f"{len(dataset.of(name))}" for name in columns)]]
-    if dataset.model == "unet":
-        for info in dataset.classes:
-            counts = [f"{images_with(dataset, name, info.id)}" for name in columns]
-            rows.append([Message("card.images_with", name=info.name), *counts])
-        good = [f"{sum(not item.classes for item in dataset.of(name))}" for name in columns]
-        rows.append([Message("card.images_without"), *good])
-    else:
-        for verdict in dataset.verdicts:
-            counts = [f"{sum(item.verdict == verdict for item in dataset.of(name))}" for name in columns]
-            rows.append([verdict, *counts])
-    groups = len({item.group or item.key for item in dataset.items})
-    revision, held_out = labels_revision(dataset), dataset.held_out_hash
-    text = Message("card.data_text", n=len(dataset.items), m=groups, revision=revision, hash=held_out)
-    blocks: list[Block] = [Table([Message("card.images"), *(Message(names[name]) for name in columns)], rows)]
-    blocks.append(CardText(text))
-    if dataset.skipped:
-        blocks.append(CardText(Message("card.skipped", n=len(dataset.skipped), why=dataset.skipped[0].why)))
-    return blocks
-
-
-def _settings(sources: CardSources) -> list[Block]:
-    settings = sources.run.settings()
-    values = settings.model_dump(exclude={"format", "reasons"})
-    rows = [
-        [Message(f"setting.{key}"), _value(values[key]), recognize(settings.reasons[key])]
-        for key in values
-        if key in settings.reasons
-    ]
-    model = {"unet": "UNet", "resnet": "ResNet"}[settings.model]
-    fields = {"model": model, "quality": _value(settings.quality), "seed": settings.seed}
-    if settings.epochs:
-        texts = [Message("card.trained_epochs", n=settings.epochs, **fields)]
-    else:
-        texts = [Message("card.trained_minutes", n=f"{settings.minutes:g}", **fields)]
-    ending = sources.run.ending()
-    if isinstance(ending, Finished) and "steps" in ending.result:
-        n, m = ending.result["steps"], f"{ending.result.get('seconds', 0) / 60:.1f}"
-        done = ending.why == "done"
-        texts.append(Message("card.steps", n=n, m=m) if done else Message("card.steps_stopped", n=n, m=m))
-    head = [Message("card.setting"), Message("card.value"), Message("card.reason")]
-    return [CardText(join("list.sentences", texts)), Table(head, rows)]
-
-
-_VALUES = {
-    "fast": "value.fast",
-    "balanced": "value.balanced",
-    "best": "value.best",
-    True: "value.true",
-    False: "value.false",
-    None: "value.none",
-}
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(_value, value))
-    if isinstance(value, (str, bool)) or value is None:
-        return Message(_VALUES[value]) if value in _VALUES else str(value)
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _use(settings: ModelSettings) -> list[Block]:
@@ -312,4 +209,4 @@ def _use(settings: ModelSettings) -> list[Block]:
         Message("card.file_parity"),
         Message("card.file_card"),
     ]
-    return [CardText(Message("card.requirements")), Code(commands), Code(code), Points(files)]
+    return [Paragraph(Message("card.requirements")), Code(commands), Code(code), Points(files)]

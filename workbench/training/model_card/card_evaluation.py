@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
+from workbench.core.documents.document import DocumentImage
+from workbench.core.documents.holdout_result import HoldoutResult, VerdictOutcome
 from workbench.core.evaluation.image_counts import ANY, ImageCounts, count_image
 from workbench.core.images.image_files import read
 from workbench.core.messages import Message, join
@@ -20,39 +21,12 @@ from workbench.inference.io.opencv import cv2
 from workbench.inference.overlay_drawing import to_display
 from workbench.inference.predictor import Predictor
 from workbench.training.evaluator import stratified_order
-from workbench.training.model_card.card_document import CardImage
 
 SECONDS = 30.0  # time limit of the evaluation
 _WORST = 6
 _SIDE = 480  # of an image on the page
 _PART = 512  # side of the shown part of a large image
 _LABEL, _PREDICTION = (47, 155, 255), (255, 140, 26)  # blue and orange, safe for color blindness; as in card.html
-
-
-@dataclass(frozen=True)
-class VerdictOutcome:
-    """Result for one image. confidence: probability of the predicted verdict."""
-
-    key: str
-    truth: str
-    predicted: str
-    confidence: float
-
-
-@dataclass
-class HoldoutResult:
-    """Result of the evaluation. split: "test", "val", or "" if there is neither. total: images of the split; those
-    evaluated are in `counts` or `verdicts`. changed: labels changed since the training. unreadable: images or labels
-    that are missing or broken.
-    """
-
-    split: str
-    total: int = 0
-    counts: list[ImageCounts] = field(default_factory=list)
-    verdicts: list[VerdictOutcome] = field(default_factory=list)
-    changed: int = 0
-    unreadable: int = 0
-    worst: list[CardImage] = field(default_factory=list)
 
 
 def evaluate_holdout(
@@ -115,7 +89,7 @@ def _hash(project: Project, key: str) -> str:
     return hashlib.sha256(project.mask_path(key).read_bytes()).hexdigest()[:16]
 
 
-def _worst(project: Project, dataset: Dataset, predictor: Predictor, result: HoldoutResult) -> Iterator[CardImage]:
+def _worst(project: Project, dataset: Dataset, predictor: Predictor, result: HoldoutResult) -> Iterator[DocumentImage]:
     """Yield the images with the most errors; for verdicts the wrong ones with the highest confidence."""
     items = {item.key: item for item in dataset.items}
     if result.verdicts:
@@ -184,7 +158,7 @@ def _part(wrong: np.ndarray) -> tuple[slice, slice]:
 
 def _shown(
     name: str, caption: str, image: np.ndarray, masks: list[tuple[np.ndarray, tuple[int, int, int]]]
-) -> CardImage:
+) -> DocumentImage:
     """Return the image in page size, with outlines drawn at that size so that they stay thin and visible."""
     scale = _SIDE / max(image.shape[:2])
     size = (max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale)))
@@ -199,4 +173,4 @@ def _shown(
             outlines, _ = cv2.findContours(large.astype(np.uint8), cv2.RETR_LIST, cv2.CHAIN_APPROX_NONE)
             cv2.drawContours(canvas, outlines, -1, color, 2, cv2.LINE_AA)
     _, data = cv2.imencode(".jpg", cv2.cvtColor(canvas, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 82])
-    return CardImage(name, caption, data.tobytes(), size[0], size[1])
+    return DocumentImage(name, caption, data.tobytes(), size[0], size[1])

@@ -9,11 +9,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from workbench.core import messages
-from workbench.core.messages import Message
+from workbench.core.documents.document import Document
+from workbench.core.documents.html_page import render_template, to_html
+from workbench.core.evaluation.operating_point_origin import TRAINED, OperatingPointOrigin
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_text
 from workbench.core.resources import SOURCE_LANGUAGE
@@ -21,14 +21,11 @@ from workbench.core.runs.run import Run
 from workbench.inference.model_settings import MODEL_FILE, load_settings
 from workbench.inference.predictor import Predictor
 from workbench.training.model_card.card_content import make_card
-from workbench.training.model_card.card_document import ModelCard
 from workbench.training.model_card.card_evaluation import evaluate_holdout
 from workbench.training.model_card.provenance import CardSources
-from workbench.training.operating_point_origin import TRAINED, OperatingPointOrigin
 
 CARD_FILE, README_FILE = "card.html", "README.md"
 _LATENCY_FILE = "latency.json"
-_CODE = re.compile("`([^`]+)`")
 
 
 def write_card(
@@ -65,30 +62,15 @@ def _latency(folder: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def to_html(card: ModelCard, language: str = SOURCE_LANGUAGE) -> str:
-    filters = {"prose": lambda text: Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))}
-    return _rendered("card.html.j2", card, language, filters)
-
-
-def to_markdown(card: ModelCard, language: str = SOURCE_LANGUAGE) -> str:
+def to_markdown(card: Document, language: str = SOURCE_LANGUAGE) -> str:
     filters = {
         "prose": lambda text: Markup(_markdown(text)),
         "paragraph": lambda text: Markup(re.sub(r"^(?=[#+=|-])", r"\\", text)),  # no heading, list or table
         "cell": lambda text: Markup(_markdown(text).replace("|", "\\|")),
         "code": lambda text: Markup(_code_span(text)),
     }
-    return _rendered("card.md.j2", card, language, filters)
-
-
-def _rendered(template: str, card: ModelCard, language: str, filters: Mapping[str, Callable[[str], Markup]]) -> str:
-    environment = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
-    translate = messages.translator(language)
-    environment.filters.update(filters)
-    environment.filters["t"] = lambda text: messages.render(text, translate) if isinstance(text, Message) else text
-    environment.tests["numeric"] = lambda text: re.fullmatch(r"[–\d.,  %e+-]*", text) is not None
-    source = resources.files(__package__).joinpath("templates", template).read_text(encoding="utf-8")
-    notes = {"warning": Message("card.warning"), "see_page": Message("card.see_page")}
-    return environment.from_string(source).render(card=card, language=language, **notes)
+    source = resources.files(__package__).joinpath("templates", "card.md.j2").read_text(encoding="utf-8")
+    return render_template(source, card, language, filters)
 
 
 # --- Markdown ---------------------------------------------------------------------------------------------

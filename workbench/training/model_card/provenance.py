@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.core.documents.holdout_result import HoldoutResult
+from workbench.core.evaluation.operating_point_origin import TRAINED, OperatingPointOrigin
 from workbench.core.messages import Message, join
 from workbench.core.problems import Problem
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.events import Started
 from workbench.core.runs.run import Run, find_run
-from workbench.inference.model_settings import UNSURE, ModelSettings
-from workbench.training.model_card.card_evaluation import HoldoutResult
-from workbench.training.model_card.card_metrics import split_name
-from workbench.training.operating_point_origin import TRAINED, OperatingPointOrigin
-
-FEW = 10  # labelled images per class or verdict below which training and metrics are unreliable
+from workbench.inference.model_settings import ModelSettings
 
 
 @dataclass(frozen=True)
@@ -34,60 +30,6 @@ class CardSources:
     latency: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     point: OperatingPointOrigin = TRAINED
-
-
-def images_with(dataset: Dataset, split: str, class_id: int) -> int:
-    """Return the number of images of a split that show a class."""
-    return sum(class_id in item.classes for item in dataset.of(split))
-
-
-def limits(sources: CardSources) -> Iterator[str]:
-    """Yield the known limits: data that the model was not trained on, and properties that were not measured."""
-    dataset, settings = sources.dataset, sources.settings
-    training = dataset.of("train") or dataset.items
-    sizes = sorted({(item.width, item.height) for item in training}, key=lambda size: size[0] * size[1])
-    (w, h), (width, height) = sizes[0], sizes[-1]
-    size = Message("card.size", w=w, h=h)
-    if len(sizes) > 1:
-        size = Message("card.sizes", w=w, h=h, width=width, height=height)
-    yield Message("card.learned_from", kind=_image_type(settings), sizes=size)
-    if settings.channels == 1:
-        yield Message("card.gray_only")
-    if settings.um_per_pixel is None:
-        yield Message("card.no_scale")
-    yield from _rare_kinds(dataset)
-    if settings.task == "segmentation":
-        split = sources.evaluation.split
-        good = sum(not item.classes for item in dataset.of(split)) if split else 0
-        if not good:
-            yield Message("card.few_good_none")
-        elif good < FEW:
-            yield Message("card.few_good", n=good, split=split_name(split))
-        yield Message("card.unlabeled_types")
-    elif settings.unsure:
-        yield Message("card.other_content_unsure", names=", ".join(settings.verdicts), name=UNSURE)
-    else:
-        yield Message("card.other_content", names=", ".join(settings.verdicts))
-    yield Message("card.inspection")
-
-
-def _image_type(settings: ModelSettings) -> str:
-    gray, color = {
-        255.0: ("card.gray8", "card.color8"),
-        65535.0: ("card.gray16", "card.color16"),
-    }.get(settings.full_scale, ("card.gray_float", "card.color_float"))
-    return Message(color if settings.channels == 3 else gray)
-
-
-def _rare_kinds(dataset: Dataset) -> Iterator[str]:
-    if dataset.model == "unet":
-        counts = {info.name: images_with(dataset, "train", info.id) for info in dataset.classes}
-    else:
-        counted = Counter(item.verdict for item in dataset.of("train"))
-        counts = {name: counted[name] for name in dataset.verdicts}
-    rare = [f"{name} ({count})" for name, count in counts.items() if count < FEW]
-    if rare:
-        yield Message("card.rare", names=", ".join(rare))
 
 
 def lineage(sources: CardSources) -> Iterator[str]:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from workbench.core.documents.document import NOTHING, Block, Headline, Number, Paragraph, Share, Table
+from workbench.core.documents.holdout_result import HoldoutResult, VerdictOutcome
 from workbench.core.evaluation.image_counts import (
     ANY,
     ENOUGH,
@@ -18,8 +20,6 @@ from workbench.core.evaluation.image_counts import (
 )
 from workbench.core.messages import Message
 from workbench.inference.model_settings import UNSURE, ModelSettings
-from workbench.training.model_card.card_document import NOTHING, Block, CardShare, CardText, Headline, Number, Table
-from workbench.training.model_card.card_evaluation import HoldoutResult, VerdictOutcome
 
 
 def tables(settings: ModelSettings, result: HoldoutResult) -> list[Block]:
@@ -56,18 +56,18 @@ def split_name(split: str) -> str:
     return Message("card.test") if split == "test" else Message("card.validation")
 
 
-def _percent(share: CardShare) -> str:
+def _percent(share: Share) -> str:
     return NOTHING if share.value is None else f"{100 * share.value:.0f}%"
 
 
-def _edges(share: CardShare) -> dict[str, str]:
+def _edges(share: Share) -> dict[str, str]:
     """Return the interval of a share with a total above 0, in percent."""
     low, high = share.interval or (0.0, 1.0)
     return {"low": f"{100 * low:.0f}", "high": f"{100 * high:.0f}"}
 
 
-def _found(defects: Sequence[DefectCount]) -> CardShare:
-    return CardShare(sum(defect.found for defect in defects), len(defects))
+def _found(defects: Sequence[DefectCount]) -> Share:
+    return Share(sum(defect.found for defect in defects), len(defects))
 
 
 # --- masks ------------------------------------------------------------------------------------------------
@@ -83,14 +83,14 @@ def _masks(settings: ModelSettings, counts: list[ImageCounts]) -> Iterator[Block
         rows.append([Message("card.all_classes"), _found(defects), _dice(counts, ANY)])
     yield Table([Message("card.class"), Message("card.recall"), Message("card.dice")], rows)
     if defects and not any(entry.regions for entry in counts):
-        yield CardText(Message("card.no_predictions"), warns=True)
+        yield Paragraph(Message("card.no_predictions"), warns=True)
     few = [entry.name for entry in settings.classes if 0 < _informative(counts, entry.id) < ENOUGH]
     none = [entry.name for entry in settings.classes if not _informative(counts, entry.id)]
     if few:
-        yield CardText(Message("card.few_of_class", n=ENOUGH, names=", ".join(few)), warns=True)
+        yield Paragraph(Message("card.few_of_class", n=ENOUGH, names=", ".join(few)), warns=True)
     if none:
-        yield CardText(Message("card.none_of_class", names=", ".join(none)), warns=True)
-    yield CardText(Message("card.definitions"))
+        yield Paragraph(Message("card.none_of_class", names=", ".join(none)), warns=True)
+    yield Paragraph(Message("card.definitions"))
     yield from _sizes(defects, settings.um_per_pixel)
     yield _images(counts)
 
@@ -131,9 +131,9 @@ def _range(low: int, high: int | None, factor: float, unit: str) -> str:
 def _images(counts: list[ImageCounts]) -> Table:
     bad = [entry for entry in counts if entry.defects]
     good = [entry for entry in counts if not entry.defects]
-    missed = CardShare(sum(_escapes(entry) for entry in bad), len(bad), good=False)
-    alarmed = CardShare(sum(entry.regions > 0 for entry in good), len(good), good=False)
-    false = CardShare(sum(entry.false for entry in counts), sum(entry.regions for entry in counts), good=False)
+    missed = Share(sum(_escapes(entry) for entry in bad), len(bad), good=False)
+    alarmed = Share(sum(entry.regions > 0 for entry in good), len(good), good=False)
+    false = Share(sum(entry.false for entry in counts), sum(entry.regions for entry in counts), good=False)
     rows = [
         [Message("card.missed_images"), missed],
         [Message("card.false_alarm_images"), alarmed],
@@ -149,8 +149,8 @@ def _escapes(counts: ImageCounts) -> bool:
 # --- verdicts ---------------------------------------------------------------------------------------------
 
 
-def _right(outcomes: list[VerdictOutcome]) -> CardShare:
-    return CardShare(sum(entry.truth == entry.predicted for entry in outcomes), len(outcomes))
+def _right(outcomes: list[VerdictOutcome]) -> Share:
+    return Share(sum(entry.truth == entry.predicted for entry in outcomes), len(outcomes))
 
 
 def _band(least: float, outcomes: list[VerdictOutcome]) -> str:
@@ -170,10 +170,10 @@ def _verdicts(settings: ModelSettings, outcomes: list[VerdictOutcome]) -> Iterat
     rows.append([Message("card.all"), _right(outcomes), NOTHING])
     yield Table([Message("card.verdict"), Message("card.recall"), Message("card.precision")], rows)
     if settings.unsure:
-        yield CardText(_band(settings.unsure, outcomes))
+        yield Paragraph(_band(settings.unsure, outcomes))
     few = [name for name in settings.verdicts if sum(entry.truth == name for entry in outcomes) < ENOUGH]
     if few:
-        yield CardText(Message("card.few_of_verdict", n=ENOUGH, names=", ".join(few)), warns=True)
+        yield Paragraph(Message("card.few_of_verdict", n=ENOUGH, names=", ".join(few)), warns=True)
     count = Counter((entry.truth, entry.predicted) for entry in outcomes)
     confusion = [[name, *(f"{count[name, other]}" for other in settings.verdicts)] for name in settings.verdicts]
     yield Table([Message("card.confusion"), *settings.verdicts], confusion)

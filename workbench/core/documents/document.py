@@ -14,7 +14,7 @@ NOTHING = "–"
 
 
 @dataclass(frozen=True)
-class CardShare:
+class Share:
     """Share `hits` of `total` with Wilson's 95% interval. good: True if a high value is desirable."""
 
     hits: int
@@ -57,7 +57,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class CardText:
+class Paragraph:
     """Paragraph. warns: it is a warning."""
 
     kind: ClassVar[str] = "text"
@@ -87,11 +87,11 @@ class Table:
 
     kind: ClassVar[str] = "table"
     head: Sequence[str]
-    rows: Sequence[Sequence[str | CardShare | Number]]
+    rows: Sequence[Sequence[str | Share | Number]]
 
 
 @dataclass(frozen=True)
-class CardImage:
+class DocumentImage:
     """Image, as the bytes of a JPEG file."""
 
     name: str
@@ -106,12 +106,12 @@ class CardImage:
 
 
 @dataclass(frozen=True)
-class CardGallery:
+class Gallery:
     """Images with outlines of label and prediction."""
 
     kind: ClassVar[str] = "gallery"
     legend: str
-    images: Sequence[CardImage]
+    images: Sequence[DocumentImage]
 
     @property
     def label(self) -> str:
@@ -122,11 +122,11 @@ class CardGallery:
         return Message("card.prediction")
 
 
-Block = CardText | Code | Points | Table | CardGallery
+Block = Paragraph | Code | Points | Table | Gallery
 
 
 @dataclass(frozen=True)
-class CardSection:
+class Section:
     title: str
     blocks: Sequence[Block]
 
@@ -141,10 +141,10 @@ class Headline:
 
 
 @dataclass(frozen=True)
-class ModelCard:
+class Document:
     """Model card. title, subtitle: one line each. headlines: main numbers at the top."""
 
     title: str
     subtitle: str
     headlines: Sequence[Headline]
-    sections: Sequence[CardSection] = field(default_factory=list)
+    sections: Sequence[Section] = field(default_factory=list)

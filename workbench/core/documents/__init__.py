@@ -1,0 +1,1 @@
+"""Documents with text, tables, charts and images: model cards, evaluation reports."""

@@ -1,0 +1,181 @@
+"""Parts of documents that describe a run: data, training settings, operating point, limits."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from workbench.core.documents.document import Block, Paragraph, Table
+from workbench.core.documents.metric_tables import split_name
+from workbench.core.evaluation.operating_point_origin import OperatingPointOrigin
+from workbench.core.messages import Message, join, recognize
+from workbench.core.runs.dataset import SPLITS, Dataset
+from workbench.core.runs.events import Finished
+from workbench.core.runs.run import Run
+from workbench.inference.model_settings import UNSURE, ModelSettings
+
+FEW = 10  # labeled images per class or verdict below which training and metrics are unreliable
+
+
+def operating_point_blocks(settings: ModelSettings) -> list[Block]:
+    if settings.task == "classification":
+        names = ", ".join(settings.verdicts)
+        texts = [Message("card.point_verdicts", names=names, n=f"{settings.temperature:.3g}")]
+        if settings.unsure:
+            texts.append(Message("card.point_unsure", n=f"{settings.unsure:.0%}", name=UNSURE))
+        return [Paragraph(join("list.sentences", texts))]
+    um = settings.um_per_pixel
+    rows = []
+    for entry, threshold, area in zip(settings.classes, settings.thresholds, settings.min_area):
+        size = Message("card.area", n=area, um=f"{area * um**2:.4g}") if um and area else f"{area}"
+        rows.append([entry.name, f"{entry.id}", f"{threshold:g}", size])
+    head = [
+        Message("card.class"),
+        Message("card.mask_value"),
+        Message("card.threshold"),
+        Message("card.min_area"),
+    ]
+    return [Paragraph(Message("card.point_masks")), Table(head, rows)]
+
+
+def point_origin_blocks(point: OperatingPointOrigin) -> Iterator[Block]:
+    """Yield the origin of the operating point; nothing for that of the training, the usual case described above."""
+    splits: str = ""
+    if point.chosen_on:
+        both = len(point.chosen_on) == 2
+        splits = Message("card.both_splits") if both else split_name(point.chosen_on[0])
+    if point.chosen_by == "review":
+        yield Paragraph(Message("card.set_manually_on", splits=splits) if splits else Message("card.set_manually"))
+    elif point.chosen_by == "export":
+        yield Paragraph(Message("card.set_at_export_on", splits=splits) if splits else Message("card.set_at_export"))
+
+
+def labels_revision(dataset: Dataset) -> str:
+    """Return the shortened SHA-256 of the names, labels and splits of all images: equal for equal data."""
+    lines = sorted(f"{item.key} {item.mask_hash} {item.verdict} {item.split}" for item in dataset.items)
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def data_blocks(dataset: Dataset) -> list[Block]:
+    names = {"train": "card.train_column", "val": "card.val_column", "test": "card.test_column"}
+    columns = [name for name in SPLITS if dataset.of(name)]
+    rows = [[Message("card.all"), *(f"{len(dataset.of(name))}" for name in columns)]]
+    if dataset.model == "unet":
+        for info in dataset.classes:
+            counts = [f"{images_with(dataset, name, info.id)}" for name in columns]
+            rows.append([Message("card.images_with", name=info.name), *counts])
+        good = [f"{sum(not item.classes for item in dataset.of(name))}" for name in columns]
+        rows.append([Message("card.images_without"), *good])
+    else:
+        for verdict in dataset.verdicts:
+            counts = [f"{sum(item.verdict == verdict for item in dataset.of(name))}" for name in columns]
+            rows.append([verdict, *counts])
+    groups = len({item.group or item.key for item in dataset.items})
+    revision, held_out = labels_revision(dataset), dataset.held_out_hash
+    text = Message("card.data_text", n=len(dataset.items), m=groups, revision=revision, hash=held_out)
+    blocks: list[Block] = [Table([Message("card.images"), *(Message(names[name]) for name in columns)], rows)]
+    blocks.append(Paragraph(text))
+    if dataset.skipped:
+        blocks.append(Paragraph(Message("card.skipped", n=len(dataset.skipped), why=dataset.skipped[0].why)))
+    return blocks
+
+
+def settings_blocks(run: Run) -> list[Block]:
+    settings = run.settings()
+    values = settings.model_dump(exclude={"format", "reasons"})
+    rows = [
+        [Message(f"setting.{key}"), _value(values[key]), recognize(settings.reasons[key])]
+        for key in values
+        if key in settings.reasons
+    ]
+    model = {"unet": "UNet", "resnet": "ResNet"}[settings.model]
+    fields = {"model": model, "quality": _value(settings.quality), "seed": settings.seed}
+    if settings.epochs:
+        texts = [Message("card.trained_epochs", n=settings.epochs, **fields)]
+    else:
+        texts = [Message("card.trained_minutes", n=f"{settings.minutes:g}", **fields)]
+    ending = run.ending()
+    if isinstance(ending, Finished) and "steps" in ending.result:
+        n, m = ending.result["steps"], f"{ending.result.get('seconds', 0) / 60:.1f}"
+        done = ending.why == "done"
+        texts.append(Message("card.steps", n=n, m=m) if done else Message("card.steps_stopped", n=n, m=m))
+    head = [Message("card.setting"), Message("card.value"), Message("card.reason")]
+    return [Paragraph(join("list.sentences", texts)), Table(head, rows)]
+
+
+_VALUES = {
+    "fast": "value.fast",
+    "balanced": "value.balanced",
+    "best": "value.best",
+    True: "value.true",
+    False: "value.false",
+    None: "value.none",
+}
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_value, value))
+    if isinstance(value, (str, bool)) or value is None:
+        return Message(_VALUES[value]) if value in _VALUES else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+# --- limits ----------------------------------------------------------------------------------------------------
+
+
+def images_with(dataset: Dataset, split: str, class_id: int) -> int:
+    """Return the number of images of a split that show a class."""
+    return sum(class_id in item.classes for item in dataset.of(split))
+
+
+def limits(dataset: Dataset, settings: ModelSettings, split: str) -> Iterator[str]:
+    """Yield the known limits: data that the model was not trained on, and properties that were not measured.
+
+    split: evaluated data split, "" for none.
+    """
+    training = dataset.of("train") or dataset.items
+    sizes = sorted({(item.width, item.height) for item in training}, key=lambda size: size[0] * size[1])
+    (w, h), (width, height) = sizes[0], sizes[-1]
+    size = Message("card.size", w=w, h=h)
+    if len(sizes) > 1:
+        size = Message("card.sizes", w=w, h=h, width=width, height=height)
+    yield Message("card.learned_from", kind=_image_type(settings), sizes=size)
+    if settings.channels == 1:
+        yield Message("card.gray_only")
+    if settings.um_per_pixel is None:
+        yield Message("card.no_scale")
+    yield from _rare_kinds(dataset)
+    if settings.task == "segmentation":
+        good = sum(not item.classes for item in dataset.of(split)) if split else 0
+        if not good:
+            yield Message("card.few_good_none")
+        elif good < FEW:
+            yield Message("card.few_good", n=good, split=split_name(split))
+        yield Message("card.unlabeled_types")
+    elif settings.unsure:
+        yield Message("card.other_content_unsure", names=", ".join(settings.verdicts), name=UNSURE)
+    else:
+        yield Message("card.other_content", names=", ".join(settings.verdicts))
+    yield Message("card.inspection")
+
+
+def _image_type(settings: ModelSettings) -> str:
+    gray, color = {
+        255.0: ("card.gray8", "card.color8"),
+        65535.0: ("card.gray16", "card.color16"),
+    }.get(settings.full_scale, ("card.gray_float", "card.color_float"))
+    return Message(color if settings.channels == 3 else gray)
+
+
+def _rare_kinds(dataset: Dataset) -> Iterator[str]:
+    if dataset.model == "unet":
+        counts = {info.name: images_with(dataset, "train", info.id) for info in dataset.classes}
+    else:
+        counted = Counter(item.verdict for item in dataset.of("train"))
+        counts = {name: counted[name] for name in dataset.verdicts}
+    rare = [f"{name} ({count})" for name, count in counts.items() if count < FEW]
+    if rare:
+        yield Message("card.rare", names=", ".join(rare))
