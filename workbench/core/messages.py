@@ -22,7 +22,15 @@ Translate = Callable[[str, str], str]  # (context, English pattern) -> pattern i
 
 CONTEXT = "sentences"  # of the catalog's patterns; those of problems have the context "problems"
 _FIELD = re.compile(r"\{(\w+)\}")
-_NOT_STORED = ("card.", "list.", "queue.", "setting.", "value.")  # ids of messages that never need recognition
+_NOT_STORED = (
+    "card.",
+    "compare.",
+    "list.",
+    "queue.",
+    "report.",
+    "setting.",
+    "value.",
+)  # ids of messages that never need recognition
 _MAX_DEPTH = 4  # of messages within messages
 _CACHED = 500  # recognized texts
 

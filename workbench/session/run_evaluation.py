@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -13,10 +12,11 @@ from PySide6.QtCore import QCoreApplication, QObject, Signal
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.data_leaks import DataLeak, find_data_leaks
 from workbench.core.evaluation.defect_crops import CropFrame, Cropper
-from workbench.core.evaluation.evaluated_images import THREADS, EvaluatedImages, evaluate_images
+from workbench.core.evaluation.evaluated_images import EvaluatedImages, evaluate_images
 from workbench.core.evaluation.inference_pass import InferencePass, PassResult
 from workbench.core.evaluation.operating_point import OperatingPoint, StoredOperatingPoint
 from workbench.core.evaluation.operating_point_sweep import OperatingPointSweep
+from workbench.core.evaluation.split_evaluation import MaskEvaluation, sweep_points
 from workbench.core.evaluation.stored_predictions import StoredPrediction
 from workbench.core.problems import ImageBroken, Problem, RunUnusable
 from workbench.core.runs.dataset import Dataset
@@ -69,6 +69,7 @@ class RunEvaluation(QObject):
         self.point: OperatingPoint | None = None
         self.pass_result = PassResult()
         self.leaks: list[DataLeak] = []
+        self._data: Dataset | None = None
         self._pass: InferencePass | None = None
         self.stale = False  # labels were changed since the evaluation
         self.result: EvaluatedImages | None = None
@@ -94,7 +95,7 @@ class RunEvaluation(QObject):
         if self.settings.task != "segmentation":
             return
         counts = Counter(item.split for item in data.items)
-        self.run, self.splits = run, {name: counts[name] for name in ("val", "test") if counts[name]}
+        self.run, self._data, self.splits = run, data, {name: counts[name] for name in ("val", "test") if counts[name]}
         self.classes = {entry.id: (entry.name, entry.color) for entry in self.settings.classes}
         for info in project.classes:
             if info.id in self.classes:
@@ -217,15 +218,11 @@ class RunEvaluation(QObject):
         self._points.submit(work, on_done, key="evaluate")
 
     def _sweep(self) -> None:
-        predictions, inference_pass = self.pass_result.predictions, self._pass
-        assert self.settings is not None and inference_pass is not None
-        ids = [entry.id for entry in self.settings.classes]
+        predictions, inference_pass, settings = self.pass_result.predictions, self._pass, self.settings
+        assert settings is not None and inference_pass is not None
 
         def work(task: Task) -> OperatingPointSweep | None:
-            with ThreadPoolExecutor(THREADS) as pool:
-                results = pool.map(lambda item: None if task.cancelled() else inference_pass.tallies(item), predictions)
-                tallies = [result for result in results if result is not None]
-            return OperatingPointSweep(predictions, tallies, ids) if len(tallies) == len(predictions) else None
+            return sweep_points(inference_pass, predictions, settings, task.cancelled)
 
         def on_done(sweep: OperatingPointSweep | None) -> None:
             if sweep is not None:
@@ -233,6 +230,25 @@ class RunEvaluation(QObject):
                 self.sweep_finished.emit()
 
         self._passes.submit(work, on_done)
+
+    @property
+    def evaluation(self) -> MaskEvaluation | None:
+        """Evaluation at the present operating point, for a report; None while it is incomplete."""
+        if self.run is None or self._data is None or self.settings is None or self.chosen is None:
+            return None
+        if self.stage != "ready" or self.result is None or self.result.point != self.point:
+            return None
+        return MaskEvaluation(
+            self.run,
+            self._data,
+            self.split,
+            self.settings,
+            self.chosen,
+            self.pass_result,
+            self.result,
+            self.sweep,
+            tuple(self.leaks),
+        )
 
     @property
     def um_per_pixel(self) -> float | None:

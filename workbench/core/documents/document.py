@@ -1,4 +1,7 @@
-"""Building blocks of a model card. Their texts are messages, or names and numbers, which are not translated."""
+"""Building blocks of a model card or an evaluation report.
+
+Their texts are messages, or names and numbers, which are not translated.
+"""
 
 from __future__ import annotations
 
@@ -107,11 +110,12 @@ class DocumentImage:
 
 @dataclass(frozen=True)
 class Gallery:
-    """Images with outlines of label and prediction."""
+    """Images. outlines: they show the outlines of label and prediction, which the page explains."""
 
     kind: ClassVar[str] = "gallery"
     legend: str
     images: Sequence[DocumentImage]
+    outlines: bool = True
 
     @property
     def label(self) -> str:
@@ -122,7 +126,54 @@ class Gallery:
         return Message("card.prediction")
 
 
-Block = Paragraph | Code | Points | Table | Gallery
+@dataclass(frozen=True)
+class Series:
+    """Points of a chart, (x, y) from 0 to 1. dots: points with vertical intervals instead of a line.
+
+    intervals: (low, high) of each point, or nothing.
+    """
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    dots: bool = False
+    intervals: Sequence[tuple[float, float]] = ()
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Chart with both axes from 0 to 1. mark: x of a vertical line, with its name. diagonal: line of y = x."""
+
+    kind: ClassVar[str] = "chart"
+    title: str
+    x_label: str
+    y_label: str
+    series: Sequence[Series]
+    mark: tuple[float, str] | None = None
+    diagonal: bool = False
+
+
+@dataclass(frozen=True)
+class ImagePairs:
+    """Images side by side, one pair a row: (name of the image, left, right). heads: above both columns.
+
+    outlines: they show the outlines of label and prediction.
+    """
+
+    kind: ClassVar[str] = "pairs"
+    heads: tuple[str, str]
+    pairs: Sequence[tuple[str, DocumentImage, DocumentImage]]
+    outlines: bool = True
+
+    @property
+    def label(self) -> str:
+        return Message("card.label")
+
+    @property
+    def prediction(self) -> str:
+        return Message("card.prediction")
+
+
+Block = Paragraph | Code | Points | Table | Gallery | Chart | ImagePairs
 
 
 @dataclass(frozen=True)
@@ -142,7 +193,7 @@ class Headline:
 
 @dataclass(frozen=True)
 class Document:
-    """Model card. title, subtitle: one line each. headlines: main numbers at the top."""
+    """Model card or report. title, subtitle: one line each. headlines: main numbers at the top."""
 
     title: str
     subtitle: str

@@ -9,6 +9,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
 from workbench.core import messages, resources
+from workbench.core.documents.charts import PAGE_COLORS, chart_svg
 from workbench.core.documents.document import Document
 from workbench.core.messages import Message
 from workbench.core.resources import SOURCE_LANGUAGE
@@ -30,6 +31,7 @@ def render_template(
     translate = messages.translator(language)
     environment.filters.update(filters)
     environment.filters["t"] = lambda text: messages.render(text, translate) if isinstance(text, Message) else text
+    environment.filters["svg"] = lambda chart: Markup(chart_svg(chart, environment.filters["t"], PAGE_COLORS))
     environment.tests["numeric"] = lambda text: re.fullmatch(r"[–\d.,  %e+-]*", text) is not None
     notes = {"warning": Message("card.warning"), "see_page": Message("card.see_page")}
     return environment.from_string(source).render(card=document, language=language, **notes)

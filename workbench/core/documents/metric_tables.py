@@ -53,7 +53,8 @@ def headlines(settings: ModelSettings, result: HoldoutResult) -> list[Headline]:
 
 
 def split_name(split: str) -> str:
-    return Message("card.test") if split == "test" else Message("card.validation")
+    names = {"test": "card.test", "val": "card.validation", "all": "report.all_splits"}
+    return Message(names.get(split, "card.both_splits"))
 
 
 def _percent(share: Share) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from workbench.core.documents.document import Block, Paragraph, Table
@@ -41,7 +41,7 @@ def operating_point_blocks(settings: ModelSettings) -> list[Block]:
 
 
 def point_origin_blocks(point: OperatingPointOrigin) -> Iterator[Block]:
-    """Yield the origin of the operating point; nothing for that of the training, the usual case described above."""
+    """Yield the origin of the operating point; nothing for that of the training."""
     splits: str = ""
     if point.chosen_on:
         both = len(point.chosen_on) == 2
@@ -82,13 +82,14 @@ def data_blocks(dataset: Dataset) -> list[Block]:
     return blocks
 
 
-def settings_blocks(run: Run) -> list[Block]:
+def settings_blocks(run: Run, *, only: Collection[str] | None = None) -> list[Block]:
+    """Return the summary and the table of the training settings. only: names of those in the table; None for all."""
     settings = run.settings()
     values = settings.model_dump(exclude={"format", "reasons"})
     rows = [
         [Message(f"setting.{key}"), _value(values[key]), recognize(settings.reasons[key])]
         for key in values
-        if key in settings.reasons
+        if key in settings.reasons and (only is None or key in only)
     ]
     model = {"unet": "UNet", "resnet": "ResNet"}[settings.model]
     fields = {"model": model, "quality": _value(settings.quality), "seed": settings.seed}
@@ -102,7 +103,8 @@ def settings_blocks(run: Run) -> list[Block]:
         done = ending.why == "done"
         texts.append(Message("card.steps", n=n, m=m) if done else Message("card.steps_stopped", n=n, m=m))
     head = [Message("card.setting"), Message("card.value"), Message("card.reason")]
-    return [Paragraph(join("list.sentences", texts)), Table(head, rows)]
+    summary = Paragraph(join("list.sentences", texts))
+    return [summary, Table(head, rows)] if rows else [summary]
 
 
 _VALUES = {

@@ -1,0 +1,127 @@
+"""Content of the comparison of two runs: figures with their differences, and images on which the runs differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from workbench.core.documents import metric_tables
+from workbench.core.documents.document import NOTHING, Block, Document, ImagePairs, Paragraph, Points, Section, Table
+from workbench.core.documents.evaluation_report import subtitle
+from workbench.core.documents.report_images import MOST, ReportImages
+from workbench.core.evaluation.evaluation_comparison import (
+    FEWEST_PARTS,
+    EvaluationComparison,
+    FigureDifference,
+    compare_masks,
+    compare_verdicts,
+)
+from workbench.core.evaluation.split_evaluation import MaskEvaluation, SplitEvaluation, VerdictSplitEvaluation
+from workbench.core.messages import Message
+from workbench.core.problems import RunUnusable
+from workbench.core.project.project import Project
+
+_KINDS = {
+    "recall": "card.recall",
+    "false_alarms": "card.false_alarms",
+    "dice": "card.dice",
+    "accuracy": "card.right_verdicts",
+}
+_OUTCOMES = {
+    "better": "compare.better",
+    "worse": "compare.worse",
+    "equal": "compare.equal",
+    "unclear": "compare.unclear",
+    "unknown": "compare.unknown",
+}
+
+
+def compare_evaluations(first: SplitEvaluation, second: SplitEvaluation) -> EvaluationComparison:
+    """Compare two evaluations of the same kind of model. Raises RunUnusable if they have no image in common."""
+    if isinstance(first, MaskEvaluation) and isinstance(second, MaskEvaluation):
+        comparison = compare_masks(first, second)
+    elif isinstance(first, VerdictSplitEvaluation) and isinstance(second, VerdictSplitEvaluation):
+        comparison = compare_verdicts(first, second)
+    else:
+        raise RunUnusable(name=second.run.name, why="it is a model of another kind than the run it is compared with")
+    if not comparison.images:
+        raise RunUnusable(name=second.run.name, why="the two runs have no validation or test images in common")
+    return comparison
+
+
+def comparison_report(
+    project: Project,
+    first: SplitEvaluation,
+    second: SplitEvaluation,
+    comparison: EvaluationComparison,
+    images: ReportImages,
+    when: datetime,
+) -> Document:
+    """Return the comparison as a document. Reads images."""
+    return Document(
+        title=Message("compare.title", first=first.run.name, second=second.run.name),
+        subtitle=subtitle(project, when),
+        headlines=[],
+        sections=[
+            Section(Message("report.figures"), list(figure_blocks(first, second, comparison))),
+            Section(Message("compare.images"), list(_images(first, second, comparison, images))),
+            Section(Message("report.not_shown"), [Points(list(_caveats(comparison)))]),
+        ],
+    )
+
+
+def figure_blocks(first: SplitEvaluation, second: SplitEvaluation, comparison: EvaluationComparison) -> Iterator[Block]:
+    """Yield the description of the data and the table of figures."""
+    split = metric_tables.split_name(first.split)
+    yield Paragraph(Message("compare.measured", n=comparison.images, m=comparison.parts, split=split))
+    if comparison.left_out:
+        yield Paragraph(Message("compare.left_out", n=comparison.left_out), warns=True)
+    head = [
+        Message("compare.figure"),
+        first.run.name,
+        second.run.name,
+        Message("compare.difference"),
+        Message("compare.outcome"),
+    ]
+    yield Table(head, [figure_cells(figure) for figure in comparison.figures])
+    yield Paragraph(Message("compare.method", n=FEWEST_PARTS))
+
+
+def figure_cells(figure: FigureDifference) -> list[str]:
+    """Return the texts of a row: name, both values, difference, outcome. Intervals are 95% CI."""
+    name: str = Message(_KINDS[figure.kind])
+    if figure.scope:
+        name = Message("compare.of", figure=name, name=figure.scope)
+    values = [_value(value, interval, "") for value, interval in zip(figure.values, figure.intervals)]
+    return [name, *values, _value(figure.difference, figure.interval, "+"), Message(_OUTCOMES[figure.outcome])]
+
+
+def _value(value: float | None, interval: list[float] | None, sign: str) -> str:
+    if value is None:
+        return NOTHING
+    if interval is None:
+        return f"{value:{sign}.3f}"
+    return Message(
+        "compare.value", n=f"{value:{sign}.3f}", low=f"{interval[0]:{sign}.2f}", high=f"{interval[1]:{sign}.2f}"
+    )
+
+
+def _images(
+    first: SplitEvaluation, second: SplitEvaluation, comparison: EvaluationComparison, images: ReportImages
+) -> Iterator[Block]:
+    if not comparison.pairs:
+        yield Paragraph(Message("compare.no_differences"))
+        return
+    one_right = sum(pair.weight[0] for pair in comparison.pairs)
+    yield Paragraph(Message("compare.differing", n=len(comparison.pairs), m=one_right, k=comparison.images))
+    rendered = [(pair.key, images.pair(pair, first, second)) for pair in comparison.pairs[:MOST]]
+    pairs = [(key, *sides) for key, sides in rendered if sides is not None]
+    outlines = isinstance(first, MaskEvaluation)
+    yield ImagePairs((first.run.name, second.run.name), pairs, outlines)
+
+
+def _caveats(comparison: EvaluationComparison) -> Iterator[str]:
+    if comparison.parts < FEWEST_PARTS:
+        yield Message("compare.few_parts", m=comparison.parts)
+    yield Message("compare.several")
+    yield Message("compare.chance")

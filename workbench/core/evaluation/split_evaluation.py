@@ -1,0 +1,157 @@
+"""Evaluation of a run on one data split: predictions, counts at the operating point, curves and data leaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from workbench.core.evaluation import operating_point
+from workbench.core.evaluation.data_leaks import DataLeak, find_data_leaks
+from workbench.core.evaluation.evaluated_images import THREADS, EvaluatedImages, evaluate_images
+from workbench.core.evaluation.inference_pass import InferencePass, PassResult
+from workbench.core.evaluation.operating_point import OperatingPoint, StoredOperatingPoint
+from workbench.core.evaluation.operating_point_sweep import OperatingPointSweep
+from workbench.core.evaluation.stored_predictions import StoredPrediction
+from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation
+from workbench.core.evaluation.verdict_pass import predict_verdicts
+from workbench.core.problems import NoteBroken, RunUnusable
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.core.runs.dataset import Dataset, Item
+from workbench.core.runs.run import Run
+from workbench.inference.model_settings import ModelSettings
+
+
+@dataclass(frozen=True)
+class MaskEvaluation:
+    """Evaluation of a UNet run. split: "val", "test", "val+test", or "all" with the training images.
+
+    settings: those stored with the run; images.point is the evaluated operating point. sweep: None if not computed.
+    """
+
+    run: Run
+    dataset: Dataset
+    split: str
+    settings: ModelSettings
+    stored: StoredOperatingPoint
+    passed: PassResult
+    images: EvaluatedImages
+    sweep: OperatingPointSweep | None = None
+    leaks: Sequence[DataLeak] = ()
+
+    @property
+    def settings_in_use(self) -> ModelSettings:
+        """Settings with the evaluated operating point."""
+        return self.images.point.on(self.settings)
+
+
+@dataclass(frozen=True)
+class VerdictSplitEvaluation:
+    """Evaluation of a ResNet run. split: "val", "test", or "val+test". verdicts: of the images of that split."""
+
+    run: Run
+    dataset: Dataset
+    split: str
+    settings: ModelSettings
+    stored: StoredOperatingPoint
+    verdicts: VerdictEvaluation
+    leaks: Sequence[DataLeak] = ()
+
+
+SplitEvaluation = MaskEvaluation | VerdictSplitEvaluation
+
+
+def evaluate_masks(
+    project: Project,
+    run: Run,
+    split: str,
+    items: Sequence[Item],
+    *,
+    curves: bool = True,
+    progress: Callable[[int, int], object],
+    cancelled: Callable[[], bool] = lambda: False,
+) -> MaskEvaluation | None:
+    """Evaluate a UNet run with the present labels at its operating point. Return None if canceled.
+
+    Raises a Problem if the run is unusable or no image of `items` can be used.
+    """
+    run.need_usable()
+    dataset, settings = run.dataset(), operating_point.settings_of(run)
+    inference_pass = InferencePass(project, run, settings)
+    passed = inference_pass.over(items, progress=lambda *done: progress(*done) and None, cancelled=cancelled)
+    if passed is None:
+        return None
+    if not passed.predictions:
+        why = next((str(problem) for problem in passed.skipped.values()), "it has no validation or test images")
+        raise RunUnusable(name=run.name, why=why.rstrip("."))
+    images = evaluate_images(passed.predictions, settings, OperatingPoint.of(settings), cancelled)
+    sweep = sweep_points(inference_pass, passed.predictions, settings, cancelled) if curves else None
+    if images is None or (curves and sweep is None):
+        return None
+    leaks = [leak for name in _held_out(split) for leak in find_data_leaks(project, dataset, name)]
+    return MaskEvaluation(run, dataset, split, settings, operating_point.read(run), passed, images, sweep, leaks)
+
+
+def _held_out(split: str) -> list[str]:
+    """Return those of "val" and "test" that a split consists of."""
+    return ["val", "test"] if split == "all" else split.split("+")
+
+
+def sweep_points(
+    inference_pass: InferencePass,
+    predictions: Sequence[StoredPrediction],
+    settings: ModelSettings,
+    cancelled: Callable[[], bool],
+) -> OperatingPointSweep | None:
+    """Count all images at all operating points of the grid. Return None if canceled."""
+    ids = [entry.id for entry in settings.classes]
+    with ThreadPoolExecutor(THREADS) as pool:
+        results = pool.map(lambda item: None if cancelled() else inference_pass.tallies(item), predictions)
+        tallies = [result for result in results if result is not None]
+    return OperatingPointSweep(predictions, tallies, ids) if len(tallies) == len(predictions) else None
+
+
+def evaluate_verdicts(
+    project: Project,
+    run: Run,
+    split: str,
+    *,
+    progress: Callable[[int, int], object],
+    cancelled: Callable[[], bool] = lambda: False,
+) -> VerdictSplitEvaluation | None:
+    """Evaluate a ResNet run with the present verdicts. Return None if canceled. Raises a Problem."""
+    predictions = predict_verdicts(project, run, store=project.writable, progress=progress, cancelled=cancelled)
+    if predictions is None:
+        return None
+    verdicts = predictions.evaluate(lambda item: _present_verdict(project, item)).of(*_held_out(split))
+    if not verdicts.images:
+        raise RunUnusable(name=run.name, why="it has no validation or test images")
+    leaks = [leak for name in _held_out(split) for leak in find_data_leaks(project, predictions.dataset, name)]
+    stored = operating_point.read(run)
+    return VerdictSplitEvaluation(run, predictions.dataset, split, predictions.settings, stored, verdicts, leaks)
+
+
+def evaluate_run(
+    project: Project,
+    run: Run,
+    split: str,
+    *,
+    curves: bool = True,
+    progress: Callable[[int, int], object],
+    cancelled: Callable[[], bool] = lambda: False,
+) -> SplitEvaluation | None:
+    """Evaluate a run of either kind on a split of its dataset; "val+test" for both. Return None if canceled."""
+    dataset = run.dataset()
+    if dataset.model == "resnet":
+        return evaluate_verdicts(project, run, split, progress=progress, cancelled=cancelled)
+    items = dataset.current if split == "all" else dataset.of(*_held_out(split))
+    return evaluate_masks(project, run, split, items, curves=curves, progress=progress, cancelled=cancelled)
+
+
+def _present_verdict(project: Project, item: Item) -> str | None:
+    """Return the present verdict of an image; that of the dataset if its note is unreadable."""
+    try:
+        return annotation.load_note(project, item.key).verdict
+    except NoteBroken:
+        return item.verdict
