@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from workbench.core.evaluation.confidence import rate_interval, wilson
 from workbench.core.evaluation.image_counts import ANY
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, VerdictSplitEvaluation
 from workbench.core.evaluation.stored_predictions import ImageEvaluation, StoredPrediction
@@ -193,11 +194,22 @@ def _difference(kind: FigureKind, scope: str, first: Ratios, second: Ratios, gro
         return FigureDifference(kind, scope, (values[0], values[1]), (None, None), difference, None)
     draws = np.random.default_rng(0).multinomial(len(order), np.full(len(order), 1 / len(order)), _RESAMPLES)
     drawn = np.einsum("ng,grv->nrv", draws, sums)
-    drawn = drawn[(drawn[..., 1] > 0).all(axis=1)]
+    drawn = drawn[(drawn[..., 1] > 0).all(axis=1)]  # draws with something to count
     ratios = drawn[..., 0] / drawn[..., 1]
-    intervals = [_percentiles(ratios[:, run]) if values[run] is not None else None for run in (0, 1)]
+    intervals = [_interval(kind, own, groups, ratios[:, run]) for run, own in enumerate((first, second))]
     interval = None if difference is None else _percentiles(ratios[:, 1] - ratios[:, 0])
     return FigureDifference(kind, scope, (values[0], values[1]), (intervals[0], intervals[1]), difference, interval)
+
+
+def _interval(kind: FigureKind, ratios: Ratios, groups: Sequence[str], drawn: np.ndarray) -> list[float] | None:
+    """Return the interval of one run's figure, by the same method as in its evaluation where that needs no draws."""
+    if not any(below for _, below in ratios):
+        return None
+    if kind == "dice":
+        return _percentiles(drawn)
+    if kind == "false_alarms":
+        return rate_interval([int(above) for above, _ in ratios], groups)
+    return wilson(int(sum(above for above, _ in ratios)), int(sum(below for _, below in ratios)))
 
 
 def _percentiles(values: np.ndarray) -> list[float] | None:

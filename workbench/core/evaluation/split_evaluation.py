@@ -69,11 +69,13 @@ def evaluate_masks(
     items: Sequence[Item],
     *,
     curves: bool = True,
+    leaks: bool = True,
     progress: Callable[[int, int], object],
     cancelled: Callable[[], bool] = lambda: False,
 ) -> MaskEvaluation | None:
     """Evaluate a UNet run with the present labels at its operating point. Return None if canceled.
 
+    curves, leaks: also compute these; searching for leaks reads every image.
     Raises a Problem if the run is unusable or no image of `items` can be used.
     """
     run.need_usable()
@@ -89,8 +91,36 @@ def evaluate_masks(
     sweep = sweep_points(inference_pass, passed.predictions, settings, cancelled) if curves else None
     if images is None or (curves and sweep is None):
         return None
-    leaks = [leak for name in _held_out(split) for leak in find_data_leaks(project, dataset, name)]
-    return MaskEvaluation(run, dataset, split, settings, operating_point.read(run), passed, images, sweep, leaks)
+    found = [leak for name in _held_out(split) for leak in find_data_leaks(project, dataset, name)] if leaks else []
+    return MaskEvaluation(run, dataset, split, settings, operating_point.read(run), passed, images, sweep, found)
+
+
+def evaluate_like(
+    project: Project,
+    run: Run,
+    shown: SplitEvaluation,
+    *,
+    progress: Callable[[int, int], object],
+    cancelled: Callable[[], bool] = lambda: False,
+) -> SplitEvaluation | None:
+    """Evaluate another run, to compare it, on those images of an evaluation that it was not trained on.
+
+    Return None if canceled. Raises RunUnusable if there are no such images, or the run is of the other kind of model.
+    """
+    run.need_usable()
+    dataset = run.dataset()
+    if dataset.model != shown.dataset.model:
+        raise RunUnusable(name=run.name, why="it is a model of another kind than the run it is compared with")
+    if isinstance(shown, VerdictSplitEvaluation):
+        return evaluate_verdicts(project, run, "val+test", progress=progress, cancelled=cancelled)
+    trained = {item.key for item in dataset.of("train")}
+    keys = {prediction.key for prediction in shown.passed.predictions} - trained
+    items = [item for item in shown.dataset.current if item.key in keys]
+    if not items:
+        raise RunUnusable(name=run.name, why="the two runs have no validation or test images in common")
+    return evaluate_masks(
+        project, run, shown.split, items, curves=False, leaks=False, progress=progress, cancelled=cancelled
+    )
 
 
 def _held_out(split: str) -> list[str]:

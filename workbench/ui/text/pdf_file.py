@@ -1,0 +1,133 @@
+"""PDF file of a document: the page for printing, laid out by QTextDocument on A4 with page numbers."""
+
+from __future__ import annotations
+
+import base64
+import os
+import sys
+from pathlib import Path
+
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMarginsF, QRectF, QSizeF, Qt, QUrl
+from PySide6.QtGui import (
+    QAbstractTextDocumentLayout,
+    QColor,
+    QFont,
+    QGuiApplication,
+    QImage,
+    QPageLayout,
+    QPageSize,
+    QPainter,
+    QPalette,
+    QPdfWriter,
+    QTextCursor,
+    QTextDocument,
+    QTextFormat,
+)
+from PySide6.QtSvg import QSvgRenderer
+
+from workbench.core.problems import CannotWrite
+from workbench.core.project.storage import write_bytes
+
+_MARGIN, _FOOTER = 14.0, 8.0  # mm; the footer is a part of the lower margin
+_RESOLUTION, _ZOOM = 300, 4  # dots per inch; enlargement of charts, which become images
+_POINTS = 9.0  # size of the text
+
+
+class _Page(QTextDocument):
+    """Text document whose images are embedded in its source."""
+
+    def loadResource(self, kind: int, name: QUrl):
+        head, _, data = name.toString().partition(";base64,")
+        if kind != QTextDocument.ResourceType.ImageResource.value or not data:
+            return super().loadResource(kind, name)
+        content = QByteArray(base64.b64decode(data))
+        return _drawn(content) if head.endswith("svg+xml") else QImage.fromData(content)
+
+
+def _drawn(svg: QByteArray) -> QImage:
+    renderer = QSvgRenderer(svg)
+    image = QImage(renderer.defaultSize() * _ZOOM, QImage.Format.Format_RGB32)
+    image.fill(Qt.GlobalColor.white)
+    painter = QPainter(image)
+    renderer.render(painter)
+    painter.end()
+    return image
+
+
+def write_pdf(page: str, path: Path) -> None:
+    """Write a page made with the template for printing. Needs a QGuiApplication. Raises CannotWrite."""
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    writer = QPdfWriter(buffer)
+    writer.setResolution(_RESOLUTION)
+    margins = QMarginsF(_MARGIN, _MARGIN, _MARGIN, _MARGIN + _FOOTER)
+    writer.setPageLayout(QPageLayout(QPageSize(QPageSize.PageSizeId.A4), QPageLayout.Orientation.Portrait, margins,
+                                     QPageLayout.Unit.Millimeter))  # fmt: skip
+    font = QFont(QGuiApplication.font())
+    font.setPointSizeF(_POINTS)
+    document = _Page()
+    document.setDefaultFont(font)
+    document.setDocumentMargin(0)
+    document.documentLayout().setPaintDevice(writer)
+    document.setHtml(page)
+    area = QSizeF(writer.width(), writer.height())
+    document.setPageSize(area)
+    writer.setTitle(document.metaInformation(QTextDocument.MetaInformation.DocumentTitle))
+    _keep_headings(document, area.height())
+    painter = QPainter(writer)
+    for number in range(document.pageCount()):
+        if number:
+            writer.newPage()
+        _paint(painter, document, number, area, font)
+    painter.end()
+    try:
+        write_bytes(path, bytes(buffer.data().data()))
+    except OSError as error:
+        raise CannotWrite.of(path, error) from error
+
+
+def _keep_headings(document: QTextDocument, height: float) -> None:
+    """Move headings to the next page if what follows them does not fit on theirs."""
+    block = document.begin()
+    while block.isValid():
+        following = block.next().next()
+        if block.blockFormat().headingLevel() == 2 and following.isValid():
+            place = document.documentLayout().blockBoundingRect
+            if place(block).top() // height != (place(following).bottom() - 1) // height:
+                cursor = QTextCursor(block)
+                layout = block.blockFormat()
+                layout.setPageBreakPolicy(QTextFormat.PageBreakFlag.PageBreak_AlwaysBefore)
+                cursor.setBlockFormat(layout)
+        block = block.next()
+
+
+def _paint(painter: QPainter, document: QTextDocument, number: int, area: QSizeF, font: QFont) -> None:
+    painter.save()
+    painter.translate(0, -number * area.height())
+    context = QAbstractTextDocumentLayout.PaintContext()
+    context.palette.setColor(QPalette.ColorRole.Text, QColor("#1c2026"))  # not that of a dark theme
+    context.clip = QRectF(0, number * area.height(), area.width(), area.height())
+    painter.setClipRect(context.clip)
+    document.documentLayout().draw(painter, context)
+    painter.restore()
+    painter.setFont(font)
+    painter.setPen(QColor("#5c6570"))
+    height = _FOOTER / 25.4 * _RESOLUTION
+    place = QRectF(0, area.height(), area.width(), height)
+    painter.drawText(place, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignBottom,
+                     f"{number + 1} / {document.pageCount()}")  # fmt: skip
+
+
+def main(arguments: list[str]) -> int:
+    """Print a page: PAGE.html FILE.pdf. Return 0, or 1 after a problem, which is written to stderr."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    page, target = map(Path, arguments)
+    app = QGuiApplication(sys.argv[:1])
+    try:
+        write_pdf(page.read_text("utf-8"), target)
+    except CannotWrite as problem:
+        sys.stderr.write(f"{problem}\n")
+        return 1
+    finally:
+        del app  # before the interpreter takes its modules apart
+    return 0
