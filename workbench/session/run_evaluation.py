@@ -236,7 +236,7 @@ class RunEvaluation(QObject):
         """Evaluation at the present operating point, for a report; None while it is incomplete."""
         if self.run is None or self._data is None or self.settings is None or self.chosen is None:
             return None
-        if self.stage != "ready" or self.result is None or self.result.point != self.point:
+        if self.stage != "ready" or self.result is None or self.result.point != self.point or self.sweep is None:
             return None
         return MaskEvaluation(
             self.run,

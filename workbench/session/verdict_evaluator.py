@@ -8,6 +8,8 @@ from dataclasses import replace
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.evaluation import operating_point
+from workbench.core.evaluation.split_evaluation import VerdictSplitEvaluation
+from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation
 from workbench.core.evaluation.verdict_pass import VerdictPredictions, predict_verdicts
 from workbench.core.problems import Problem, RunUnusable
 from workbench.core.runs.run import Run
@@ -40,6 +42,18 @@ class VerdictEvaluator(QObject):
     def unsure(self) -> float:
         """Reject probability stored with the run."""
         return self.settings.unsure if self.settings is not None else 0.0
+
+    def of_split(self, verdicts: VerdictEvaluation, split: str) -> VerdictSplitEvaluation | None:
+        """Return an evaluation with its run, for a report; None without one. Its leaks are not searched for."""
+        run, predictions = self.run, self._predictions
+        if run is None or predictions is None or not verdicts.images:
+            return None
+        try:
+            stored = operating_point.read(run)
+        except Problem:
+            return None
+        settings = self.settings or predictions.settings
+        return VerdictSplitEvaluation(run, predictions.dataset, split, settings, stored, verdicts)
 
     def start(self, run: Run) -> None:
         """Evaluate a run; `evaluated` or `failed` follows, with `progressed` meanwhile."""

@@ -8,6 +8,7 @@ from workbench.core.check.project_check import check
 from workbench.core.check.project_statistics import project_statistics
 from workbench.session.display_presets import DisplayPresets
 from workbench.session.error_log import ErrorLog
+from workbench.session.evaluation_jobs import EvaluationComparisonJob, EvaluationReportJob
 from workbench.session.image_pages import ImagePages
 from workbench.session.image_suggestions import ImageSuggestions
 from workbench.session.label_issue_review import LabelIssueReview
@@ -60,6 +61,8 @@ class Services:
     label_repair: LabelRepair
     packing: PackingJob
     project_merge: ProjectMergeJob
+    evaluation_report: EvaluationReportJob
+    evaluation_comparison: EvaluationComparisonJob
     error_log: ErrorLog = field(default_factory=ErrorLog)
 
     @classmethod
@@ -97,6 +100,8 @@ class Services:
             label_repair=LabelRepair(session),
             packing=PackingJob(),
             project_merge=ProjectMergeJob(session),
+            evaluation_report=EvaluationReportJob(),
+            evaluation_comparison=EvaluationComparisonJob(),
         )
 
     def close(self) -> None:
@@ -119,6 +124,8 @@ class Services:
             self.statistics,
             self.packing,
             self.project_merge,
+            self.evaluation_report,
+            self.evaluation_comparison,
         ):
             service.close()
         self.session.end()

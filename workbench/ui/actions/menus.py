@@ -170,6 +170,9 @@ MENUS: dict[str, Table] = {
         "run_recipe",
         "-",
         "review",
+        "compare_evaluations",
+        "save_evaluation_report",
+        "-",
         "predict",
         "predict_folder",
         "propose_all",
@@ -183,6 +186,7 @@ MENUS: dict[str, Table] = {
 }
 
 IMAGE_MENU: Table = ("not_done", "good_sample", "remove_image")
+RUN_MENU: Table = ("review", "compare_evaluations", "run_recipe", "export")
 TOOL_STRIP: Table = (*_tool_buttons(), "-", "keep", "ruler")
 NAVIGATION: Table = ("previous", "next", "next_unlabelled", "-", "undo", "redo")
 OVERLAYS: Table = ("labels", "predictions", "show_proposals", "-", "fit", "actual")

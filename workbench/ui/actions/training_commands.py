@@ -45,7 +45,7 @@ class TrainingCommands(CommandGroup):
 
 class LiveTrainingCommands(CommandGroup):
     def commands(self, context: CommandContext) -> list[Command]:
-        panel = context.training
+        panel, reports = context.training, context.evaluation.reports
         files = panel.view.files
         return [
             Command(
@@ -65,6 +65,20 @@ class LiveTrainingCommands(CommandGroup):
                 "compare",
                 panel.can_compare,
                 tip=self.tr("Compare the curves with those of other runs"),
+            ),
+            Command(
+                "compare_evaluations",
+                self.tr("Compare r&uns side by side…"),
+                reports.compare,
+                enabled=reports.can_compare,
+                tip=self.tr("Compare the figures of two runs on the same images, with the images on which they differ"),
+            ),
+            Command(
+                "save_evaluation_report",
+                self.tr("Save evaluation repor&t…"),
+                reports.save,
+                enabled=reports.can_save,
+                tip=self.tr("Save figures, curves and the largest errors of the shown evaluation"),
             ),
             Command(
                 "save_curves_picture",

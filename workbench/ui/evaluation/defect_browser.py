@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSettings, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QSettings, Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from workbench.session.run_evaluation import RunEvaluation
@@ -45,8 +45,7 @@ class DefectBrowser(QWidget):
             self.tabs[name] = button
             row.addWidget(button)
         row.addStretch(1)
-        row.addWidget(_legend(LABEL_COLOR.name(), self.tr("Label")))
-        row.addWidget(_legend(PREDICTION_COLOR.name(), self.tr("Prediction")))
+        row.addWidget(outline_legend())
         column = QVBoxLayout(self)
         column.setContentsMargins(10, 10, 4, 0)
         column.setSpacing(6)
@@ -131,6 +130,16 @@ class DefectBrowser(QWidget):
         if false:
             parts.append(self.tr("{n} false alarms").format(n=false) if false > 1 else self.tr("1 false alarm"))
         return formatting.listed(parts) or self.tr("No errors")
+
+
+def outline_legend() -> QWidget:
+    """Return a legend of the outlines of label and prediction."""
+    legend = QWidget()
+    row = QHBoxLayout(legend)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.addWidget(_legend(LABEL_COLOR.name(), QCoreApplication.translate("DefectBrowser", "Label")))
+    row.addWidget(_legend(PREDICTION_COLOR.name(), QCoreApplication.translate("DefectBrowser", "Prediction")))
+    return legend
 
 
 def _legend(color: str, text: str) -> QLabel:

@@ -11,6 +11,7 @@ from workbench.session.session import Session
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.evaluation.central_stack import CentralStack
 from workbench.ui.evaluation.evaluation_page import EvaluationPage
+from workbench.ui.evaluation.evaluation_reports import EvaluationReports
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay
 from workbench.ui.training.training_panel import TrainingPanel
 
@@ -54,6 +55,10 @@ class EvaluationNavigation(QObject):
     def set_center(self, center: CentralStack) -> None:
         self._center = center
         center.evaluation_toggled.connect(self._switched)
+
+    @property
+    def reports(self) -> EvaluationReports:
+        return self._page.reports
 
     def possible(self) -> bool:
         return self._session.project is not None

@@ -15,14 +15,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from workbench.core.evaluation.split_evaluation import SplitEvaluation
 from workbench.core.geometry.drawing import NOTHING
 from workbench.core.problems import Problem
 from workbench.core.runs.run import Run
-from workbench.session.run_evaluation import RunEvaluation
-from workbench.session.session import Session
-from workbench.session.training.run_list import RunList
+from workbench.ui.evaluation.evaluation_reports import EvaluationReports
 from workbench.ui.evaluation.segmentation_evaluation import SegmentationEvaluation
 from workbench.ui.evaluation.verdict_evaluation_page import VerdictEvaluationPage
+from workbench.ui.services import Services
 from workbench.ui.shortcuts import key_sequences, with_key
 from workbench.ui.text import formatting
 from workbench.ui.widgets.theme import ThemeManager
@@ -37,11 +37,13 @@ class EvaluationPage(QWidget):
     left = Signal()
     region_chosen = Signal(str, object)  # key, Rect
 
-    def __init__(self, session: Session, evaluation: RunEvaluation, run_list: RunList, style: ThemeManager) -> None:
+    def __init__(self, services: Services, style: ThemeManager) -> None:
         super().__init__()
         self.setObjectName("review")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        session, evaluation, run_list = services.session, services.evaluation, services.run_list
         self._session, self._evaluation, self._run_list, self._style = session, evaluation, run_list, style
+        self.reports = EvaluationReports(self, services, style, self.shown_evaluation)
         self.segmentation = SegmentationEvaluation(evaluation, style)
         self.verdicts = VerdictEvaluationPage(session, style)
         self.pages = QStackedWidget()
@@ -60,6 +62,11 @@ class EvaluationPage(QWidget):
         run_list.listed.connect(self._show_runs)
         session.project_closed.connect(self._project_closed)
         style.changed.connect(self._restyle)
+        self.verdicts.shown_changed.connect(self._refresh)
+        evaluation.evaluated.connect(self._refresh)
+        evaluation.sweep_finished.connect(self._refresh)
+        services.evaluation_report.state_changed.connect(self._refresh)
+        self.reports.image_requested.connect(lambda key: self.region_chosen.emit(key, NOTHING))
         self._restyle()
         self._refresh()
 
@@ -98,7 +105,15 @@ class EvaluationPage(QWidget):
         self.back = QPushButton(self.tr("Back to image"))
         self.back.setToolTip(with_key(self.tr("Back to the image"), "cancel"))
         self.back.clicked.connect(self.left)
+        self.compare = QPushButton(self.tr("Compare…"))
+        self.compare.setToolTip(self.tr("Compare with another run on the same images"))
+        self.compare.clicked.connect(lambda: self.reports.compare(self.run))
+        self.save_report = QPushButton(self.tr("Save report…"))
+        self.save_report.setToolTip(self.tr("Save figures, curves and the largest errors as a web page or a PDF file"))
+        self.save_report.clicked.connect(self.reports.save)
         row.addWidget(self.recalculate)
+        row.addWidget(self.compare)
+        row.addWidget(self.save_report)
         row.addWidget(self.back)
         return header
 
@@ -144,10 +159,17 @@ class EvaluationPage(QWidget):
             self.runs.addItem(formatting.run_name(line.run), line.run.name)
         self.runs.setCurrentIndex(self.runs.findData(self.run.name) if self.run is not None else -1)
         self.runs.setVisible(self.runs.count() > 0)
+        self._refresh()
 
     # --- events -----------------------------------------------------------------------------------
 
-    def _refresh(self) -> None:
+    def shown_evaluation(self) -> SplitEvaluation | None:
+        """Return the evaluation that is shown; None while there is none or it is incomplete."""
+        if self.pages.currentWidget() is self.verdicts:
+            return self.verdicts.evaluation
+        return self._evaluation.evaluation
+
+    def _refresh(self, *_: object) -> None:
         evaluation = self._evaluation
         texts = {"val": self.tr("Validation  {n}"), "test": self.tr("Test  {n}")}
         for name, button in self.splits.items():
@@ -156,6 +178,8 @@ class EvaluationPage(QWidget):
             button.setText(texts[name].format(n=formatting.number(evaluation.splits.get(name, 0))))
             button.setChecked(name == evaluation.split)
         self.recalculate.setVisible(evaluation.stage == "ready")
+        self.save_report.setEnabled(self.reports.can_save())
+        self.compare.setEnabled(self.reports.can_compare())
 
     def _project_closed(self) -> None:
         self.run = None
@@ -163,6 +187,8 @@ class EvaluationPage(QWidget):
 
     def _restyle(self) -> None:
         self.back.setIcon(self._style.theme.icon("close", "muted"))
+        self.compare.setIcon(self._style.theme.icon("compare", "muted"))
+        self.save_report.setIcon(self._style.theme.icon("save", "muted"))
         self.recalculate.setIcon(self._style.theme.icon("refresh", "muted"))
 
     def event(self, event: QEvent) -> bool:

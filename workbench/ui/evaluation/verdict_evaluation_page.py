@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from workbench.core.evaluation.split_evaluation import VerdictSplitEvaluation
 from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation
 from workbench.core.runs.run import Run
 from workbench.session.session import Session
@@ -59,13 +60,11 @@ class SplitChoice(QComboBox):
 
 
 class VerdictEvaluationPage(QWidget):
-    """Evaluation page of a ResNet run.
-
-    `show_run` starts the evaluation. `image_requested` carries the key of an image to open.
-    """
+    """Evaluation page of a ResNet run. `image_requested` carries the key of an image to open."""
 
     image_requested = Signal(str)
     failed = Signal(object)  # Problem
+    shown_changed = Signal()
     stored = Signal(object)  # Run with the changed reject probability
 
     def __init__(self, session: Session, style: ThemeManager) -> None:
@@ -73,7 +72,7 @@ class VerdictEvaluationPage(QWidget):
         self.setObjectName("panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._session, self._style, self._evaluator = session, style, VerdictEvaluator(session, self)
-        self._all_splits: VerdictEvaluation | None = None  # of all validation and test images
+        self._all_splits: VerdictEvaluation | None = None
         self._shown: VerdictEvaluation | None = None  # of the selected split
         self.thumbnails = ThumbnailProvider(self)
         self.summary = QLabel(objectName="heading", wordWrap=True)
@@ -154,6 +153,11 @@ class VerdictEvaluationPage(QWidget):
         self.reject.moved.connect(self._reject_moved)
         self.reject.store_requested.connect(self._store)
 
+    @property
+    def evaluation(self) -> VerdictSplitEvaluation | None:
+        """Evaluation of the selected split, for a report; None without results."""
+        return self._evaluator.of_split(self._shown, "+".join(self.split.splits)) if self._shown else None
+
     # --- commands --------------------------------------------------------------------------------
 
     def show_run(self, run: Run) -> None:
@@ -193,8 +197,7 @@ class VerdictEvaluationPage(QWidget):
     def _stored(self) -> None:
         self.reject.show_evaluation(self._shown, self._evaluator.unsure, self._session.writable)
 
-    def _clear(self) -> None:
-        # A method, not a lambda: the session outlives the window, and a lambda would keep the window alive.
+    def _clear(self) -> None:  # a lambda would keep the window alive, which the session outlives
         self._show(None)
 
     def _choose_split(self, *_: object) -> None:
@@ -229,6 +232,7 @@ class VerdictEvaluationPage(QWidget):
         self.split.setVisible(self.split.count() > 0)
         self._results.setVisible(images)
         self.reject.show_evaluation(evaluation, self._evaluator.unsure, self._session.writable)
+        self.shown_changed.emit()
         if images:
             self._show_results(evaluation)
             return

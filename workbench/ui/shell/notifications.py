@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QObject
+from PySide6.QtCore import QCoreApplication, QObject, QUrl
+from PySide6.QtGui import QDesktopServices
 
 from workbench.core import problems
 from workbench.session.error_log import ErrorReport
@@ -46,6 +47,8 @@ class Notifications(QObject):
         session.history_changed.connect(self._history_changed)
         session.images_added.connect(self._added)
         services.predictions.failed.connect(self._predict_failed)
+        services.evaluation_report.saved.connect(self._report_saved)
+        services.evaluation_report.failed.connect(messages.problem)
         services.export_job.finished.connect(self._exported)
         services.export_job.failed.connect(self._export_failed)
         services.export_job.cancelled.connect(self._export_cancelled)
@@ -114,6 +117,16 @@ class Notifications(QObject):
             topic="curves",
             button=self.tr("Open folder"),
             callback=lambda: self._commands.show_path(path.parent),
+        )
+
+    def _report_saved(self, path: Path) -> None:
+        self._messages.show_message(
+            "success",
+            self.tr("Report saved: {path}").format(path=path),
+            topic="report",
+            button=self.tr("Open"),
+            callback=lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))),
+            buttons=[(self.tr("Open folder"), lambda: self._commands.show_path(path.parent))],
         )
 
     # --- events ----------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
 from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext
-from workbench.ui.actions.menus import IMAGE_MENU, fill_menu_bar, ids
+from workbench.ui.actions.menus import IMAGE_MENU, RUN_MENU, fill_menu_bar, ids
 from workbench.ui.actions.shortcuts_dialog import show_shortcuts
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.interactions.region_navigator import RegionNavigator
@@ -114,7 +114,7 @@ class Window(QMainWindow):
             services, self.canvas, self.layers, self.overlay, self.messages
         )
         self.suggestions_panel = SuggestionsPanel(session, self.suggestions_controller, style)
-        self.evaluation = EvaluationPage(session, services.evaluation, services.run_list, style)
+        self.evaluation = EvaluationPage(services, style)
         self.evaluation_navigation = EvaluationNavigation(
             session,
             services.evaluation,
@@ -173,6 +173,7 @@ class Window(QMainWindow):
         )
         self.table = Actions(context, style, self)
         self.images.add_menu_actions([self.table[id] for id in ids(IMAGE_MENU)])
+        self.training.runs.addActions([self.table[id] for id in ids(RUN_MENU)])
 
     def _lay_out(self, style: ThemeManager) -> None:
         session = self._services.session

@@ -26,6 +26,7 @@ class RunSelector(QComboBox):
         self._session, self._training, self._run_list = session, training, run_list
         self._newest_requested = False  # show the newest run once the runs are listed
         self.setAccessibleName(self.tr("Runs"))
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self.setToolTip(self.tr("Shown run. Earlier runs can be viewed and exported."))
         self.setMinimumWidth(200)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)

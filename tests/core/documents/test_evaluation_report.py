@@ -1,0 +1,220 @@
+"""Evaluation reports and comparisons: figures, curves, images, caveats, in one self-contained page."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from tests.session.mask_run import FALSE, MISSED, make_mask_project
+from tests.session.verdict_run import make_verdict_project
+from tests.training.model_card.test_model_card import Page
+from workbench.core.documents.charts import PRINT_COLORS, chart_svg
+from workbench.core.documents.comparison_report import comparison_report
+from workbench.core.documents.document import Chart, Document, Gallery, ImagePairs, Series
+from workbench.core.documents.evaluation_report import evaluation_report
+from workbench.core.documents.html_page import PRINT_PAGE, to_html
+from workbench.core.documents.report_images import MOST, ReportImages
+from workbench.core.evaluation.evaluation_comparison import (
+    EvaluationComparison,
+    FigureDifference,
+    compare_masks,
+    compare_verdicts,
+)
+from workbench.core.evaluation.split_evaluation import MaskEvaluation, evaluate_like, evaluate_run
+from workbench.core.problems import RunUnusable
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.core.runs.run import Run
+
+WHEN = datetime(2026, 11, 23, 9, 30)
+
+
+def nothing(done: int, total: int) -> None:
+    """Ignore progress."""
+
+
+def evaluated(run: Run, split: str = "test"):
+    project = Project.open(run.project_root, write=False)
+    return project, evaluate_run(project, run, split, progress=nothing)
+
+
+def make_report(run: Run, split: str = "test") -> Document:
+    project, evaluation = evaluated(run, split)
+    return evaluation_report(project, evaluation, ReportImages(project), WHEN)
+
+
+def make_other(run: Run, **settings) -> Run:
+    """Copy a run under another name, with other settings of its model."""
+    other = Run(Path(shutil.copytree(run.root, run.root.with_name("20261122-090000-unet"))))
+    path = other.best / "model.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "run": other.name, **settings}))
+    return other
+
+
+def galleries(document: Document) -> list[Gallery]:
+    return [block for section in document.sections for block in section.blocks if isinstance(block, Gallery)]
+
+
+@pytest.fixture
+def run(tmp_path) -> Run:
+    return make_mask_project(tmp_path / "项目 <b> [r]")
+
+
+def test_report_of_masks_holds_figures_errors_and_caveats(run):
+    document = make_report(run)
+    html = to_html(document)
+    page = Page(html)
+    assert page.sources and all(source.startswith("data:image/jpeg;base64,") for source in page.sources)
+    assert not re.search(r"<script|https?://(?!www\.w3\.org)|url\(", html)
+    text = re.sub(r"<[^>]*>", "", html)
+    for words in (
+        run.name,
+        "项目 &lt;b&gt; [r], 2026-11-23 09:30",
+        "Measured on 8 test images of 4 parts",
+        "set apart before the training",
+        "86% (49–97%), 6 of 7",
+        "0.00–1.47",  # interval of the false alarms per image
+        "Threshold",
+        "5 minutes",
+        "The 8 images show 4 parts",
+        "Only 7 labeled defects",
+    ):
+        assert words in text, words
+    missed, false, worst = galleries(document)
+    assert [image.name for image in missed.images] == [MISSED] and "pit" in missed.images[0].caption
+    assert [image.name for image in false.images] == [FALSE] and "probability 1.00" in false.images[0].caption
+    assert {image.name for image in worst.images} == {MISSED, FALSE}
+    assert missed.images[0].jpeg != false.images[0].jpeg
+
+
+def test_report_warns_of_choices_on_its_images_and_of_changed_labels(run):
+    with Project.open(run.project_root) as project:
+        mask = annotation.load_mask(project, "val/p00.png")
+        mask[:5] = 2
+        annotation.save_mask(project, "val/p00.png", mask)
+    text = re.sub(r"<[^>]*>", "", to_html(make_report(run, "val")))
+    assert "chosen on validation images" in text and "1 labels were changed after the training" in text
+    both = re.sub(r"<[^>]*>", "", to_html(make_report(run, "val+test")))
+    assert "13 validation and test images" in both
+    everything = re.sub(r"<[^>]*>", "", to_html(make_report(run, "all")))
+    assert "Training images are included" in everything
+
+
+def test_report_of_verdicts_holds_confusion_and_calibration(tmp_path):
+    document = make_report(make_verdict_project(tmp_path / "v"))
+    html = to_html(document)
+    Page(html)
+    text = re.sub(r"<[^>]*>", " ", html)
+    assert "Labeled (row), predicted (column)" in text and "Mean calibration error" in text
+    assert "resemble training images" in text  # most images of this project are alike
+    (wrong,) = galleries(document)
+    assert not wrong.outlines and "labeled NG, predicted OK" in wrong.images[0].caption
+
+
+def test_galleries_are_limited_and_say_of_how_many(tmp_path):
+    run = make_mask_project(tmp_path / "p", thresholds=(1.0, 1.0))  # misses every defect
+    missed = galleries(make_report(run, "all"))[0]
+    assert len(missed.images) == MOST and f"{MOST} of 14 missed defects" in missed.legend
+
+
+def test_page_for_printing_embeds_charts_as_images(run):
+    html = to_html(make_report(run), template=PRINT_PAGE)
+    assert html.count("data:image/svg+xml;base64,") == 2 and "<svg" not in html and "flex" not in html
+
+
+def test_chart_tells_series_apart_without_color():
+    chart = Chart("t", "x", "y", [Series("a", [(0, 0), (1, 1)]), Series("<b>", [(0, 1), (1, 0)])], mark=(0.5, "here"))
+    svg = chart_svg(chart, str, PRINT_COLORS)
+    assert svg.count("stroke-dasharray:7 4") == 2  # its line and its entry in the legend
+    assert "&lt;b&gt;" in svg and "<b>" not in svg and ">here<" in svg and 'aria-label="t"' in svg
+    undefined = chart_svg(Chart("t", "x", "y", [Series("a", [(0.5, float("nan"))])]), str, PRINT_COLORS)
+    assert "nan" not in undefined
+
+
+# --- two runs -------------------------------------------------------------------------------------
+
+
+def test_comparison_finds_the_image_that_one_run_gets_right(run):
+    other = make_other(run, min_area=[9, 4000])  # predicts no bright spot
+    project, first = evaluated(run)
+    second = evaluate_like(project, other, first, progress=nothing)
+    found = compare_masks(first, second)
+    by_name = {(figure.kind, figure.scope): figure for figure in found.figures}
+    alarms = by_name["false_alarms", ""]
+    assert alarms.values == (0.125, 0.0) and alarms.difference == -0.125
+    assert alarms.outcome == "unknown" and alarms.interval is None  # 4 parts are too few
+    assert by_name["recall", ""].outcome == "equal" and ("dice", "pit") in by_name
+    assert [(pair.key, pair.errors) for pair in found.pairs] == [(FALSE, (1, 0))]
+    document = comparison_report(project, first, second, found, ReportImages(project), WHEN)
+    html = to_html(document)
+    page = Page(html)
+    assert len(page.sources) == 2 and page.sources[0] != page.sources[1]
+    assert "Only 4 parts were compared" in html and other.name in html
+    (pairs,) = [block for section in document.sections for block in section.blocks if isinstance(block, ImagePairs)]
+    assert [image.caption for image in pairs.pairs[0][1:]] == ["errors: 1, Dice 0.62", "no errors, Dice 1.00"]
+
+
+def test_images_that_either_run_was_trained_on_are_left_out(run):
+    other = make_other(run)
+    data = json.loads(other.dataset_path.read_text())
+    for item in data["items"]:
+        if item["key"] == MISSED:
+            item["split"] = "train"
+    other.dataset_path.write_text(json.dumps(data))
+    project, first = evaluated(run)
+    found = compare_masks(first, evaluate_like(project, other, first, progress=nothing))
+    assert found.images == 7 and found.left_out == 1
+
+
+def test_comparison_refuses_runs_without_common_images(run, tmp_path):
+    other = make_other(run)
+    data = json.loads(other.dataset_path.read_text())
+    for item in data["items"]:
+        item["split"] = "train"
+    other.dataset_path.write_text(json.dumps(data))
+    project, first = evaluated(run)
+    with pytest.raises(RunUnusable, match="no validation or test images in common"):
+        evaluate_like(project, other, first, progress=nothing)
+    with pytest.raises(RunUnusable, match="another kind"):
+        evaluate_like(project, make_verdict_project(tmp_path / "v"), first, progress=nothing)
+
+
+def test_difference_is_clear_only_if_its_interval_excludes_zero(tmp_path):
+    run = make_verdict_project(tmp_path / "v")
+    project, first = evaluated(run)
+    names = first.verdicts.names
+
+    def flipped(count: int) -> EvaluationComparison:
+        """Compare with an evaluation in which the first `count` right verdicts are wrong."""
+        images, left = [], count
+        for image in first.verdicts.images:
+            if left and names[image.predicted] == image.truth:
+                images.append(type(image)(image.key, image.split, image.truth, image.probabilities[::-1]))
+                left -= 1
+            else:
+                images.append(image)
+        verdicts = type(first.verdicts)(names, tuple(images))
+        return compare_verdicts(first, type(first)(**{**vars(first), "verdicts": verdicts}))
+
+    outcome = {count: flipped(count).figures[0].outcome for count in (0, 1, 12)}
+    assert outcome == {0: "equal", 1: "unclear", 12: "worse"}
+    assert len(flipped(3).pairs) == 3 and flipped(3).pairs[0].errors == (0, 1)
+
+
+def test_outcome_of_false_alarms_is_better_when_they_fall():
+    falling = FigureDifference("false_alarms", "", (2.0, 1.0), (None, None), -1.0, [-1.5, -0.5])
+    assert falling.outcome == "better"
+    assert FigureDifference("recall", "", (0.9, 0.5), (None, None), -0.4, [-0.6, -0.2]).outcome == "worse"
+    assert FigureDifference("recall", "", (None, None), (None, None), None, None).outcome == "unknown"
+
+
+def test_evaluation_of_the_command_equals_that_of_the_window(run):
+    _, evaluation = evaluated(run)
+    assert isinstance(evaluation, MaskEvaluation) and evaluation.sweep is not None
+    figures = evaluation.images.figures
+    assert (figures.found.hits, figures.found.total, figures.false.count) == (6, 7, 1)

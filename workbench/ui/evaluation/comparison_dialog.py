@@ -1,0 +1,293 @@
+"""Comparison of two runs side by side: figures with differences, and the images on which the runs differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QPixmap
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QComboBox,
+    QDialog,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QScrollArea,
+    QSplitter,
+    QTableWidget,
+    QTableWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from workbench.core.documents.comparison_report import figure_cells
+from workbench.core.documents.document import DocumentImage
+from workbench.core.evaluation.evaluation_comparison import FigureDifference
+from workbench.core.messages import Message
+from workbench.core.problems import Problem
+from workbench.core.runs.run import Run
+from workbench.session.evaluation_jobs import ComparedEvaluations
+from workbench.ui.evaluation.defect_browser import outline_legend
+from workbench.ui.services import Services
+from workbench.ui.text import formatting
+from workbench.ui.text.message_translation import translate_message
+from workbench.ui.text.run_texts import comparison_text
+from workbench.ui.widgets.theme import ThemeManager
+
+_WIDTH = 300  # of an image, logical px
+_ICONS = {"better": ("success", "success"), "worse": ("warning", "warning")}
+
+
+class ReportWriter(Protocol):
+    """Writer of a comparison, after asking for a file."""
+
+    def save_comparison(self, compared: ComparedEvaluations, parent: QWidget) -> None: ...
+
+
+class FigureTable(QTableWidget):
+    """Figures of both runs, their difference, and whether it is larger than chance, in words and with an icon."""
+
+    def __init__(self, style: ThemeManager) -> None:
+        super().__init__(0, 5)
+        self._style = style
+        self.setObjectName("rows")
+        self.setAccessibleName(self.tr("Figures of both runs"))
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setShowGrid(False)
+        self.setTabKeyNavigation(False)
+        self.verticalHeader().hide()
+        header = self.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        header.setHighlightSections(False)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+
+    def show_figures(self, compared: ComparedEvaluations) -> None:
+        names = [formatting.run_name(each.run) for each in (compared.first, compared.second)]
+        self.setHorizontalHeaderLabels(
+            [self.tr("Figure"), *names, self.tr("Difference (95% CI)"), self.tr("Second run")]
+        )
+        figures = compared.comparison.figures
+        self.setRowCount(len(figures))
+        for row, figure in enumerate(figures):
+            self._show_figure(row, figure)
+
+    def _show_figure(self, row: int, figure: FigureDifference) -> None:
+        for column, text in enumerate(figure_cells(figure)):
+            item = QTableWidgetItem(translate_message(text))
+            if column == 4 and figure.outcome in _ICONS:
+                name, role = _ICONS[figure.outcome]
+                item.setIcon(self._style.theme.icon(name, role))
+            self.setItem(row, column, item)
+
+
+class PairView(QScrollArea):
+    """Images on which the runs differ, a row for each, the prediction of the first run on the left."""
+
+    image_chosen = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__(widgetResizable=True, frameShape=QFrame.Shape.NoFrame)
+        self.setObjectName("side")
+        self.setAccessibleName(self.tr("Images on which the runs differ"))
+        self.buttons: list[QPushButton] = []
+
+    def show_pairs(self, compared: ComparedEvaluations) -> None:
+        body = QWidget(objectName="panel")
+        grid = QGridLayout(body)
+        grid.setContentsMargins(10, 8, 10, 10)
+        grid.setHorizontalSpacing(16)
+        self.buttons = []
+        for number, (key, *sides) in enumerate(compared.images):
+            button = QPushButton(key, objectName="link")
+            button.setAutoDefault(False)
+            button.setToolTip(self.tr("Open this image"))
+            button.clicked.connect(lambda _=False, key=key: self.image_chosen.emit(key))
+            self.buttons.append(button)
+            grid.addWidget(button, 3 * number, 0, 1, 2, Qt.AlignmentFlag.AlignLeft)
+            for column, image in enumerate(sides):
+                grid.addWidget(_picture(image), 3 * number + 1, column, Qt.AlignmentFlag.AlignLeft)
+                caption = QLabel(translate_message(image.caption), objectName="muted", wordWrap=True)
+                grid.addWidget(caption, 3 * number + 2, column, Qt.AlignmentFlag.AlignTop)
+        grid.setColumnStretch(2, 1)
+        grid.setRowStretch(3 * len(compared.images), 1)
+        self.setWidget(body)
+
+
+def _picture(image: DocumentImage) -> QLabel:
+    pixmap = QPixmap()
+    pixmap.loadFromData(image.jpeg)
+    label = QLabel()
+    label.setPixmap(pixmap.scaledToWidth(_WIDTH, Qt.TransformationMode.SmoothTransformation))
+    label.setAccessibleName(f"{image.name}: {translate_message(image.caption)}")
+    return label
+
+
+class ComparisonDialog(QDialog):
+    """Non-modal dialog; both runs are chosen in it. `image_requested` carries the key of an image to open."""
+
+    image_requested = Signal(str)
+
+    def __init__(self, services: Services, style: ThemeManager, writer: ReportWriter, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._services, self._writer = services, writer
+        self._job = services.evaluation_comparison
+        self._compared: ComparedEvaluations | None = None
+        self.setWindowTitle(self.tr("Compare runs"))
+        self.resize(900, 680)
+        self.first, self.second = QComboBox(), QComboBox()
+        self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.status.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.bar = QProgressBar(textVisible=False)
+        self.bar.setAccessibleName(self.tr("Progress"))
+        self.table, self.pairs = FigureTable(style), PairView()
+        self.pairs_heading = QLabel(wordWrap=True)
+        self.cancel_button = self._button(self.tr("Cancel"), self._job.cancel)
+        self.save_button = self._button(self.tr("&Save report…"), self._save)
+        self.close_button = self._button(self.tr("Close"), self.close)
+        self._build()
+        self._job.compared.connect(self._show_result)
+        self._job.progressed.connect(self._progressed)
+        self._job.failed.connect(self._failed)
+        self._job.state_changed.connect(self._refresh)
+        self.pairs.image_chosen.connect(self.image_requested)
+        services.run_list.listed.connect(self._list_runs)
+        services.session.project_closed.connect(self.close)
+        self._list_runs()
+        self._refresh()
+
+    def _build(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 14, 16, 14)
+        column.setSpacing(10)
+        row = QHBoxLayout()
+        for text, box in ((self.tr("&First run"), self.first), (self.tr("Sec&ond run"), self.second)):
+            label = QLabel(text)
+            label.setBuddy(box)
+            box.setAccessibleName(text.replace("&", ""))
+            box.activated.connect(self._start)
+            row.addWidget(label)
+            row.addWidget(box, 1)
+        column.addLayout(row)
+        column.addWidget(self.status)
+        column.addWidget(self.bar)
+        self.results = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
+        below = QWidget()
+        lower = QVBoxLayout(below)
+        lower.setContentsMargins(0, 6, 0, 0)
+        heading = QHBoxLayout()
+        heading.addWidget(self.pairs_heading, 1)
+        self.legend = outline_legend()
+        heading.addWidget(self.legend)
+        lower.addLayout(heading)
+        lower.addWidget(self.pairs, 1)
+        self.results.addWidget(self.table)
+        self.results.addWidget(below)
+        self.results.setSizes([220, 380])
+        column.addWidget(self.results, 1)
+        column.addStretch(0)
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        for button in (self.cancel_button, self.save_button, self.close_button):
+            buttons.addWidget(button)
+        column.addLayout(buttons)
+
+    @staticmethod
+    def _button(text: str, callback: Callable[[], object]) -> QPushButton:
+        button = QPushButton(text)
+        button.setAutoDefault(False)
+        button.clicked.connect(lambda: callback())
+        return button
+
+    # --- runs -------------------------------------------------------------------------------------
+
+    def choose(self, first: Run | None, second: Run | None) -> None:
+        """Compare two runs; a missing one is the newest other run of the same kind of model."""
+        lines = self._services.run_list.usable()
+        by_name = {line.run.name: line for line in lines}
+        shown = by_name.get(first.name) if first is not None else None
+        if shown is None:
+            kinds = [line.model for line in lines]
+            shown = next((line for line in lines if kinds.count(line.model) > 1), None)
+        if shown is None:
+            return
+        others = [line for line in lines if line.model == shown.model and line.run.name != shown.run.name]
+        other = by_name.get(second.name) if second is not None else next(iter(others), None)
+        self.first.setCurrentIndex(self.first.findData(shown.run.name))
+        self.second.setCurrentIndex(self.second.findData(other.run.name) if other is not None else -1)
+        self._start()
+
+    def _list_runs(self) -> None:
+        for box in (self.first, self.second):
+            with QSignalBlocker(box):
+                name = box.currentData()
+                box.clear()
+                for line in self._services.run_list.usable():
+                    box.addItem(formatting.run_name(line.run), line.run.name)
+                box.setCurrentIndex(box.findData(name))
+
+    def _start(self, *_: object) -> None:
+        project, names = self._services.session.project, (self.first.currentData(), self.second.currentData())
+        if project is None:
+            return
+        self._compared = None
+        self._job.close()
+        if None in names or names[0] == names[1]:
+            self.status.setText(self.tr("Choose two different runs."))
+            self._refresh()
+            return
+        self.status.setText(self.tr("Evaluating both runs on the same images…"))
+        self.bar.setMaximum(0)
+        self._services.session.flush()
+        runs = project.root / "runs"
+        self._job.start(project, Run(runs / names[0]), Run(runs / names[1]))
+
+    # --- result -----------------------------------------------------------------------------------
+
+    def _show_result(self, compared: ComparedEvaluations | None) -> None:
+        self._compared = compared
+        if compared is None:
+            self.status.setText(self.tr("Canceled."))
+            return
+        comparison = compared.comparison
+        measured = self.tr("Measured on {n} images of {parts} parts that neither run was trained on.").format(
+            n=formatting.number(comparison.images), parts=formatting.number(comparison.parts)
+        )
+        runs = [difference for difference in compared.runs.differences if difference.kind in ("train", "recipe")]
+        about = comparison_text(type(compared.runs)(True, True, tuple(runs)))
+        left_out = translate_message(Message("compare.left_out", n=comparison.left_out)) if comparison.left_out else ""
+        self.status.setText(" ".join(filter(None, (measured, left_out, about))))
+        self.table.show_figures(compared)
+        one_right = sum(pair.weight[0] for pair in comparison.pairs)
+        if comparison.pairs:
+            text = Message("compare.differing", n=len(comparison.pairs), m=one_right, k=comparison.images)
+        else:
+            text = Message("compare.no_differences")
+        self.pairs_heading.setText(translate_message(text))
+        self.legend.setVisible(bool(comparison.pairs) and compared.first.dataset.model == "unet")
+        self.pairs.show_pairs(compared)
+
+    def _failed(self, problem: Problem) -> None:
+        self.status.setText(" ".join(filter(None, formatting.problem_text(problem))))
+
+    def _progressed(self, done: int, total: int) -> None:
+        self.bar.setMaximum(max(1, total))
+        self.bar.setValue(done)
+
+    def _refresh(self) -> None:
+        running = self._job.running
+        self.bar.setVisible(running)
+        self.cancel_button.setVisible(running)
+        self.results.setVisible(self._compared is not None)
+        self.save_button.setEnabled(self._compared is not None)
+
+    def _save(self) -> None:
+        if self._compared is not None:
+            self._writer.save_comparison(self._compared, self)

@@ -1,0 +1,118 @@
+"""Commands of the evaluation that make documents: report of the shown evaluation, comparison of two runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from workbench.core.documents.document import Document
+from workbench.core.documents.html_page import PRINT_PAGE, to_html
+from workbench.core.evaluation.split_evaluation import SplitEvaluation
+from workbench.core.problems import CannotWrite
+from workbench.core.project.project import Project
+from workbench.core.project.storage import write_text
+from workbench.core.runs.run import Run
+from workbench.session.evaluation_jobs import ComparedEvaluations
+from workbench.session.training.export_job import language_of_window
+from workbench.ui.services import Services
+from workbench.ui.widgets.theme import ThemeManager
+
+
+def write_document(document: Document, path: Path, language: str) -> None:
+    """Write a document as HTML or PDF, by the suffix. Raises CannotWrite."""
+    if path.suffix.lower() == ".pdf":
+        from workbench.ui.text.pdf_file import write_pdf  # imported here to keep the start of the window fast
+
+        write_pdf(to_html(document, language, template=PRINT_PAGE), path)
+        return
+    try:
+        write_text(path, to_html(document, language))
+    except OSError as error:
+        raise CannotWrite.of(path, error) from error
+
+
+class EvaluationReports(QObject):
+    """Saving of reports, and the comparison dialog. `image_requested` carries the key of an image to open."""
+
+    image_requested = Signal(str)
+
+    def __init__(
+        self,
+        parent: QWidget,
+        services: Services,
+        style: ThemeManager,
+        evaluation: Callable[[], SplitEvaluation | None],
+    ) -> None:
+        super().__init__(parent)
+        self._parent, self._services, self._style, self._evaluation = parent, services, style, evaluation
+
+    # --- report -----------------------------------------------------------------------------------
+
+    def can_save(self) -> bool:
+        """Return True if a complete evaluation is shown and no report is being written."""
+        return (
+            self._evaluation() is not None and self._parent.isVisible() and not self._services.evaluation_report.running
+        )
+
+    def save(self) -> None:
+        """Ask for a file and write the report of the shown evaluation."""
+        evaluation, project = self._evaluation(), self._services.session.project
+        if evaluation is None or project is None:
+            return
+        path = self._ask_path(self._parent, project, f"{evaluation.run.name}-{evaluation.split}")
+        if path is not None:
+            self.write(evaluation, path)
+
+    def write(self, evaluation: SplitEvaluation, path: Path) -> None:
+        """Write the report of an evaluation; the language is that of the window."""
+        project = self._services.session.project
+        if project is not None:
+            write = partial(write_document, path=path, language=language_of_window())
+            self._services.evaluation_report.start(project, evaluation, path, write)
+
+    def save_comparison(self, compared: ComparedEvaluations, parent: QWidget) -> None:
+        """Ask for a file and write the comparison."""
+        project = self._services.session.project
+        if project is None:
+            return
+        path = self._ask_path(parent, project, f"{compared.first.run.name}-{compared.second.run.name}")
+        if path is not None:
+            write = partial(write_document, path=path, language=language_of_window())
+            self._services.evaluation_report.start_comparison(project, compared, path, write)
+
+    def _ask_path(self, parent: QWidget, project: Project, name: str) -> Path | None:
+        html, pdf = self.tr("Web page (*.html)"), self.tr("PDF document (*.pdf)")
+        default = project.root.parent / f"{name}.html"
+        chosen, kind = QFileDialog.getSaveFileName(
+            parent.window(), self.tr("Save report"), str(default), f"{html};;{pdf}"
+        )
+        if not chosen:
+            return None
+        path, suffix = Path(chosen), ".pdf" if kind == pdf else ".html"
+        return path if path.suffix.lower() in (".html", ".htm", ".pdf") else path.with_name(path.name + suffix)
+
+    # --- comparison -------------------------------------------------------------------------------
+
+    def can_compare(self) -> bool:
+        """Return True if two runs of the same kind of model exist."""
+        models = [line.model for line in self._services.run_list.usable()]
+        return len(models) > len(set(models))
+
+    def compare(self, first: Run | None = None, second: Run | None = None) -> None:
+        """Show the comparison dialog. first, second: runs to choose; by default the evaluated and the next one."""
+        from workbench.ui.evaluation.comparison_dialog import ComparisonDialog
+
+        dialog = self._parent.window().findChild(ComparisonDialog)
+        if dialog is None:
+            dialog = ComparisonDialog(self._services, self._style, self, self._parent.window())
+            dialog.image_requested.connect(self.image_requested)
+        evaluation = self._evaluation() if self._parent.isVisible() else None
+        shown = evaluation.run if evaluation is not None else self._services.training.run
+        dialog.choose(first or shown, second)
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
