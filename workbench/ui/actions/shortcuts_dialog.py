@@ -49,6 +49,7 @@ class ShortcutsDialog(QDialog):
                 else:
                     self._add(grid, plain(menu_titles[menu]), _menu_rows(menu, actions))
         area = QScrollArea(widgetResizable=True)
+        area.setAccessibleName(self.tr("Keyboard shortcuts"))
         area.setWidget(body)
         area.setFrameShape(QScrollArea.Shape.NoFrame)
         column.addWidget(area, 1)

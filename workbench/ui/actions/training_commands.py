@@ -68,14 +68,14 @@ class LiveTrainingCommands(CommandGroup):
             ),
             Command(
                 "compare_evaluations",
-                self.tr("Compare r&uns side by side…"),
+                self.tr("Compare runs side by si&de…"),
                 reports.compare,
                 enabled=reports.can_compare,
                 tip=self.tr("Compare the figures of two runs on the same images, with the images on which they differ"),
             ),
             Command(
                 "save_evaluation_report",
-                self.tr("Save evaluation repor&t…"),
+                self.tr("Save evaluatio&n report…"),
                 reports.save,
                 enabled=reports.can_save,
                 tip=self.tr("Save figures, curves and the largest errors of the shown evaluation"),

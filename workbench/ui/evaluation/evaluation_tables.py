@@ -37,7 +37,7 @@ class ClassTable(QTableWidget):
         )
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setTabKeyNavigation(False)
         self.setShowGrid(False)
         self.setObjectName("figures")
         self.setAccessibleName(self.tr("Metrics by class and defect size"))

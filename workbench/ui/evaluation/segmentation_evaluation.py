@@ -156,6 +156,7 @@ class SegmentationEvaluation(QWidget):
         column.addStretch(1)
         area = QScrollArea(objectName="side", widgetResizable=True)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setAccessibleName(self.tr("Metrics and operating point"))
         area.setWidget(body)
         area.setFixedWidth(312)
         return area
@@ -182,6 +183,8 @@ class SegmentationEvaluation(QWidget):
         plot = PrecisionRecallPlot(self._style)
         plot.threshold_chosen.connect(self._set_threshold)
         self._below.insertWidget(0, plot, 2)
+        self.setTabOrder(self.browser.table, plot)
+        self.setTabOrder(plot, self.classes)
         return plot
 
     def end(self) -> None:

@@ -123,6 +123,7 @@ class VerdictEvaluationPage(QWidget):
         results.addWidget(QFrame(objectName="line"))
         results.addWidget(self.browser, 3)
         self._area = area = QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame, objectName="side")
+        area.setAccessibleName(self.tr("Evaluation"))
         area.setWidget(body)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
@@ -98,6 +99,18 @@ class JobDialog(QDialog):
         job.state_changed.connect(self.refresh)
         job.failed.connect(self.show_failure)
         job.progressed.connect(self._progressed)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Order the buttons after the fields, which subclasses add later."""
+        each, last = self.nextInFocusChain(), None
+        while each is not self:
+            if self.fields.isAncestorOf(each) and each.focusPolicy() != Qt.FocusPolicy.NoFocus:
+                last = each
+            each = each.nextInFocusChain()
+        if last is not None:
+            self.setTabOrder(last, self.close_button)
+            self.setTabOrder(self.close_button, self.start_button)
+        super().showEvent(event)
 
     # --- for subclasses --------------------------------------------------------------------------
 

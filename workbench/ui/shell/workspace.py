@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QScrollArea, QSplitter, QToolBar, QVBoxLayout, QWidget
+from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QSettings, QSize, Qt
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QHBoxLayout,
+    QLabel,
+    QScrollArea,
+    QSplitter,
+    QToolBar,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from workbench.session.session import Session
 from workbench.ui.actions.actions import Actions
@@ -46,6 +56,11 @@ class Workspace(QSplitter):
 
     def fill_tools(self, actions: Actions) -> None:
         fill_tool_bar(self._tools, TOOL_STRIP, actions)
+        buttons = [button for button in self._tools.findChildren(QToolButton) if button.focusPolicy()]
+        self._tools.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # Qt orders only widgets that take the focus
+        for before, after in zip([self._tools, *buttons], buttons):
+            self.setTabOrder(before, after)  # created last, but reached before the canvas
+        self._tools.setFocusPolicy(Qt.FocusPolicy.NoFocus)
 
     def show_center_only(self, on: bool) -> None:
         """Hide all panels except the central one, or show them again."""
@@ -137,6 +152,7 @@ def side_panel(sections: list[CollapsibleSection]) -> QScrollArea:
         column.addWidget(section)
     column.addStretch(1)
     area = QScrollArea(objectName="side", widgetResizable=True)
+    area.setAccessibleName(QCoreApplication.translate("Window", "Side panel"))
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.setMinimumWidth(240)
     area.setWidget(body)

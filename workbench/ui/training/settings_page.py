@@ -26,6 +26,7 @@ class SettingsPage(QScrollArea):
 
     def __init__(self, model: str, style: ThemeManager, fields: dict[str, Field] | None = None) -> None:
         super().__init__(widgetResizable=True, frameShape=QFrame.Shape.NoFrame, objectName="side")
+        self.setAccessibleName(self.tr("Training settings"))
         self._fields = fields
         self.values: dict[str, QLabel] = {}
         self.reasons: dict[str, QLabel] = {}
