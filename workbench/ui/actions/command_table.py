@@ -107,6 +107,7 @@ class CommandContext:
             self.label_next.guide.changed,
             self.label_next.errors.changed,
             self.evaluation.switched,
+            self.evaluation.reports.changed,
             self.continuous_training.changed,
             self.pages.changed,
         )

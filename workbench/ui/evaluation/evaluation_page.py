@@ -180,6 +180,7 @@ class EvaluationPage(QWidget):
         self.recalculate.setVisible(evaluation.stage == "ready")
         self.save_report.setEnabled(self.reports.can_save())
         self.compare.setEnabled(self.reports.can_compare())
+        self.reports.changed.emit()
 
     def _project_closed(self) -> None:
         self.run = None

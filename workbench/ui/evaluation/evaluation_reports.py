@@ -39,6 +39,7 @@ class EvaluationReports(QObject):
     """Saving of reports, and the comparison dialog. `image_requested` carries the key of an image to open."""
 
     image_requested = Signal(str)
+    changed = Signal()  # whether a report can be saved or runs can be compared
 
     def __init__(
         self,

@@ -1,0 +1,66 @@
+"""Options `--report` and `--compare` of the verb `evaluate`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.core.documents.test_evaluation_report import make_other
+from tests.session.mask_run import FALSE, make_mask_project
+from workbench import cli
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return make_mask_project(tmp_path_factory.mktemp("cli") / "project")
+
+
+def evaluate(run, *options: str) -> int:
+    return cli.main(["evaluate", str(run.project_root), "--run", run.name, *options])
+
+
+@pytest.mark.parametrize("suffix, start", [(".html", b"<!doctype html>"), (".pdf", b"%PDF-")])
+def test_report_is_written_in_both_formats(run, tmp_path, capsys, suffix, start):
+    path = tmp_path / f"report{suffix}"
+    assert evaluate(run, "--report", str(path), "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["report"] == str(path) and result["regions"]["found"] == 6
+    content = path.read_bytes()
+    assert content.lstrip().startswith(start) and len(content) > 20_000
+
+
+def test_report_is_in_the_requested_language(run, tmp_path):
+    path = tmp_path / "report.html"
+    assert evaluate(run, "--report", str(path), "--language", "zh_CN") == 0
+    text = path.read_text("utf-8")
+    assert "<html lang=zh-CN>" in text and "召回率" in text
+
+
+def test_wrong_use_is_reported_before_anything_is_measured(run, tmp_path, capsys):
+    assert evaluate(run, "--report", str(tmp_path / "report.docx")) == 2
+    assert ".html or .pdf" in capsys.readouterr().err
+    assert evaluate(run, "--compare", "best", "--against", str(tmp_path)) == 2
+    assert evaluate(run, "--compare", run.name) == 2
+    assert "the evaluated run" in capsys.readouterr().err
+
+
+def test_unwritable_report_is_a_problem_in_one_sentence(run, tmp_path, capsys):
+    (tmp_path / "file").write_text("not a folder")
+    for suffix in (".html", ".pdf"):
+        assert evaluate(run, "--report", str(tmp_path / "file" / f"report{suffix}"), "--json") == 1
+        assert "could not be written" in json.loads(capsys.readouterr().out)["error"]
+
+
+def test_comparison_lists_figures_and_differing_images(run, tmp_path, capsys):
+    other = make_other(run, min_area=[9, 4000])
+    path = tmp_path / "comparison.html"
+    assert evaluate(run, "--compare", other.name, "--report", str(path), "--json") == 0
+    found = json.loads(capsys.readouterr().out)["comparison"]
+    assert found["run"] == other.name and found["pictures"] == 8 and found["parts"] == 4
+    alarms = next(figure for figure in found["figures"] if figure["figure"] == "false_alarms")
+    assert alarms["values"] == [0.125, 0.0] and alarms["outcome"] == "unknown"
+    assert found["differing"] == [{"path": FALSE, "errors": [1, 0]}]
+    assert "Comparison of runs" in path.read_text("utf-8")
+    assert evaluate(run, "--compare", other.name) == 0
+    assert "False alarms per image: 0.125; 0.000; difference -0.125: not known" in capsys.readouterr().out

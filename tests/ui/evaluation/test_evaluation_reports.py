@@ -1,0 +1,102 @@
+"""Reports and comparison in the window: buttons, menu, dialog, message."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog
+
+from tests.core.documents.test_evaluation_report import make_other
+from tests.session.mask_run import FALSE, make_mask_project
+from tests.session.verdict_run import make_verdict_project
+from workbench.ui.evaluation.comparison_dialog import ComparisonDialog
+
+
+def open_project(application, run, qtbot):
+    session = application.services.session
+    with qtbot.waitSignal(session.image_opened, timeout=20_000):
+        session.open_project(run.project_root)
+    qtbot.waitUntil(lambda: bool(application.services.run_list.usable()), timeout=20_000)
+    return application.window
+
+
+def choose(monkeypatch, path, kind: str) -> None:
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), kind))
+
+
+@pytest.mark.parametrize(
+    "name, kind, start", [("r", "PDF document (*.pdf)", b"%PDF-"), ("r.html", "Web page (*.html)", b"<!doctype html>")]
+)
+def test_report_of_the_shown_evaluation_is_saved(application, tmp_path, qtbot, monkeypatch, name, kind, start):
+    window = open_project(application, make_mask_project(tmp_path / "p"), qtbot)
+    action, button = window.table["save_evaluation_report"], window.evaluation.save_report
+    assert not window.evaluation.reports.can_save()
+    window.table["review"].trigger()
+    qtbot.waitUntil(lambda: button.isEnabled(), timeout=20_000)
+    qtbot.waitUntil(action.isEnabled, timeout=20_000)
+    path = tmp_path / (name if "." in name else f"{name}.pdf")
+    choose(monkeypatch, tmp_path / name, kind)
+    with qtbot.waitSignal(application.services.evaluation_report.saved, timeout=30_000):
+        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert path.read_bytes().lstrip().startswith(start)
+    assert any(str(path) in text for text in window.messages.texts)
+
+
+def test_report_of_verdicts_is_of_the_selected_split(application, tmp_path, qtbot, monkeypatch):
+    window = open_project(application, make_verdict_project(tmp_path / "p"), qtbot)
+    window.table["review"].trigger()
+    page = window.evaluation
+    qtbot.waitUntil(lambda: page.save_report.isEnabled(), timeout=20_000)
+    page.verdicts.split.setCurrentIndex(2)  # both splits
+    choose(monkeypatch, tmp_path / "r.html", "Web page (*.html)")
+    with qtbot.waitSignal(application.services.evaluation_report.saved, timeout=30_000):
+        page.save_report.click()
+    assert "validation and test images" in (tmp_path / "r.html").read_text("utf-8")
+
+
+def test_failed_report_is_shown(application, tmp_path, qtbot, monkeypatch):
+    window = open_project(application, make_mask_project(tmp_path / "p"), qtbot)
+    window.table["review"].trigger()
+    qtbot.waitUntil(lambda: window.evaluation.save_report.isEnabled(), timeout=20_000)
+    (tmp_path / "file").write_text("not a folder")
+    choose(monkeypatch, tmp_path / "file" / "r.html", "")
+    with qtbot.waitSignal(application.services.evaluation_report.failed, timeout=30_000):
+        window.evaluation.save_report.click()
+    assert any("could not be written" in text for text in window.messages.texts)
+
+
+@pytest.fixture
+def dialog(application, tmp_path, qtbot) -> ComparisonDialog:
+    """Comparison of two runs, opened by the menu of the runs."""
+    run = make_mask_project(tmp_path / "p")
+    make_other(run, min_area=[9, 4000])  # the newer run, without the false alarm
+    window = open_project(application, run, qtbot)
+    qtbot.waitUntil(lambda: len(application.services.run_list.usable()) == 2, timeout=20_000)
+    action = window.table["compare_evaluations"]
+    assert action in window.training.runs.actions()
+    with qtbot.waitSignal(application.services.evaluation_comparison.compared, timeout=30_000):
+        action.trigger()
+    return window.findChild(ComparisonDialog)
+
+
+def test_comparison_shows_figures_in_words_and_both_predictions(dialog, application, qtbot):
+    assert dialog.first.currentData() == "20261122-090000-unet"
+    texts = [[dialog.table.item(row, column).text() for column in range(5)] for row in range(dialog.table.rowCount())]
+    assert texts[1] == ["False alarms per image", "0.000", "0.125", "+0.125", "not known"]
+    assert "8 images of 4 parts" in dialog.status.text() and "differ on 1 of 8" in dialog.pairs_heading.text()
+    assert [button.text() for button in dialog.pairs.buttons] == [FALSE] and dialog.legend.isVisible()
+    session = application.services.session
+    dialog.pairs.buttons[0].click()
+    qtbot.waitUntil(lambda: session.key == FALSE, timeout=20_000)
+
+
+def test_comparison_needs_two_runs_and_can_be_saved(dialog, application, tmp_path, qtbot, monkeypatch):
+    choose(monkeypatch, tmp_path / "c.html", "")
+    with qtbot.waitSignal(application.services.evaluation_report.saved, timeout=30_000):
+        dialog.save_button.click()
+    assert "Comparison of runs" in (tmp_path / "c.html").read_text("utf-8")
+    dialog.second.setCurrentIndex(dialog.first.currentIndex())
+    dialog.second.activated.emit(0)
+    assert "two different runs" in dialog.status.text() and not dialog.save_button.isEnabled()
+    assert not dialog.results.isVisible()
