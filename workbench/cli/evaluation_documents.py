@@ -14,8 +14,8 @@ from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import messages
 from workbench.core.documents.comparison_report import compare_evaluations, comparison_report, figure_cells
 from workbench.core.documents.document import Document
-from workbench.core.documents.evaluation_report import evaluation_report
 from workbench.core.documents.html_page import PRINT_PAGE, to_html
+from workbench.core.documents.report_content import evaluation_report
 from workbench.core.documents.report_images import ReportImages
 from workbench.core.evaluation.evaluation_comparison import EvaluationComparison
 from workbench.core.evaluation.split_evaluation import evaluate_like, evaluate_run

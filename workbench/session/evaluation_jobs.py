@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 
 from workbench.core.documents.comparison_report import compare_evaluations, comparison_report
 from workbench.core.documents.document import Document, DocumentImage
-from workbench.core.documents.evaluation_report import evaluation_report
+from workbench.core.documents.report_content import evaluation_report
 from workbench.core.documents.report_images import ReportImages
 from workbench.core.evaluation.data_leaks import find_data_leaks
 from workbench.core.evaluation.evaluation_comparison import EvaluationComparison

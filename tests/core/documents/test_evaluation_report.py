@@ -16,8 +16,8 @@ from tests.training.model_card.test_model_card import Page
 from workbench.core.documents.charts import PRINT_COLORS, chart_svg
 from workbench.core.documents.comparison_report import comparison_report
 from workbench.core.documents.document import Chart, Document, Gallery, ImagePairs, Series
-from workbench.core.documents.evaluation_report import evaluation_report
 from workbench.core.documents.html_page import PRINT_PAGE, to_html
+from workbench.core.documents.report_content import evaluation_report
 from workbench.core.documents.report_images import MOST, ReportImages
 from workbench.core.evaluation.evaluation_comparison import (
     EvaluationComparison,

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from workbench.core.documents import metric_tables
 from workbench.core.documents.document import NOTHING, Block, Document, ImagePairs, Paragraph, Points, Section, Table
-from workbench.core.documents.evaluation_report import subtitle
+from workbench.core.documents.report_content import subtitle
 from workbench.core.documents.report_images import MOST, ReportImages
 from workbench.core.evaluation.evaluation_comparison import (
     FEWEST_PARTS,
@@ -43,9 +43,9 @@ def compare_evaluations(first: SplitEvaluation, second: SplitEvaluation) -> Eval
     elif isinstance(first, VerdictSplitEvaluation) and isinstance(second, VerdictSplitEvaluation):
         comparison = compare_verdicts(first, second)
     else:
-        raise RunUnusable(name=second.run.name, why="it is a model of another kind than the run it is compared with")
+        raise RunUnusable(name=second.run.name, why=Message("compare.other_kind"))
     if not comparison.images:
-        raise RunUnusable(name=second.run.name, why="the two runs have no validation or test images in common")
+        raise RunUnusable(name=second.run.name, why=Message("compare.nothing_in_common"))
     return comparison
 
 

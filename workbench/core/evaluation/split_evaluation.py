@@ -15,6 +15,7 @@ from workbench.core.evaluation.operating_point_sweep import OperatingPointSweep
 from workbench.core.evaluation.stored_predictions import StoredPrediction
 from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation
 from workbench.core.evaluation.verdict_pass import predict_verdicts
+from workbench.core.messages import Message
 from workbench.core.problems import NoteBroken, RunUnusable
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -70,7 +71,7 @@ def evaluate_masks(
     *,
     curves: bool = True,
     leaks: bool = True,
-    progress: Callable[[int, int], object],
+    progress: Callable[[int, int], None],
     cancelled: Callable[[], bool] = lambda: False,
 ) -> MaskEvaluation | None:
     """Evaluate a UNet run with the present labels at its operating point. Return None if canceled.
@@ -81,11 +82,11 @@ def evaluate_masks(
     run.need_usable()
     dataset, settings = run.dataset(), operating_point.settings_of(run)
     inference_pass = InferencePass(project, run, settings)
-    passed = inference_pass.over(items, progress=lambda *done: progress(*done) and None, cancelled=cancelled)
+    passed = inference_pass.over(items, progress=progress, cancelled=cancelled)
     if passed is None:
         return None
     if not passed.predictions:
-        why = next((str(problem) for problem in passed.skipped.values()), "it has no validation or test images")
+        why = next((str(problem) for problem in passed.skipped.values()), Message("report.nothing_to_evaluate"))
         raise RunUnusable(name=run.name, why=why.rstrip("."))
     images = evaluate_images(passed.predictions, settings, OperatingPoint.of(settings), cancelled)
     sweep = sweep_points(inference_pass, passed.predictions, settings, cancelled) if curves else None
@@ -100,7 +101,7 @@ def evaluate_like(
     run: Run,
     shown: SplitEvaluation,
     *,
-    progress: Callable[[int, int], object],
+    progress: Callable[[int, int], None],
     cancelled: Callable[[], bool] = lambda: False,
 ) -> SplitEvaluation | None:
     """Evaluate another run, to compare it, on those images of an evaluation that it was not trained on.
@@ -110,14 +111,14 @@ def evaluate_like(
     run.need_usable()
     dataset = run.dataset()
     if dataset.model != shown.dataset.model:
-        raise RunUnusable(name=run.name, why="it is a model of another kind than the run it is compared with")
+        raise RunUnusable(name=run.name, why=Message("compare.other_kind"))
     if isinstance(shown, VerdictSplitEvaluation):
         return evaluate_verdicts(project, run, "val+test", progress=progress, cancelled=cancelled)
     trained = {item.key for item in dataset.of("train")}
     keys = {prediction.key for prediction in shown.passed.predictions} - trained
     items = [item for item in shown.dataset.current if item.key in keys]
     if not items:
-        raise RunUnusable(name=run.name, why="the two runs have no validation or test images in common")
+        raise RunUnusable(name=run.name, why=Message("compare.nothing_in_common"))
     return evaluate_masks(
         project, run, shown.split, items, curves=False, leaks=False, progress=progress, cancelled=cancelled
     )
@@ -147,7 +148,7 @@ def evaluate_verdicts(
     run: Run,
     split: str,
     *,
-    progress: Callable[[int, int], object],
+    progress: Callable[[int, int], None],
     cancelled: Callable[[], bool] = lambda: False,
 ) -> VerdictSplitEvaluation | None:
     """Evaluate a ResNet run with the present verdicts. Return None if canceled. Raises a Problem."""
@@ -156,7 +157,7 @@ def evaluate_verdicts(
         return None
     verdicts = predictions.evaluate(lambda item: _present_verdict(project, item)).of(*_held_out(split))
     if not verdicts.images:
-        raise RunUnusable(name=run.name, why="it has no validation or test images")
+        raise RunUnusable(name=run.name, why=Message("report.nothing_to_evaluate"))
     leaks = [leak for name in _held_out(split) for leak in find_data_leaks(project, predictions.dataset, name)]
     stored = operating_point.read(run)
     return VerdictSplitEvaluation(run, predictions.dataset, split, predictions.settings, stored, verdicts, leaks)
@@ -168,7 +169,7 @@ def evaluate_run(
     split: str,
     *,
     curves: bool = True,
-    progress: Callable[[int, int], object],
+    progress: Callable[[int, int], None],
     cancelled: Callable[[], bool] = lambda: False,
 ) -> SplitEvaluation | None:
     """Evaluate a run of either kind on a split of its dataset; "val+test" for both. Return None if canceled."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from workbench.core.evaluation.verdict_evaluation import PredictedVerdict, VerdictEvaluation
 from workbench.core.images import image_files
+from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, Problem, RunUnusable
 from workbench.core.project.project import Project
 from workbench.core.project.storage import file_stamp, write_json
@@ -54,7 +55,7 @@ def predict_verdicts(
     run: Run,
     *,
     store: bool,
-    progress: Callable[[int, int], object],
+    progress: Callable[[int, int], None],
     cancelled: Callable[[], bool] = lambda: False,
 ) -> VerdictPredictions | None:
     """Predict the validation and test images that are not cached. Return None if canceled. Raises Problem.
@@ -64,7 +65,7 @@ def predict_verdicts(
     run.need_usable()
     dataset, settings = run.dataset(), load_settings(run.best / MODEL_FILE)
     if settings.task != "classification":
-        raise RunUnusable(name=run.name, why="it is a segmentation model and predicts no verdicts")
+        raise RunUnusable(name=run.name, why=Message("report.segmentation_model"))
     # The reject probability does not change the predicted probabilities.
     stamp = f"{settings_hash(replace(settings, unsure=0.0))} {file_stamp(run.best / 'network.onnx')}"
     cache = project.root / ".cache" / _CACHE / f"{run.name}.json"

@@ -113,7 +113,7 @@ class PairView(QScrollArea):
             self.buttons.append(button)
             grid.addWidget(button, 3 * number, 0, 1, 2, Qt.AlignmentFlag.AlignLeft)
             for column, image in enumerate(sides):
-                grid.addWidget(_picture(image), 3 * number + 1, column, Qt.AlignmentFlag.AlignLeft)
+                grid.addWidget(_image_label(image), 3 * number + 1, column, Qt.AlignmentFlag.AlignLeft)
                 caption = QLabel(translate_message(image.caption), objectName="muted", wordWrap=True)
                 grid.addWidget(caption, 3 * number + 2, column, Qt.AlignmentFlag.AlignTop)
         grid.setColumnStretch(2, 1)
@@ -121,7 +121,7 @@ class PairView(QScrollArea):
         self.setWidget(body)
 
 
-def _picture(image: DocumentImage) -> QLabel:
+def _image_label(image: DocumentImage) -> QLabel:
     pixmap = QPixmap()
     pixmap.loadFromData(image.jpeg)
     label = QLabel()
