@@ -104,6 +104,8 @@ class ResNet(ResNetBody):
     mean and standard deviation of all stages, which describe textures (Andrearczyk and Whelan 2016).
     """
 
+    spread_epsilon = 1e-4  # added to the variance, so that its root has a finite gradient
+
     def __init__(
         self,
         channels: int,
@@ -133,5 +135,5 @@ class ResNet(ResNetBody):
         for stage in stages:
             mean = stage.mean(axis=[2, 3])
             square = (stage * stage).mean(axis=[2, 3])
-            features += [mean, (nn.functional.relu(square - mean * mean) + 1e-4) ** 0.5]
+            features += [mean, (nn.functional.relu(square - mean * mean) + self.spread_epsilon) ** 0.5]
         return self.head(paddle.concat(features, axis=1))

@@ -192,10 +192,13 @@ def shares(images: int, parts: int) -> dict[Split, float]:
 
 
 def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note], trained_keys: set[str]) -> None:
-    """Assign groups so that every stratum (verdict, or painted classes) reaches its share; seeded, order-independent.
+    """Assign groups so that every stratum (verdict, or painted classes) reaches its share; independent of their order.
 
-    Each group goes to the split that lacks most of the group's rarest stratum (iterative stratification, after Sechidis
-    et al. 2011, on groups).
+    Of each stratum the last groups in the order of their names are the test images, and those before them the
+    validation images. Cameras number images in the order of parts, so the test images are those farthest from the
+    training images: with short blocks spread over the series, neighbors of nearly every test image would be training
+    images, and the metrics would be those of known parts (block cross-validation, Roberts et al. 2017). Strata are
+    processed from the rarest to the most frequent, each group with its rarest one (after Sechidis et al. 2011).
     """
     groups: dict[str, list[Item]] = {}
     for item in items:
@@ -211,33 +214,49 @@ def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note
             item.split = split
             assigned[split].update(strata[item.key])
 
-    free = []
-    for name, members in groups.items():
+    of_stratum: dict[object, list[list[Item]]] = {}
+    for members in groups.values():
         pins: list[Split] = [pin for item in members if (pin := notes[item.key].pin)]
         if pins:
             assign(members, pins[0])
         elif any(item.key in trained_keys for item in members):
             assign(members, "train")
         else:
-            free.append((name, members))
+            rarest = min((s for item in members for s in strata[item.key]), key=lambda s: (totals[s], str(s)))
+            of_stratum.setdefault(rarest, []).append(members)
     if not target_shares["test"]:
         totals -= assigned["test"]  # set apart by the user; the others are distributed without these
-
-    def order(entry: tuple[str, list[Item]]) -> tuple:
-        name, members = entry
-        rarest = min(totals[s] for item in members for s in strata[item.key])
-        digest = hashlib.sha256(f"{project.file.split_seed}:{name}".encode()).hexdigest()
-        return rarest, -len(members), digest
-
-    for _, members in sorted(free, key=order):
-        rarest = min((s for item in members for s in strata[item.key]), key=lambda s: (totals[s], str(s)))
-        lack: dict[Split, float] = {
-            split: (target_shares[split] * totals[rarest] - assigned[split][rarest]) / max(target_shares[split], 1e-9)
-            for split in SPLITS
-            if target_shares[split] > 0
-        }
-        assign(members, max(lack, key=lambda split: (lack[split], -SPLITS.index(split))))
+    requested = [split for split in SPLITS[:0:-1] if target_shares[split]]  # held-out splits, the last one first
+    for stratum in sorted(of_stratum, key=lambda s: (totals[s], str(s))):
+        ordered = _in_series_order(project, of_stratum[stratum])
+        for position, split in enumerate(requested):
+            lack = target_shares[split] * totals[stratum] - assigned[split][stratum]
+            needed = len(requested) - position  # groups to leave for the other splits
+            while len(ordered) > needed and lack > 0:
+                amount = sum(stratum in strata[item.key] for item in ordered[-1])
+                if assigned[split][stratum] and amount / 2 > lack:
+                    break
+                lack -= amount
+                assign(ordered.pop(), split)
+        for members in ordered:
+            assign(members, "train")
     _ensure_labeled_images(items, trained_keys, [split for split in SPLITS if target_shares[split]])
+
+
+def _in_series_order(project: Project, groups: list[list[Item]]) -> list[list[Item]]:
+    """Return groups in the natural order of their names; with a split seed, starting elsewhere in that order.
+
+    If every image is a part of its own, their order has no meaning and is shuffled.
+    """
+    if project.file.grouping.rule == "each":
+        return sorted(groups, key=lambda members: _digest(project, members[0].group))
+    ordered = sorted(groups, key=lambda members: min(natural_key(item.key) for item in members))
+    start = project.file.split_seed * len(ordered) * 2 // 5 % max(1, len(ordered))
+    return ordered[start:] + ordered[:start]
+
+
+def _digest(project: Project, name: str) -> str:
+    return hashlib.sha256(f"{project.file.split_seed}:{name}".encode()).hexdigest()
 
 
 def _informative(items: list[Item]) -> list[Item]:
