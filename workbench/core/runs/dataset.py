@@ -17,27 +17,9 @@ from workbench.core import problems
 from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message, MessageModel, Text
 from workbench.core.project import annotation
-from workbench.core.project.annotation import Split
 from workbench.core.project.grouping import group
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, ClassInfo, Project
-from workbench.core.project.sources import natural_key
-
-SPLITS: tuple[Split, ...] = ("train", "val", "test")
-FEWEST = 10  # training examples; with fewer, none of them can be held out
-
-
-class Item(BaseModel):
-    """Image of a dataset."""
-
-    key: str
-    split: Split = "train"
-    group: str = ""
-    width: int = 0
-    height: int = 0
-    verdict: str | None = None
-    classes: list[int] = []  # class ids painted in the image
-    pixels: list[int] = []  # number of pixels per class
-    mask_hash: str = ""  # of the label when the run was created
+from workbench.core.runs.held_out import FEWEST, Item, informative_items, split_by_part
 
 
 class AddedImage(BaseModel):
@@ -120,7 +102,7 @@ def collect(project: Project, model: Literal["unet", "resnet"], trained_keys: Co
     if model == "unet" and not any(item.classes for item in dataset.items):
         raise problems.OnlyBackground()
     group(project, dataset.items, notes)
-    _split(project, dataset.items, notes, set(trained_keys))
+    split_by_part(project, dataset.items, notes, set(trained_keys))
     _write_held_out_note(dataset, set(trained_keys))
     return dataset
 
@@ -174,118 +156,6 @@ def _verdict_item(project: Project, key: str, note: annotation.Note) -> Item | N
     return Item(key=key, width=width, height=height, verdict=note.verdict)
 
 
-# --- split ------------------------------------------------------------------------------------------
-
-
-def shares(images: int, parts: int) -> dict[Split, float]:
-    """Return the share of labeled images per split.
-
-    images: number of training examples. parts: number of different parts among them. With few examples all are used
-    for training, which improves the model much, while one or two validation images are not informative; neither is a
-    test set of fewer than nine parts.
-    """
-    if images < FEWEST:
-        return {"train": 1.0, "val": 0.0, "test": 0.0}
-    if parts < 60:
-        return {"train": 0.8, "val": 0.2, "test": 0.0}
-    return {"train": 0.70, "val": 0.15, "test": 0.15}
-
-
-def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note], trained_keys: set[str]) -> None:
-    """Assign groups so that every stratum (verdict, or painted classes) reaches its share; independent of their order.
-
-    Of each stratum the last groups in the order of their names are the test images, and those before them the
-    validation images. Cameras number images in the order of parts, so the test images are those farthest from the
-    training images: with short blocks spread over the series, neighbors of nearly every test image would be training
-    images, and the metrics would be those of known parts (block cross-validation, Roberts et al. 2017). Strata are
-    processed from the rarest to the most frequent, each group with its rarest one (after Sechidis et al. 2011).
-    """
-    groups: dict[str, list[Item]] = {}
-    for item in items:
-        groups.setdefault(item.group, []).append(item)
-    strata = {item.key: _strata(item) for item in items}
-    totals = Counter(stratum for names in strata.values() for stratum in names)
-    informative = _informative(items)
-    target_shares = shares(len(informative), len({item.group for item in informative}))
-    assigned: dict[Split, Counter] = {split: Counter() for split in SPLITS}
-
-    def assign(members: list[Item], split: Split) -> None:
-        for item in members:
-            item.split = split
-            assigned[split].update(strata[item.key])
-
-    of_stratum: dict[object, list[list[Item]]] = {}
-    for members in groups.values():
-        pins: list[Split] = [pin for item in members if (pin := notes[item.key].pin)]
-        if pins:
-            assign(members, pins[0])
-        elif any(item.key in trained_keys for item in members):
-            assign(members, "train")
-        else:
-            rarest = min((s for item in members for s in strata[item.key]), key=lambda s: (totals[s], str(s)))
-            of_stratum.setdefault(rarest, []).append(members)
-    if not target_shares["test"]:
-        totals -= assigned["test"]  # set apart by the user; the others are distributed without these
-    requested = [split for split in SPLITS[:0:-1] if target_shares[split]]  # held-out splits, the last one first
-    for stratum in sorted(of_stratum, key=lambda s: (totals[s], str(s))):
-        ordered = _in_series_order(project, of_stratum[stratum])
-        for position, split in enumerate(requested):
-            lack = target_shares[split] * totals[stratum] - assigned[split][stratum]
-            needed = len(requested) - position  # groups to leave for the other splits
-            while len(ordered) > needed and lack > 0:
-                amount = sum(stratum in strata[item.key] for item in ordered[-1])
-                if assigned[split][stratum] and amount / 2 > lack:
-                    break
-                lack -= amount
-                assign(ordered.pop(), split)
-        for members in ordered:
-            assign(members, "train")
-    _ensure_labeled_images(items, trained_keys, [split for split in SPLITS if target_shares[split]])
-
-
-def _in_series_order(project: Project, groups: list[list[Item]]) -> list[list[Item]]:
-    """Return groups in the natural order of their names; with a split seed, starting elsewhere in that order.
-
-    If every image is a part of its own, their order has no meaning and is shuffled.
-    """
-    if project.file.grouping.rule == "each":
-        return sorted(groups, key=lambda members: _digest(project, members[0].group))
-    ordered = sorted(groups, key=lambda members: min(natural_key(item.key) for item in members))
-    start = project.file.split_seed * len(ordered) * 2 // 5 % max(1, len(ordered))
-    return ordered[start:] + ordered[:start]
-
-
-def _digest(project: Project, name: str) -> str:
-    return hashlib.sha256(f"{project.file.split_seed}:{name}".encode()).hexdigest()
-
-
-def _informative(items: list[Item]) -> list[Item]:
-    """Return the items with painted classes, or all items if there are none."""
-    return [item for item in items if item.classes] or items
-
-
-def _strata(item: Item) -> list[object]:
-    kinds: list[object] = list(item.classes) or ["good"]
-    return [item.verdict] if item.verdict is not None and not item.classes else kinds
-
-
-def _ensure_labeled_images(items: list[Item], trained_keys: set[str], splits: list[Split]) -> None:
-    """Ensure that training and, if requested, validation contain an image with a label: move one group if necessary."""
-    labeled = [item for item in items if item.classes or item.verdict is not None]
-    for split, other in (("train", "val"), ("val", "train")):
-        if split not in splits or any(item.split == split for item in labeled):
-            continue
-        groups = Counter(item.group for item in labeled if item.split == other)
-        movable = groups.keys() - (
-            {item.group for item in items if item.key in trained_keys} if split == "val" else set()
-        )
-        if len(groups) > 1 and movable:
-            chosen = min(movable, key=lambda name: (groups[name], natural_key(name)))
-            for item in items:
-                if item.group == chosen:
-                    item.split = split  # type: ignore[assignment]
-
-
 def _write_held_out_note(dataset: Dataset, trained_keys: set[str]) -> None:
     held_out = dataset.of("val", "test")
     informative = sum(len(item.classes) > 0 for item in held_out) if dataset.model == "unet" else len(held_out)
@@ -293,7 +163,7 @@ def _write_held_out_note(dataset: Dataset, trained_keys: set[str]) -> None:
     unet = dataset.model == "unet"
     if not held_out and trained_keys:
         dataset.held_out_note = Message("dataset.all_trained_before")
-    elif not held_out and (few := len(_informative(dataset.items))) < FEWEST:
+    elif not held_out and (few := len(informative_items(dataset.items))) < FEWEST:
         id = "dataset.few_defects_all_train" if unet else "dataset.few_images_all_train"
         dataset.held_out_note = Message(id, few=few, n=FEWEST)
     elif not held_out:
