@@ -24,6 +24,7 @@ from workbench.core.problems import MaskBroken, Problem
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset, Item
+from workbench.core.runs.held_out import divide_parts
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine, PredictionCancelled, Predictor, apply_thresholds
 from workbench.training.device import is_out_of_memory
@@ -149,7 +150,7 @@ class Evaluator:
         if not passes:
             return None
         measured = [settings] * len(passes)
-        if choose and cross_fit and (halves := _halves(items, keys)) is not None:
+        if choose and cross_fit and (halves := divide_parts(items, keys)) is not None:
             chosen = [self._choose(settings, [p for p, half in zip(passes, halves) if half != side]) for side in (0, 1)]
             measured = [chosen[half] for half in halves]
             settings = self._choose(settings, passes)
@@ -277,21 +278,6 @@ class Evaluator:
             hit, false, missed = np.subtract((meter.any_hit, meter.any_false, meter.any_missed), before)
             counts.append((2.0 * hit, 2.0 * hit + false + missed))
         return meter.report(), counts
-
-
-def _halves(items: Sequence[Item], keys: Sequence[str]) -> list[int] | None:
-    """Return 0 or 1 for each key; parts are not divided, and each half has labels. None if that is impossible."""
-    of_key = {item.key: item for item in items}
-    parts: dict[str, list[Item]] = {}
-    for key in keys:
-        parts.setdefault(of_key[key].group, []).append(of_key[key])
-    # Parts with and without defects are divided separately.
-    labeled = [name for name, members in parts.items() if any(item.classes for item in members)]
-    others = [name for name in parts if name not in set(labeled)]
-    if len(labeled) < 2 and any(item.mask_hash for item in items):
-        return None
-    side = {name: index % 2 for names in (labeled, others) for index, name in enumerate(sorted(names))}
-    return [side[of_key[key].group] for key in keys]
 
 
 def score(metrics: dict[str, Any]) -> float | None:

@@ -9,7 +9,8 @@ from tests.conftest import fill_project, scratched
 from workbench.core import problems
 from workbench.core.project import annotation
 from workbench.core.project.project import Grouping
-from workbench.core.runs.dataset import collect, shares
+from workbench.core.runs.dataset import collect
+from workbench.core.runs.held_out import shares
 from workbench.inference.io.image_io import write_png
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 from pydantic import BaseModel
@@ -161,3 +162,18 @@ def _ensure_labeled_images(items: list[Item], trained_keys: set[str], splits: li
             for item in items:
                 if item.group == chosen:
                     item.split = split  # type: ignore[assignment]
+
+
+def divide_parts(items: Sequence[Item], keys: Sequence[str]) -> list[int] | None:
+    """Return 0 or 1 for each key; parts are not divided, and each half has labels. None if that is impossible."""
+    of_key = {item.key: item for item in items}
+    parts: dict[str, list[Item]] = {}
+    for key in keys:
+        parts.setdefault(of_key[key].group, []).append(of_key[key])
+    # Parts with and without defects are divided separately.
+    labeled = [name for name, members in parts.items() if any(item.classes for item in members)]
+    others = [name for name in parts if name not in set(labeled)]
+    if len(labeled) < 2 and any(item.mask_hash for item in items):
+        return None
+    side = {name: index % 2 for names in (labeled, others) for index, name in enumerate(sorted(names))}
+    return [side[of_key[key].group] for key in keys]

@@ -8,8 +8,9 @@ from typing import Any
 
 from workbench import __version__
 from workbench.core.messages import Message, join, recognize, stored_text
-from workbench.core.runs.dataset import SPLITS, Dataset
+from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.events import Finished
+from workbench.core.runs.held_out import SPLITS
 from workbench.inference.batch.export_package import requirement_files
 from workbench.inference.model_settings import UNSURE, ModelSettings
 from workbench.training.model_card import card_metrics
