@@ -290,16 +290,3 @@ def score(metrics: dict[str, Any]) -> float | None:
         return metrics["macro_f1"]
     dices = [dice for dice in (metrics["dice"], metrics["any_defect"]["dice"]) if dice is not None]
     return float(np.mean(dices)) if dices else None
-
-
-def stratified_order(items: Sequence[Item]) -> list[Item]:
-    """Return a fixed order whose every prefix is representative: classes alternate, the images of each by hash."""
-    strata: dict[object, list[Item]] = {}
-    for item in sorted(items, key=lambda item: zlib.crc32(item.key.encode("utf-8", "surrogatepass"))):
-        stratum = item.verdict if not (item.classes or item.mask_hash) else tuple(item.classes[:1])
-        strata.setdefault(stratum, []).append(item)
-    queues = sorted(strata.values(), key=lambda queue: (not queue[0].classes, len(queue), queue[0].key))
-    order = []
-    for index in range(max(map(len, queues), default=0)):
-        order += [queue[index] for queue in queues if index < len(queue)]
-    return order

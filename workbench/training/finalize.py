@@ -13,6 +13,7 @@ from workbench.core.evaluation.lighting import CHANGES, MAX_SECONDS, lighting_ta
 from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.runs.events import Evaluated, Finished, Progress, Trouble
+from workbench.core.runs.held_out import stratified_order
 from workbench.core.runs.pruning_plan import is_smaller
 from workbench.core.runs.run import Run, find_run
 from workbench.core.runs.training_settings import TrainingSettings
@@ -21,7 +22,7 @@ from workbench.inference.engines import EngineError
 from workbench.inference.model_settings import ModelSettings, SettingsError
 from workbench.inference.predictor import Engine, Predictor
 from workbench.training import checkpoint, networks
-from workbench.training.evaluator import DygraphEngine, Evaluation, stratified_order
+from workbench.training.evaluator import DygraphEngine, Evaluation
 from workbench.training.learner import Arrays, load_weights, weights
 from workbench.training.tile_memory import within_memory
 from workbench.training.training_context import TrainingContext

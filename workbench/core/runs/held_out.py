@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 
@@ -177,3 +178,16 @@ def divide_parts(items: Sequence[Item], keys: Sequence[str]) -> list[int] | None
         return None
     side = {name: index % 2 for names in (labeled, others) for index, name in enumerate(sorted(names))}
     return [side[of_key[key].group] for key in keys]
+
+
+def stratified_order(items: Sequence[Item]) -> list[Item]:
+    """Return a fixed order whose every prefix is representative: classes alternate, the images of each by hash."""
+    strata: dict[object, list[Item]] = {}
+    for item in sorted(items, key=lambda item: zlib.crc32(item.key.encode("utf-8", "surrogatepass"))):
+        stratum = item.verdict if not (item.classes or item.mask_hash) else tuple(item.classes[:1])
+        strata.setdefault(stratum, []).append(item)
+    queues = sorted(strata.values(), key=lambda queue: (not queue[0].classes, len(queue), queue[0].key))
+    order = []
+    for index in range(max(map(len, queues), default=0)):
+        order += [queue[index] for queue in queues if index < len(queue)]
+    return order

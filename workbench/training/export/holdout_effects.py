@@ -14,9 +14,10 @@ from workbench.core.problems import BadSettings, Problem
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset, Item
+from workbench.core.runs.held_out import stratified_order
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine, Predictor
-from workbench.training.evaluator import Evaluator, stratified_order
+from workbench.training.evaluator import Evaluator
 from workbench.training.threshold_search import ThresholdSweep
 
 POINTS = ("balanced", "more", "fewer")  # as validated; more defects found; fewer false alarms
