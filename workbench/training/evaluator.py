@@ -81,8 +81,8 @@ class Evaluation:
     score: float | None
     settings: ModelSettings
     keys: list[str]
-    counts: list[tuple[float, float]]
     seconds: float
+    counts: list[tuple[float, float]] = field(default_factory=list)
 
 
 @dataclass
@@ -158,7 +158,7 @@ class Evaluator:
             settings = self._choose(settings, passes)
             measured = [settings] * len(passes)
         metrics, counts = self._measure(measured, passes)
-        return Evaluation(metrics, score(metrics), settings, keys, counts, time.perf_counter() - started)
+        return Evaluation(metrics, score(metrics), settings, keys, time.perf_counter() - started, counts)
 
     def default_settings(self, settings: ModelSettings) -> ModelSettings:
         """Return settings for a network without validation images.
