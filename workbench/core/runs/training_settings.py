@@ -57,6 +57,7 @@ class TrainingSettings(BaseModel):
     foreground_share: float = Field(default=0.5, ge=0, le=1)  # share of patches centered on a defect
     dice_weight: float = Field(default=1.0, ge=0)
     cross_entropy_weight: float = Field(default=1.0, ge=0)
+    false_alarm_weight: float = Field(default=0.0, ge=0)  # of the worst pixels of patches without a defect
     mirror: bool = False  # the trained model also predicts each image mirrored, in a way of `augment`
     min_area: int = Field(default=0, ge=0)  # pixels of the original image; smaller regions are dropped
 
@@ -100,6 +101,7 @@ OF_UNET = {
     "foreground_share",
     "dice_weight",
     "cross_entropy_weight",
+    "false_alarm_weight",
     "min_area",
     "mirror",
 }
