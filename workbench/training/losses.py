@@ -19,28 +19,18 @@ def make_loss(settings: TrainingSettings) -> Callable[[paddle.Tensor, paddle.Ten
     if settings.model == "resnet":
         return partial(verdict_loss, label_smoothing=settings.label_smoothing)
     return partial(
-        segmentation_loss,
-        dice_weight=settings.dice_weight,
-        cross_entropy_weight=settings.cross_entropy_weight,
-        false_alarm_weight=settings.false_alarm_weight,
+        segmentation_loss, dice_weight=settings.dice_weight, cross_entropy_weight=settings.cross_entropy_weight
     )
 
 
 def segmentation_loss(
-    logits: paddle.Tensor,
-    truth: paddle.Tensor,
-    *,
-    dice_weight: float,
-    cross_entropy_weight: float,
-    false_alarm_weight: float = 0.0,
+    logits: paddle.Tensor, truth: paddle.Tensor, *, dice_weight: float, cross_entropy_weight: float
 ) -> paddle.Tensor:
     """Return cross entropy plus Dice loss (Milletari et al. 2016) over whole batches.
 
     logits: (N, K, H, W), channel 0 being the background. truth: integer (N, H, W), channels or IGNORED. Half of the
     Dice is pooled over the batch, half is the mean over patches: if only pooled, a pinhole would have no weight in a
     batch with a large stain. Both are means over the foreground channels that occur; elsewhere there is no Dice.
-    false_alarm_weight: weight of the cross entropy of the worst pixels of patches without a defect, of which the mean
-    over all pixels shows little: a small false region is as bad as a large one.
     """
     log_probabilities = _log_softmax(logits.astype("float32"))
     channels = log_probabilities.shape[1]
@@ -48,9 +38,6 @@ def segmentation_loss(
     # One plane per channel, by comparison: an ignored pixel is in none of them.
     targets = paddle.stack([(truth == c).astype("float32") for c in range(channels)], axis=1)
     entropy = -(targets * log_probabilities).sum() / valid.sum().clip(min=1.0)
-    if false_alarm_weight:
-        worst = _worst_background(log_probabilities[:, 0], targets)
-        entropy = entropy + (false_alarm_weight / max(1e-9, cross_entropy_weight)) * worst
     if not dice_weight:
         return cross_entropy_weight * entropy
     predictions = log_probabilities.exp() * _broadcast(valid.unsqueeze(1), channels)
@@ -61,17 +48,6 @@ def segmentation_loss(
     per_image = _dice_loss(intersection, predictions, target_sum)
     whole_batch = _dice_loss(intersection.sum(axis=0), predictions.sum(axis=0), target_sum.sum(axis=0))
     return cross_entropy_weight * entropy + dice_weight * (per_image + whole_batch) / 2
-
-
-def _worst_background(log_probabilities: paddle.Tensor, targets: paddle.Tensor) -> paddle.Tensor:
-    """Return the mean cross entropy of the worst 0.5 % of the background pixels in patches without a defect.
-
-    log_probabilities: of the background, (N, H, W). targets: (N, K, H, W).
-    """
-    empty = (targets[:, 1:].sum(axis=(1, 2, 3)) == 0).astype("float32")
-    entropy = -(log_probabilities * targets[:, 0]).flatten(1)
-    worst, _ = paddle.topk(entropy, max(1, entropy.shape[1] // 200), axis=1)
-    return (worst.mean(axis=1) * empty).sum() / empty.sum().clip(min=1.0)
 
 
 def _log_softmax(logits: paddle.Tensor) -> paddle.Tensor:

@@ -54,7 +54,6 @@ def build(settings: TrainingSettings, dataset: Dataset) -> UNet | ResNet:
         width=settings.width,
         input_size=settings.input_size,
         standardize=settings.standardize,
-        pooling=settings.pooling,
     )
 
 

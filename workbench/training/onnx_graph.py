@@ -40,7 +40,7 @@ def to_onnx(net: UNet | ResNet, channels: int, side: int | None, *, maps: bool =
         outputs[OUTPUT] = ["N", net.outputs, "H", "W"]
     else:
         x = INPUT if net.standardize is None else _standardized(graph, net.standardize, INPUT)
-        _image_output(graph, net, _stages(graph, net, x)[1:], maps)
+        _image_output(graph, net, _stages(graph, net, x)[-1], maps)
         outputs[OUTPUT] = ["N", net.head.weight.shape[1]]
         if maps:
             outputs[MAPS] = [*outputs[OUTPUT], "h", "w"]
@@ -247,34 +247,12 @@ def _standardized(graph: OnnxGraph, layer: Standardized, x: str) -> str:
     return graph.join(x, graph.add("Div", [centered, root]))
 
 
-def _image_output(graph: OnnxGraph, net: ResNet, stages: Sequence[str], maps: bool) -> None:
-    """Add pooling, last layer and softmax. With `maps` the last stage is weighted before its mean is taken.
-
-    The mean of such a map is the contribution of that stage to the logit, since the last layer is linear (Zhou et al.
-    2016). If all stages are pooled, the contributions of the others have no map.
-    """
+def _image_output(graph: OnnxGraph, net: ResNet, features: str, maps: bool) -> None:
     weight, bias = to_array(net.head.weight), graph.constant(to_array(net.head.bias))
-    if net.pooling == "stages":
-        pooled = [_mean_and_spread(graph, stage, layer_epsilon=net.spread_epsilon) for stage in stages]
-        logits = graph.add("Gemm", [graph.join(*pooled), graph.constant(weight), bias])
-        if maps:
-            last = weight[-2 * net.outputs : -net.outputs]
-            kernel = graph.constant(last.T[:, :, None, None])
-            graph.add("Conv", [stages[-1], kernel], MAPS, kernel_shape=[1, 1])
-    elif maps:
+    if maps:
         kernel = graph.constant(weight.T[:, :, None, None])
-        contributions = graph.add("Conv", [stages[-1], kernel], MAPS, kernel_shape=[1, 1])
-        logits = graph.add("Add", [_mean(graph, contributions), bias])
-    else:
-        logits = graph.add("Gemm", [_mean(graph, stages[-1]), graph.constant(weight), bias])
+        features = graph.add("Conv", [features, kernel], MAPS, kernel_shape=[1, 1])
+    mean = graph.add("Flatten", [graph.add("GlobalAveragePool", [features])], axis=1)
+    # The mean of a map plus bias is the logit of its verdict, since the last layer is linear (Zhou et al. 2016).
+    logits = graph.add("Add", [mean, bias]) if maps else graph.add("Gemm", [mean, graph.constant(weight), bias])
     graph.add("Softmax", [logits], OUTPUT, axis=1)
-
-
-def _mean(graph: OnnxGraph, x: str) -> str:
-    return graph.add("Flatten", [graph.add("GlobalAveragePool", [x])], axis=1)
-
-
-def _mean_and_spread(graph: OnnxGraph, x: str, *, layer_epsilon: float) -> str:
-    mean, square = _mean(graph, x), _mean(graph, graph.add("Mul", [x, x]))
-    variance = graph.relu(graph.add("Sub", [square, graph.add("Mul", [mean, mean])]))
-    return graph.join(mean, graph.add("Sqrt", [graph.add("Add", [variance, graph.number(layer_epsilon)])]))

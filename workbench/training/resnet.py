@@ -100,40 +100,18 @@ class Standardized(nn.Layer):
 class ResNet(ResNetBody):
     """ResNet from float32 (N, channels, H, W) to logits (N, outputs). Small stem for input_size up to SMALL_INPUT.
 
-    standardize: add the standardized image to the input. pooling: "last" for the mean of the last stage, "stages" for
-    mean and standard deviation of all stages, which describe textures (Andrearczyk and Whelan 2016).
+    standardize: add the standardized image to the input.
     """
 
-    spread_epsilon = 1e-4  # added to the variance, so that its root has a finite gradient
-
     def __init__(
-        self,
-        channels: int,
-        outputs: int,
-        *,
-        depth: int,
-        width: float,
-        input_size: int,
-        standardize: bool = False,
-        pooling: str = "last",
+        self, channels: int, outputs: int, *, depth: int, width: float, input_size: int, standardize: bool = False
     ) -> None:
         planes = channels * (2 if standardize else 1)
         super().__init__(planes, depth=depth, width=width, small=input_size <= SMALL_INPUT)
         self.standardize = Standardized() if standardize else None
-        self.pooling = pooling
-        widths = stage_widths(width)
-        features = 2 * sum([*(w * self.outputs // widths[-1] for w in widths)]) if pooling == "stages" else self.outputs
-        self.head = nn.Linear(features, outputs)
+        self.head = nn.Linear(self.outputs, outputs)
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
         if self.standardize is not None:
             x = self.standardize(x)
-        stages = self.stages(x)[1:]
-        if self.pooling == "last":
-            return self.head(stages[-1].mean(axis=[2, 3]))
-        features = []
-        for stage in stages:
-            mean = stage.mean(axis=[2, 3])
-            square = (stage * stage).mean(axis=[2, 3])
-            features += [mean, (nn.functional.relu(square - mean * mean) + self.spread_epsilon) ** 0.5]
-        return self.head(paddle.concat(features, axis=1))
+        return self.head(self.stages(x)[-1].mean(axis=[2, 3]))

@@ -29,7 +29,7 @@ _FEW_STEPS = 80  # steps up to which AdamW trains a slim ResNet better than Muon
 # Settings that a run takes over from its initial run, so that the weights of that run can be used.
 _NETWORK = {
     "unet": ("channels", "encoder", "widths", "stem", "width", "local_contrast", "scale"),
-    "resnet": ("channels", "depth", "width", "input_size", "standardize", "pooling"),
+    "resnet": ("channels", "depth", "width", "input_size", "standardize"),
 }
 _SIZES: dict[str, dict[str, dict[str, Any]]] = {  # on a CPU
     "unet": {

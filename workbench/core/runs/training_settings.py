@@ -57,7 +57,6 @@ class TrainingSettings(BaseModel):
     foreground_share: float = Field(default=0.5, ge=0, le=1)  # share of patches centered on a defect
     dice_weight: float = Field(default=1.0, ge=0)
     cross_entropy_weight: float = Field(default=1.0, ge=0)
-    false_alarm_weight: float = Field(default=0.0, ge=0)  # of the worst pixels of patches without a defect
     mirror: bool = False  # the trained model also predicts each image mirrored, in a way of `augment`
     min_area: int = Field(default=0, ge=0)  # pixels of the original image; smaller regions are dropped
 
@@ -66,7 +65,6 @@ class TrainingSettings(BaseModel):
     width: float = Field(default=1.0, gt=0, le=2)
     input_size: int = Field(default=224, ge=32, le=1024)
     standardize: bool = False  # additional input: the image with mean 0 and standard deviation 1
-    pooling: Literal["last", "stages"] = "last"  # input of the last layer: last stage, or mean and spread of all stages
     label_smoothing: float = Field(default=0.05, ge=0, lt=0.5)
 
     # optimization
@@ -101,11 +99,10 @@ OF_UNET = {
     "foreground_share",
     "dice_weight",
     "cross_entropy_weight",
-    "false_alarm_weight",
     "min_area",
     "mirror",
 }
-OF_RESNET = {"depth", "input_size", "standardize", "pooling", "label_smoothing"}
+OF_RESNET = {"depth", "input_size", "standardize", "label_smoothing"}
 _NOT_OFFERED = {"format", "reasons", "amp_level"}  # O2 was never measured on a GPU; runs that have it remain readable
 
 

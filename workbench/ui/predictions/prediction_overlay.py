@@ -1,4 +1,4 @@
-"""Prediction overlay of the current image: training previews during a run, else the result of the shown or newest run.
+"""Prediction overlay of the current image: training previews during a run, else the result of the shown or default run.
 
 Earlier steps and other thresholds are applied to stored results, without running the network again.
 """
@@ -76,9 +76,9 @@ class PredictionOverlay(QObject):
 
     @property
     def run(self) -> Run | None:
-        """Return the run used for prediction: the shown run if it is usable, else the newest usable one."""
+        """Return the run used for prediction: the shown run if it is usable, else the default one."""
         shown = self._training.run
-        return shown if shown is not None and shown.usable else self._runs.newest_usable
+        return shown if shown is not None and shown.usable else self._runs.default()
 
     def possible(self) -> bool:
         return self._session.image is not None and self.run is not None and not self._training.running

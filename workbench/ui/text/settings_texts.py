@@ -86,10 +86,6 @@ _SETTINGS: dict[str, tuple[str, str]] = {
         QT_TRANSLATE_NOOP("recipe", "Standardized input"),
         QT_TRANSLATE_NOOP("recipe", "Additional input: the image at equal mean and contrast, whatever its exposure."),
     ),
-    "pooling": (
-        QT_TRANSLATE_NOOP("recipe", "Pooling"),
-        QT_TRANSLATE_NOOP("recipe", "Features for the verdict: mean of the last stage, or mean and spread of all."),
-    ),
     "patch": (
         QT_TRANSLATE_NOOP("recipe", "Patch size"),
         QT_TRANSLATE_NOOP("recipe", "Side of the training patches in pixels."),
@@ -193,7 +189,7 @@ _GROUPS: list[tuple[str, tuple[str, ...]]] = [
     (QT_TRANSLATE_NOOP("recipe", "Initial weights"), ("quality", "start_from", "prune", "encoder", "weights")),
     (
         QT_TRANSLATE_NOOP("recipe", "Network"),
-        ("widths", "stem", "depth", "width", "local_contrast", "standardize", "pooling"),
+        ("widths", "stem", "depth", "width", "local_contrast", "standardize"),
     ),
     (
         QT_TRANSLATE_NOOP("recipe", "Input"),
@@ -240,8 +236,6 @@ _VALUES: dict[str, str] = {
     "contrast": QT_TRANSLATE_NOOP("recipe", "Contrast"),
     "noise": QT_TRANSLATE_NOOP("recipe", "Noise"),
     "lighting": QT_TRANSLATE_NOOP("recipe", "Lighting and sharpness"),
-    "last": QT_TRANSLATE_NOOP("recipe", "Last stage"),
-    "stages": QT_TRANSLATE_NOOP("recipe", "All stages"),
     "cpu": QT_TRANSLATE_NOOP("recipe", "CPU"),
     "gpu": QT_TRANSLATE_NOOP("recipe", "GPU"),
     "adamw": "AdamW",

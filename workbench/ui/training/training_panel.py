@@ -188,7 +188,7 @@ class TrainingPanel(QWidget):
 
     def _project_changed(self) -> None:
         self.view.clear()
-        self.runs.show_newest()
+        self.runs.show_default()
         self.refresh()
 
     def refresh(self, *_: object) -> None:
