@@ -195,7 +195,8 @@ def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note
     """Assign groups so that every stratum (verdict, or painted classes) reaches its share; seeded, order-independent.
 
     Each group goes to the split that lacks most of the group's rarest stratum (iterative stratification, after Sechidis
-    et al. 2011, on groups).
+    et al. 2011, on groups). A group with an image that the user has assigned goes there as a whole, but if its images
+    are assigned to different splits, each goes to its own.
     """
     groups: dict[str, list[Item]] = {}
     for item in items:
@@ -215,7 +216,8 @@ def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note
     for name, members in groups.items():
         pins: list[Split] = [pin for item in members if (pin := notes[item.key].pin)]
         if pins:
-            assign(members, pins[0])
+            for item in members:
+                assign([item], notes[item.key].pin or pins[0])
         elif any(item.key in trained_keys for item in members):
             assign(members, "train")
         else:

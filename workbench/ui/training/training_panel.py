@@ -68,6 +68,7 @@ class TrainingPanel(QWidget):
             signal.connect(self._project_changed)
         for signal in (training.recalled, training.state_changed, exporter.state_changed, session.images_listed):
             signal.connect(self.refresh)
+        session.rows_changed.connect(self._show_hint)
         if training.run is None:
             self._project_changed()
         else:  # the window was rebuilt
@@ -191,6 +192,9 @@ class TrainingPanel(QWidget):
         self.runs.show_newest()
         self.refresh()
 
+    def _show_hint(self, *_: object) -> None:
+        self.view.hint.setText(_hint_text(self._session, self._training, runs=self.runs.count() > 0))
+
     def refresh(self, *_: object) -> None:
         """Update buttons and texts."""
         training = self._training
@@ -204,7 +208,7 @@ class TrainingPanel(QWidget):
             self.view.set_status(texts[state], "info")
         self._was_live = self._was_live or training.busy
         self.view.set_live(training.running, health_hidden=state in texts)
-        self.view.hint.setText(_hint_text(self._session, self._training, runs=self.runs.count() > 0))
+        self._show_hint()
         self.controls.show_state(state, self.can_train(), paused=training.paused, can_pause=self.can_pause())
         self.header.compare_button.setVisible(self.can_compare())
         self.controls.show_export(self.can_export(), self._exporter.running)
@@ -244,6 +248,11 @@ def _hint_text(session: Session, training: TrainingControl, *, runs: bool) -> st
     if runs:
         return QCoreApplication.translate(
             "TrainingPanel", "Select a run above to view its curves, or train a new model."
+        )
+    if any(row.status == "done" for row in session.rows.values()):
+        return QCoreApplication.translate(
+            "TrainingPanel",
+            "To train on the images marked as done, click Train. Curves and predictions update during training.",
         )
     return QCoreApplication.translate(
         "TrainingPanel",

@@ -85,8 +85,7 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
         shaped.embedded = partial(_embedded, tree.path(name))
     for entry in content["shapes"]:
         _add(entry, shaped)
-    flags = content.get("flags")
-    chosen = [flag for flag, on in flags.items() if on is True] if isinstance(flags, dict) else []
+    chosen = _flags(content)
     if len(chosen) == 1:
         shaped.verdict = chosen[0]
     elif chosen:
@@ -94,9 +93,19 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
         if not shaped.shapes:
             raise UnreadableLabel(message)
         shaped.notes.append(message)
+    flags = Counter(flag for entry in content["shapes"] for flag in _flags(entry))
+    if flags:
+        names = ", ".join(f"{flag} ({count})" if count > 1 else flag for flag, count in flags.items())
+        shaped.notes.append(Message("import.shape_flags", names=names))
     if content.get("description"):
         shaped.lost["descriptions"] += 1
     yield shaped
+
+
+def _flags(entry: dict[str, Any]) -> list[str]:
+    """Return the flags of an image or a shape that are set."""
+    flags = entry.get("flags")
+    return [flag for flag, on in flags.items() if on is True] if isinstance(flags, dict) else []
 
 
 def _embedded(path: Path) -> bytes:
@@ -113,7 +122,6 @@ def _add(entry: Any, shaped: ShapedImage) -> None:
     points = entry.get("points") or []
     for key, lost in _ATTRIBUTES.items():
         shaped.lost[lost] += entry.get(key) not in (None, "", False, [], {})
-    shaped.lost["shapes' flags"] += any(entry["flags"].values()) if isinstance(entry.get("flags"), dict) else False
     if kind == "cuboid":
         shaped.lost["depths of cuboids"] += 1
         kind, points = "polygon", _hull(points, label)
