@@ -57,7 +57,7 @@ _ATTRIBUTES = {
 
 
 def recognition_score(tree: FileTree) -> int:
-    return sum(1 for _ in json_files(tree, b'"shapes"'))
+    return sum(b'"tracks"' not in data for _, data in json_files(tree, b'"shapes"'))  # unlike backups of CVAT
 
 
 def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
