@@ -28,7 +28,7 @@ from workbench.core.project.formats.label_export import (
 from workbench.core.project.formats.shape_labels import IGNORE, ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Points, Shape, checked
 from workbench.core.project.project import DONT_CARE
-from workbench.core.project.storage import write_json
+from workbench.core.project.storage import write_json, write_text
 from workbench.inference.io import size_limits
 from workbench.inference.io.opencv import cv2
 
@@ -162,13 +162,15 @@ def _bitmap(encoded: Any) -> np.ndarray:
 class LabelmeWriter:
     """One JSON per image. With copied images, they lie beside it, where X-AnyLabeling expects them.
 
-    Regions are polygons, which X-AnyLabeling and PaddleX read, or labelme's mask shapes.
+    Regions are polygons, which X-AnyLabeling and PaddleX read, or labelme's mask shapes. PaddleX needs the lists
+    train_anno_list.txt and val_anno_list.txt as well.
     """
 
     def __init__(self, export: LabelExport) -> None:
         self._export = export
         self._names = {info.id: info.name for info in export.classes} | {DONT_CARE: IGNORE}
         self._as_masks = export.options.shapes == "mask"
+        self._lists: dict[str, list[str]] = {"train": [], "val": []}
 
     def add(self, image: ExportedImage) -> None:
         export = self._export
@@ -190,9 +192,11 @@ class LabelmeWriter:
             "imageWidth": image.width,
         }
         write_json(target, content)
+        self._lists.setdefault(image.split or "train", []).append(target.relative_to(export.out).as_posix())
 
     def finish(self) -> None:
-        pass
+        for split, rows in self._lists.items():
+            write_text(self._export.out / f"{split}_anno_list.txt", "".join(f"{row}\n" for row in rows))
 
 
 def _relative(path: Path, folder: Path) -> str:
