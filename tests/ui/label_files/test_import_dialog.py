@@ -139,15 +139,28 @@ def test_images_in_another_folder_are_located(opened, folder, qtbot, tmp_path, m
     assert annotation.load_mask(opened.services.session.project, "@photos/n0.png").any()
 
 
-def test_first_labeled_image_is_opened_after_the_first_import(opened, folder, qtbot):
-    session = opened.services.session
+def test_first_labeled_image_is_opened_after_the_first_import(application, folder, qtbot, tmp_path):
+    session = application.services.session
     write_png(folder / "a.png", np.full((40, 60), 70, np.uint8))
-    opened.window.label_files.show_import(folder)
-    dialog = dialog_of(opened, qtbot)
-    run(dialog, opened, qtbot)
+    with qtbot.waitSignal(session.project_opened, timeout=10_000):
+        session.create_project(tmp_path / "first")
+    application.window.label_files.show_import(folder)
+    dialog = dialog_of(application, qtbot)
+    run(dialog, application, qtbot)
+    qtbot.waitUntil(lambda: session.key == "a.png", timeout=10_000)
     qtbot.waitUntil(lambda: "n0.png" in session.rows and session.rows["n0.png"].status == "done", timeout=10_000)
     dialog.close_button.click()
     qtbot.waitUntil(lambda: session.key == "n0.png", timeout=10_000)
+
+
+def test_later_imports_keep_the_open_image(dialog, opened, qtbot):
+    session = opened.services.session
+    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+        session.open_image("lot1/new.png")
+    run(dialog, opened, qtbot)
+    qtbot.waitUntil(lambda: "n0.png" in session.rows and session.rows["n0.png"].status == "done", timeout=10_000)
+    dialog.close_button.click()
+    assert session.key == "lot1/new.png" and session.opening in (None, session.key)
 
 
 ACCEPTED = Qt.DropAction.CopyAction

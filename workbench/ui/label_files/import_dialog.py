@@ -329,7 +329,8 @@ class ImportDialog(QDialog):
     def _open_labeled(self) -> None:
         """Open the first labeled image, if the open image has no label and no image had one before the import."""
         session = self._session
-        labeled = [key for key in session.keys if session.rows[key].status == "done" or session.rows[key].counts]
+        rows = [session.rows[key] for key in session.keys if key in session.rows]  # others are not indexed yet
+        labeled = [row.key for row in rows if row.status == "done" or row.counts]
         if self._first_labels and labeled and session.key not in labeled:
             session.open_image(labeled[0])
 
