@@ -14,7 +14,7 @@ from tests.ui.widgets.test_file_drop import drop
 from workbench.core.project import annotation
 from workbench.core.project.import_plan import PlannedClass
 from workbench.inference.io.image_io import write_png
-from workbench.ui.label_files import missing_images
+from workbench.ui.label_files import path_choices
 from workbench.ui.label_files.import_dialog import ImportDialog
 from workbench.ui.project.new_project_dialog import NewProjectDialog
 
@@ -132,7 +132,7 @@ def test_images_in_another_folder_are_located(opened, folder, qtbot, tmp_path, m
     opened.window.label_files.show_import(folder)
     dialog = dialog_of(opened, qtbot)
     assert "Labels without an image: 4." in dialog.missing.text.text() and not dialog.import_button.isEnabled()
-    monkeypatch.setattr(missing_images.QFileDialog, "getExistingDirectory", lambda *_: str(photos))
+    monkeypatch.setattr(path_choices.QFileDialog, "getExistingDirectory", lambda *_: str(photos))
     dialog.missing.button.click()
     qtbot.waitUntil(lambda: dialog._plan is not None and dialog._plan.labels == 3, timeout=10_000)
     run(dialog, opened, qtbot)

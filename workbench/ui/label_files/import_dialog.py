@@ -29,9 +29,8 @@ from workbench.core.project.project import PALETTE
 from workbench.session.session import Session
 from workbench.ui.label_files.import_options import ImportOptionsRow
 from workbench.ui.label_files.import_result import ImportResult
-from workbench.ui.label_files.label_files_controller import choose_label_file
 from workbench.ui.label_files.mapping_table import MappingTable
-from workbench.ui.label_files.missing_images import MissingImages
+from workbench.ui.label_files.path_choices import MissingImages, choose_label_file
 from workbench.ui.label_files.preview_strip import PreviewStrip
 from workbench.ui.label_files.skipped_list import SkippedList
 from workbench.ui.text.formatting import duration, number, problem_text
@@ -141,7 +140,7 @@ class ImportDialog(QDialog):
         self.folder_button.clicked.connect(self._choose_folder)
         self.file_button.clicked.connect(self._choose_file)
         self.options.format_chosen.connect(self._preview)
-        self.mapping.changed.connect(self._mapping_changed)
+        self.mapping.changed.connect(self._show_previews)
         self.missing.located.connect(self._locate_images)
         self.import_button.clicked.connect(self._import)
         self.close_button.clicked.connect(self.reject)
@@ -217,9 +216,6 @@ class ImportDialog(QDialog):
         if plan.boxes:
             parts.append(self.tr("{n} bounding boxes").format(n=number(plan.boxes)))
         return "  ·  ".join(parts)
-
-    def _mapping_changed(self) -> None:
-        self._show_previews()
 
     def _show_previews(self) -> None:
         if self._plan is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QObject
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QWidget
 
 from workbench.core.problems import Problem
 from workbench.core.project.folder_walk import walk
@@ -107,16 +107,6 @@ class LabelFilesController(QObject):
         self._messages.show_message(
             "info", text.format(done=number(done), total=number(total)), topic="import", sticky=True
         )
-
-
-def choose_label_file(parent: QWidget, start: str) -> Path | None:
-    """Let the user choose a label file or zip archive. start: path that is shown first."""
-    patterns = " ".join(f"*{suffix}" for suffix in (*LABEL_SUFFIXES, ".txt"))
-    labels = QCoreApplication.translate("LabelFilesController", "Labels ({patterns})").format(patterns=patterns)
-    filters = [labels, QCoreApplication.translate("LabelFilesController", "All files (*)")]
-    title = QCoreApplication.translate("LabelFilesController", "Label file or zip archive")
-    file, _ = QFileDialog.getOpenFileName(parent, title, start, ";;".join(filters))
-    return Path(file) if file else None
 
 
 def detect(tasks: TaskRunner, path: Path, on_found: Callable[[dict[str, int]], object]) -> None:

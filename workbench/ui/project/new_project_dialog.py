@@ -21,7 +21,8 @@ from PySide6.QtWidgets import (
 
 from workbench.core.names import free_path
 from workbench.session.tasks import TaskRunner
-from workbench.ui.label_files.label_files_controller import choose_label_file, detect
+from workbench.ui.label_files.label_files_controller import detect
+from workbench.ui.label_files.path_choices import choose_label_file
 from workbench.ui.text.formatting import listed
 from workbench.ui.text.label_format_texts import format_with_count
 
@@ -49,6 +50,7 @@ class NewProjectDialog(QDialog):
         self.setWindowTitle(self.tr("New project"))
         self.setMinimumWidth(560)
         self.name = QLineEdit(self.tr("my-project"))
+        self._suggested_name = self.name.text()
         self.location = QLineEdit(str(parent_folder))
         self.images = QLineEdit(placeholderText=self.tr("Optional. Images can be added later."))
         self.labels = QLineEdit(placeholderText=self.tr("Optional. Labels made with another tool"))
@@ -121,11 +123,12 @@ class NewProjectDialog(QDialog):
     def _suggest_name(self) -> None:
         """Set the project name to that of the image folder, or else of the labels, unless the user has changed it."""
         path = _path(self.images) or _path(self.labels)
-        if path is None or not path.exists() or self.name.isModified():
+        if path is None or not path.exists() or self.name.text() != self._suggested_name:
             return
         name = path.name if path.is_dir() else path.stem if path.suffix.lower() == ".zip" else path.parent.name
         if name:
-            self.name.setText(free_path(Path(self.location.text()), f"{name}-project").name)
+            self._suggested_name = free_path(Path(self.location.text()), f"{name}-project").name
+            self.name.setText(self._suggested_name)
 
     def _search_later(self) -> None:
         """Search when the user has stopped typing; a running search is canceled."""

@@ -1,13 +1,24 @@
-"""Row of the import dialog for labels whose images were not found."""
+"""Choice of label files, and of the folder of images that were not found beside their labels."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from workbench.ui.text.formatting import number
+from workbench.ui.widgets.file_drop import LABEL_SUFFIXES
+
+
+def choose_label_file(parent: QWidget, start: str) -> Path | None:
+    """Let the user choose a label file or zip archive. start: path that is shown first."""
+    patterns = " ".join(f"*{suffix}" for suffix in (*LABEL_SUFFIXES, ".txt"))
+    labels = QCoreApplication.translate("MissingImages", "Labels ({patterns})").format(patterns=patterns)
+    filters = [labels, QCoreApplication.translate("MissingImages", "All files (*)")]
+    title = QCoreApplication.translate("MissingImages", "Label file or zip archive")
+    file, _ = QFileDialog.getOpenFileName(parent, title, start, ";;".join(filters))
+    return Path(file) if file else None
 
 
 class MissingImages(QWidget):
