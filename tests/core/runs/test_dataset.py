@@ -160,6 +160,16 @@ def test_near_equal_images_share_a_group(project):
     assert len(set(groups.values())) >= 10
 
 
+def test_images_of_a_group_that_are_assigned_to_different_sides_keep_them(project):
+    keys = fill_project(project, 12)
+    project.file.grouping = Grouping(rule="pattern", pattern="(.)")  # all images are one group
+    for number, key in enumerate(keys[:-1]):
+        annotation.save_note(project, key, annotation.Note(status="done", pin="val" if number % 3 else "train"))
+    sides = {item.key: item.split for item in collect(project, "unet").items}
+    assert all(sides[key] == ("val" if number % 3 else "train") for number, key in enumerate(keys[:-1]))
+    assert sides[keys[-1]] == "train"  # with the first image of its group
+
+
 def test_a_pin_holds_a_image_on_its_side(project):
     keys = fill_project(project, 12)
     project.file.grouping = Grouping(rule="each")

@@ -76,8 +76,9 @@ def split_by_part(
     of_stratum: dict[object, list[list[Item]]] = {}
     for members in groups.values():
         pins: list[Split] = [pin for item in members if (pin := notes[item.key].pin)]
-        if pins:
-            assign(members, pins[0])
+        if pins:  # images of a group that the user has assigned to different splits each keep their own
+            for item in members:
+                assign([item], notes[item.key].pin or pins[0])
         elif any(item.key in trained_keys for item in members):
             assign(members, "train")
         else:
