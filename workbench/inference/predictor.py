@@ -104,6 +104,26 @@ def _decide(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.ndarr
     return mask, scores
 
 
+def prediction_grid(height: int, width: int, settings: ModelSettings) -> Grid:
+    """Return the tiles in which an image is predicted. height, width: of the resized image, in network pixels."""
+    return plan_grid(
+        height,
+        width,
+        tile=settings.tile,
+        overlap=settings.overlap,
+        multiple=settings.multiple,
+        tile_rows=_tile_height(height, width, settings),
+    )
+
+
+def _tile_height(height: int, width: int, settings: ModelSettings) -> int | None:
+    """Return a reduced tile height if rows of square tiles would need too much memory for blending, else None."""
+    if max(height, width) <= settings.tile:
+        return None
+    max_height = _MAX_PENDING_BYTES // (len(settings.classes) * width * 4) // settings.multiple * settings.multiple
+    return None if max_height >= settings.tile else max(max_height, 4 * settings.multiple)
+
+
 def _min_areas(settings: ModelSettings) -> dict[int, int]:
     return {entry.id: area for entry, area in zip(settings.classes, settings.min_area)}
 
@@ -212,25 +232,11 @@ class Predictor:
         """
         settings = self.settings
         resized = resize_for_network(image, settings)
-        grid = plan_grid(
-            *resized.shape[:2],
-            tile=settings.tile,
-            overlap=settings.overlap,
-            multiple=settings.multiple,
-            tile_rows=self._tile_height(*resized.shape[:2]),
-        )
+        grid = prediction_grid(*resized.shape[:2], settings)
         outputs = self._tile_outputs(resized, grid, progress, cancelled)
         bands = stitch(grid, outputs if background else (output[1:] for output in outputs))
         for y, band in resize_bands(bands, resized.shape[:2], image.shape[:2]):
             yield y, np.clip(band, 0, 1)
-
-    def _tile_height(self, height: int, width: int) -> int | None:
-        """Return a reduced tile height if rows of square tiles would need too much memory for blending, else None."""
-        settings = self.settings
-        if max(height, width) <= settings.tile:
-            return None
-        max_height = _MAX_PENDING_BYTES // (len(settings.classes) * width * 4) // settings.multiple * settings.multiple
-        return None if max_height >= settings.tile else max(max_height, 4 * settings.multiple)
 
     def _tile_outputs(
         self,
