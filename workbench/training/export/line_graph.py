@@ -225,7 +225,12 @@ def _image_probabilities(graph: OnnxGraph, x: str, grid: Grid, channels: int, sh
 
 
 def _blend(
-    graph: OnnxGraph, parts: Sequence[str], starts: Sequence[int], shares: Sequence[BlendWeights], axis: int, length: int
+    graph: OnnxGraph,
+    parts: Sequence[str],
+    starts: Sequence[int],
+    shares: Sequence[BlendWeights],
+    axis: int,
+    length: int,
 ) -> str:
     """Add parts along an axis, each multiplied by its weights, at its place in `length` pixels."""
     placed = []
