@@ -40,7 +40,13 @@ from workbench.training.evaluator import DygraphEngine
 from workbench.training.export import holdout_effects, latency, parity, parity_samples
 from workbench.training.export.calibration_images import calibration_batches
 from workbench.training.export.export_formats import FormatWriter, remove
-from workbench.training.export.line_export import LINE_FOLDER, LINE_MODEL, usual_line_shape, write_line_model
+from workbench.training.export.line_export import (
+    LINE_FOLDER,
+    LINE_MODEL,
+    usual_line_shape,
+    write_examples,
+    write_line_model,
+)
 from workbench.training.export.line_graph import pixel_type
 from workbench.training.export.onnx_metadata import add_metadata
 from workbench.training.export.parity import Parity, check_cost, compare
@@ -128,6 +134,7 @@ class _Builder:
         settings, measured = self.measure(settings, reference, chosen, golden)
         save_settings(settings, self.folder / MODEL_FILE)
         write_package(self.folder, settings.order or list(settings.files))
+        write_examples(self.folder)
         self.stages.begin(Message("progress.checking"))
         self.write_golden(settings, golden)
         self.write_reports(place.name, measured)

@@ -18,6 +18,7 @@ import numpy as np
 import onnx
 import onnxruntime
 
+from workbench.core import resources
 from workbench.core.project.storage import write_json
 from workbench.core.runs.export_options import LINE_SIDES
 from workbench.inference.engine_options import EngineOptions
@@ -40,7 +41,7 @@ from workbench.training.export.line_graph import (
 from workbench.training.export.onnx_metadata import line_metadata, set_metadata
 from workbench.training.export.parity import Parity, compare_line
 
-LINE_FOLDER = "line"
+LINE_FOLDER, EXAMPLES_FOLDER = "line", "examples"
 LINE_MODEL = "model.onnx"
 _MOST_IMAGES = 40
 
@@ -143,6 +144,15 @@ def _to_colors(image: np.ndarray, channels: int) -> np.ndarray:
     if channels == 3 and image.ndim == 2:
         return np.repeat(image[..., None], 3, axis=2)
     return cv2.cvtColor(image, cv2.COLOR_RGB2GRAY) if channels == 1 and image.ndim == 3 else image
+
+
+def write_examples(folder: Path) -> None:
+    """Copy the C++ and C# programs that run a line model into an export. Raise OSError."""
+    source = resources.path(EXAMPLES_FOLDER)
+    for path in sorted(path for path in source.rglob("*") if path.is_file()):
+        target = folder / EXAMPLES_FOLDER / path.relative_to(source)
+        make_folder(target.parent)
+        write_atomic(target, path.read_bytes())
 
 
 # --- reference ----------------------------------------------------------------------------------------
