@@ -12,7 +12,7 @@ from workbench.core import problems
 from workbench.core.names import free_path
 from workbench.core.project.project import read_project_file
 from workbench.core.runs.events import Event, Progress, Trouble
-from workbench.core.runs.export_options import FORMATS, ExportOptions, add_export_arguments
+from workbench.core.runs.export_options import FORMATS, ExportOptions, add_export_arguments, check_line_shape
 from workbench.core.runs.run import Run, find_run
 
 
@@ -30,6 +30,11 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         raise WrongUse(f"formats are {', '.join(FORMATS)}, not {', '.join(unknown) or 'none'}")
     if (options.target is not None and options.target <= 0) or options.seconds < 0:
         raise WrongUse("--target must be above 0 and --seconds must not be negative")
+    if options.shape is not None:
+        try:
+            check_line_shape(options.shape)
+        except problems.BadSettings as problem:
+            raise WrongUse(f"--shape {problem.fields['why']}") from problem
     root = options.project.absolute()
     read_project_file(root)
     trained = find_run(root, options.name, options.model)

@@ -124,16 +124,20 @@ class OnnxGraph:
         self, name: str, inputs: Sequence[onnx.ValueInfoProto], outputs: Sequence[onnx.ValueInfoProto]
     ) -> onnx.ModelProto:
         """Return the checked model."""
-        graph = helper.make_graph(self._nodes, name, inputs, outputs, self._constants)
-        model = helper.make_model(
-            graph,
-            opset_imports=[helper.make_opsetid("", OPSET)],
-            ir_version=IR_VERSION,
-            producer_name=PRODUCER,
-            producer_version=__version__,
-        )
-        onnx.checker.check_model(model, full_check=True)
-        return model
+        return checked_model(helper.make_graph(self._nodes, name, inputs, outputs, self._constants))
+
+
+def checked_model(graph: onnx.GraphProto) -> onnx.ModelProto:
+    """Return the model of a graph of standard operators."""
+    model = helper.make_model(
+        graph,
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
+        producer_name=PRODUCER,
+        producer_version=__version__,
+    )
+    onnx.checker.check_model(model, full_check=True)
+    return model
 
 
 def _pair(value: int | Sequence[int]) -> list[int]:

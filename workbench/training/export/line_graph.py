@@ -27,7 +27,7 @@ from workbench.inference.normalize import MAX_VALUE, MIN_VALUE
 from workbench.inference.predictor import prediction_grid
 from workbench.inference.tiles import BlendWeights, Grid, blend_weights
 from workbench.training.export.area_resize import Taps, plan_resize
-from workbench.training.onnx_graph import INPUT, OUTPUT, OnnxGraph
+from workbench.training.onnx_graph import INPUT, OUTPUT, OnnxGraph, checked_model
 
 IMAGE, CLASS_MAP, CLASS_AREAS, PROBABILITIES, VERDICT = (
     *("image", "class_map", "class_areas"),
@@ -72,9 +72,8 @@ def line_model(settings: ModelSettings, network: onnx.ModelProto, shape: tuple[i
     joined = compose.merge_models(joined, output, io_map=[(_NETWORK + OUTPUT, _NETWORK + PROBABILITIES)])
     joined.graph.name = "line"
     del joined.graph.value_info[:]  # these name sizes that are numbers now
-    model = onnx.shape_inference.infer_shapes(joined, check_type=True, strict_mode=True, data_prop=True)
-    onnx.checker.check_model(model, full_check=True)
-    return model
+    joined = onnx.shape_inference.infer_shapes(joined, check_type=True, strict_mode=True, data_prop=True)
+    return checked_model(joined.graph)
 
 
 # --- image to batch of the network --------------------------------------------------------------------
