@@ -89,7 +89,8 @@ def write_line_model(
         model = line_model(settings, network, shape)
     except LineModelRefused as refusal:
         return Parity(why=refusal.args[0])
-    set_metadata(model, line_metadata(settings, shape))
+    values = line_metadata(settings, shape)
+    set_metadata(model, values)
     content = model.SerializeToString()
     run = LineModel(content)
     fitted = list(_fitted_images(images, settings, shape))[:_MOST_IMAGES]
@@ -98,7 +99,7 @@ def write_line_model(
         target = folder / LINE_FOLDER
         make_folder(target)
         write_atomic(target / LINE_MODEL, content)
-        write_json(target / "model.json", line_metadata(settings, shape))
+        write_json(target / "model.json", values)
         rows = [row["regions"] for row in parity.rows]
         image = fitted[int(np.argmax(rows))][1]()
         _write_reference(target, settings, image, run(image))
