@@ -13,8 +13,10 @@ import numpy as np
 
 from .io.opencv import cv2
 from .io.tiff_regions import ImageArray
+from .model_settings import ModelSettings
 
 _BAND_ROWS = 64
+_MAX_PENDING_BYTES = 256 << 20  # bytes of network output held until the tiles below are computed
 RAMP = 32  # maximum width of the blending ramp between neighboring tiles, in pixels
 
 
@@ -60,6 +62,26 @@ def plan_grid(height: int, width: int, *, tile: int, overlap: int, multiple: int
     tile_height, rows = _tile_starts(height, tile_rows or tile, row_overlap, multiple)
     tile_width, columns = _tile_starts(width, tile, overlap, multiple)
     return Grid(height, width, tile_height, tile_width, rows, columns, (row_overlap, overlap))
+
+
+def prediction_grid(height: int, width: int, settings: ModelSettings) -> Grid:
+    """Return the tiles in which an image is predicted. height, width: of the resized image, in network pixels."""
+    return plan_grid(
+        height,
+        width,
+        tile=settings.tile,
+        overlap=settings.overlap,
+        multiple=settings.multiple,
+        tile_rows=_tile_height(height, width, settings),
+    )
+
+
+def _tile_height(height: int, width: int, settings: ModelSettings) -> int | None:
+    """Return a reduced tile height if rows of square tiles would need too much memory for blending, else None."""
+    if max(height, width) <= settings.tile:
+        return None
+    max_height = _MAX_PENDING_BYTES // (len(settings.classes) * width * 4) // settings.multiple * settings.multiple
+    return None if max_height >= settings.tile else max(max_height, 4 * settings.multiple)
 
 
 def _tile_starts(length: int, tile: int, overlap: int, multiple: int) -> tuple[int, tuple[int, ...]]:

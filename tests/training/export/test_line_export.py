@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import cv2
 import numpy as np
 import onnx
 import onnxruntime
@@ -16,7 +17,7 @@ import pytest
 
 from tests.training.conftest import Child
 from workbench.core.runs.events import Failed, Finished
-from workbench.inference.io.image_io import read_image, write_png
+from workbench.inference.io.image_io import read_image
 from workbench.inference.predictor import Predictor
 from workbench.training.export.line_export import netpbm
 
@@ -106,8 +107,6 @@ def test_impossible_line_model_is_refused_with_the_reason(trained_resnet, tmp_pa
     one = export_line(trained_resnet, tmp_path / "out", "--shape", "32x200")
     assert isinstance(one.last, Failed) and one.last.problem == "ParityFailed" and "64x64" in one.last.why
     assert not (tmp_path / "out").exists()
-    one = export_line(trained_resnet, tmp_path / "out", "--shape", "9999x200")
-    assert isinstance(one.last, Failed) and one.last.problem == "BadSettings"
 
 
 # --- programs in other languages -----------------------------------------------------------------------
@@ -208,15 +207,11 @@ def test_program_refuses_other_images(program, unet_export, tmp_path):
 
 
 def test_cpp_program_reads_bmp(cpp_program, unet_export, tmp_path):
-    import cv2
-
     line = unet_export[0] / "line"
     image = read_image(line / "reference.pgm")
     cv2.imwrite(str(tmp_path / "gray.bmp"), image)
     expected = run(*cpp_program, line, line / "reference.pgm").stdout.splitlines()[1:]
     assert run(*cpp_program, line, tmp_path / "gray.bmp").stdout.splitlines()[1:] == expected
     (tmp_path / "cut.bmp").write_bytes((tmp_path / "gray.bmp").read_bytes()[:2000])
-    write_png(tmp_path / "part.png", image)
-    for name in ("cut.bmp", "part.png"):
-        done = run(*cpp_program, line, tmp_path / name)
-        assert (done.returncode == 1 and name in done.stderr) or name == "part.png" and done.returncode == 0
+    done = run(*cpp_program, line, tmp_path / "cut.bmp")
+    assert done.returncode == 1 and "cut.bmp: the file is too short" in done.stderr

@@ -72,8 +72,9 @@ def test_self_contained_model_has_an_image_size(qtbot):
     qtbot.addWidget(dialog)
     assert not dialog.size.isEnabled()
     dialog.formats[LINE_FORMAT].setChecked(True)
-    assert dialog.size.isEnabled() and dialog.line_width.isHidden() and dialog.options().shape is None
+    assert dialog.size.isEnabled() and dialog.line_width.parentWidget().isHidden() and dialog.options().shape is None
     dialog.size.setCurrentIndex(dialog.size.findData("own"))
+    assert not dialog.line_width.parentWidget().isHidden()
     dialog.line_width.setValue(640)
     dialog.line_height.setValue(480)
     assert dialog.options() == ExportOptions(("onnx", LINE_FORMAT), shape=(480, 640))

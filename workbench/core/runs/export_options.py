@@ -88,10 +88,16 @@ class ExportOptions:
 
 def check_line_shape(shape: tuple[int, int]) -> None:
     """Raise BadSettings if a line model cannot have images of this height and width."""
-    least, most = LINE_SIDES
-    if not all(least <= side <= most for side in shape) or shape[0] * shape[1] > _LINE_PIXELS:
+    if not shape_fits(shape):
+        least, most = LINE_SIDES
         why = Message("export.shape", n=least, m=most, k=_LINE_PIXELS // 1_000_000)
         raise BadSettings(key="shape", value=shape_text(shape), why=why)
+
+
+def shape_fits(shape: tuple[int, int]) -> bool:
+    """Return True if a line model can have images of this height and width."""
+    least, most = LINE_SIDES
+    return all(least <= side <= most for side in shape) and shape[0] * shape[1] <= _LINE_PIXELS
 
 
 def shape_text(shape: tuple[int, int]) -> str:

@@ -24,8 +24,7 @@ from onnx import TensorProto, compose, helper
 from workbench.core.messages import Message
 from workbench.inference.model_settings import MIRRORED, ModelSettings
 from workbench.inference.normalize import MAX_VALUE, MIN_VALUE
-from workbench.inference.predictor import prediction_grid
-from workbench.inference.tiles import BlendWeights, Grid, blend_weights
+from workbench.inference.tiles import BlendWeights, Grid, blend_weights, prediction_grid
 from workbench.training.export.area_resize import Taps, plan_resize
 from workbench.training.onnx_graph import INPUT, OUTPUT, OnnxGraph, checked_model
 
@@ -274,8 +273,8 @@ def _verdict(graph: OnnxGraph, x: str, settings: ModelSettings) -> list[onnx.Val
     graph.add("Softmax", [logits], PROBABILITIES, axis=1)
     likeliest = graph.add("ArgMax", [PROBABILITIES], "output/likeliest", axis=1, keepdims=0)
     greatest = graph.add("ReduceMax", [PROBABILITIES], "output/greatest", axes=[1], keepdims=0)
-    sure = graph.add("GreaterOrEqual", [greatest, graph.number(settings.unsure)], "output/sure")
-    chosen = graph.add("Where", [sure, likeliest, _integers(graph, [UNSURE_INDEX])])
+    reached = graph.add("GreaterOrEqual", [greatest, graph.number(settings.unsure)], "output/reached")
+    chosen = graph.add("Where", [reached, likeliest, _integers(graph, [UNSURE_INDEX])])
     graph.add("Cast", [chosen], VERDICT, to=TensorProto.INT32)
     return [
         helper.make_tensor_value_info(VERDICT, TensorProto.INT32, [1]),

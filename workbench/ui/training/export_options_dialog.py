@@ -23,9 +23,8 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.messages import stored_text
-from workbench.core.problems import BadSettings
 from workbench.core.resources import LANGUAGES
-from workbench.core.runs.export_options import LINE_FORMAT, LINE_SIDES, ExportOptions, check_line_shape
+from workbench.core.runs.export_options import LINE_FORMAT, LINE_SIDES, ExportOptions, shape_fits
 from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.session.training.export_job import language_of_window
 from workbench.ui.text import export_texts, formatting
@@ -131,14 +130,18 @@ class ExportOptionsDialog(QDialog):
         self.line_width, self.line_height = sides
         self.line_width.setAccessibleName(self.tr("Image width in pixels"))
         self.line_height.setAccessibleName(self.tr("Image height in pixels"))
+        self._sides = QWidget()
+        fields = QHBoxLayout(self._sides)
+        fields.setContentsMargins(0, 0, 0, 0)
         for field in sides:
             field.lineEdit().setTextMargins(5, 0, 0, 0)
-        self._times = QLabel("×")
+        for widget in (self.line_width, QLabel("×"), self.line_height):
+            fields.addWidget(widget)
         self._size_label = _label(self.tr("Image &size (width × height)"), self.size)
         row = QHBoxLayout()
         row.setContentsMargins(26, 0, 0, 0)
         row.setSpacing(8)
-        for widget in (self._size_label, self.size, self.line_width, self._times, self.line_height):
+        for widget in (self._size_label, self.size, self._sides):
             row.addWidget(widget)
         row.addStretch(1)
         return row
@@ -208,24 +211,14 @@ class ExportOptionsDialog(QDialog):
     def _check(self, *_: object) -> None:
         chosen = any(box.isChecked() for box in self.formats.values())
         line, shape = self.formats[LINE_FORMAT].isChecked(), self._shape()
-        for widget in (self._size_label, self.size):
+        for widget in (self._size_label, self.size, self._sides):
             widget.setEnabled(line)
-        for widget in (self.line_width, self._times, self.line_height):
-            widget.setVisible(self.size.currentData() == "own")
-            widget.setEnabled(line)
-        fits = shape is None or not line or _fits(shape)
+        self._sides.setVisible(self.size.currentData() == "own")
+        fits = shape is None or not line or shape_fits(shape)
         self.export.setEnabled(chosen and fits)
         hint = self.tr("The image size is too large.") if not fits else ""
         self.hint.setText(hint if chosen else self.tr("Select at least one format."))
         self.probability.setVisible(self.point.currentData() == "own")
-
-
-def _fits(shape: tuple[int, int]) -> bool:
-    try:
-        check_line_shape(shape)
-    except BadSettings:
-        return False
-    return True
 
 
 def _label(text: str, field: QWidget) -> QLabel:
