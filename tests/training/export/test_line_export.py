@@ -18,8 +18,12 @@ import pytest
 from tests.training.conftest import Child
 from workbench.core.runs.events import Failed, Finished
 from workbench.inference.io.image_io import read_image
+from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.inference.predictor import Predictor
-from workbench.training.export.line_export import netpbm
+from workbench.training.evaluator import DygraphEngine
+from workbench.training.export.line_export import netpbm, write_line_model
+from workbench.training.onnx_graph import to_onnx
+from workbench.training.unet import UNet
 
 HERE = Path(__file__).parent
 SHAPE = (96, 128)
@@ -204,6 +208,25 @@ def test_program_refuses_other_images(program, unet_export, tmp_path):
     done = program(tmp_path)
     assert done.returncode == 1 and "onnx-line" in done.stderr
     assert program().returncode == 2
+
+
+def test_program_reads_deep_color_images(program, tmp_path):
+    """A UNet of 16-bit RGB images without training: the programs must pass the pixels in the order of the model."""
+    settings = ModelSettings(
+        **{"task": "segmentation", "name": "n", "channels": 3, "full_scale": 65535, "high": 65535, "tile": 64},
+        **{"classes": (ClassSettings(9, "pit", "#ff0000"),), "thresholds": (0.5,), "min_area": (0,), "multiple": 8},
+        **{"mean": (0.5, 0.4, 0.3), "std": (0.1, 0.1, 0.1), "overlap": 8, "um_per_pixel": 2.0},
+    )
+    net = UNet(3, 2, [8, 16], stem=2)
+    net.eval()
+    image = np.random.default_rng(4).integers(0, 65535, (40, 56, 3)).astype(np.uint16)
+    images = [("a", lambda: image)]
+    found = write_line_model(tmp_path, settings, to_onnx(net, 3, None), (40, 56), DygraphEngine(net), images)
+    assert found.passed and found.rows[0]["type"] == "uint16"
+    area = int((tmp_path / "line" / "reference.txt").read_text().split()[-1])
+    assert 0 < area < 40 * 56
+    done = program(tmp_path / "line")
+    assert done.returncode == 0 and f"pit: {area} px, {4 * area:.1f} um2" in done.stdout, done.stdout + done.stderr
 
 
 def test_cpp_program_reads_bmp(cpp_program, unet_export, tmp_path):

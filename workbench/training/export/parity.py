@@ -18,6 +18,7 @@ from workbench.inference.engines.registry import KINDS
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine, Predictor, apply_thresholds
 from workbench.inference.regions import Region, drop_small, find_regions
+from workbench.training.export.line_graph import CLASS_AREAS, CLASS_MAP, PROBABILITIES, UNSURE_INDEX, VERDICT
 
 MOST_DIFFERENCE = 1e-4  # of a probability, in fp32
 LEAST_AGREEMENT = 0.9999  # share of the pixels of a mask
@@ -130,20 +131,20 @@ def _reference_output(predictor: Predictor, image: np.ndarray) -> _Output:
     probabilities = predictor.probabilities(image)
     if settings.task == "classification":
         best = int(np.argmax(probabilities))
-        return _Output(probabilities, None, [], best if probabilities[best] >= settings.unsure else -1)
+        return _Output(probabilities, None, [], best if probabilities[best] >= settings.unsure else UNSURE_INDEX)
     scores = np.rint(probabilities[1:] * 255).astype(np.uint8)
     mask, _ = apply_thresholds(scores, replace(settings, min_area=(0,) * len(settings.classes)))
     return _Output(probabilities, mask, _large_regions(settings, mask, probabilities), None)
 
 
 def _line_output(settings: ModelSettings, outputs: dict[str, np.ndarray]) -> _Output:
-    probabilities = outputs["probabilities"][0]
+    probabilities = outputs[PROBABILITIES][0]
     if settings.task == "classification":
-        return _Output(probabilities, None, [], int(outputs["verdict"][0]))
-    mask = outputs["class_map"][0]
+        return _Output(probabilities, None, [], int(outputs[VERDICT][0]))
+    mask = outputs[CLASS_MAP][0]
     areas = [int(np.count_nonzero(mask == entry.id)) for entry in settings.classes]
-    if areas != outputs["class_areas"][0].tolist():
-        raise ValueError(f"its class areas are {outputs['class_areas'][0].tolist()}, not {areas}")
+    if areas != outputs[CLASS_AREAS][0].tolist():
+        raise ValueError(f"its class areas are {outputs[CLASS_AREAS][0].tolist()}, not {areas}")
     return _Output(probabilities, mask, _large_regions(settings, mask, probabilities), None)
 
 
