@@ -66,6 +66,8 @@ def test_line_model_comes_beside_an_engine(unet_export):
     rows = json.loads((out / "parity.json").read_text("utf-8"))["formats"]["onnx-line"]["rows"]
     assert {(row["height"], row["width"]) for row in rows} == {SHAPE} and any(row["regions"] for row in rows)
     assert json.loads((out / "model.json").read_text("utf-8"))["files"] == {"onnx": "network.onnx"}
+    text = (out / "README.md").read_text("utf-8")
+    assert "| onnx-line | yes |" in text and "`line/`" in text and "`examples/`" in text
     done = subprocess.run(
         [sys.executable, "-I", str(out / "predict.py"), "--self-test"], capture_output=True, text=True, timeout=120
     )
