@@ -16,7 +16,7 @@ import onnxruntime
 import pytest
 
 from tests.training.conftest import Child
-from workbench.core.runs.events import Failed, Finished
+from workbench.core.runs.events import Failed, Finished, Trouble
 from workbench.inference.io.image_io import read_image
 from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.inference.predictor import Predictor
@@ -109,7 +109,11 @@ def test_models_carry_their_metadata(unet_export, resnet_export, trained):
     assert values["thresholds"] == f"{thresholds[0]:g}" and values["run"] == trained.name
 
 
-def test_impossible_line_model_is_refused_with_the_reason(trained_resnet, tmp_path):
+def test_impossible_line_model_is_left_out_or_refused_with_the_reason(trained_resnet, tmp_path):
+    one = export_line(trained_resnet, tmp_path / "rest", "--shape", "32x200", "--formats", "onnx,onnx-line")
+    (left_out,) = (event for event in one.events if isinstance(event, Trouble))
+    assert "self-contained" in left_out.what and "64x64" in left_out.what
+    assert one.last.result["formats"] == ["onnx"] and not (tmp_path / "rest" / "line").exists()
     one = export_line(trained_resnet, tmp_path / "out", "--shape", "32x200")
     assert isinstance(one.last, Failed) and one.last.problem == "ParityFailed" and "64x64" in one.last.why
     assert not (tmp_path / "out").exists()

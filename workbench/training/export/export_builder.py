@@ -240,8 +240,11 @@ class _Builder:
 
     def report_left_out(self, name: str) -> None:
         found = self.parity[name]
-        id = "export.not_reproduced" if found.images else "export.cannot_make"
-        text = Message(id, name=name, why=found.why.rstrip("."))
+        why = found.why.rstrip(".")
+        if name == LINE_FORMAT and not found.images:
+            text = Message("export.line_impossible", why=why)
+        else:
+            text = Message("export.not_reproduced" if found.images else "export.cannot_make", name=name, why=why)
         self.report(Trouble(what=text, done=Message("export.left_out")))
 
     def keep_passed(self, settings: ModelSettings) -> ModelSettings:
