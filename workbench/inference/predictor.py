@@ -18,9 +18,7 @@ from .io.tiff_regions import ImageArray
 from .model_settings import MIRRORED, MODEL_FILE, UNSURE, ModelSettings, load_settings
 from .normalize import normalize, resize_for_network
 from .regions import Region, drop_small_in_place, most_certain_regions
-from .tiles import Grid, cut, plan_grid, resize_bands, stitch
-
-_MAX_PENDING_BYTES = 256 << 20  # bytes of network output held until the tiles below are computed
+from .tiles import Grid, cut, prediction_grid, resize_bands, stitch
 
 
 class Engine(Protocol):
@@ -212,25 +210,12 @@ class Predictor:
         """
         settings = self.settings
         resized = resize_for_network(image, settings)
-        grid = plan_grid(
-            *resized.shape[:2],
-            tile=settings.tile,
-            overlap=settings.overlap,
-            multiple=settings.multiple,
-            tile_rows=self._tile_height(*resized.shape[:2]),
-        )
+        network_height, network_width = resized.shape[:2]
+        grid = prediction_grid(network_height, network_width, settings)
         outputs = self._tile_outputs(resized, grid, progress, cancelled)
         bands = stitch(grid, outputs if background else (output[1:] for output in outputs))
         for y, band in resize_bands(bands, resized.shape[:2], image.shape[:2]):
             yield y, np.clip(band, 0, 1)
-
-    def _tile_height(self, height: int, width: int) -> int | None:
-        """Return a reduced tile height if rows of square tiles would need too much memory for blending, else None."""
-        settings = self.settings
-        if max(height, width) <= settings.tile:
-            return None
-        max_height = _MAX_PENDING_BYTES // (len(settings.classes) * width * 4) // settings.multiple * settings.multiple
-        return None if max_height >= settings.tile else max(max_height, 4 * settings.multiple)
 
     def _tile_outputs(
         self,

@@ -10,6 +10,7 @@ from workbench import __version__
 from workbench.core.messages import Message, join, recognize, stored_text
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.events import Finished
+from workbench.core.runs.export_options import LINE_FORMAT
 from workbench.core.runs.held_out import SPLITS
 from workbench.inference.batch.export_package import requirement_files
 from workbench.inference.model_settings import UNSURE, ModelSettings
@@ -44,7 +45,7 @@ def make_card(sources: CardSources) -> ModelCard:
         CardSection(Message("card.training_settings"), _settings(sources)),
         CardSection(Message("card.limitations"), [Points(list(limits(sources)))]),
         CardSection(Message("card.origin"), [Points(list(lineage(sources)))]),
-        CardSection(Message("card.usage"), _use(settings)),
+        CardSection(Message("card.usage"), _use(settings, _has_line_model(sources))),
     ]
     return ModelCard(
         title=Message(title, name=settings.name),
@@ -285,7 +286,11 @@ def _value(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _use(settings: ModelSettings) -> list[Block]:
+def _has_line_model(sources: CardSources) -> bool:
+    return bool(sources.parity.get(LINE_FORMAT, {}).get("passed"))
+
+
+def _use(settings: ModelSettings, has_line_model: bool) -> list[Block]:
     masks = settings.task == "segmentation"
     result = "result.mask, result.regions" if masks else "result.verdict, result.probabilities"
     networks = [Message("card.file_network", file=file, name=name) for name, file in settings.files.items()]
@@ -309,6 +314,8 @@ def _use(settings: ModelSettings) -> list[Block]:
         *networks,
         *packages,
         Message("card.file_program"),
+        *([Message("card.file_line")] if has_line_model else []),
+        Message("card.file_examples"),
         Message("card.file_golden"),
         Message("card.file_parity"),
         Message("card.file_card"),
