@@ -17,8 +17,9 @@ from .io.opencv import cv2
 from .io.tiff_regions import ImageArray
 from .model_settings import MIRRORED, MODEL_FILE, UNSURE, ModelSettings, load_settings
 from .normalize import normalize, resize_for_network
-from .regions import Region, drop_small_in_place, most_certain_regions
+from .regions import Region, drop_small_in_place, measure_classes, select_regions
 from .tiles import Grid, cut, plan_grid, resize_bands, stitch
+from .verdict_rule import ImageVerdict, RegionTable, apply_rule
 
 _MAX_PENDING_BYTES = 256 << 20  # bytes of network output held until the tiles below are computed
 
@@ -41,7 +42,8 @@ class Prediction:
     """Prediction for one image.
 
     Segmentation: mask, uint8 (H,W) class ids with 0 for background; scores, uint8 (H,W), 255 times the greatest class
-    probability; both in image size. class_scores, uint8 (n_classes,H,W), if requested.
+    probability; both in image size. class_scores, uint8 (n_classes,H,W), if requested. table: all regions. verdict and
+    verdict_reason by the rule of the settings, else None; see `verdict_rule.apply_rule`.
 
     Classification: verdict, and probabilities by name; regions is empty. The verdict is "unsure" if the greatest
     probability is below `settings.unsure`. heat, uint8 (H,W), if requested and supported by the network: contribution
@@ -59,6 +61,13 @@ class Prediction:
     class_scores: np.ndarray | None = None
     heat: np.ndarray | None = None
     left_out: int = 0
+    table: RegionTable | None = None
+    verdict_reason: dict[str, Any] | None = None
+
+    @property
+    def anomaly_score(self) -> float | None:
+        """Probability times area of all regions of a segmentation, in pixels."""
+        return None if self.table is None else self.table.anomaly_score
 
     @property
     def likeliest(self) -> str | None:
@@ -71,6 +80,8 @@ class Prediction:
             "regions": [region.to_json() for region in self.regions],
             "verdict": self.verdict,
             "probabilities": self.probabilities,
+            "anomaly_score": self.anomaly_score,
+            "verdict_reason": self.verdict_reason,
             "milliseconds": round(self.milliseconds, 3),
         }
 
@@ -87,6 +98,12 @@ def apply_thresholds(class_scores: np.ndarray, settings: ModelSettings) -> tuple
     mask, scores = _decide(class_scores, settings)
     drop_small_in_place(mask, _min_areas(settings))
     return mask, scores
+
+
+def image_verdict(table: RegionTable, settings: ModelSettings) -> ImageVerdict | None:
+    """Return the verdict of an image with these regions, None if the settings have no rule."""
+    names = {entry.id: entry.name for entry in settings.classes}
+    return None if settings.verdict_rule is None else apply_rule(settings.verdict_rule, table, names)
 
 
 def _decide(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.ndarray, np.ndarray]:
@@ -174,11 +191,21 @@ class Predictor:
             mask[rows], scores[rows] = _decide(quantized, self.settings)
             if class_scores is not None:
                 class_scores[:, rows] = quantized
-        regions, left_out = most_certain_regions(
-            mask, scores, self.settings, most_regions, least=_min_areas(self.settings)
-        )
+        measured = measure_classes(mask, scores, self.settings, _min_areas(self.settings))
+        regions, left_out = select_regions(measured, self.settings, most_regions)
+        table = RegionTable.of({entry.id: of_class for entry, of_class in zip(self.settings.classes, measured)})
+        verdict = image_verdict(table, self.settings)
         return Prediction(
-            mask, scores, regions, None, None, _milliseconds_since(started), class_scores, left_out=left_out
+            mask,
+            scores,
+            regions,
+            verdict.name if verdict else None,
+            None,
+            _milliseconds_since(started),
+            class_scores,
+            left_out=left_out,
+            table=table,
+            verdict_reason=verdict.reason if verdict else None,
         )
 
     def probabilities(self, image: ImageArray) -> np.ndarray:

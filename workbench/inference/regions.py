@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -71,8 +71,21 @@ def most_certain_regions(
     The limit exists because a network after seconds of training marks tens of thousands of tiny regions, and each takes
     memory. Order and rounding are those of `find_regions`.
     """
+    return select_regions(measure_classes(mask, scores, settings, least), settings, most)
+
+
+def measure_classes(
+    mask: np.ndarray, scores: np.ndarray, settings: ModelSettings, least: Mapping[int, int] = _NO_MIN_AREAS
+) -> list[components.Components]:
+    """Measure the regions of each class, in the order of the settings. Arguments: as of `most_certain_regions`."""
+    return [components.measure(mask, entry.id, scores, least.get(entry.id, 0)) for entry in settings.classes]
+
+
+def select_regions(
+    measurements: Sequence[components.Components], settings: ModelSettings, most: int | None
+) -> tuple[list[Region], int]:
+    """Return the `most` regions with the highest scores, as `most_certain_regions`, from measurements per class."""
     um = settings.um_per_pixel
-    measurements = [components.measure(mask, entry.id, scores, least.get(entry.id, 0)) for entry in settings.classes]
     total = sum(len(of_class.area) for of_class in measurements)
     selected = [np.arange(len(of_class.area)) for of_class in measurements]
     if most is not None and total > most:
