@@ -154,7 +154,9 @@ def print_images(result: dict[str, Any], console: Console) -> None:
     console.line(f"  {use}, {choice_text(rule['choice'])}: {caught}, {false}")
     if rule["good_parts"]:
         limit, least = percent(rule["false_alarm_limit"]), percent(rule["least_limit"])
-        console.line(f"  false alarms on new parts: at most {limit}; {rule['good_parts']} parts can show {least} at best")
+        console.line(
+            f"  false alarms on new parts: at most {limit}; {rule['good_parts']} parts can show {least} at best"
+        )
     console.line(f"  {stored_text(rule, 'note')}")
 
 
@@ -170,4 +172,3 @@ def choice_text(choice: Mapping[str, Any]) -> str:
         "mass": f"anomaly score above {choice['value']:g}",
         "region": "by region",
     }[choice["by"]]
-

@@ -25,7 +25,13 @@ UNSURE = "unsure"  # verdict if the greatest probability is below `ModelSettings
 MIRRORED: dict[str, tuple[int, ...]] = {"left_right": (3,), "upside_down": (2,), "both": (2, 3)}
 
 _SEQUENCES = ("classes", "verdicts", "mean", "std", "thresholds", "min_area", "mirrored", "order")
-_OPTIONAL = ("mirrored", "order", "engines", "unsure", "verdict_rule")  # omitted if empty, as in files older than these settings
+_OPTIONAL = (
+    "mirrored",
+    "order",
+    "engines",
+    "unsure",
+    "verdict_rule",
+)  # omitted if empty, as in files older than these settings
 _FLOATS = (
     *("full_scale", "low", "high", "mean", "std", "scale"),
     *("thresholds", "um_per_pixel", "temperature", "unsure"),

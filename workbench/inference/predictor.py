@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .activation_map import activation_map
+from .components import Components
 from .engines import EngineError, NotFiniteError, choose_engine
 from .io.opencv import cv2
 from .io.tiff_regions import ImageArray
@@ -98,6 +99,11 @@ def apply_thresholds(class_scores: np.ndarray, settings: ModelSettings) -> tuple
     mask, scores = _decide(class_scores, settings)
     drop_small_in_place(mask, _min_areas(settings))
     return mask, scores
+
+
+def table_of(measured: Sequence[Components], settings: ModelSettings) -> RegionTable:
+    """Return the table of regions that were measured in the order of the classes."""
+    return RegionTable.of({entry.id: of_class for entry, of_class in zip(settings.classes, measured)})
 
 
 def image_verdict(table: RegionTable, settings: ModelSettings) -> ImageVerdict | None:
@@ -193,7 +199,7 @@ class Predictor:
                 class_scores[:, rows] = quantized
         measured = measure_classes(mask, scores, self.settings, _min_areas(self.settings))
         regions, left_out = select_regions(measured, self.settings, most_regions)
-        table = RegionTable.of({entry.id: of_class for entry, of_class in zip(self.settings.classes, measured)})
+        table = table_of(measured, self.settings)
         verdict = image_verdict(table, self.settings)
         return Prediction(
             mask,

@@ -153,9 +153,8 @@ def apply_rule(rule: VerdictRule, table: RegionTable, names: Mapping[int, str]) 
     """Return the verdict of an image. names: class id to name.
 
     The reason is a JSON object: "rule", the kind; "anomaly_score" and, by mass, "threshold" in pixels; "region", the
-    heaviest one by mass, the heaviest of those that reach their limit by region, null without one: {"class_id",
-    "class_name", "x", "y", "width", "height", "area", "peak", "mass"}; by region "limit", {"area", "probability"} of its
-    class.
+    heaviest one, by region of those that reach their limit, null without one: {"class_id", "class_name", "x", "y",
+    "width", "height", "area", "peak", "mass"}; by region "limit", {"area", "probability"} of its class.
     """
     rejected = rejects(rule, table)
     deciding = np.arange(len(table.area)) if rule.kind == "mass" else np.flatnonzero(_reached(rule, table))
@@ -181,6 +180,14 @@ def reason_text(reason: Mapping[str, Any] | None) -> str:
         text = f"anomaly score {score:.1f} {'above' if score > threshold else 'not above'} {threshold:.1f}"
         return f"{text}; largest contribution: {where}" if where else text
     return f"{where}, probability up to {region['peak']:.2f}" if where else "no region reaches its limit"
+
+
+def result_text(verdict: str | None, regions: Sequence[Any], reason: Mapping[str, Any] | None) -> str:
+    """Return the result of an image in one line of English text: verdict, number of regions, or both."""
+    count = "1 region" if len(regions) == 1 else f"{len(regions)} regions"
+    if verdict is None:
+        return f"{len(regions)} regions"
+    return verdict if reason is None else f"{verdict}, {count} ({reason_text(reason)})"
 
 
 def _heaviest(table: RegionTable, among: np.ndarray) -> int | None:

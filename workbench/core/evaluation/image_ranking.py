@@ -59,9 +59,7 @@ class RocCurve:
     recall: np.ndarray
 
 
-def scored_images(
-    predictions: Sequence[StoredPrediction], evaluations: Sequence[ImageEvaluation]
-) -> list[ScoredImage]:
+def scored_images(predictions: Sequence[StoredPrediction], evaluations: Sequence[ImageEvaluation]) -> list[ScoredImage]:
     """Return the images of an evaluation at one operating point."""
     return [
         ScoredImage(prediction.key, prediction.group, prediction.labeled_pixels[ANY] > 0, evaluation.regions)

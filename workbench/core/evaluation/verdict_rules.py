@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -100,34 +100,43 @@ def choose_rule(choice: RuleChoice, images: Sequence[ScoredImage]) -> VerdictRul
 def rule_note(choice: RuleChoice, images: Sequence[ScoredImage], method: Method) -> Message:
     """Return a sentence on how far the result of a rule on these images holds for new parts."""
     if choice.by == "budget":
-        good = _good_parts(images)
+        good, parts = sum(not image.defective for image in images), _good_parts(images)
+        fields = {"needed": math.ceil(100 / choice.value - 1e-9) - 1, "budget": f"{choice.value:g}"}
         if not good:
             return Message("verdict.no_good")
-        if (good + 1) * choice.value < 100 - 1e-9:
-            needed = math.ceil(100 / choice.value - 1e-9) - 1
-            return Message("verdict.no_promise", n=good, m=needed, budget=f"{choice.value:g}")
+        if not _enough(good, choice.value / 100):
+            return Message("verdict.few_good_for_budget", n=good, **fields)
+        if not _enough(parts, choice.value / 100):
+            return Message("verdict.few_parts_for_budget", n=parts, **fields)
     if method == "cross_fitted":
         return Message("verdict.cross_fitted", n=MIN_CROSS_FIT)
     return Message("verdict.same_images" if method == "same" else "verdict.other_images")
 
 
+def _enough(count: int, share: float) -> bool:
+    """Return True if a quantile of `count` scores exists that at most `share` of new ones exceed on average."""
+    return (count + 1) * share >= 1 - 1e-9
+
+
 def _within_budget(good: Sequence[ScoredImage], share: float) -> float:
-    """Return the mass threshold that at most `share` of good images of new parts exceed on average.
+    """Return the mass threshold that at most `share` of new good images exceed on average.
 
     Each part has the same weight, and the part to come has one more, above all scores. With one image per part this is
-    the ceil((n + 1)(1 - share))-th smallest score; with too few parts for it, a tenth above the greatest score.
+    the ceil((n + 1)(1 - share))-th smallest score. With too few parts each image counts as a part, so that the budget
+    holds for images of these parts only; with too few images the threshold is a tenth above the greatest score.
     """
     if not good:
         return 0.0
-    sizes: dict[str, int] = defaultdict(int)
-    for image in good:
-        sizes[image.group] += 1
     scores = np.array([image.score for image in good])
-    order = np.argsort(scores, kind="stable")
-    weights = np.cumsum(np.array([1 / sizes[image.group] for image in good])[order])
-    enough = np.flatnonzero(weights >= (len(sizes) + 1) * (1 - share) - 1e-9)
-    if not len(enough):
+    if not _enough(len(good), share):
         return round(_ABOVE_GREATEST * float(scores.max()), 3)
+    names = [image.group for image in good]
+    if not _enough(len(set(names)), share):
+        names = [str(number) for number in range(len(good))]
+    sizes = Counter(names)
+    order = np.argsort(scores, kind="stable")
+    weights = np.cumsum(np.array([1 / sizes[name] for name in names])[order])
+    enough = np.flatnonzero(weights >= (len(sizes) + 1) * (1 - share) - 1e-9)
     return _above(scores, float(scores[order[enough[0]]]))
 
 
