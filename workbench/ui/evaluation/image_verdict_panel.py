@@ -198,7 +198,9 @@ class ImageVerdictPanel(QWidget):
             text = self.tr("Threshold of the anomaly score: {n} px²")
             texts.append(text.format(n=formatting.number(rule.rule.mass, 0 if rule.rule.mass >= 100 else 1)))
         if rule.good_parts:
-            text = self.tr("False alarms on new parts: at most {limit}. {n} parts can show {least} at best.")
+            text = self.tr(
+                "Upper limit of false alarms on new parts: {limit}. Lowest limit that {n} parts can show: {least}."
+            )
             limit, least = formatting.percent(rule.false_limit, 1), formatting.percent(rule.least_limit, 1)
             texts.append(text.format(limit=limit, n=formatting.number(rule.good_parts), least=least))
         return "\n".join(texts)

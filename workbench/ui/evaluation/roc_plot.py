@@ -22,8 +22,8 @@ class RocPlot(ThemedPlot):
         self.item.setRange(xRange=(-4, 104), yRange=(-6, 106), padding=0)
         self.item.layout.setContentsMargins(0, 4, 8, 6)
         for side, text in (
-            ("bottom", self.tr("Good images rejected, %")),
-            ("left", self.tr("Defective images rejected, %")),
+            ("bottom", self.tr("Good rejected, %")),
+            ("left", self.tr("Defective rejected, %")),
         ):
             axis = self.item.getAxis(side)
             axis.setTickSpacing(25, 25)
