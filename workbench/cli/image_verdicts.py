@@ -154,9 +154,8 @@ def print_images(result: dict[str, Any], console: Console) -> None:
     console.line(f"  {use}, {choice_text(rule['choice'])}: {caught}, {false}")
     if rule["good_parts"]:
         limit, least = percent(rule["false_alarm_limit"]), percent(rule["least_limit"])
-        console.line(
-            f"  false alarms on new parts: at most {limit}; {rule['good_parts']} parts can show {least} at best"
-        )
+        parts = f"lowest limit that {rule['good_parts']} parts can show: {least}"
+        console.line(f"  upper limit of false alarms on new parts: {limit}; {parts}")
     console.line(f"  {stored_text(rule, 'note')}")
 
 
