@@ -174,12 +174,15 @@ def reason_text(reason: Mapping[str, Any] | None) -> str:
     if not reason:
         return ""
     region = reason["region"]
-    where = "" if region is None else f"{region['class_name']} at ({region['x']}, {region['y']}), {region['area']} px²"
+    if region is None:
+        where = ""
+    else:
+        where = f"{region['class_name']} at ({region['x']}, {region['y']}), {region['area']} px²"
     if reason["rule"] == "mass":
         score, threshold = reason["anomaly_score"], reason["threshold"]
         text = f"anomaly score {score:.1f} {'above' if score > threshold else 'not above'} {threshold:.1f}"
         return f"{text}; largest contribution: {where}" if where else text
-    return f"{where}, probability up to {region['peak']:.2f}" if where else "no region reaches its limit"
+    return "no region reaches its limit" if region is None else f"{where}, probability up to {region['peak']:.2f}"
 
 
 def result_text(verdict: str | None, regions: Sequence[Any], reason: Mapping[str, Any] | None) -> str:
