@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.inference.model_settings import SettingsError, load_settings, save_settings, settings_text
-from workbench.inference.predictor import apply_thresholds, image_verdict, table_of
-from workbench.inference.regions import measure_classes
+from workbench.inference.predictor import apply_thresholds
+from workbench.inference.regions import image_verdict, measure_classes, table_of
 from workbench.inference.verdict_rule import RegionLimit, VerdictRule, apply_rule, reason_text, rejects
 
 from .conftest import BRIGHT, DARK, gray_settings

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.cli import image_verdicts
+from workbench.cli import image_evaluation
 from workbench.cli.evaluation_report import print_report
 from workbench.cli.verb_runner import Console
 from workbench.core import problems
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--against", type=Path, metavar="PROJECT2", help="use all labeled images of another project instead"
     )
-    image_verdicts.add_arguments(parser)
+    image_evaluation.add_arguments(parser)
 
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def evaluate(
 ) -> dict[str, Any]:
     """Measure `run` on one split of its own dataset with the present labels. Return the JSON of the verb.
 
-    rule_options: those of `image_verdicts`.
+    rule_options: those of `image_evaluation`.
     """
     run.need_usable()
     data = run.dataset()
@@ -91,7 +91,7 @@ def evaluate(
     predictor = Predictor.open(run.best, engine="onnx")
     result = measure(predictor, items, console)
     if data.model == "unet":
-        result |= image_verdicts.measure(run, predictor.settings, evaluation.images, split, rule_options)
+        result |= image_evaluation.measure(run, predictor.settings, evaluation.images, split, rule_options)
     notes = []
     if split == "all":
         notes.append("Training images are included, so the metrics are no estimate for new images.")
@@ -139,7 +139,7 @@ def evaluate_against(
     predictor = Predictor.open(run.best, engine="onnx")
     result = measure(predictor, other_dataset.items, console)
     if data.model == "unet":
-        result |= image_verdicts.measure(run, predictor.settings, evaluation.images, "", rule_options)
+        result |= image_evaluation.measure(run, predictor.settings, evaluation.images, "", rule_options)
     notes = [f"Measured on {result['pictures']} labeled images of {project.file.name}."]
     home = Project.open(run.project_root, write=False)
     learned = find_duplicates(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.cli.image_verdicts import print_images
+from workbench.cli.image_evaluation import print_images
 from workbench.cli.train import summary
 from workbench.cli.verb_runner import Console, percent
 from workbench.core.evaluation.evaluation_summary import Alert

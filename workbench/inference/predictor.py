@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,15 +12,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from .activation_map import activation_map
-from .components import Components
 from .engines import EngineError, NotFiniteError, choose_engine
 from .io.opencv import cv2
 from .io.tiff_regions import ImageArray
 from .model_settings import MIRRORED, MODEL_FILE, UNSURE, ModelSettings, load_settings
 from .normalize import normalize, resize_for_network
-from .regions import Region, drop_small_in_place, measure_classes, select_regions
+from .regions import Region, drop_small_in_place, image_verdict, measure_classes, select_regions, table_of
 from .tiles import Grid, cut, plan_grid, resize_bands, stitch
-from .verdict_rule import ImageVerdict, RegionTable, apply_rule
+from .verdict_rule import RegionTable
 
 _MAX_PENDING_BYTES = 256 << 20  # bytes of network output held until the tiles below are computed
 
@@ -99,17 +98,6 @@ def apply_thresholds(class_scores: np.ndarray, settings: ModelSettings) -> tuple
     mask, scores = _decide(class_scores, settings)
     drop_small_in_place(mask, _min_areas(settings))
     return mask, scores
-
-
-def table_of(measured: Sequence[Components], settings: ModelSettings) -> RegionTable:
-    """Return the table of regions that were measured in the order of the classes."""
-    return RegionTable.of({entry.id: of_class for entry, of_class in zip(settings.classes, measured)})
-
-
-def image_verdict(table: RegionTable, settings: ModelSettings) -> ImageVerdict | None:
-    """Return the verdict of an image with these regions, None if the settings have no rule."""
-    names = {entry.id: entry.name for entry in settings.classes}
-    return None if settings.verdict_rule is None else apply_rule(settings.verdict_rule, table, names)
 
 
 def _decide(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.ndarray, np.ndarray]:

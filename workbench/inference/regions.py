@@ -10,6 +10,7 @@ import numpy as np
 
 from . import components
 from .model_settings import ModelSettings
+from .verdict_rule import ImageVerdict, RegionTable, apply_rule
 
 _NO_MIN_AREAS: Mapping[int, int] = {}
 
@@ -121,6 +122,17 @@ def select_regions(
             )
     regions.sort(key=lambda region: (-region.area, region.y, region.x, region.class_id, region.centroid))
     return regions, total - len(regions)
+
+
+def table_of(measurements: Sequence[components.Components], settings: ModelSettings) -> RegionTable:
+    """Return the table of regions that were measured in the order of the classes."""
+    return RegionTable.of({entry.id: of_class for entry, of_class in zip(settings.classes, measurements)})
+
+
+def image_verdict(table: RegionTable, settings: ModelSettings) -> ImageVerdict | None:
+    """Return the verdict of an image with these regions, None if the settings have no rule."""
+    names = {entry.id: entry.name for entry in settings.classes}
+    return None if settings.verdict_rule is None else apply_rule(settings.verdict_rule, table, names)
 
 
 def drop_small(mask: np.ndarray, min_area_by_class: Mapping[int, int]) -> np.ndarray:

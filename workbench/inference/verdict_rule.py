@@ -82,8 +82,8 @@ class RegionLimit:
     def reached(self, table: RegionTable) -> np.ndarray:
         """Return True for each region of the class with at least the area or, at one pixel, the probability."""
         large = np.zeros(len(table.area), bool) if self.area is None else table.area >= self.area
-        sure = large if self.probability is None else table.peak >= self.probability - 1e-9
-        return (table.class_id == self.class_id) & (large | sure)
+        certain = large if self.probability is None else table.peak >= self.probability - 1e-9
+        return (table.class_id == self.class_id) & (large | certain)
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from ..io.atomic_write import write_atomic  # noqa: TID252
 from ..io.image_io import ReadError, decode_image, read_image, write_png  # noqa: TID252
 from ..io.json_io import read_json  # noqa: TID252
 from ..model_settings import ModelSettings, settings_hash  # noqa: TID252
-from ..predictor import Prediction, Predictor, apply_thresholds, image_verdict, table_of  # noqa: TID252
-from ..regions import find_regions, measure_classes  # noqa: TID252
+from ..predictor import Prediction, Predictor, apply_thresholds  # noqa: TID252
+from ..regions import find_regions, image_verdict, measure_classes, table_of  # noqa: TID252
 from .checksums import GOLDEN_FOLDER
 
 _FORMAT = 1
