@@ -1,7 +1,8 @@
-"""Regions of a mask: connected components with measurements."""
+"""Regions of a mask: thresholds, connected components with measurements, and the verdict that they give."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import components
+from .io.opencv import cv2
 from .model_settings import ModelSettings
 from .verdict_rule import ImageVerdict, RegionTable, apply_rule
 
@@ -133,6 +135,27 @@ def image_verdict(table: RegionTable, settings: ModelSettings) -> ImageVerdict |
     """Return the verdict of an image with these regions, None if the settings have no rule."""
     names = {entry.id: entry.name for entry in settings.classes}
     return None if settings.verdict_rule is None else apply_rule(settings.verdict_rule, table, names)
+
+
+def decide_classes(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.ndarray, np.ndarray]:
+    """Return mask and scores, both uint8 (H,W), before small regions are dropped; see `predictor.apply_thresholds`."""
+    # Scores are integers, so the threshold 255 t is rounded up. The small offset corrects products such as 255 * 0.2,
+    # which may come out just above 51.
+    levels = [max(1, math.ceil(255 * threshold - 1e-9)) for threshold in settings.thresholds]
+    ids = [entry.id for entry in settings.classes]
+    scores = class_scores.max(axis=0)
+    best = np.zeros_like(scores)  # highest score among the classes that reach their threshold
+    mask = np.zeros_like(scores)
+    for level, class_id, plane in zip(levels, ids, class_scores):
+        reached = cv2.threshold(plane, level - 1, 0, cv2.THRESH_TOZERO)[1]
+        np.copyto(mask, np.uint8(class_id), where=reached > best)
+        np.maximum(best, reached, out=best)
+    return mask, scores
+
+
+def min_areas(settings: ModelSettings) -> dict[int, int]:
+    """Return class id to minimum area in pixels."""
+    return {entry.id: area for entry, area in zip(settings.classes, settings.min_area)}
 
 
 def drop_small(mask: np.ndarray, min_area_by_class: Mapping[int, int]) -> np.ndarray:
