@@ -121,6 +121,11 @@ def point_text(point: dict[str, Any]) -> str:
             f"{name} from {least:g}" + (f" and {area} px²" if (area := point["min_area"][name]) else "")
             for name, least in point["thresholds"].items()
         )
+    rule = point.get("verdict_rule")
+    if rule is not None:
+        bad = rule["bad"] or "their class"
+        reached = f"an anomaly score above {rule['mass']:g}" if rule["kind"] == "mass" else "a region at its limit"
+        where += f"; images with {reached} are {bad}, others {rule['good']}"
     return f"operating point, {by}{on}: {where}"
 
 

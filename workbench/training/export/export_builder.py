@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from workbench.core.evaluation import operating_point
 from workbench.core.messages import Message, stored_text, with_messages
 from workbench.core.problems import (
     CannotWrite,
@@ -185,7 +186,11 @@ class _Builder:
         if point in ("more", "fewer"):
             self.stages.begin(Message("progress.choosing_thresholds"))
         items, _ = holdout_effects.measure_effects(self.dataset)
-        return holdout_effects.move_thresholds(point, settings, reference, self.project, items, tick=self.stages.share)
+        moved = holdout_effects.move_thresholds(point, settings, reference, self.project, items, tick=self.stages.share)
+        if moved.thresholds == settings.thresholds or moved.verdict_rule is None:
+            return moved
+        rule = operating_point.read(self.run).rule
+        return holdout_effects.refit_rule(rule, moved, reference, self.project, items)
 
     def compare(self, settings: ModelSettings, reference: DygraphEngine, images: list[Any]) -> None:
         self.stages.begin(Message("progress.comparing"))

@@ -105,7 +105,26 @@ def _operating_point(settings: ModelSettings) -> list[Block]:
         Message("card.threshold"),
         Message("card.min_area"),
     ]
-    return [CardText(Message("card.point_masks")), Table(head, rows)]
+    return [CardText(Message("card.point_masks")), Table(head, rows), *_verdict_rule(settings)]
+
+
+def _verdict_rule(settings: ModelSettings) -> Iterator[Block]:
+    """Yield the rule of the image verdicts; nothing without one."""
+    rule = settings.verdict_rule
+    if rule is None:
+        return
+    bad = rule.bad or Message("card.rule_class")
+    if rule.kind == "mass":
+        yield CardText(Message("card.rule_mass", n=f"{rule.mass:g}", bad=bad, good=rule.good))
+        return
+    yield CardText(Message("card.rule_region", bad=bad, good=rule.good))
+    names = {entry.id: entry.name for entry in settings.classes}
+    head = [Message("card.class"), Message("card.rule_area"), Message("card.rule_probability")]
+    rows = [
+        [names[limit.class_id], *("" if value is None else f"{value:g}" for value in (limit.area, limit.probability))]
+        for limit in rule.limits
+    ]
+    yield Table(head, rows)
 
 
 def _point_origin(point: OperatingPointOrigin) -> Iterator[Block]:
