@@ -11,8 +11,9 @@ from workbench.core.documents.document import Block, Paragraph, Table
 from workbench.core.documents.metric_tables import split_name
 from workbench.core.evaluation.operating_point_origin import OperatingPointOrigin
 from workbench.core.messages import Message, join, recognize
-from workbench.core.runs.dataset import SPLITS, Dataset
+from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.events import Finished
+from workbench.core.runs.held_out import SPLITS
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import UNSURE, ModelSettings
 
@@ -37,7 +38,26 @@ def operating_point_blocks(settings: ModelSettings) -> list[Block]:
         Message("card.threshold"),
         Message("card.min_area"),
     ]
-    return [Paragraph(Message("card.point_masks")), Table(head, rows)]
+    return [Paragraph(Message("card.point_masks")), Table(head, rows), *_verdict_rule(settings)]
+
+
+def _verdict_rule(settings: ModelSettings) -> Iterator[Block]:
+    """Yield the rule of the image verdicts; nothing without one."""
+    rule = settings.verdict_rule
+    if rule is None:
+        return
+    bad = rule.bad or Message("card.rule_class")
+    if rule.kind == "mass":
+        yield Paragraph(Message("card.rule_mass", n=f"{rule.mass:g}", bad=bad, good=rule.good))
+        return
+    yield Paragraph(Message("card.rule_region", bad=bad, good=rule.good))
+    names = {entry.id: entry.name for entry in settings.classes}
+    head = [Message("card.class"), Message("card.rule_area"), Message("card.rule_probability")]
+    rows = [
+        [names[limit.class_id], *("" if value is None else f"{value:g}" for value in (limit.area, limit.probability))]
+        for limit in rule.limits
+    ]
+    yield Table(head, rows)
 
 
 def point_origin_blocks(point: OperatingPointOrigin) -> Iterator[Block]:
