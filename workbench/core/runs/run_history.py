@@ -8,6 +8,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from workbench.core.problems import Problem
 from workbench.core.runs.events import (
@@ -35,7 +36,8 @@ _PAUSE_EVERY = 200  # lines read between pauses for other threads
 class RunLine:
     """Row in a list of runs. when: None if the name has no date. score: best metric, None if there is none.
 
-    usable: the run can be used for prediction, as of the time of reading.
+    usable: the run can be used for prediction, as of the time of reading. labeled: number of labeled images when the
+    run was created. metrics: of its best evaluation on the validation images, empty without one.
     """
 
     run: Run
@@ -46,6 +48,8 @@ class RunLine:
     held_out: str = ""  # equal for runs with comparable metrics
     ended: str = ""  # "done" | "stopped" | "failed"; "" while the run is active or after a crash
     usable: bool = False
+    labeled: int = 0
+    metrics: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -109,14 +113,17 @@ def read_past(run: Run, events: Iterable[Event] | None = None, stopped: Callable
 def run_line(run: Run) -> RunLine:
     """Return the list row of a run. Fast: steps are not decoded."""
     name = RunName.parse(run.name)
-    score, ended = None, ""
+    score, ended, metrics = None, "", {}
     for event in _read_summary_events(run):
-        if isinstance(event, Evaluated) and event.best and event.score is not None:
-            score = event.score
+        if isinstance(event, Evaluated):
+            if event.best and event.score is not None:
+                score = event.score
+            if event.best and event.split == "val":
+                metrics = event.metrics
         elif isinstance(event, Started):
             ended = ""
         elif isinstance(event, Finished):
-            ended = event.why
+            ended, metrics = event.why, event.result.get("metrics") or metrics
         elif isinstance(event, Failed):
             ended = "failed"
     try:
@@ -124,7 +131,18 @@ def run_line(run: Run) -> RunLine:
     except Problem:
         return RunLine(run, name.model, name.when, score, ended=ended, usable=run.usable)
     images = len(dataset.of("train"))
-    return RunLine(run, model, name.when, score, images, dataset.held_out_hash, ended, run.usable)
+    return RunLine(
+        run,
+        model,
+        name.when,
+        score,
+        images,
+        dataset.held_out_hash,
+        ended,
+        run.usable,
+        labeled=len(dataset.current),
+        metrics=metrics,
+    )
 
 
 def _read_summary_events(run: Run) -> Iterator[Event]:
