@@ -93,12 +93,12 @@ def test_completed_stages_never_include_the_current_one():
 
 def test_label_counts_follow_changed_rows():
     counts = LabelCounts()
-    counts.replace([ImageRow("a"), ImageRow("b", status="done"), ImageRow("c", counts=((1, 9),), verdict="NG")])
-    assert (counts.examples, counts.with_defects, counts.done, counts.verdicts["NG"]) == (2, 1, 1, 1)
+    counts.replace([ImageRow("a"), ImageRow("b", status="done", masked=True), ImageRow("e", status="done"), ImageRow("c", counts=((1, 9),), verdict="NG")])
+    assert (counts.examples, counts.with_defects, counts.done, counts.verdicts["NG"]) == (2, 1, 2, 1)
     counts.update([ImageRow("a", counts=((2, 4),), status="done"), ImageRow("c", verdict="OK"), ImageRow("d")])
-    assert (counts.examples, counts.with_defects, counts.done) == (2, 1, 2)
+    assert (counts.examples, counts.with_defects, counts.done) == (2, 1, 3)
     assert +counts.verdicts == {"OK": 1}
     counts.update([ImageRow("a", counts=((254, 4),))])  # ignored pixels only
-    assert (counts.examples, counts.with_defects, counts.done) == (1, 0, 1)
+    assert (counts.examples, counts.with_defects, counts.done) == (1, 0, 2)
     counts.replace([])
     assert (counts.examples, counts.with_defects, counts.done) == (0, 0, 0) and not +counts.verdicts

@@ -43,7 +43,7 @@ class LabelCounts:
         """Count new and changed rows."""
         for row in rows:
             painted = is_painted(row)
-            new = painted or row.status == "done", painted, row.status == "done", row.verdict
+            new = painted or (row.status == "done" and row.masked), painted, row.status == "done", row.verdict
             old = self._known.get(row.key)
             if old == new:
                 continue

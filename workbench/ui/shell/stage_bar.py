@@ -58,6 +58,7 @@ class StageBar(QWidget):
         row.addSpacing(14)
         self.next = QPushButton(objectName="next")
         self.next.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.next.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the arrow follows the text
         self.next.clicked.connect(self._run_step)
         row.addWidget(self.next)
         monitor.changed.connect(self.refresh)

@@ -209,13 +209,13 @@ class TrainControls(QWidget):
         self.export.setToolTip(tip)
 
     def _restyle(self) -> None:
-        name = "danger" if self._running else "primary"
+        name = "danger" if self._running else "accent"
         if self.button.objectName() != name:
             self.button.setObjectName(name)
             self.button.style().unpolish(self.button)
             self.button.style().polish(self.button)
         theme = self._style.theme
-        icon, role = ("stop", "danger_text") if self._running else ("train", "accent_text")
+        icon, role = ("stop", "danger_text") if self._running else ("train", "accent")
         self.button.setIcon(theme.icon(icon, role))
         self.pause.setIcon(theme.icon("train" if self._paused else "pause"))
         self.export.setIcon(theme.icon("export"))
