@@ -93,7 +93,14 @@ def test_completed_stages_never_include_the_current_one():
 
 def test_label_counts_follow_changed_rows():
     counts = LabelCounts()
-    counts.replace([ImageRow("a"), ImageRow("b", status="done", masked=True), ImageRow("e", status="done"), ImageRow("c", counts=((1, 9),), verdict="NG")])
+    counts.replace(
+        [
+            ImageRow("a"),
+            ImageRow("b", status="done", masked=True),
+            ImageRow("e", status="done"),
+            ImageRow("c", counts=((1, 9),), verdict="NG"),
+        ]
+    )
     assert (counts.examples, counts.with_defects, counts.done, counts.verdicts["NG"]) == (2, 1, 2, 1)
     counts.update([ImageRow("a", counts=((2, 4),), status="done"), ImageRow("c", verdict="OK"), ImageRow("d")])
     assert (counts.examples, counts.with_defects, counts.done) == (2, 1, 3)

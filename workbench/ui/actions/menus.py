@@ -64,6 +64,7 @@ SUGGESTIONS: Table = (
 MENUS: dict[str, Table] = {
     "project": (
         "new_project",
+        "new_from_folder",
         "open_project",
         "@recent",
         "make_sample",

@@ -18,6 +18,13 @@ class WorkflowCommands(CommandGroup):
 
         return [
             Command(
+                "new_from_folder",
+                self.tr("New project &from folder…"),
+                context.project.new_from_folder,
+                "folder",
+                tip=self.tr("Make a project of a folder of images. The images stay where they are."),
+            ),
+            Command(
                 "add_class",
                 self.tr("Add &class"),
                 context.classes.add,

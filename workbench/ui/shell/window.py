@@ -288,7 +288,7 @@ class Window(QMainWindow):
         if self._services.session.project is None:
             self.pages.setCurrentWidget(self.welcome)
             self.welcome.show_recent(self.project_commands.recent())
-            self.welcome.buttons[0].setFocus()
+            self.welcome.buttons["new_project"].setFocus()
             self.setWindowTitle("Defect Workbench")
         else:
             self.pages.setCurrentWidget(self.workspace)
