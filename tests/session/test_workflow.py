@@ -11,7 +11,7 @@ from workbench.session.workflow import ENOUGH, RunFacts, WorkflowState, next_ste
 from workbench.session.workflow_monitor import LabelCounts
 
 NEW = WorkflowState(images=40, classes=2, open_images=40)
-LABELED = replace(NEW, examples=ENOUGH, with_defects=6, open_images=30, current="done")
+LABELED = replace(NEW, examples=ENOUGH, with_defects=ENOUGH, open_images=30, current="done")
 RUN = RunFacts(labeled=ENOUGH, measured=True, defects=20)
 TRAINED = replace(LABELED, run=RUN)
 VERDICTS = WorkflowState(model="resnet", images=40, verdicts=2, open_images=40)
@@ -22,10 +22,12 @@ VERDICTS = WorkflowState(model="resnet", images=40, verdicts=2, open_images=40)
     [
         (WorkflowState(), "label", "add_images", "add_pictures", 0),
         (replace(NEW, classes=0), "label", "add_class", "add_class", 0),
-        (NEW, "label", "mark_done", "next_open", ENOUGH),
-        (replace(NEW, examples=ENOUGH - 3, with_defects=2), "label", "mark_done", "next_open", 3),
+        (NEW, "label", "label_defects", "next_open", ENOUGH),
+        (replace(NEW, examples=20, with_defects=ENOUGH - 3), "label", "label_defects", "next_open", 3),
         (replace(NEW, current="painted"), "label", "mark_current", "done_next", 0),
-        (replace(LABELED, with_defects=0), "label", "paint_defect", "next_open", 0),
+        # nothing is left to label: fewer images are used, or others are added
+        (replace(NEW, open_images=0, examples=40, with_defects=4), "train", "train", "train", 5.0),
+        (replace(NEW, open_images=0, examples=40), "label", "add_images", "add_pictures", 0),
         (LABELED, "train", "train", "train", 5.0),
         (replace(LABELED, minutes=12.5), "train", "train", "train", 12.5),
         (replace(LABELED, training=True), "train", "training", "next_open", 0),
@@ -57,9 +59,16 @@ VERDICTS = WorkflowState(model="resnet", images=40, verdicts=2, open_images=40)
         (
             replace(NEW, examples=4, with_defects=4, run=RunFacts(labeled=4)),
             "label",
-            "mark_done",
+            "label_defects",
             "next_open",
             ENOUGH - 4,
+        ),
+        (
+            replace(NEW, open_images=0, examples=4, with_defects=4, run=RunFacts(labeled=4)),
+            "label",
+            "add_images",
+            "add_pictures",
+            0,
         ),
         (replace(VERDICTS, verdicts=0), "label", "add_verdict", "add_verdict", 0),
         (replace(VERDICTS, examples=8), "label", "assign_verdicts", "next_unlabelled", ENOUGH - 8),

@@ -9,10 +9,12 @@ from workbench.core.runs.dataset import FEWEST
 
 Stage = Literal["label", "train", "evaluate", "export"]
 STAGES: tuple[Stage, ...] = ("label", "train", "evaluate", "export")
-ENOUGH = FEWEST  # training examples; with fewer, no image is used for validation, and the quality stays unknown
+# Images with defects, or with a verdict. With fewer, none is used for validation, and the quality stays unknown.
+ENOUGH = FEWEST
 WEAK_SHARE = 0.3  # share of missed defects or wrong verdicts from which on more labels are recommended
 NEW_SHARE = 0.2  # new labels, as a share of those of the run, from which on another training is recommended
 NEW_LEAST = 3
+LEAST = 2  # examples without which no training is possible
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +39,9 @@ class RunFacts:
 class WorkflowState:
     """Facts about the open project from which the next step is derived.
 
-    model: kind of the next training. examples: images that it can use. with_defects: those with a painted class. kinds:
-    number of different verdicts. current: state of the open image. open_images: number of images not marked as done.
+    model: kind of the next training. examples: labeled images that it can use. with_defects: those with a painted
+    class. kinds: number of different verdicts. current: state of the open image. open_images: number of images that are
+    not marked as done.
     """
 
     model: Literal["unet", "resnet"] = "unet"
@@ -82,7 +85,7 @@ def workflow(state: WorkflowState) -> Workflow:
     """Return the next step of a project and its completed stages."""
     step, run = next_step(state), state.run
     completed: set[Stage] = set()
-    if state.examples >= ENOUGH and _varied(state):
+    if _enough(state):
         completed.add("label")
     if run is not None:
         completed.add("train")
@@ -109,8 +112,8 @@ def next_step(state: WorkflowState) -> NextStep:
     new = state.examples - state.run.labeled
     if new >= max(NEW_LEAST, NEW_SHARE * state.run.labeled):
         return NextStep(stage="train", id="train_again", command="train", count=new)
-    if not state.run.measured and (labeling := _label(state)) is not None:
-        return labeling
+    if not state.run.measured:
+        return _label(state) or NextStep(stage="label", id="add_images", command="add_pictures")
     return _use_model(state.run, can_label=state.open_images > 0)
 
 
@@ -122,10 +125,10 @@ def _label(state: WorkflowState) -> NextStep | None:
         return NextStep(stage="label", id="add_class", command="add_class")
     if state.current == "painted":
         return NextStep(stage="label", id="mark_current", command="done_next")
-    if state.examples < ENOUGH:
-        return NextStep(stage="label", id="mark_done", command="next_open", count=ENOUGH - state.examples)
-    if not state.with_defects:
-        return NextStep(stage="label", id="paint_defect", command="next_open")
+    if state.with_defects < ENOUGH and state.open_images:
+        return NextStep(stage="label", id="label_defects", command="next_open", count=ENOUGH - state.with_defects)
+    if not state.with_defects or state.examples < LEAST:
+        return NextStep(stage="label", id="add_images", command="add_pictures")  # there is nothing left to label
     return None
 
 
@@ -139,9 +142,11 @@ def _assign_verdicts(state: WorkflowState) -> NextStep | None:
     return None
 
 
-def _varied(state: WorkflowState) -> bool:
-    """Return whether the labels contain what a model has to tell apart."""
-    return state.kinds >= 2 if state.model == "resnet" else state.with_defects > 0
+def _enough(state: WorkflowState) -> bool:
+    """Return whether some of the labels can be used for validation."""
+    if state.model == "resnet":
+        return state.kinds >= 2 and state.examples >= ENOUGH
+    return state.with_defects >= ENOUGH
 
 
 def _use_model(run: RunFacts, *, can_label: bool = False) -> NextStep:

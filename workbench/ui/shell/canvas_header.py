@@ -128,6 +128,8 @@ class CanvasHeader(QWidget):
             self.position.setVisible(level < 2)
             self.history.setVisible(level < 3)
             self.prediction.setVisible(level < 4)
+            self.overlays.layout().activate()  # a request would come too late for this resize
+            self.layout().activate()
 
     def _width_at(self, level: int) -> int:
         """Return the width that the content needs at a level of simplification."""

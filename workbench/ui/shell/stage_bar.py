@@ -200,12 +200,11 @@ def step_text(step: NextStep) -> str:
         "add_images": QCoreApplication.translate(_CONTEXT, "Add images"),
         "add_class": QCoreApplication.translate(_CONTEXT, "Add a class"),
         "mark_current": QCoreApplication.translate(_CONTEXT, "Mark this image as done"),
-        "mark_done": (
-            QCoreApplication.translate(_CONTEXT, "Mark 1 more image as done")
+        "label_defects": (
+            QCoreApplication.translate(_CONTEXT, "Label 1 more image with defects")
             if n == 1
-            else QCoreApplication.translate(_CONTEXT, "Mark {n} more images as done")
+            else QCoreApplication.translate(_CONTEXT, "Label {n} more images with defects")
         ),
-        "paint_defect": QCoreApplication.translate(_CONTEXT, "Label an image with a defect"),
         "add_verdict": QCoreApplication.translate(_CONTEXT, "Add a verdict"),
         "assign_verdicts": (
             QCoreApplication.translate(_CONTEXT, "Set the verdict of 1 more image")
@@ -247,11 +246,12 @@ def step_text(step: NextStep) -> str:
 
 def _step_tip(step: NextStep) -> str:
     """Return an explanation of a step; "" if the tooltip of its command is sufficient."""
-    if step.id in ("mark_done", "paint_defect"):
+    if step.id == "label_defects":
         text = QCoreApplication.translate(
             _CONTEXT,
             "Paint the defects of an image, then click Done ({key}). Images without defects are marked as done without "
-            "painting. With {n} images, some are used to measure the model. Click to open the next image.",
+            "painting. From {n} images with defects on, some are used to measure the model. "
+            "Click to open the next image.",
         )
         return text.format(key=key_text("done_next"), n=ENOUGH)
     if step.id in ("assign_verdicts", "second_verdict"):

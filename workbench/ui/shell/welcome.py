@@ -114,7 +114,7 @@ class Welcome(QScrollArea):
                 "import_labels",
                 "import",
                 self.tr("Import labels"),
-                self.tr("From labelme, CVAT, COCO, YOLO, VOC and others"),
+                self.tr("From labelme, CVAT, COCO, YOLO and others"),
             ),
             ("make_sample", "sample", self.tr("Sample project"), self.tr("Labeled images to try everything")),
         ):

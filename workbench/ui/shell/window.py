@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QSize, QTimer, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
 from workbench.session.workflow import Stage
@@ -246,6 +246,7 @@ class Window(QMainWindow):
         self.table.introduction_requested.connect(partial(show_guide, self, style))
         training.view.first_steps.clicked.connect(self.table["first_steps"].trigger)
         self.overlay.text_changed.connect(self.header.show_model_text)
+        self.evaluation.segmentation.placeholder.training_requested.connect(self._stage_pages()["train"])
         self.evaluation_navigation.switched.connect(self.workspace.show_center_only)
         connect_workflow(
             services.workflow, self.stage_bar, training.controls, self.evaluation_navigation, self.evaluation
@@ -314,6 +315,11 @@ class Window(QMainWindow):
         """Close without asking: another window replaces this one, or the application ends."""
         self._retired = True
         self.close()
+
+    def keyPressEvent(self, event) -> None:
+        """Close the newest message on Esc that no other part of the window uses."""
+        if not (event.key() == Qt.Key.Key_Escape and self.messages.dismiss()):
+            super().keyPressEvent(event)
 
     def closeEvent(self, event) -> None:
         if not self._retired and not self.leave_guard.free(LeaveScope.APPLICATION):

@@ -82,9 +82,7 @@ class SettingsPage(QScrollArea):
         reset.setToolTip(self.tr("Reset to automatic"))
         reset.setAccessibleName(self.tr("{setting}: reset to automatic").format(setting=settings_texts.name(key)))
         reset.clicked.connect(lambda: self.reset_clicked.emit(key))
-        policy = reset.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)
-        reset.setSizePolicy(policy)
+        _retain_size(reset, True)
         grid.addWidget(reset, row, 2, top)
         self._rows[key] = [title, field, reason]
 
@@ -92,8 +90,11 @@ class SettingsPage(QScrollArea):
         """Hide the settings that have no effect with an encoder, except those in `also`."""
         hidden = settings_texts.without_effect(self._model, encoder)
         for key, widgets in self._rows.items():
+            visible = key not in hidden or key in also
             for widget in widgets:
-                widget.setVisible(key not in hidden or key in also)
+                widget.setVisible(visible)
+            if key in self.resets:
+                _retain_size(self.resets[key], visible)
 
     def show_settings(self, settings: TrainingSettings) -> None:
         """Show the values and reasons of training settings on a read-only page."""
@@ -125,3 +126,10 @@ class SettingsPage(QScrollArea):
             label.setObjectName(name)
             label.style().unpolish(label)
             label.style().polish(label)
+
+
+def _retain_size(widget: QWidget, on: bool) -> None:
+    """Set whether a hidden widget takes its room in a layout."""
+    policy = widget.sizePolicy()
+    policy.setRetainSizeWhenHidden(on)
+    widget.setSizePolicy(policy)

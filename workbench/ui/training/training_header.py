@@ -63,6 +63,8 @@ class TrainingHeader(QWidget):
     def resizeEvent(self, event) -> None:
         super().resizeEvent(event)
         self._controls.show_long_names(self.width() >= _WIDE)
+        self._controls.line.layout().activate()  # a request would come too late for this resize
+        self.layout().activate()
 
     def can_compare(self) -> bool:
         return self._training.run is not None and self.runs.count() > 1
