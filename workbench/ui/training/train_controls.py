@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QProgressBar,
     QPushButton,
+    QSizePolicy,
     QWidget,
 )
 
@@ -95,6 +96,7 @@ class TrainControls(QWidget):
         )
         self.minutes.setAccessibleName(self.tr("Minutes"))
         self.minutes.valueChanged.connect(lambda _: self.changed.emit())
+        self.minutes.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.settings = QPushButton(objectName="icon")
         self.settings.setAccessibleName(self.tr("Training settings"))
         self.settings.clicked.connect(self.settings_clicked)

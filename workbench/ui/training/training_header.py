@@ -13,7 +13,7 @@ from workbench.ui.training.run_selector import RunCompareMenu, RunSelector
 from workbench.ui.training.train_controls import TrainControls
 from workbench.ui.widgets.theme import ThemeManager
 
-_WIDE = 1400  # px, width from which on the names of the models are written out
+_WIDE = 1600  # px, width from which on the names of the models are written out
 
 
 class TrainingHeader(QWidget):
