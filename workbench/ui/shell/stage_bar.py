@@ -19,7 +19,6 @@ from workbench.ui.training.train_controls import TrainControls
 from workbench.ui.widgets.theme import ThemeManager
 
 _GAP = 16  # px between the last menu and the bar
-_CONTEXT = "StageBar"
 _ICONS: dict[Stage, str] = {"label": "brush", "train": "train", "evaluate": "review", "export": "export"}
 
 
@@ -197,49 +196,49 @@ def step_text(step: NextStep) -> str:
     """Return the text of the button of a step: a command, with a number where there is one."""
     n = step.count
     pattern = {
-        "add_images": QCoreApplication.translate(_CONTEXT, "Add images"),
-        "add_class": QCoreApplication.translate(_CONTEXT, "Add a class"),
-        "mark_current": QCoreApplication.translate(_CONTEXT, "Mark this image as done"),
+        "add_images": QCoreApplication.translate("StageBar", "Add images"),
+        "add_class": QCoreApplication.translate("StageBar", "Add a class"),
+        "mark_current": QCoreApplication.translate("StageBar", "Mark this image as done"),
         "label_defects": (
-            QCoreApplication.translate(_CONTEXT, "Label 1 more image with defects")
+            QCoreApplication.translate("StageBar", "Label 1 more image with defects")
             if n == 1
-            else QCoreApplication.translate(_CONTEXT, "Label {n} more images with defects")
+            else QCoreApplication.translate("StageBar", "Label {n} more images with defects")
         ),
-        "add_verdict": QCoreApplication.translate(_CONTEXT, "Add a verdict"),
+        "add_verdict": QCoreApplication.translate("StageBar", "Add a verdict"),
         "assign_verdicts": (
-            QCoreApplication.translate(_CONTEXT, "Set the verdict of 1 more image")
+            QCoreApplication.translate("StageBar", "Set the verdict of 1 more image")
             if n == 1
-            else QCoreApplication.translate(_CONTEXT, "Set the verdict of {n} more images")
+            else QCoreApplication.translate("StageBar", "Set the verdict of {n} more images")
         ),
-        "second_verdict": QCoreApplication.translate(_CONTEXT, "Set another verdict for 2 images"),
+        "second_verdict": QCoreApplication.translate("StageBar", "Set another verdict for 2 images"),
         "train": (
-            QCoreApplication.translate(_CONTEXT, "Train 1 minute")
+            QCoreApplication.translate("StageBar", "Train 1 minute")
             if n == 1
-            else QCoreApplication.translate(_CONTEXT, "Train {n} minutes")
+            else QCoreApplication.translate("StageBar", "Train {n} minutes")
         ),
-        "training": QCoreApplication.translate(_CONTEXT, "Continue labeling"),
-        "train_again": QCoreApplication.translate(_CONTEXT, "Train with {n} new labels"),
+        "training": QCoreApplication.translate("StageBar", "Continue labeling"),
+        "train_again": QCoreApplication.translate("StageBar", "Train with {n} new labels"),
         "missed": (
-            QCoreApplication.translate(_CONTEXT, "Look at 1 missed defect")
+            QCoreApplication.translate("StageBar", "Look at 1 missed defect")
             if n == 1
-            else QCoreApplication.translate(_CONTEXT, "Look at {n} missed defects")
+            else QCoreApplication.translate("StageBar", "Look at {n} missed defects")
         ),
         "false_alarms": (
-            QCoreApplication.translate(_CONTEXT, "Look at 1 false alarm")
+            QCoreApplication.translate("StageBar", "Look at 1 false alarm")
             if n == 1
-            else QCoreApplication.translate(_CONTEXT, "Look at {n} false alarms")
+            else QCoreApplication.translate("StageBar", "Look at {n} false alarms")
         ),
         "wrong_verdicts": (
-            QCoreApplication.translate(_CONTEXT, "Look at 1 wrong verdict")
+            QCoreApplication.translate("StageBar", "Look at 1 wrong verdict")
             if n == 1
-            else QCoreApplication.translate(_CONTEXT, "Look at {n} wrong verdicts")
+            else QCoreApplication.translate("StageBar", "Look at {n} wrong verdicts")
         ),
-        "evaluate": QCoreApplication.translate(_CONTEXT, "Evaluate the model"),
-        "label_next": QCoreApplication.translate(_CONTEXT, "Label recommended images"),
-        "export": QCoreApplication.translate(_CONTEXT, "Export the model"),
-        "exporting": QCoreApplication.translate(_CONTEXT, "Exporting…"),
-        "predict": QCoreApplication.translate(_CONTEXT, "Predict new images"),
-        "read_only": QCoreApplication.translate(_CONTEXT, "Read-only project"),
+        "evaluate": QCoreApplication.translate("StageBar", "Evaluate the model"),
+        "label_next": QCoreApplication.translate("StageBar", "Label recommended images"),
+        "export": QCoreApplication.translate("StageBar", "Export the model"),
+        "exporting": QCoreApplication.translate("StageBar", "Exporting…"),
+        "predict": QCoreApplication.translate("StageBar", "Predict new images"),
+        "read_only": QCoreApplication.translate("StageBar", "Read-only project"),
     }[step.id]
     return pattern.format(n=number(n, 0 if n == int(n) else 1))
 
@@ -248,7 +247,7 @@ def _step_tip(step: NextStep) -> str:
     """Return an explanation of a step; "" if the tooltip of its command is sufficient."""
     if step.id == "label_defects":
         text = QCoreApplication.translate(
-            _CONTEXT,
+            "StageBar",
             "Paint the defects of an image, then click Done ({key}). Images without defects are marked as done without "
             "painting. From {n} images with defects on, some are used to measure the model. "
             "Click to open the next image.",
@@ -256,36 +255,36 @@ def _step_tip(step: NextStep) -> str:
         return text.format(key=key_text("done_next"), n=ENOUGH)
     if step.id in ("assign_verdicts", "second_verdict"):
         text = QCoreApplication.translate(
-            _CONTEXT,
+            "StageBar",
             "Set a verdict in the panel on the right. With {n} images and two verdicts, some images are used to "
             "measure the model. Click to open the next image.",
         )
         return text.format(n=ENOUGH)
     return {
         "training": QCoreApplication.translate(
-            _CONTEXT,
+            "StageBar",
             "The training is running. New labels are used in it. Click to open the next image that is not done.",
         ),
         "label_next": QCoreApplication.translate(
-            _CONTEXT, "The model misses many defects. Label the images that would improve it most."
+            "StageBar", "The model misses many defects. Label the images that would improve it most."
         ),
-        "read_only": QCoreApplication.translate(_CONTEXT, "The project is read-only in this window."),
+        "read_only": QCoreApplication.translate("StageBar", "The project is read-only in this window."),
     }.get(step.id, "")
 
 
 def _stage_names() -> dict[Stage, str]:
     return {
-        "label": QCoreApplication.translate(_CONTEXT, "Label"),
-        "train": QCoreApplication.translate(_CONTEXT, "Train"),
-        "evaluate": QCoreApplication.translate(_CONTEXT, "Evaluate"),
-        "export": QCoreApplication.translate(_CONTEXT, "Export"),
+        "label": QCoreApplication.translate("StageBar", "Label"),
+        "train": QCoreApplication.translate("StageBar", "Train"),
+        "evaluate": QCoreApplication.translate("StageBar", "Evaluate"),
+        "export": QCoreApplication.translate("StageBar", "Export"),
     }
 
 
 def _stage_tips() -> dict[Stage, str]:
     return {
-        "label": QCoreApplication.translate(_CONTEXT, "Show the current image"),
-        "train": QCoreApplication.translate(_CONTEXT, "Show the training panel"),
-        "evaluate": with_key(QCoreApplication.translate(_CONTEXT, "Show the evaluation of the model"), "review"),
-        "export": with_key(QCoreApplication.translate(_CONTEXT, "Choose the export options"), "export_choices"),
+        "label": QCoreApplication.translate("StageBar", "Show the current image"),
+        "train": QCoreApplication.translate("StageBar", "Show the training panel"),
+        "evaluate": with_key(QCoreApplication.translate("StageBar", "Show the evaluation of the model"), "review"),
+        "export": with_key(QCoreApplication.translate("StageBar", "Choose the export options"), "export_choices"),
     }

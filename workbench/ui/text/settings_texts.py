@@ -18,7 +18,7 @@ _SETTINGS: dict[str, tuple[str, str]] = {
     "start_from": (
         QT_TRANSLATE_NOOP("recipe", "Initial run"),
         QT_TRANSLATE_NOOP(
-            "recipe", ("Training starts from the weights of that run. Outputs for new classes start untrained.")
+            "recipe", "Training starts from the weights of that run. Outputs for new classes start untrained."
         ),
     ),
     "prune": (
@@ -133,7 +133,7 @@ _SETTINGS: dict[str, tuple[str, str]] = {
     "warm_up": (
         QT_TRANSLATE_NOOP("recipe", "Warm-up"),
         QT_TRANSLATE_NOOP(
-            "recipe", ("Fraction of the training during which the learning rate rises. It then falls to 0.")
+            "recipe", "Fraction of the training during which the learning rate rises. It then falls to 0."
         ),
     ),
     "grad_clip": (
