@@ -18,6 +18,7 @@ from workbench.ui.actions.suggestion_commands import LabelNextCommands, Suggesti
 from workbench.ui.actions.tool_commands import ToolCommands
 from workbench.ui.actions.training_commands import LiveTrainingCommands, TrainingCommands, TrainingSettingsCommands
 from workbench.ui.actions.view_commands import EvaluationCommands, ViewCommands
+from workbench.ui.actions.workflow_commands import WorkflowCommands
 from workbench.ui.shortcuts import key_sequences, with_key
 from workbench.ui.text.formatting import plain
 from workbench.ui.widgets.theme import ThemeManager
@@ -49,7 +50,9 @@ class Actions(QObject):
         help = HelpCommands(self)
         self.shortcuts_requested = help.shortcuts_requested
         self.guide_requested = help.guide_requested
-        groups = (*(group(self) for group in GROUPS), help)
+        introduction = WorkflowCommands(self)
+        self.introduction_requested = introduction.introduction_requested
+        groups = (*(group(self) for group in GROUPS), introduction, help)
         self.commands = {command.id: command for group in groups for command in group.commands(context)}
         self._groups: dict[str, QActionGroup] = {}
         self._actions = {command.id: self._create(command) for command in self.commands.values()}

@@ -20,6 +20,7 @@ from workbench.ui.evaluation.evaluation_navigation import EvaluationNavigation
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.label_files.label_files_controller import LabelFilesController
 from workbench.ui.label_next.label_next_controller import LabelNextController
+from workbench.ui.labels.classes_panel import ClassesPanel
 from workbench.ui.labels.display_panel import DisplayPanel
 from workbench.ui.labels.history_panel import HistoryPanel
 from workbench.ui.labels.verdict_panel import VerdictPanel
@@ -61,6 +62,7 @@ class CommandContext:
     session: Session
     canvas: Canvas
     images: ImagesPanel
+    classes: ClassesPanel
     verdict: VerdictPanel
     layers: LayersPanel
     training: TrainingPanel

@@ -106,7 +106,8 @@ class OptionBar(QWidget):
     def _number(self, name: str, text: str, limits: tuple[float, float], suffix: str, change) -> None:
         """Add a label, a logarithmic slider and a number field."""
         slider = QSlider(Qt.Orientation.Horizontal, maximum=_TICKS)
-        slider.setFixedWidth(76)
+        slider.setMinimumWidth(30)
+        slider.setMaximumWidth(76)
         spin = QDoubleSpinBox(minimum=limits[0], maximum=limits[1], decimals=0 if name in ("size", "widest") else 1)
         spin.setSuffix(suffix)
         spin.setFixedWidth(98 if name == "widest" else 78)

@@ -55,9 +55,11 @@ def guide_pages(language: str) -> list[GuidePage]:
     return pages
 
 
-def show_guide(parent: QWidget, style: ThemeManager) -> GuideWindow:
-    """Show the guide window of a parent. It is created once and opens at the page that was read last."""
+def show_guide(parent: QWidget, style: ThemeManager, page: str = "") -> GuideWindow:
+    """Show the guide window of a parent. It is created once and opens at `page` or the page that was read last."""
     window = parent.findChild(GuideWindow) or GuideWindow(style, parent)
+    if page:
+        window.open_page(page)
     window.show()
     window.raise_()
     window.activateWindow()

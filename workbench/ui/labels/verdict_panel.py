@@ -52,7 +52,7 @@ class VerdictPanel(QWidget):
         self.add_button = QToolButton()
         self.add_button.setToolTip(self.tr("Add verdict"))
         self.add_button.setAccessibleName(self.tr("Add verdict"))
-        self.add_button.clicked.connect(self._show_name_field)
+        self.add_button.clicked.connect(self.add)
         for signal in (session.project_opened, session.project_closed, session.classes_changed):
             signal.connect(self._update_buttons)
         for signal in (session.image_opened, session.image_failed, session.note_changed):
@@ -71,7 +71,8 @@ class VerdictPanel(QWidget):
             )
         self._update_states()
 
-    def _show_name_field(self) -> None:
+    def add(self) -> None:
+        """Ask for the name of a new verdict."""
         self._name.show()
         self._name.setFocus()
 

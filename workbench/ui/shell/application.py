@@ -20,6 +20,7 @@ from workbench.session.process_memory import tune_allocator
 from workbench.ui.project.leave_guard import LeaveScope
 from workbench.ui.services import Services
 from workbench.ui.shell.window import Window
+from workbench.ui.shell.window_state import maximize_on_small_screen
 from workbench.ui.text import translation
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -47,6 +48,7 @@ def run(project: Path | None) -> int:
         return 1
     app = QApplication.instance() or QApplication(sys.argv[:1])
     application = Application(app, Preferences.load())
+    maximize_on_small_screen(application.window)
     application.show()
     Termination(app)
     if project is not None:
