@@ -90,6 +90,8 @@ SHORTCUTS: dict[str, str] = {
     "compare_runs": "Ctrl+Shift+U",
     "export": "Ctrl+E",
     "export_choices": "Ctrl+Shift+E",
+    "palette": "Ctrl+Shift+P",
+    "settings": "Ctrl+,",
     "keys": "F1",
     "guide": "Shift+F1",
     **{f"class_{n}": str(n) for n in _DIGITS},

@@ -49,6 +49,7 @@ class Actions(QObject):
         help = HelpCommands(self)
         self.shortcuts_requested = help.shortcuts_requested
         self.guide_requested = help.guide_requested
+        self.palette_requested, self.settings_requested = help.palette_requested, help.settings_requested
         groups = (*(group(self) for group in GROUPS), help)
         self.commands = {command.id: command for group in groups for command in group.commands(context)}
         self._groups: dict[str, QActionGroup] = {}

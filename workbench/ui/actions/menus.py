@@ -90,7 +90,7 @@ MENUS: dict[str, Table] = {
         "-",
         "quit",
     ),
-    "edit": ("undo", "redo", "history", "-", "copy_previous", "-", "find"),
+    "edit": ("undo", "redo", "history", "-", "copy_previous", "-", "find", "palette", "-", "settings"),
     "label": (
         ("brushes", _tools_of("brushes")),
         ("outlines", _tools_of("outlines")),

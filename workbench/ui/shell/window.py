@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
 from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext
 from workbench.ui.actions.menus import IMAGE_MENU, fill_menu_bar, ids
-from workbench.ui.actions.shortcuts_dialog import show_shortcuts
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.interactions.region_navigator import RegionNavigator
 from workbench.ui.canvas.items.page_indicator import PageIndicator
 from workbench.ui.canvas.option_bar import OptionBar
 from workbench.ui.check.report_commands import ReportCommands
+from workbench.ui.dialogs.window_dialogs import WindowDialogs
 from workbench.ui.evaluation.central_stack import CentralStack
 from workbench.ui.evaluation.evaluation_navigation import EvaluationNavigation
 from workbench.ui.evaluation.evaluation_page import EvaluationPage
-from workbench.ui.help.guide_window import show_guide
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.label_files.label_files_controller import LabelFilesController
 from workbench.ui.label_next.label_next_controller import LabelNextController
@@ -212,6 +209,7 @@ class Window(QMainWindow):
             self.table.reserved(),
             self,
         )
+        self.dialogs = WindowDialogs(self, self.table, session, style)
         self.file_drop = FileDropFilter(self, self.project_commands.drop)
 
     def _connect(self, services: Services, style: ThemeManager) -> None:
@@ -232,8 +230,6 @@ class Window(QMainWindow):
         self.project_commands.unpack_requested.connect(self.source_commands.unpack)
         self.images.files_requested.connect(self.project_commands.add_images)
         self.images.folder_requested.connect(self.project_commands.add_folder)
-        self.table.shortcuts_requested.connect(partial(show_shortcuts, self, self.table))
-        self.table.guide_requested.connect(partial(show_guide, self, style))
         self.overlay.text_changed.connect(self.header.show_model_text)
         self.evaluation_navigation.switched.connect(self.workspace.show_center_only)
         self.region_navigator.stepped.connect(self.status.show_step)
