@@ -18,7 +18,7 @@ from workbench.ui.actions.suggestion_commands import LabelNextCommands, Suggesti
 from workbench.ui.actions.tool_commands import ToolCommands
 from workbench.ui.actions.training_commands import LiveTrainingCommands, TrainingCommands, TrainingSettingsCommands
 from workbench.ui.actions.view_commands import EvaluationCommands, ViewCommands
-from workbench.ui.shortcuts import key_sequences, with_key
+from workbench.ui.shortcuts import key_sequences, key_text, with_key
 from workbench.ui.text.formatting import plain
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -86,9 +86,8 @@ class Actions(QObject):
     def _create(self, command: Command) -> QAction:
         action = QAction(command.text, self)
         action.setObjectName(command.id)
-        action.setShortcuts(key_sequences(command.id))
+        self._set_keys(command, action)
         action.setAutoRepeat(command.auto_repeat)
-        action.setToolTip(with_key(command.tip or plain(command.text).rstrip("…"), command.id))
         if command.checked is not None:
             action.setCheckable(True)
         if command.group:
@@ -97,6 +96,18 @@ class Actions(QObject):
         # `triggered` has toggled a checkable action already; `refresh` restores the state that `checked` returns.
         action.triggered.connect(lambda: (command.callback(), self.refresh()))
         return action
+
+    def update_shortcuts(self) -> None:
+        """Update the shortcuts of all actions, and the tooltips that quote them, after `change_shortcuts`."""
+        for command in self.commands.values():
+            self._set_keys(command, self._actions[command.id])
+
+    def _set_keys(self, command: Command, action: QAction) -> None:
+        tip = command.tip or plain(command.text).rstrip("…")
+        action.setShortcuts(key_sequences(command.id))
+        action.setToolTip(
+            with_key(tip.format(**{name: key_text(id) for name, id in command.tip_keys.items()}), command.id)
+        )
 
     def _update_icons(self) -> None:
         for command in self.commands.values():

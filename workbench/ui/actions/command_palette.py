@@ -75,7 +75,7 @@ class CommandPalette(QFrame):
             },
             self,
         )
-        self.view = QListView(objectName="palette", focusPolicy=Qt.FocusPolicy.NoFocus)
+        self.view = QListView(objectName="paletteRows", focusPolicy=Qt.FocusPolicy.NoFocus)
         self.view.setAccessibleName(self.tr("Commands"))
         self.view.setModel(self.model)
         self.view.setItemDelegate(CommandDelegate(style, self))

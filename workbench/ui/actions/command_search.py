@@ -59,7 +59,9 @@ def search(query: str, entries: Iterable[CommandEntry]) -> list[CommandEntry]:
 
 def _score(words: list[str], text: str) -> float:
     """Return the quality of a match of all words in a text; 0 if one does not match. Shorter texts score higher."""
-    scores = [_word_score(word, text.casefold()) for word in words]
+    text = text.casefold()
+    scores = [_word_score(word, text) for word in words]
+    scores.append(_WORD_START if text.startswith(words[0]) else 1)
     return sum(scores) - 0.05 * len(text) if all(scores) else 0.0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from workbench.core.project.annotation import Split
+from workbench.session.preferences import Preferences
 from workbench.session.session import Session
 from workbench.ui.actions.command_table import Command, CommandContext, CommandGroup
 from workbench.ui.images.images_panel import ImagesPanel
@@ -64,7 +65,7 @@ class ImageCommands(CommandGroup):
             Command(
                 "done_next",
                 self.tr("Mark as &done and next"),
-                partial(_done_and_next, session, images),
+                partial(_done_and_next, session, images, context.preferences),
                 "done-next",
                 has_note,
                 tip=self.tr("Mark the current image as done and open the next image"),
@@ -128,9 +129,12 @@ class ImageCommands(CommandGroup):
         return commands
 
 
-def _done_and_next(session: Session, images: ImagesPanel) -> None:
+def _done_and_next(session: Session, images: ImagesPanel, preferences: Preferences) -> None:
     session.verdict_steps.set_status("done")
-    images.go(1)
+    if preferences.after_done == "next":
+        images.go(1)
+    elif preferences.after_done == "next_open":
+        images.go_to("open", 1)
 
 
 class PageCommands(CommandGroup):

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu, QMenuBar, QToolBar
+from PySide6.QtWidgets import QMenu, QMenuBar, QToolBar, QWidget
 
 from workbench.core.resources import LANGUAGES
 from workbench.ui.canvas.tools.tool_registry import TOOLS
@@ -247,11 +247,17 @@ def fill_tool_bar(bar: QToolBar, table: Table, actions: ActionTable, texts: dict
         else:
             bar.addAction(actions[entry])
             button = bar.widgetForAction(actions[entry])
-            button.setAccessibleName(actions[entry].toolTip())
+            _name_by_tooltip(button, actions[entry])
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             if texts and entry in texts:
                 actions[entry].setIconText(texts[entry])
                 button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+
+
+def _name_by_tooltip(button: QWidget, action: QAction) -> None:
+    """Set the accessible name of a button to the tooltip of its action, and follow its changes."""
+    action.changed.connect(lambda: button.setAccessibleName(action.toolTip()))
+    button.setAccessibleName(action.toolTip())
 
 
 def _fill(menu: QMenu, table: Table, actions: ActionTable, names: dict[str, str], recent: QMenu) -> None:

@@ -22,8 +22,8 @@ from workbench.session.session import Session
 from workbench.ui.images.image_delegate import CELL, ThumbnailDelegate
 from workbench.ui.images.image_model import ImageListModel
 from workbench.ui.images.thumbnail_provider import ThumbnailProvider
-from workbench.ui.shortcuts import with_key
 from workbench.ui.text.formatting import number
+from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
 
 _MAX_VERDICTS = 6  # verdicts with a button
@@ -217,11 +217,10 @@ class ThumbnailView(QWidget):
             for i, name in enumerate(entries):
                 button = QPushButton(name.replace("&", "&&") or self.tr("No verdict"))
                 tip = self.tr("Set the verdict of the selected images: {name}").format(name=name)
-                button.setToolTip(
-                    with_key(tip, f"verdict_next_{i + 1}")
-                    if name
-                    else self.tr("Remove the verdicts of the selected images")
-                )
+                if name:
+                    set_key_tip(button, tip, f"verdict_next_{i + 1}")
+                else:
+                    button.setToolTip(self.tr("Remove the verdicts of the selected images"))
                 button.clicked.connect(partial(self.set_verdict, name or None))
                 self.buttons[name] = button
                 self._verdicts.addWidget(button)

@@ -143,8 +143,9 @@ class Window(QMainWindow):
         self.view_settings = ViewSettings(self, services.preferences, style)
         self.notifications = Notifications(services, self.messages, self.project_commands)
         self.missing_folder = MissingFolder(self, session, self.messages)
-        context = CommandContext(
+        self._context = CommandContext(
             session=session,
+            preferences=services.preferences,
             canvas=self.canvas,
             images=self.images,
             verdict=self.verdict,
@@ -168,7 +169,7 @@ class Window(QMainWindow):
             continuous_training=services.continuous_training,
             pages=services.image_pages,
         )
-        self.table = Actions(context, style, self)
+        self.table = Actions(self._context, style, self)
         self.images.add_menu_actions([self.table[id] for id in ids(IMAGE_MENU)])
 
     def _lay_out(self, style: ThemeManager) -> None:
@@ -209,7 +210,7 @@ class Window(QMainWindow):
             self.table.reserved(),
             self,
         )
-        self.dialogs = WindowDialogs(self, self.table, session, style)
+        self.dialogs = WindowDialogs(self, self.table, self._context, style, self.editor_keys)
         self.file_drop = FileDropFilter(self, self.project_commands.drop)
 
     def _connect(self, services: Services, style: ThemeManager) -> None:
