@@ -41,6 +41,7 @@ SHORTCUTS: dict[str, str] = {
     "fill": "F",
     "holes": "Shift+F",
     "region": "V",
+    "edit_outline": "Shift+O",
     "bigger": "]",
     "smaller": "[",
     "pick": "I",

@@ -69,7 +69,7 @@ def test_labeling_fields_change_canvas_and_tools(dialog, driver):
     assert driver.canvas.scene.label_style.opacity == 0.45 and driver.canvas.options["step"] == 1
 
 
-@pytest.mark.parametrize("choice, expected", [("next", 1), ("next_open", 3), ("stay", 0)])
+@pytest.mark.parametrize("choice, expected", [("next", 1), ("next_open", 4), ("stay", 0)])
 def test_done_opens_the_chosen_image(dialog, driver, choice, expected):
     session = driver.session
     driver.open(session.keys[0])

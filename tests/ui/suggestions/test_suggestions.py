@@ -472,7 +472,7 @@ def test_row_buttons_accept_and_reject(user):
     before = user.canvas.view
     QTest.mouseClick(panel.view.viewport(), LEFT, pos=row_button(panel, 1, "reject"))
     user.wait(4)
-    assert not user.saved().any() and annotation.load_note(user.session.project, KEY).decided[0].what == "rejected"
+    assert not user.session.mask.any() and user.session.note.decided[0].what == "rejected"
     QTest.mouseClick(panel.view.viewport(), LEFT, pos=row_button(panel, 0, "accept"))
     user.wait(3)
     assert np.array_equal(user.saved(), user.expected(spots[0]))

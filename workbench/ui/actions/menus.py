@@ -95,7 +95,7 @@ MENUS: dict[str, Table] = {
         ("brushes", _tools_of("brushes")),
         ("outlines", _tools_of("outlines")),
         ("smart", _tools_of("smart")),
-        ("areas", _tools_of("areas")),
+        ("areas", (*_tools_of("areas"), "-", "edit_outline")),
         "-",
         "smaller",
         "bigger",

@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
+from workbench.core.geometry.selection import Selection
 from workbench.session.session import Session
 from workbench.ui.canvas.canvas_content import CanvasContent
 from workbench.ui.canvas.event_dispatcher import EventDispatcher
@@ -20,7 +21,8 @@ from workbench.ui.canvas.layers.view_state import ViewState
 from workbench.ui.canvas.layers.viewport import Viewport
 from workbench.ui.canvas.navigation import Navigation
 from workbench.ui.canvas.scene_renderer import SceneRenderer
-from workbench.ui.canvas.tools.region_tool import RegionTool
+from workbench.ui.canvas.tools.polygon_tool import PolygonTool
+from workbench.ui.canvas.tools.region_tool import RegionTool, SelectedRegion
 from workbench.ui.canvas.tools.tool_base import Tool
 from workbench.ui.canvas.tools.tool_context import ToolContext
 from workbench.ui.canvas.tools.tool_options import ToolOptions, next_diameter
@@ -96,6 +98,8 @@ class Canvas(QWidget):
         self.navigation.pan_key_changed.connect(self._follow_pan_key)
         self.suggestions.held.connect(self._confirm_pan_key)
         self._session.edit_finishing.connect(self.tasks.finish)
+        self._session.edit_finishing.connect(lambda: self.current.commit_pending())
+        self.context.edit_outline = self._edit_outline
         self._session.mask_changed.connect(self._follow_mask)
         self.tasks.failed.connect(self._session.problem_met)
 
@@ -132,6 +136,7 @@ class Canvas(QWidget):
 
     def choose_tool(self, name: str) -> None:
         tool = self.current
+        tool.commit_pending()
         tool.cancel()
         self._dispatcher.release_tool()
         tool.hover(None)
@@ -139,6 +144,23 @@ class Canvas(QWidget):
         self._arrange()
         self._dispatcher.hover_again()
         self.tool_changed.emit(name)
+
+    @property
+    def region(self) -> SelectedRegion | None:
+        """Region chosen by the region tool."""
+        tool = self._tools["region"]
+        return tool.region if isinstance(tool, RegionTool) else None
+
+    def edit_outline(self) -> None:
+        """Edit the outline of the chosen region."""
+        if self.region is not None:
+            self._edit_outline(self.region.selection, self.region.id)
+
+    def _edit_outline(self, region: Selection, id: int) -> None:
+        tool = self._tools["polygon"]
+        assert isinstance(tool, PolygonTool)
+        self.choose_tool("polygon")
+        tool.edit_region(region, id)
 
     def add_item(self, item: Interactor) -> None:
         """Add an interactor above all others."""

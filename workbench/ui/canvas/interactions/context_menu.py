@@ -101,6 +101,7 @@ class RegionMenu(QMenu):
         self.addSeparator()
         self.addAction(self.tr("Grow") + "\t" + key_text("grow"), tool.grow)
         self.addAction(self.tr("Shrink") + "\t" + key_text("shrink"), tool.shrink)
+        self.addAction(self.tr("Edit outline") + "\t" + key_text("edit_outline"), tool.edit_outline)
         self.addAction(self.tr("Smooth"), tool.smooth)
         self.addAction(self.tr("Fill holes"), tool.fill_holes)
         self.addSeparator()
