@@ -52,6 +52,7 @@ SHORTCUTS: dict[str, str] = {
     "toward_labels": "Alt+Left",
     "toward_proposals": "Alt+Right",
     "done_next": "Enter; Return",
+    "mark_done": "Ctrl+Enter; Ctrl+Return",
     "next": "D; PgDown",
     "previous": "A; PgUp",
     "next_unlabelled": "Ctrl+Shift+D; Ctrl+PgDown",

@@ -10,7 +10,8 @@ from workbench.session.session import Session
 WRITERS = frozenset(
     (
         *("add_pictures", "add_folder", "import_labels", "merge_project", "save", "undo", "redo", "copy_previous"),
-        *("pick", "explicit", "done_next", "not_done", "remove_image", "use_any", "use_train", "use_val", "use_test"),
+        *("pick", "explicit", "done_next", "mark_done", "not_done", "remove_image", "use_any", "use_train"),
+        *("use_val", "use_test"),
         *("accept_all", "reject_all", "bring_back", "propose_all", "take_model", "keep_label", "scale", "train"),
         *("keep_learning", "learn_on", "recipe", "edit_outline"),
         *(f"{name}_{n}" for name in ("class", "verdict", "verdict_next") for n in range(1, 10)),

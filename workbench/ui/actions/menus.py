@@ -109,6 +109,7 @@ MENUS: dict[str, Table] = {
     ),
     "picture": (
         "done_next",
+        "mark_done",
         "not_done",
         "-",
         "next",
@@ -130,6 +131,8 @@ MENUS: dict[str, Table] = {
         ("verdicts_next", VERDICTS_NEXT),
         ("use", SPLITS),
         "-",
+        "show_file",
+        "copy_path",
         "remove_image",
     ),
     "view": (
@@ -182,7 +185,6 @@ MENUS: dict[str, Table] = {
     "help": ("guide", "keys", "check_gpu", "show_log", "about"),
 }
 
-IMAGE_MENU: Table = ("not_done", "good_sample", "remove_image")
 TOOL_STRIP: Table = (*_tool_buttons(), "-", "keep", "ruler")
 NAVIGATION: Table = ("previous", "next", "next_unlabelled", "-", "undo", "redo")
 OVERLAYS: Table = ("labels", "predictions", "show_proposals", "-", "fit", "actual")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
@@ -36,6 +36,7 @@ class Canvas(QWidget):
     """Widget composed of the view (zoom, pan), the scene (layers), its renderer, interactors and their dispatcher."""
 
     tool_changed = Signal(str)
+    image_menu_requested = Signal(QPoint)  # position on the screen
     brush_changed = Signal(int)  # diameter in image pixels
     hovered = Signal(object)  # (column, row) or None
     refused = Signal(str)  # reason nothing was painted: "no mask", "read-only", "no class", "too large", "locked", …
@@ -83,7 +84,8 @@ class Canvas(QWidget):
         self._items: tuple[Interactor, ...] = items  # topmost first
         region_tool = self._tools["region"]
         assert isinstance(region_tool, RegionTool)
-        self._menu = ContextMenu(context, self.suggestions, region_tool, lambda: self.current, self)
+        request = self.image_menu_requested.emit
+        self._menu = ContextMenu(context, self.suggestions, region_tool, lambda: self.current, request, self)
         self._dispatcher = EventDispatcher(self, self.view_state, self.scene, self.current, self.hovered.emit)
         self._arrange()
         self._connect()

@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
 from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext
-from workbench.ui.actions.menus import IMAGE_MENU, fill_menu_bar, ids
+from workbench.ui.actions.image_menus import ImageMenus
+from workbench.ui.actions.menus import fill_menu_bar
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.interactions.region_navigator import RegionNavigator
 from workbench.ui.canvas.items.page_indicator import PageIndicator
@@ -170,7 +171,7 @@ class Window(QMainWindow):
             pages=services.image_pages,
         )
         self.table = Actions(self._context, style, self)
-        self.images.add_menu_actions([self.table[id] for id in ids(IMAGE_MENU)])
+        self.image_menus = ImageMenus(self._context, self.table, self)
 
     def _lay_out(self, style: ThemeManager) -> None:
         session = self._services.session
