@@ -9,6 +9,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QListWidget,
+    QListWidgetItem,
     QPushButton,
     QScrollArea,
     QStackedWidget,
@@ -62,7 +63,8 @@ class PreferencesDialog(QDialog):
         self.pages = QStackedWidget()
         texts = self.tr("Appearance"), self.tr("Labeling"), self.tr("Training"), self.tr("Keyboard")
         for name, text in zip(PAGES, texts, strict=True):
-            self.list.addItem(text)
+            item = QListWidgetItem(text, self.list)
+            item.setSizeHint(QSize(0, self.fontMetrics().height() + 14))
             self.pages.addWidget(_page(text, self.forms.get(name, self.shortcuts)))
         self.list.currentRowChanged.connect(self._show_page)
         self.restore = QPushButton(autoDefault=False)

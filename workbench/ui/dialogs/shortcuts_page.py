@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -98,7 +98,9 @@ class ShortcutsPage(QWidget):
             for id in ids(table):
                 item = QTreeWidgetItem(group, [plain(self._actions[id].text()).rstrip("…"), ""])
                 item.setData(0, _ID, id)
+                item.setSizeHint(0, QSize(0, self.fontMetrics().height() + 8))
                 self._items[id] = item
+            group.setSizeHint(0, QSize(0, self.fontMetrics().height() + 8))
             group.setExpanded(True)
         self._show_keys()
 

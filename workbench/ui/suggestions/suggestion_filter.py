@@ -34,6 +34,7 @@ class SuggestionFilter(QWidget):
             spin.setAccessibleName(text)
             spin.setToolTip(tip)
             spin.lineEdit().setTextMargins(5, 0, 0, 0)
+            spin.setMaximumWidth(96)  # the panel may be narrow
             spin.setValue(round(100 * suggestions.min_probability) if row == 0 else suggestions.min_area)
             spin.valueChanged.connect(self._apply)
             grid.addWidget(label, row, 0)
