@@ -90,12 +90,12 @@ MENUS: dict[str, Table] = {
         "-",
         "quit",
     ),
-    "edit": ("undo", "redo", "history", "-", "copy_previous", "-", "find"),
+    "edit": ("undo", "redo", "history", "-", "copy_previous", "-", "find", "palette", "-", "settings"),
     "label": (
         ("brushes", _tools_of("brushes")),
         ("outlines", _tools_of("outlines")),
         ("smart", _tools_of("smart")),
-        ("areas", _tools_of("areas")),
+        ("areas", (*_tools_of("areas"), "-", "edit_outline")),
         "-",
         "smaller",
         "bigger",
@@ -110,6 +110,7 @@ MENUS: dict[str, Table] = {
     ),
     "picture": (
         "done_next",
+        "mark_done",
         "not_done",
         "-",
         "next",
@@ -132,6 +133,8 @@ MENUS: dict[str, Table] = {
         "add_verdict",
         ("use", SPLITS),
         "-",
+        "show_file",
+        "copy_path",
         "remove_image",
     ),
     "view": (
@@ -184,7 +187,6 @@ MENUS: dict[str, Table] = {
     "help": ("first_steps", "tour", "guide", "keys", "check_gpu", "show_log", "about"),
 }
 
-IMAGE_MENU: Table = ("not_done", "good_sample", "remove_image")
 TOOL_STRIP: Table = (*_tool_buttons(), "-", "keep", "ruler")
 NAVIGATION: Table = ("previous", "next", "next_unlabelled")
 HISTORY: Table = ("undo", "redo")

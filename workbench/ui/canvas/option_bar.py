@@ -87,6 +87,7 @@ class OptionBar(QWidget):
         self._value("widest", self.tr("Max. width"), self.tr(" px"))
         self._value("step", self.tr("Step"), self.tr(" px"))
         for name, text in (
+            ("edit_outline", self.tr("Edit outline")),
             ("grow", self.tr("Grow")),
             ("shrink", self.tr("Shrink")),
             ("smooth", self.tr("Smooth")),

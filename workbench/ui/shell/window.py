@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QMainWindow, QStackedWidget
@@ -11,17 +10,17 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget
 from workbench.session.workflow import Stage
 from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext
-from workbench.ui.actions.menus import IMAGE_MENU, TOOL_STRIP, fill_menu_bar, ids
-from workbench.ui.actions.shortcuts_dialog import show_shortcuts
+from workbench.ui.actions.image_menus import ImageMenus
+from workbench.ui.actions.menus import TOOL_STRIP, fill_menu_bar
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.interactions.region_navigator import RegionNavigator
 from workbench.ui.canvas.items.page_indicator import PageIndicator
 from workbench.ui.canvas.option_bar import OptionBar
 from workbench.ui.check.report_commands import ReportCommands
+from workbench.ui.dialogs.window_dialogs import WindowDialogs
 from workbench.ui.evaluation.central_stack import CentralStack
 from workbench.ui.evaluation.evaluation_navigation import EvaluationNavigation
 from workbench.ui.evaluation.evaluation_page import EvaluationPage
-from workbench.ui.help.guide_window import show_guide
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.label_files.label_files_controller import LabelFilesController
 from workbench.ui.label_next.label_next_controller import LabelNextController
@@ -151,8 +150,9 @@ class Window(QMainWindow):
         self.view_settings = ViewSettings(self, services.preferences, style)
         self.notifications = Notifications(services, self.messages, self.project_commands)
         self.missing_folder = MissingFolder(self, session, self.messages)
-        context = CommandContext(
+        self._context = CommandContext(
             session=session,
+            preferences=services.preferences,
             canvas=self.canvas,
             images=self.images,
             classes=self.classes,
@@ -177,8 +177,8 @@ class Window(QMainWindow):
             continuous_training=services.continuous_training,
             pages=services.image_pages,
         )
-        self.table = Actions(context, style, self)
-        self.images.add_menu_actions([self.table[id] for id in ids(IMAGE_MENU)])
+        self.table = Actions(self._context, style, self)
+        self.image_menus = ImageMenus(self._context, self.table, self)
 
     def _lay_out(self, style: ThemeManager) -> None:
         session = self._services.session
@@ -221,6 +221,7 @@ class Window(QMainWindow):
             self.table.reserved(),
             self,
         )
+        self.dialogs = WindowDialogs(self, self.table, self._context, style, self.editor_keys)
         self.file_drop = FileDropFilter(self, self.project_commands.drop)
 
     def _connect(self, services: Services, style: ThemeManager) -> None:
@@ -241,9 +242,6 @@ class Window(QMainWindow):
         self.project_commands.unpack_requested.connect(self.source_commands.unpack)
         self.images.files_requested.connect(self.project_commands.add_images)
         self.images.folder_requested.connect(self.project_commands.add_folder)
-        self.table.shortcuts_requested.connect(partial(show_shortcuts, self, self.table))
-        self.table.guide_requested.connect(partial(show_guide, self, style))
-        self.table.introduction_requested.connect(partial(show_guide, self, style))
         training.view.first_steps.clicked.connect(self.table["first_steps"].trigger)
         self.overlay.text_changed.connect(self.header.show_model_text)
         self.evaluation.segmentation.placeholder.training_requested.connect(self._stage_pages()["train"])

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, MAX_MINUTES, MIN_MINUTES
-from workbench.ui.shortcuts import with_key
+from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
 
 DEVICES = ("auto", "gpu", "cpu")
@@ -55,7 +55,7 @@ class TrainControls(QWidget):
         self.device.currentIndexChanged.connect(lambda _: self.changed.emit())
         self.choices = QPushButton(self.tr("Export options…"))
         tip = self.tr("Choose formats, detection threshold and maximum time per image")
-        self.choices.setToolTip(with_key(tip, "export_choices"))
+        set_key_tip(self.choices, tip, "export_choices")
         self.choices.clicked.connect(self.choices_clicked)
         device = QLabel(self.tr("Device"))
         device.setBuddy(self.device)
@@ -157,7 +157,7 @@ class TrainControls(QWidget):
         self.pause.setVisible(state in ("running", "stopping"))
         self.pause.setEnabled(can_pause)
         name = self.tr("Resume training") if paused else self.tr("Pause training")
-        self.pause.setToolTip(with_key(name, "pause"))
+        set_key_tip(self.pause, name, "pause")
         self.pause.setAccessibleName(name)
         texts = {
             "idle": self.tr("Train"),
@@ -167,7 +167,7 @@ class TrainControls(QWidget):
         }
         self.button.setText(texts[state])
         tip = self.tr("Stop training and keep the best model") if self._running else self.tr("Start training")
-        self.button.setToolTip(with_key(tip, "train"))
+        set_key_tip(self.button, tip, "train")
         self.button.setEnabled(possible and state != "stopping")
         for widget in (self.unet, self.resnet, self.minutes, self.device):
             widget.setEnabled(not self._running)
@@ -178,7 +178,7 @@ class TrainControls(QWidget):
         tip = self.tr("Training settings with the reason for each value")
         if count:
             tip = self.tr("Training settings: {n} changed manually").format(n=count)
-        self.settings.setToolTip(with_key(tip, "recipe"))
+        set_key_tip(self.settings, tip, "recipe")
         self._overrides = count
         self.settings.setIcon(self._style.theme.icon("tune", "accent" if count else "text"))
 
@@ -200,12 +200,10 @@ class TrainControls(QWidget):
         if busy:
             tip = self.tr("Cancel the export and delete incomplete files")
         elif possible:
-            tip = with_key(
-                self.tr("Export a folder that runs without Defect Workbench and gives the same results"), "export"
-            )
+            tip = self.tr("Export a folder that runs without Defect Workbench and gives the same results")
         else:
-            tip = with_key(self.tr("Train a model first, then export it"), "export")
-        self.export.setToolTip(tip)
+            tip = self.tr("Train a model first, then export it")
+        set_key_tip(self.export, tip, "" if busy else "export")
 
     def _restyle(self) -> None:
         name = "danger" if self._running else "accent"

@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QToolButton, QWidget
 from workbench.session.session import Session
 from workbench.session.training.run_list import RunList
 from workbench.session.training.training_control import TrainingControl
-from workbench.ui.shortcuts import with_key
 from workbench.ui.training.run_selector import RunCompareMenu, RunSelector
 from workbench.ui.training.train_controls import TrainControls
+from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
 
 _WIDE = 1600  # px, width from which on the names of the models are written out
@@ -35,14 +35,12 @@ class TrainingHeader(QWidget):
         super().__init__()
         self._training, self._style, self._controls, self._result = training, style, controls, result
         self.heading = QPushButton(self.tr("Training"), objectName="section", checkable=True, checked=True)
-        self.heading.setToolTip(with_key(self.tr("Collapse or expand the training panel"), "panel_training"))
+        set_key_tip(self.heading, self.tr("Collapse or expand the training panel"), "panel_training")
         self.runs = RunSelector(session, training, run_list)
         self.compare_menu = RunCompareMenu(run_list, self)
         self.compare_menu.chosen.connect(run_list.compare)
         self.compare_button = QToolButton()
-        self.compare_button.setToolTip(
-            with_key(self.tr("Compare the curves of other runs with this run"), "compare_runs")
-        )
+        set_key_tip(self.compare_button, self.tr("Compare the curves of other runs with this run"), "compare_runs")
         self.compare_button.setAccessibleName(self.tr("Compare"))
         self.compare_button.clicked.connect(self.compare)
         row = QHBoxLayout(self)
