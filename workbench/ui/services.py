@@ -31,6 +31,7 @@ from workbench.session.training.run_monitor import RunMonitor
 from workbench.session.training.saved_overrides import SavedOverrides
 from workbench.session.training.telemetry import TelemetryThread
 from workbench.session.training.training_control import TrainingControl
+from workbench.session.workflow_monitor import WorkflowMonitor
 
 
 @dataclass(kw_only=True)
@@ -63,6 +64,7 @@ class Services:
     project_merge: ProjectMergeJob
     evaluation_report: EvaluationReportJob
     evaluation_comparison: EvaluationComparisonJob
+    workflow: WorkflowMonitor
     error_log: ErrorLog = field(default_factory=ErrorLog)
 
     @classmethod
@@ -102,6 +104,7 @@ class Services:
             project_merge=ProjectMergeJob(session),
             evaluation_report=EvaluationReportJob(),
             evaluation_comparison=EvaluationComparisonJob(),
+            workflow=WorkflowMonitor(session, training, run_list, export_job),
         )
 
     def close(self) -> None:
