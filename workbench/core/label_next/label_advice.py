@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.core.images.descriptor import SIZE
+from workbench.core.label_next.image_features import DESCRIPTOR_SIZE
 from workbench.core.label_next.image_scan import AT_ONCE, ImageScanner, ScanResult, spread_keys
 from workbench.core.label_next.label_issues import LabelIssue, is_confirmed, verdict_issue, worst_first
 from workbench.core.label_next.label_ranking import Candidate, LabeledImage, RankedImage, rank
@@ -109,7 +109,11 @@ def _labeled(
     results: Mapping[str, ScanResult],
     groups: Mapping[str, str],
 ) -> LabeledImage:
-    features = np.stack([result.feature for result in results.values()]) if results else np.zeros((0, SIZE), np.float32)
+    features = (
+        np.stack([result.feature for result in results.values()])
+        if results
+        else np.zeros((0, DESCRIPTOR_SIZE), np.float32)
+    )
     defective = tuple(result.salience for key, result in results.items() if rows[key].counts)
     good = tuple(
         result.salience

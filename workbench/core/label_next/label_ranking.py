@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from workbench.core.label_next.image_features import saliency_match
 from workbench.core.label_next.label_issues import LabelIssue, worst_first
-from workbench.core.label_next.saliency import saliency_match
 from workbench.core.label_next.uncertainty import (
     CERTAIN,
     RegionCertainty,

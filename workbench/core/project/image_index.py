@@ -21,8 +21,8 @@ from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message
 from workbench.core.problems import IndexRebuilt, Problem
 from workbench.core.project import annotation
-from workbench.core.project.folder_walk import walk
 from workbench.core.project.project import Project
+from workbench.core.project.sources import walk
 from workbench.core.project.storage import file_stamp, leads_outside
 from workbench.inference.io.opencv import cv2
 

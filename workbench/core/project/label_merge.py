@@ -22,11 +22,11 @@ from workbench.core.names import numbered_names
 from workbench.core.problems import ImageBroken, MaskWrongSize, Problem
 from workbench.core.project import annotation, import_files, import_journal
 from workbench.core.project.annotation import HistoryEntry, Note
-from workbench.core.project.duplicates import content
-from workbench.core.project.folder_walk import walk
+from workbench.core.project.grouping import content
 from workbench.core.project.import_images import same_content
 from workbench.core.project.import_journal import ImportJournal, ImportRecord
 from workbench.core.project.project import ClassInfo, Project
+from workbench.core.project.sources import walk
 from workbench.core.project.storage import inside
 
 Keep = Literal["mine", "theirs", "newer"]

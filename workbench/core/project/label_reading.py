@@ -13,11 +13,11 @@ from typing import Literal
 import numpy as np
 
 from workbench.core import problems
+from workbench.core.geometry.selection.box_cut import box_region
 from workbench.core.images.image_files import image_size, read_displayed
 from workbench.core.messages import Message
 from workbench.core.project import annotation
 from workbench.core.project.archives import unpacked
-from workbench.core.project.box_regions import box_region
 from workbench.core.project.formats import FORMATS, Format, recognized
 from workbench.core.project.formats.base import (
     FAULTS,
@@ -29,9 +29,8 @@ from workbench.core.project.formats.base import (
     reason,
     suffix_of,
 )
-from workbench.core.project.image_copies import ImageCopies
 from workbench.core.project.import_classes import ImportClasses
-from workbench.core.project.import_images import ImportImage, ImportImages, check_length, mask_patterns
+from workbench.core.project.import_images import ImageCopies, ImportImage, ImportImages, check_length, mask_patterns
 from workbench.core.project.import_journal import ImportRecord
 from workbench.core.project.project import Project
 from workbench.core.project.sources import Source, source_of

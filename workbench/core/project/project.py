@@ -18,9 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from workbench.core import problems
 from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message
-from workbench.core.project.project_folder import ProjectFolder
+from workbench.core.project.project_folder import ProjectFolder, ProjectLock
 from workbench.core.project.project_json import ProjectJson
-from workbench.core.project.project_lock import ProjectLock
 from workbench.core.project.sources import Source, copy_image, source_of
 from workbench.core.project.storage import check_links, inside, leads_outside
 from workbench.inference.io.atomic_write import keep_root

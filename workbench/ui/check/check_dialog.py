@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.check.findings import KINDS, Kind, LintFinding, findings_csv, kind_texts
+from workbench.core.check.findings import KINDS, Finding, Kind, findings_csv, kind_texts
 from workbench.core.problems import Problem
 from workbench.core.project.storage import write_bytes
 from workbench.session.report_job import ReportJob
@@ -41,7 +41,7 @@ class CheckDialog(QDialog):
     shown = Signal(str, object)  # key of an image to open, and the place (x, y) in it, or None
 
     def __init__(
-        self, session: Session, job: ReportJob[list[LintFinding]], repairs: FindingRepairs, parent: QWidget
+        self, session: Session, job: ReportJob[list[Finding]], repairs: FindingRepairs, parent: QWidget
     ) -> None:
         super().__init__(parent)
         self._session, self._job, self._repairs = session, job, repairs
@@ -132,7 +132,7 @@ class CheckDialog(QDialog):
             self.bar.setRange(0, 0)
             self._job.start()
 
-    def selected(self) -> list[LintFinding]:
+    def selected(self) -> list[Finding]:
         """Return the selected findings; all of the shown kind if none is selected."""
         rows = sorted({index.row() for index in self.table.selectionModel().selectedRows()})
         return [self.model.findings[row] for row in rows] or list(self.model.findings)
@@ -167,7 +167,7 @@ class CheckDialog(QDialog):
             self.status.setText(self._status_text(result))
         self._list_kinds(result or ())
 
-    def _status_text(self, result: Sequence[LintFinding] | None) -> str:
+    def _status_text(self, result: Sequence[Finding] | None) -> str:
         if result is None:
             return self.tr("Find label errors, data leakage and damaged files. The check changes nothing.")
         if not result:
@@ -178,7 +178,7 @@ class CheckDialog(QDialog):
             return " ".join((text, self.tr("The project has changed since the check. Check again to update the list.")))
         return text
 
-    def _list_kinds(self, findings: Sequence[LintFinding]) -> None:
+    def _list_kinds(self, findings: Sequence[Finding]) -> None:
         kind = self._kind()
         counts = {kind: sum(finding.kind == kind for finding in findings) for kind in KINDS}
         blocked = self.kinds.blockSignals(True)

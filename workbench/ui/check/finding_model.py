@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from workbench.core.check.findings import LintFinding
+from workbench.core.check.findings import Finding
 from workbench.ui.text.message_translation import translate_message
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -17,9 +17,9 @@ class FindingModel(QAbstractTableModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.findings: Sequence[LintFinding] = ()
+        self.findings: Sequence[Finding] = ()
 
-    def set_findings(self, findings: Sequence[LintFinding]) -> None:
+    def set_findings(self, findings: Sequence[Finding]) -> None:
         self.beginResetModel()
         self.findings = findings
         self.endResetModel()

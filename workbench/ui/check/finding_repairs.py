@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject
 
-from workbench.core.check.findings import Kind, LintFinding
+from workbench.core.check.findings import Finding, Kind
 from workbench.session.label_repair import LabelRepair
 from workbench.session.session import Session
 from workbench.ui.labels.class_merge_card import ClassMergeDialog
 from workbench.ui.project.source_commands import SourceCommands
 
-Findings = Sequence[LintFinding]
+Findings = Sequence[Finding]
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,8 @@ import numpy as np
 from workbench.core.geometry.drawing import Rect
 from workbench.core.messages import Message
 from workbench.core.problems import Problem
-from workbench.core.project.folder_walk import walk
 from workbench.core.project.project import Project
-from workbench.core.project.sources import natural_key
+from workbench.core.project.sources import natural_key, walk
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.json_io import read_file
 

@@ -1,13 +1,16 @@
-"""Pascal VOC folders with class and object masks, as CVAT's "Segmentation mask 1.1" and "Pascal VOC 1.1" read them."""
+"""Writers of labels as mask images: PaddleSeg's and PaddleX's lists, the layout of MVTec AD, and Pascal VOC folders."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from pathlib import PurePosixPath
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import numpy as np
 
+from workbench.core.project import annotation
+from workbench.core.project.formats.base import is_good
 from workbench.core.project.formats.label_export import (
     VOID,
     ExportedImage,
@@ -16,8 +19,80 @@ from workbench.core.project.formats.label_export import (
     palette,
     regions,
 )
-from workbench.core.project.project import DONT_CARE, NOT_LABELED
+from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELED
 from workbench.core.project.storage import write_bytes, write_text
+
+
+class PaddleWriter:
+    """images/, annotations/<image>.png (0 background, 1..n classes, 255 ignored), train.txt, val.txt, test.txt.
+
+    labels.txt and class_names.txt name the numbers from 0, background first.
+    """
+
+    def __init__(self, export: LabelExport) -> None:
+        self._export = export
+        self._lists: dict[str, list[str]] = defaultdict(list)
+
+    def add(self, image: ExportedImage) -> None:
+        export = self._export
+        export.lose(image, "verdicts", int(image.verdict is not None))
+        if image.mask is None:
+            return
+        export.lose(image, "masks with unlabeled areas", int((image.mask == NOT_LABELED).any()))
+        picture = PurePosixPath("images", export.image_name(image))
+        mask = PurePosixPath("annotations", f"{image.name}.png")
+        # Blanks separate the columns of a list.
+        picture, mask = (PurePosixPath(str(path).replace(" ", "_")) for path in (picture, mask))
+        write_bytes(export.out / mask, encode_numbers(export.table[image.mask], palette(export)))
+        export.copy_image(image, picture)
+        self._lists[image.split or "train"].append(f"{picture} {mask}")
+
+    def finish(self) -> None:
+        for split in ("train", "val", "test"):
+            write_text(self._export.out / f"{split}.txt", "".join(f"{row}\n" for row in self._lists[split]))
+        last = max(self._export.names, default=0)
+        names = ["background", *(self._export.names.get(id, f"_unused_{id}_") for id in range(1, last + 1))]
+        for name in ("labels.txt", "class_names.txt"):
+            write_text(self._export.out / name, "".join(f"{one}\n" for one in names))
+
+
+class MvtecWriter:
+    """Images without defects in train/good (in test/good if their split is test), others in test by their class.
+
+    Masks are black and white. The images are always copied, since their folder is the label.
+    """
+
+    def __init__(self, export: LabelExport) -> None:
+        self._export = export
+        gray = np.repeat(np.arange(256, dtype=np.uint8)[:, None], 3, axis=1)
+        self._palette = gray
+
+    def add(self, image: ExportedImage) -> None:
+        export = self._export
+        ids = [] if image.mask is None else [id for id in annotation.ids_in(image.mask) if 0 < id <= MAX_CLASS_ID]
+        flat = PurePosixPath(export.image_name(image).replace("/", "_"))
+        if not ids:
+            if image.mask is None and (image.verdict is None or not is_good(image.verdict)):
+                export.lose(image, "images without a mask")
+                return
+            folder = "test" if image.split in ("val", "test") else "train"
+            export.copy_image(image, PurePosixPath(folder, "good", flat), always=True)
+            return
+        assert image.mask is not None
+        export.lose_areas(image)
+        export.lose(image, "classes in one mask", len(ids) - 1)
+        export.lose(image, "verdicts", int(image.verdict is not None))
+        areas = annotation.counts(image.mask)
+        largest = export.names[export.numbers[max(ids, key=lambda id: areas[id])]]
+        kind = re.sub(r"[^\w-]+", "_", largest) if len(ids) == 1 else "combined"
+        defect = np.where((image.mask > 0) & (image.mask <= MAX_CLASS_ID), 255, 0).astype(np.uint8)
+        target = export.out / "ground_truth" / kind / f"{flat.stem}_mask.png"
+        write_bytes(target, encode_numbers(defect, self._palette))
+        export.copy_image(image, PurePosixPath("test", kind, flat), always=True)
+
+    def finish(self) -> None:
+        pass
+
 
 _MOST_OBJECTS = 254  # numbers of an object mask
 
