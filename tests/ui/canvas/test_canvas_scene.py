@@ -15,7 +15,7 @@ from workbench.inference.io.opencv import cv2
 from workbench.session.session import Session
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.layers.image_pyramid import IDS, RANKS, MaskPyramid, halvings
-from workbench.ui.canvas.layers.viewport import Viewport
+from workbench.ui.canvas.layers.view_state import Viewport
 
 ZOOMS = (0.21, 0.5, 0.7, 1.0, 1.3, 3.7, 4.0)
 RED = {1: "#ff0000", 2: "#00ff00"}

@@ -11,8 +11,8 @@ from tests.conftest import fill_project
 from tests.ui.images.test_images_panel import CountedList, HundredThousand
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
+from workbench.ui.images.image_filters import EXAMPLES
 from workbench.ui.images.image_model import RowRole
-from workbench.ui.images.search_field import EXAMPLES
 from workbench.ui.images.thumbnail_provider import EDGE, ThumbnailProvider
 from workbench.ui.images.thumbnail_view import ThumbnailView
 

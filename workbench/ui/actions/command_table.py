@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, SignalInstance
 
-from workbench.session.display_presets import DisplayPresets
+from workbench.session.display_presets import DisplayPresets, ReferenceComparison
 from workbench.session.image_pages import ImagePages
-from workbench.session.reference_comparison import ReferenceComparison
 from workbench.session.session import Session
 from workbench.session.training.continuous_training import ContinuousTraining
 from workbench.ui.canvas.canvas_widget import Canvas

@@ -16,16 +16,14 @@ from workbench.ui.canvas.items.display_items import ClassPicker, PreviewGuard, W
 from workbench.ui.canvas.items.minimap import Minimap
 from workbench.ui.canvas.items.ruler import Ruler
 from workbench.ui.canvas.layers.canvas_scene import CanvasScene
-from workbench.ui.canvas.layers.view_state import ViewState
-from workbench.ui.canvas.layers.viewport import Viewport
+from workbench.ui.canvas.layers.view_state import Viewport, ViewState
 from workbench.ui.canvas.navigation import Navigation
 from workbench.ui.canvas.scene_renderer import SceneRenderer
 from workbench.ui.canvas.tools.region_tool import RegionTool
 from workbench.ui.canvas.tools.tool_base import Tool
-from workbench.ui.canvas.tools.tool_context import ToolContext
+from workbench.ui.canvas.tools.tool_context import ToolContext, ToolTasks
 from workbench.ui.canvas.tools.tool_options import ToolOptions, next_diameter
 from workbench.ui.canvas.tools.tool_registry import TOOLS
-from workbench.ui.canvas.tools.tool_tasks import ToolTasks
 from workbench.ui.shortcuts import key_text
 from workbench.ui.widgets.editor_keys import TEXTS
 

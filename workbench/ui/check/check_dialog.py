@@ -25,10 +25,9 @@ from PySide6.QtWidgets import (
 from workbench.core.check.findings import KINDS, Finding, Kind, findings_csv, kind_texts
 from workbench.core.problems import Problem
 from workbench.core.project.storage import write_bytes
-from workbench.session.report_job import ReportJob
+from workbench.session.project_jobs import ReportJob
 from workbench.session.session import Session
-from workbench.ui.check.finding_model import FindingModel
-from workbench.ui.check.finding_repairs import FindingRepairs
+from workbench.ui.check.finding_repairs import FindingModel, FindingRepairs
 from workbench.ui.text.formatting import number, problem_text
 from workbench.ui.text.message_translation import translate_message
 

@@ -35,7 +35,7 @@ from workbench.core.check.project_statistics import (
 )
 from workbench.core.problems import Problem
 from workbench.core.project.storage import write_bytes
-from workbench.session.report_job import ReportJob
+from workbench.session.project_jobs import ReportJob
 from workbench.session.session import Session
 from workbench.ui.check.size_histogram import SizeHistogram
 from workbench.ui.text.formatting import listed, model_name, number, problem_text

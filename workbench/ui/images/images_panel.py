@@ -18,12 +18,17 @@ from PySide6.QtWidgets import (
 from workbench.core.project.image_index import ImageRow
 from workbench.session.label_queue import LabelQueue
 from workbench.session.session import Session
-from workbench.ui.images.empty_states import EmptyProjectPage, EmptyQueuePage, NoMatchPage
 from workbench.ui.images.image_delegate import ImageDelegate
-from workbench.ui.images.image_filters import ImageFilters
+from workbench.ui.images.image_filters import (
+    EmptyProjectPage,
+    EmptyQueuePage,
+    ImageFilters,
+    NoMatchPage,
+    SearchField,
+    error_text,
+)
 from workbench.ui.images.image_model import ImageListModel
 from workbench.ui.images.label_queue_header import LabelQueueHeader
-from workbench.ui.images.search_field import SearchField, error_text
 from workbench.ui.images.thumbnail_provider import ThumbnailProvider
 from workbench.ui.images.thumbnail_view import ThumbnailView
 from workbench.ui.text.formatting import number

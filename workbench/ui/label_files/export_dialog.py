@@ -25,7 +25,7 @@ from workbench.core.names import free_path
 from workbench.core.problems import Problem
 from workbench.core.project.exporting import EXPORT_FORMATS, LabelExportReport
 from workbench.core.project.formats.label_export import LabelExportOptions
-from workbench.session.label_export_job import LabelExportJob, LabelExportRequest
+from workbench.session.project_jobs import LabelExportJob, LabelExportRequest
 from workbench.session.session import Session
 from workbench.ui.label_files.skipped_list import SkippedList
 from workbench.ui.text.formatting import number, problem_text

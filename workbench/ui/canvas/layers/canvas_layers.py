@@ -19,7 +19,7 @@ from workbench.core.images.display import Display, Palette, ToneMapper
 from workbench.core.project.project import DONT_CARE, NOT_LABELED
 from workbench.inference.io.opencv import cv2
 from workbench.ui.canvas.layers.image_pyramid import IDS, MaskPyramid, max_halvings
-from workbench.ui.canvas.layers.viewport import Viewport
+from workbench.ui.canvas.layers.view_state import Viewport
 
 Request = tuple[int, Rect]  # level number, and the part of the level to be read
 
