@@ -50,7 +50,6 @@ class LabelImportJob(Job):
     activity: "reading" for a preview, "importing", "undoing" or "redoing"; "" if there is none.
     """
 
-    progressed = Signal(int, int)
     planned = Signal(object)  # ImportPlan
     imported = Signal(object)  # ImportReport; canceled if nothing was imported
     undone = Signal(object)  # ImportPass

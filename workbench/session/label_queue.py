@@ -45,7 +45,6 @@ class LabelQueue(Job):
     """Label queue and list of suspected label errors. `mode` selects the list in use, "" for none."""
 
     changed = Signal()  # the mode, or the listed images
-    progressed = Signal(int, int)
 
     def __init__(
         self, session: Session, training: TrainingControl, runs: RunList, parent: QObject | None = None

@@ -28,7 +28,6 @@ class ReportJob(Job, Generic[Result]):
     result: the last complete report, None if there is none. outdated: labels, classes or images have changed since.
     """
 
-    progressed = Signal(int, int)
     changed = Signal()  # `result` or `outdated`
 
     def __init__(self, session: Session, compute: Compute[Result], parent: QObject | None = None) -> None:
@@ -96,7 +95,6 @@ class LabelExportRequest:
 class LabelExportJob(Job):
     """One export of labels at a time. Files that were written remain after a cancellation."""
 
-    progressed = Signal(int, int)
     ended = Signal(object)  # LabelExportReport
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
@@ -129,7 +127,6 @@ class LabelExportJob(Job):
 class PackingJob(Job):
     """Packing or unpacking, one at a time. A canceled one leaves nothing behind."""
 
-    progressed = Signal(int, int)
     packed = Signal(object)  # PackReport, None if canceled
     unpacked = Signal(object)  # path of the project, None if canceled
 
@@ -157,7 +154,6 @@ class PackingJob(Job):
 class ProjectMergeJob(Job):
     """Preview and merge of another project. The labels must not be edited during the merge: the window is blocked."""
 
-    progressed = Signal(int, int)
     previewed = Signal(object)  # MergeReport
     merged = Signal(object)  # MergeReport
 

@@ -103,7 +103,7 @@ class CommandContext:
             self.comparison.changed,
             self.comparison.switched,
             self.suggestions.changed,
-            self.label_next.guide.changed,
+            self.label_next.queue.changed,
             self.label_next.errors.changed,
             self.evaluation.switched,
             self.continuous_training.changed,

@@ -209,7 +209,6 @@ class ProjectCommands(QObject):
         dialog = self._window.findChild(PredictFolderDialog)
         if dialog is None:
             dialog = PredictFolderDialog(self._runs.models(), self._window)
-            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.show()
         dialog.raise_()
         dialog.activateWindow()

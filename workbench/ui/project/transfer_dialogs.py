@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QTimer, QUrl, Signal
-from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QCheckBox, QComboBox, QPushButton, QWidget
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
 
 from workbench.core.problems import NotPacked
 from workbench.core.project.label_merge import MergeReport
 from workbench.core.project.packing import PackReport, packed_name
 from workbench.session.project_jobs import PackingJob, ProjectMergeJob
 from workbench.session.session import Session
-from workbench.ui.project.job_dialog import JobDialog, PathField
 from workbench.ui.text.formatting import listed, number, problem_text, size
 from workbench.ui.text.message_translation import translate_message
+from workbench.ui.widgets.job_dialog import JobDialog, PathField, open_path
 
 
 class PackDialog(JobDialog):
@@ -23,6 +22,7 @@ class PackDialog(JobDialog):
 
     def __init__(self, session: Session, job: PackingJob, path: Path, parent: QWidget | None = None) -> None:
         super().__init__(job, parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._session = session
         self.setWindowTitle(self.tr("Pack project"))
         self.action = self.tr("Pack")
@@ -30,17 +30,14 @@ class PackDialog(JobDialog):
         self.runs = QCheckBox(self.tr("Include &trained models"), checked=True)
         self.add_field(self.tr("&File"), self.file)
         self.form.addRow("", self.runs)
-        self.status.setText(
+        self.show_status(
             self.tr(
                 "Writes the project with the images of all its folders to one file. It can be unpacked and opened on "
                 "another computer. Exports and the history for undo are left out."
             )
         )
-        self.open_button = QPushButton(self.tr("Open folder"), objectName="link")
-        self.open_button.setAutoDefault(False)
-        self.open_button.clicked.connect(self._open_folder)
+        self.open_button = self.add_button(self.tr("Open folder"), lambda: open_path(self._written.parent), link=True)
         self.open_button.hide()
-        self.buttons.insertWidget(0, self.open_button)
         job.packed.connect(self._show_end)
         self.refresh()
 
@@ -58,18 +55,15 @@ class PackDialog(JobDialog):
 
     def _show_end(self, report: PackReport | None) -> None:
         if report is None:
-            self.status.setText(self.tr("Canceled. No file was written."))
+            self.show_status(self.tr("Canceled. No file was written."))
             return
         text = self.tr("{n} images packed into {path} ({size}).")
         text = text.format(n=number(report.images), path=report.path, size=size(max(1, report.nbytes / (1 << 20))))
         if report.missing:
             missing = self.tr("Left out, because their folders are not available: {names}")
             text += " " + missing.format(names=listed(report.missing))
-        self.status.setText(text)
+        self.show_status(text)
         self.open_button.show()
-
-    def _open_folder(self) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._written.parent)))
 
 
 class UnpackDialog(JobDialog):
@@ -79,6 +73,7 @@ class UnpackDialog(JobDialog):
 
     def __init__(self, job: PackingJob, path: Path | None, folder: Path, parent: QWidget | None = None) -> None:
         super().__init__(job, parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Unpack project"))
         self.action = self.tr("Unpack and open")
         self.file = PathField(self.tr("Packed project"), "open", path)
@@ -102,16 +97,16 @@ class UnpackDialog(JobDialog):
     def _describe(self) -> None:
         path = self.file.path
         if path is None or not path.is_file():
-            self.status.setText(self.tr("Choose a .zip file that was written with “Pack project…”."))
+            self.show_status(self.tr("Choose a .zip file that was written with “Pack project…”."))
             return
         try:
-            self.status.setText(self.tr("Project: {name}").format(name=packed_name(path)))
+            self.show_status(self.tr("Project: {name}").format(name=packed_name(path)))
         except NotPacked as problem:
-            self.status.setText(" ".join(problem_text(problem)))
+            self.show_status(" ".join(problem_text(problem)))
 
     def _show_end(self, root: Path | None) -> None:
         if root is None:
-            self.status.setText(self.tr("Canceled. Nothing was unpacked."))
+            self.show_status(self.tr("Canceled. Nothing was unpacked."))
             return
         self.accept()
         self.unpacked.emit(root)
@@ -126,6 +121,7 @@ class MergeDialog(JobDialog):
 
     def __init__(self, session: Session, job: ProjectMergeJob, parent: QWidget | None = None) -> None:
         super().__init__(job, parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Merge project"))
         self.action = self.tr("Merge")
         self._session = session
@@ -162,10 +158,10 @@ class MergeDialog(JobDialog):
         path = self.folder.path
         if path is not None and (path / "project.json").is_file():
             self._timer.start()
-            self.status.setText("")
+            self.show_status("")
         else:
             self._timer.stop()
-            self.status.setText(
+            self.show_status(
                 self.tr(
                     "Takes over labels and new images of another project, for example of a copy that a colleague has "
                     "labeled. Images are matched by content, classes by name. The other project is not changed."
@@ -180,7 +176,7 @@ class MergeDialog(JobDialog):
     def _show_preview(self, report: MergeReport) -> None:
         self._preview = report if report.complete else None
         if report.complete:
-            self.status.setText(self._text(report, self.tr("Labels to take over: {n}")))
+            self.show_status(self._text(report, self.tr("Labels to take over: {n}")))
         self.refresh()
 
     def _show_end(self, report: MergeReport) -> None:
@@ -188,7 +184,7 @@ class MergeDialog(JobDialog):
         text = self._text(report, self.tr("Labels taken over: {n}"))
         if not report.complete:
             text = self.tr("Canceled. Nothing was merged.") + "\n" + text
-        self.status.setText(text)
+        self.show_status(text)
         self.refresh()
 
     def _text(self, report: MergeReport, taken: str) -> str:
