@@ -150,31 +150,19 @@ LONGEST_FILE, LONGEST_CLASS = 300, 200
 LONGEST_EXCEPTION = 420
 LONG_FILES = {
     **dict.fromkeys(("core/problems.py", "core/runs/events.py"), "table with one class per row"),
-    **dict.fromkeys(
-        ("core/project/project.py", "core/project/image_index.py", "core/project/class_merge.py", "core/runs/run.py"),
-        "one file format and its invariants",
-    ),
+    "core/runs/run.py": "one file format and its invariants",
     **dict.fromkeys(
         ("inference/batch/results_folder.py", "inference/io/tiff_regions.py", "inference/model_settings.py"),
         "one file format, copied into exports",
     ),
-    **dict.fromkeys(
-        ("core/project/importing.py", "core/project/formats/mask_values.py", "core/project/formats/shape_labels.py"),
-        "common steps of all label formats",
-    ),
-    **dict.fromkeys(("core/runs/child_process.py", "core/label_next/label_ranking.py"), "one procedure"),
+    "core/runs/child_process.py": "one procedure",
     **dict.fromkeys(("training/export/export_builder.py", "training/model_card/card_content.py"), "one procedure"),
     "training/__main__.py": "verbs of the training program",
-    **dict.fromkeys(("session/editor.py", "session/autosave.py", "session/journal.py"), "one writer of labels"),
+    "session/editor.py": "one writer of labels",
     **dict.fromkeys(
-        ("session/image_suggestions.py", "session/run_evaluation.py", "session/training/training_control.py"),
+        ("session/run_evaluation.py", "session/training/training_control.py"),
         "one state with its requests and signals",
     ),
-    **dict.fromkeys(
-        ("ui/canvas/canvas_widget.py", "ui/canvas/layers/canvas_layers.py"), "composition of the parts of the canvas"
-    ),
-    "session/label_import_job.py": "one job with its states",
-    "core/project/label_reading.py": "reading of one import, in the order of its steps",
     "core/project/label_merge.py": "one merge, in the order of its steps",
     "ui/label_files/import_dialog.py": "construction and states of one dialog",
 }
@@ -192,9 +180,7 @@ LONG_CLASSES = {
         "construction and connections of one part of the window",
     ),
     **dict.fromkeys(("OpenProject", "LabelImportJob"), "one state with its requests and signals"),
-    **dict.fromkeys(
-        ("ProjectCommands", "CheckDialog", "StatisticsDialog", "ImportDialog"), "construction and states of one dialog"
-    ),
+    **dict.fromkeys(("ProjectCommands", "ImportDialog"), "construction and states of one dialog"),
 }
 
 

@@ -24,7 +24,7 @@ from workbench.core.evaluation.metrics import SegmentationMeter
 from workbench.core.evaluation.verdict_evaluation import PredictedVerdict, VerdictEvaluation
 from workbench.core.images.image_files import read
 from workbench.core.project import annotation
-from workbench.core.project.grouping import find_duplicates
+from workbench.core.project.duplicates import find_duplicates
 from workbench.core.project.project import MAX_CLASS_ID, Project, read_project_file
 from workbench.core.runs.dataset import Dataset, Item, collect
 from workbench.core.runs.run import Run, find_run

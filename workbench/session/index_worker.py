@@ -10,7 +10,8 @@ from pathlib import Path, PurePath
 from workbench.core.images.image_files import IMAGE_SUFFIXES
 from workbench.core.problems import BadGrouping, FolderMissing, Problem
 from workbench.core.project.grouping import check_pattern
-from workbench.core.project.image_index import ImageIndex, ImageRow, with_index
+from workbench.core.project.image_index import ImageIndex, with_index
+from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
 from workbench.core.project.sources import natural_key, walk
 

@@ -17,7 +17,7 @@ from workbench.core.label_next.label_advice import (
 from workbench.core.label_next.label_issues import LabelIssue, is_confirmed, is_current
 from workbench.core.label_next.label_ranking import RankReason, issue_reason
 from workbench.core.problems import ModelUnusable, Problem
-from workbench.core.project.image_index import ImageRow
+from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 from workbench.session.session import Session

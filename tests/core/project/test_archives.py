@@ -14,7 +14,7 @@ from workbench.core.project.project import Project
 _UNPACK = """
 import sys, time
 from pathlib import Path
-from workbench.core.project.archives import unpacked
+from workbench.core.project.label_files import unpacked
 from workbench.core.project.project import Project
 
 with unpacked(Project.open(sys.argv[1], write=False), Path(sys.argv[2])) as folder:

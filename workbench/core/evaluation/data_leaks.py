@@ -6,7 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Literal
 
-from workbench.core.project.grouping import content, near_duplicates
+from workbench.core.project.duplicates import content
+from workbench.core.project.grouping import near_duplicates
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset
 

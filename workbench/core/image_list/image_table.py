@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.core.problems import BadGrouping
 from workbench.core.project.grouping import name_pattern
-from workbench.core.project.image_index import ImageRow
+from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Grouping
 
 STATUSES = ("new", "started", "done")

@@ -16,7 +16,7 @@ from workbench.core.label_next.label_ranking import Candidate, LabeledImage, Ran
 from workbench.core.problems import Problem
 from workbench.core.project import annotation
 from workbench.core.project.grouping import parts
-from workbench.core.project.image_index import ImageRow
+from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 

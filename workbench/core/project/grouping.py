@@ -1,13 +1,12 @@
-"""Groups of images of the same part, which must be on the same side of a split, and identical images."""
+"""Groups of images of the same part, which must be on the same side of a split."""
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import re
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -20,7 +19,6 @@ from workbench.core.messages import Message
 from workbench.core.problems import BadGrouping
 from workbench.core.project import annotation
 from workbench.core.project.project import Grouping, Project
-from workbench.inference.io.regular_files import read_regular
 
 _SEARCH_TIMEOUT = 1.0  # seconds of CPU time for one name; ordinary patterns take microseconds
 _TOTAL_TIMEOUT = 5.0  # seconds for all slow names together
@@ -243,38 +241,3 @@ def _split_number(key: str) -> tuple[str, int | None]:
     """Return a name with its numbers replaced, and its last number."""
     numbers = re.findall(r"\d+", Path(key).stem)
     return re.sub(r"\d+", "#", Path(key).stem), int(numbers[-1]) if numbers else None
-
-
-def find_duplicates(project: Project, keys: Sequence[str], other: Project, other_keys: Iterable[str]) -> list[str]:
-    """Return those of `keys` whose files equal, byte for byte, a file of `other_keys` in the other project.
-
-    Names are ignored. Reads files of equal size: not for the GUI thread.
-    """
-    other_files = _by_size(other, other_keys)
-    contents = {size: {content(path) for path in paths.values()} - {None} for size, paths in other_files.items()}
-    duplicates = {
-        key
-        for size, paths in _by_size(project, keys).items()
-        for key, path in paths.items()
-        if size in contents and content(path) in contents[size]
-    }
-    return [key for key in keys if key in duplicates]
-
-
-def _by_size(project: Project, keys: Iterable[str]) -> dict[int, dict[str, Path]]:
-    paths: dict[int, dict[str, Path]] = {}
-    for key in keys:
-        path = project.image_path(key)
-        try:
-            paths.setdefault(path.stat().st_size, {})[key] = path
-        except OSError:
-            continue
-    return paths
-
-
-def content(path: Path) -> bytes | None:
-    """Return the hash of a file's content, None if it cannot be read."""
-    try:
-        return hashlib.sha256(read_regular(path)).digest()
-    except OSError:
-        return None

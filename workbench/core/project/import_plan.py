@@ -9,12 +9,12 @@ import numpy as np
 
 from workbench.core.images.image_files import thumbnail
 from workbench.core.project import annotation
-from workbench.core.project.image_index import count_regions
+from workbench.core.project.image_row import count_regions
 from workbench.core.project.import_classes import matching_class
+from workbench.core.project.label_files import LabelFiles
 from workbench.core.project.label_reading import (
     ImportReport,
     ImportRequest,
-    LabelFiles,
     LabelReading,
     Progress,
     ReadLabel,

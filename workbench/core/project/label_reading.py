@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -17,21 +16,18 @@ from workbench.core.geometry.selection.box_cut import box_region
 from workbench.core.images.image_files import image_size, read_displayed
 from workbench.core.messages import Message
 from workbench.core.project import annotation
-from workbench.core.project.archives import unpacked
-from workbench.core.project.formats import FORMATS, Format, recognized
 from workbench.core.project.formats.base import (
     FAULTS,
-    FileTree,
     ImportedEntry,
     ImportedLabel,
     ImportOptions,
     UnreadableLabel,
     reason,
-    suffix_of,
 )
 from workbench.core.project.import_classes import ImportClasses
 from workbench.core.project.import_images import ImageCopies, ImportImage, ImportImages, check_length, mask_patterns
 from workbench.core.project.import_journal import ImportRecord
+from workbench.core.project.label_files import LabelFiles
 from workbench.core.project.project import Project
 from workbench.core.project.sources import Source, source_of
 from workbench.inference.io.image_io import decode_image
@@ -84,48 +80,6 @@ class ImportReport:
     replaced: int = 0  # images whose existing label was replaced or merged
     missing: int = 0  # labels whose image was not found
     cancelled: bool = False  # nothing was imported
-
-
-@dataclass(frozen=True)
-class LabelFiles:
-    """Folder, label file or unpacked archive of an import, and the formats recognized in it, best first."""
-
-    path: Path
-    tree: FileTree
-    found: list[tuple[Format, int]]
-    archive: bool = False
-
-    def format(self, name: str) -> Format:
-        """Return the format of this name, the best one for "auto". Raises UnknownFormat, NothingToImport."""
-        if name != "auto" and name not in FORMATS:
-            raise problems.UnknownFormat(name=name, known=", ".join(["auto", *FORMATS]))
-        if name == "auto" and not self.found:
-            raise self.nothing()
-        return self.found[0][0] if name == "auto" else FORMATS[name]
-
-    def nothing(self) -> problems.NothingToImport:
-        """Return the problem that no label was found, with the kinds of files that there are."""
-        counts = Counter(suffix_of(name) or "?" for name in self.tree.files)
-        kinds = ", ".join(f"{count} {suffix}" for suffix, count in counts.most_common(5))
-        why = Message("import.contents", names=kinds) if kinds else Message("import.no_files")
-        return problems.NothingToImport(path=str(self.path), why=why)
-
-
-@contextmanager
-def open_labels(project: Project, path: Path | str) -> Iterator[LabelFiles]:
-    """Yield the files of an import; an archive is unpacked as long as the block runs.
-
-    Raises FolderMissing, NothingToImport.
-    """
-    path = Path(path)
-    with unpacked(project, path) as folder:
-        if folder.is_dir():
-            tree = FileTree.of(folder, project)
-        elif folder.is_file():
-            tree = FileTree(folder.absolute().parent, (folder.name,))
-        else:
-            raise problems.FolderMissing(path=str(path))
-        yield LabelFiles(path, tree, recognized(tree), archive=folder != path)
 
 
 @dataclass

@@ -23,7 +23,7 @@ from workbench.core import problems
 from workbench.core.json_files import load_json, load_versioned
 from workbench.core.messages import Message, messages_to_json, restore_messages
 from workbench.core.names import numbered_names
-from workbench.core.project.grouping import find_duplicates
+from workbench.core.project.duplicates import find_duplicates
 from workbench.core.project.project import Project
 from workbench.core.project.storage import check_links, write_json
 from workbench.core.runs.dataset import Dataset, collect

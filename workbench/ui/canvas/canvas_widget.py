@@ -111,16 +111,6 @@ class Canvas(QWidget):
     def set_view(self, view: Viewport) -> None:
         self.view_state.set(view)
 
-    def fit(self) -> None:
-        self.view_state.fit()
-
-    def actual_size(self) -> None:
-        self.view_state.set(self.view.at_scale(1.0))
-
-    def zoom(self, factor: float) -> None:
-        """Zoom around the center of the screen area."""
-        self.view_state.set(self.view.zoomed(factor, self.view.width / 2, self.view.height / 2))
-
     # --- tools and interactors -------------------------------------------------------------------
 
     @property

@@ -11,7 +11,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 
 from workbench.core.image_list.image_search import SearchError, parse, select
 from workbench.core.image_list.image_table import ImageTable
-from workbench.core.project.image_index import ImageRow
+from workbench.core.project.image_row import ImageRow
 from workbench.session.label_queue import LabelQueue
 from workbench.session.session import Session
 from workbench.ui.text import formatting

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.project.image_index import ImageRow
+from workbench.core.project.image_row import ImageRow
 from workbench.session.label_queue import LabelQueue
 from workbench.session.session import Session
 from workbench.ui.images.image_delegate import ImageDelegate

@@ -149,6 +149,13 @@ class ViewState(QObject):
         self.set(self.viewport.fitted())
         self.fitted = True
 
+    def actual_size(self) -> None:
+        self.set(self.viewport.at_scale(1.0))
+
+    def zoom(self, factor: float) -> None:
+        """Zoom around the center of the screen area."""
+        self.set(self.viewport.zoomed(factor, self.viewport.width / 2, self.viewport.height / 2))
+
     def zoom_at(self, factor: float, position: QPointF) -> None:
         """Zoom around a position of the widget, which keeps showing the same image point."""
         self.set(self.viewport.zoomed(factor, *self.device_point(position)))

@@ -1,4 +1,4 @@
-"""Zip archives with labels of other tools, unpacked into a temporary folder of the project."""
+"""Files of an import: a folder, a label file, or a zip archive that is unpacked into a temporary folder."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import secrets
 import stat
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 
 from workbench.core import problems
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import UnreadableLabel, decode_text, reason
+from workbench.core.project.formats import FORMATS, Format, recognized
+from workbench.core.project.formats.base import FileTree, UnreadableLabel, decode_text, reason, suffix_of
 from workbench.core.project.leftovers import holding_part
 from workbench.core.project.project import Project
 from workbench.inference.io.atomic_write import make_folder
@@ -66,3 +69,45 @@ def extract(
                 if left < 0:
                     raise UnreadableLabel(Message("import.archive_too_large", n=LARGEST_ARCHIVE >> 30))
                 file.write(block)
+
+
+@dataclass(frozen=True)
+class LabelFiles:
+    """Folder, label file or unpacked archive of an import, and the formats recognized in it, best first."""
+
+    path: Path
+    tree: FileTree
+    found: list[tuple[Format, int]]
+    archive: bool = False
+
+    def format(self, name: str) -> Format:
+        """Return the format of this name, the best one for "auto". Raises UnknownFormat, NothingToImport."""
+        if name != "auto" and name not in FORMATS:
+            raise problems.UnknownFormat(name=name, known=", ".join(["auto", *FORMATS]))
+        if name == "auto" and not self.found:
+            raise self.nothing()
+        return self.found[0][0] if name == "auto" else FORMATS[name]
+
+    def nothing(self) -> problems.NothingToImport:
+        """Return the problem that no label was found, with the kinds of files that there are."""
+        counts = Counter(suffix_of(name) or "?" for name in self.tree.files)
+        kinds = ", ".join(f"{count} {suffix}" for suffix, count in counts.most_common(5))
+        why = Message("import.contents", names=kinds) if kinds else Message("import.no_files")
+        return problems.NothingToImport(path=str(self.path), why=why)
+
+
+@contextmanager
+def open_labels(project: Project, path: Path | str) -> Iterator[LabelFiles]:
+    """Yield the files of an import; an archive is unpacked as long as the block runs.
+
+    Raises FolderMissing, NothingToImport.
+    """
+    path = Path(path)
+    with unpacked(project, path) as folder:
+        if folder.is_dir():
+            tree = FileTree.of(folder, project)
+        elif folder.is_file():
+            tree = FileTree(folder.absolute().parent, (folder.name,))
+        else:
+            raise problems.FolderMissing(path=str(path))
+        yield LabelFiles(path, tree, recognized(tree), archive=folder != path)
