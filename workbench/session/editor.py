@@ -46,6 +46,7 @@ class Editor(QObject):
         self._project: Project | None = None
         self._recording: StepRecording | None = None
         self._make_command: MakeCommand = MaskEdit
+        self._postponed: list[Callable[[], object]] = []  # steps that wait for the end of the edit
         self._refused = False
         self._tasks = TaskRunner(1, self)
         self._replacing = False  # the mask is being changed in a thread; no other change is allowed
@@ -111,7 +112,20 @@ class Editor(QObject):
         if self._recording is not None and self.label is not None:
             changed = self._end(self.label, self._recording, self._recording.finish())
         self._recording = None
+        self._run_postponed()
         return changed
+
+    def run_after_edit(self, step: Callable[[], object]) -> None:
+        """Call `step`, which makes an edit of its own: now, or after the end of the edit in progress."""
+        if self.painting:
+            self._postponed.append(step)
+        else:
+            step()
+
+    def _run_postponed(self) -> None:
+        steps, self._postponed = self._postponed, []
+        for step in steps:
+            step()
 
     def _end(self, label: Label, recording: StepRecording, patch: Patch | None) -> bool:
         self._recording = None
@@ -133,6 +147,7 @@ class Editor(QObject):
             rect = recording.cancel()
             self.label.end(recording.touched, changed=False)
             self.mask_changed.emit(rect)
+        self._run_postponed()
 
     def refusal(self) -> Problem | None:
         """Return the reason why the open image cannot be changed; None if it can, or if none is open."""

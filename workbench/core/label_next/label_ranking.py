@@ -3,10 +3,10 @@
 While few images of a class are labeled, the value of an image depends on the defects that the model finds in it: on a
 production line most surfaces are good, and finding more defects comes before resolving uncertainty (Attenberg and
 Provost, 2010). Spots that stand out in the same way as labeled defects increase the value (`saliency_match`). With more
-labels, the uncertainty of the model gains weight (Settles, 2009). Contradictions between model and label always count. Images
-similar to a chosen one, or of the same part, count less (maximal marginal relevance: Carbonell and Goldstein, 1998).
-Before any defect is labeled, the next image is the one furthest from all chosen or labeled ones (k-center: Gonzalez,
-1985; Sener and Savarese, 2018) and representative of most others (facility location: Nemhauser and others, 1978).
+labels, the uncertainty of the model gains weight (Settles, 2009). Contradictions between model and label always count.
+Images similar to a chosen one, or of the same part, count less (maximal marginal relevance: Carbonell and Goldstein,
+1998). Before any defect is labeled, the next image is the one furthest from all chosen or labeled ones (k-center:
+Gonzalez, 1985; Sener and Savarese, 2018) and representative of most others (Nemhauser et al., 1978).
 """
 
 from __future__ import annotations

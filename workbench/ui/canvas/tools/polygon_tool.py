@@ -101,9 +101,9 @@ class PolygonTool(Tool):
         points, id = self.points, self._id
         self.cancel()
         if len(points) > 2:
-            self.context.begin("polygon")
+            self.context.editor.begin("polygon")
             self.context.editor.paint_polygon(points, id)
-            self.context.commit()
+            self.context.editor.commit()
 
     def cancel(self) -> None:
         self._redraw()

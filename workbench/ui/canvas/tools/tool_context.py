@@ -11,7 +11,7 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QColor
 
-from workbench.core.geometry.selection import GrayLevels, Point, Selection, levels_of
+from workbench.core.geometry.selection import EMPTY, GrayLevels, Point, Selection, levels_of
 from workbench.core.problems import Problem
 from workbench.core.project.project import BACKGROUND, DONT_CARE
 from workbench.session.session import Session
@@ -135,8 +135,6 @@ class ToolContext:
         self.options, self.tasks = options, tasks
         self.refuse, self.report, self.choose_region = refuse, report, choose_region
         self.shape_end = ShapeEnd()
-        self._stroke = False
-        self._postponed: list[Callable[[], None]] = []  # steps that wait for the end of the stroke
         self._levels: tuple[np.ndarray, GrayLevels] | None = None
 
     # --- state -----------------------------------------------------------------------------------
@@ -162,8 +160,6 @@ class ToolContext:
     def reset(self) -> None:
         """Drop cached state when another image is shown."""
         self._levels = None
-        self._postponed.clear()
-        self._stroke = False
         self.shape_end.reset()
 
     def contains(self, point: Point) -> bool:
@@ -224,51 +220,23 @@ class ToolContext:
 
     # --- painting --------------------------------------------------------------------------------
 
-    def begin(self, action: str) -> None:
-        """Begin a stroke, which is one undo step. action: its name in the history."""
-        self._stroke = True
-        self.editor.begin(action)
-
-    def commit(self) -> None:
-        self.editor.commit()
-        self._end_stroke()
-
-    def cancel(self) -> None:
-        self.editor.cancel()
-        self._end_stroke()
-
     def paint_selection(self, selection: Selection, id: int) -> None:
         """Paint a selection, within the present step or as a step of its own."""
         self.editor.paint_region(selection.inside, selection.corner, id)
 
     def paint_step(self, selection: Selection, id: int, action: str) -> None:
         """Paint a finished selection as one step, after the end of a stroke in progress."""
-
-        def paint() -> None:
-            self.editor.begin(action)
-            self.paint_selection(selection, id)
-            self.editor.commit()
-
-        self._run_or_postpone(paint)
+        self.replace(EMPTY, selection, id, action)
 
     def replace(self, old: Selection, new: Selection, id: int, action: str) -> None:
-        """Replace `old` by `new` with class `id` in one step."""
+        """Replace `old` by `new` with class `id` in one step, after the end of a stroke in progress."""
 
-        def replace() -> None:
+        def step() -> None:
             self.editor.begin(action)
-            self.editor.replace_region(old, new, id)
+            if old.empty:
+                self.paint_selection(new, id)
+            else:
+                self.editor.replace_region(old, new, id)
             self.editor.commit()
 
-        self._run_or_postpone(replace)
-
-    def _run_or_postpone(self, step: Callable[[], None]) -> None:
-        if self._stroke:
-            self._postponed.append(step)
-        else:
-            step()
-
-    def _end_stroke(self) -> None:
-        self._stroke = False
-        steps, self._postponed = self._postponed, []
-        for step in steps:
-            step()
+        self.editor.run_after_edit(step)
