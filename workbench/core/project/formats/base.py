@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -142,6 +143,11 @@ class FileTree:
 
         paths = [relative for relative, _ in walk(root, enter)]
         return cls(root, tuple(sorted(paths, key=natural_key)))
+
+    @cached_property
+    def image_stems(self) -> frozenset[str]:
+        """Names of the images without folder and suffix."""
+        return frozenset(PurePosixPath(name).stem for name in self.images)
 
     def path(self, relative: str) -> Path:
         return self.root / relative

@@ -10,8 +10,13 @@ from workbench.ui.canvas.tools.area_tools import FillHolesTool, FillTool, WandTo
 from workbench.ui.canvas.tools.brush_tools import BackgroundBrush, Brush, Eraser, IgnoreBrush
 from workbench.ui.canvas.tools.polygon_tool import PolygonTool
 from workbench.ui.canvas.tools.region_tool import RegionTool
-from workbench.ui.canvas.tools.shape_tools import BoxSegmentationTool, EllipseTool, LassoTool, RectangleTool
-from workbench.ui.canvas.tools.suggestion_tool import SuggestionTool
+from workbench.ui.canvas.tools.shape_tools import (
+    BoxSegmentationTool,
+    EllipseTool,
+    LassoTool,
+    RectangleTool,
+    SuggestionTool,
+)
 from workbench.ui.canvas.tools.threshold_tool import ThresholdTool
 from workbench.ui.canvas.tools.tool_base import Tool
 from workbench.ui.canvas.tools.tracing_tools import CrackTool, ScissorsTool
