@@ -26,8 +26,8 @@ class FileTable:
     def equal(self, path: Path) -> list[str]:
         """Return the images whose files equal a file, byte for byte. Raises OSError if it cannot be listed."""
         candidates = self._by_size.get(path.stat().st_size, [])
-        wanted = content(path) if candidates else None
-        return [key for key in candidates if wanted is not None and self._content(key) == wanted]
+        digest = content(path) if candidates else None
+        return [key for key in candidates if digest is not None and self._content(key) == digest]
 
     def _content(self, key: str) -> bytes | None:
         if key not in self._contents:

@@ -1,4 +1,4 @@
-"""Tools that drag an outline: rectangle of whole pixels, inscribed ellipse, lasso, box selection, and box of suggestions."""
+"""Tools that drag an outline: rectangle, inscribed ellipse, lasso, box segmentation, and box of suggestions."""
 
 from __future__ import annotations
 
