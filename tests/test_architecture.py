@@ -176,10 +176,10 @@ LONG_CLASSES = {
     **dict.fromkeys(("SyntheticScene", "_Builder", "TrainingLoop", "Learner", "ProcessGroup"), "one procedure"),
     **dict.fromkeys(("Canvas", "CanvasScene", "SuggestionInteractor"), "composition of the parts of the canvas"),
     **dict.fromkeys(
-        ("ImageListModel", "ImagesPanel", "ClassesPanel", "DisplayPanel", "LeaveGuard", "Notifications", "Window"),
+        ("ImagesPanel", "ClassesPanel", "DisplayPanel", "LeaveGuard", "Notifications", "Window"),
         "construction and connections of one part of the window",
     ),
-    **dict.fromkeys(("OpenProject", "LabelImportJob"), "one state with its requests and signals"),
+    **dict.fromkeys(("LabelImportJob",), "one state with its requests and signals"),
     **dict.fromkeys(("ProjectCommands", "ImportDialog"), "construction and states of one dialog"),
 }
 

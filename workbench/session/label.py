@@ -218,6 +218,11 @@ def _content_of(path: Path) -> str:
         return ""
 
 
+def noted_row(row: ImageRow, note: Note) -> ImageRow:
+    """Return `row` updated by a change of the note."""
+    return replace(row, status=note.status, verdict=note.verdict, group=note.group or "")
+
+
 def saved_row(row: ImageRow, saved: Saved) -> ImageRow:
     """Return `row` updated by a save."""
     counts = row.counts if saved.counts is None else saved.counts

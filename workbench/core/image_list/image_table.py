@@ -134,3 +134,15 @@ def group_of(row: ImageRow, grouping: Grouping) -> str:
             if group is not None:
                 return group
     return row.key.rpartition("/")[0]
+
+
+def next_row(rows: np.ndarray, current: int, step: int) -> int | None:
+    """Return the nearest of some ascending rows after `current` (before with -1), wrapping around; None if no other.
+
+    current: -1 if no row is current; the first row is returned then, or the last with -1.
+    """
+    rows = rows[rows != current]
+    if step < 0:
+        rows = rows[::-1]
+    ahead = rows if current < 0 else rows[rows > current] if step > 0 else rows[rows < current]
+    return int((ahead if ahead.size else rows)[0]) if rows.size else None
