@@ -13,12 +13,12 @@ from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message
 from workbench.core.project import annotation
 from workbench.core.project.formats.base import without_suffix
-from workbench.core.project.formats.class_folders import ImageFolderWriter, VerdictTableWriter
 from workbench.core.project.formats.coco import CocoWriter
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, LabelExportOptions, LabelWriter
 from workbench.core.project.formats.labelme import LabelmeWriter
 from workbench.core.project.formats.mask_export import MvtecWriter, PaddleWriter, VocWriter
 from workbench.core.project.formats.png_masks import PngWriter
+from workbench.core.project.formats.verdict_labels import ImageFolderWriter, VerdictTableWriter
 from workbench.core.project.formats.xml_labels import CvatWriter
 from workbench.core.project.formats.yolo import YoloBoxWriter, YoloWriter
 from workbench.core.project.project import Project

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from workbench.core.images.image_files import image_size
 from workbench.core.problems import Problem
 from workbench.core.project.formats import (
-    class_folders,
     coco,
     json_formats,
     label_studio,
     labelme,
     png_masks,
-    verdict_table,
+    verdict_labels,
     xml_labels,
     yolo,
 )
@@ -59,8 +58,8 @@ FORMATS: dict[str, Format] = {
         Format("datumaro", json_formats.DATUMARO.recognition_score, json_formats.DATUMARO.find),
         Format("labelstudio", label_studio.recognition_score, label_studio.find),
         Format("supervisely", json_formats.SUPERVISELY.recognition_score, json_formats.SUPERVISELY.find),
-        Format("verdicts", verdict_table.recognition_score, verdict_table.find),
-        Format("folders", class_folders.recognition_score, class_folders.find, own_files=False),
+        Format("verdicts", verdict_labels.table_score, verdict_labels.find_table),
+        Format("folders", verdict_labels.folder_score, verdict_labels.find_folders, own_files=False),
     )
 }
 

@@ -1,13 +1,14 @@
-"""Tables of verdicts: text files with an image and its label per line, separated by comma, semicolon, tab or blank.
+"""Verdicts of images: tables with a line per image, and folders per verdict or flat names <verdict>_<number>.
 
-With or without a header; also one column of 0 and 1 per label (Roboflow `_classes.csv`), and label numbers with a list
-of names in labels.txt (PaddleX, PaddleClas).
+The cells of a table are separated by comma, semicolon, tab or blank, with or without a header; also one column of 0 and
+1 per label (Roboflow `_classes.csv`), and label numbers with a list of names in labels.txt (PaddleX, PaddleClas).
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from functools import partial
 from pathlib import PurePosixPath, PureWindowsPath
@@ -20,10 +21,13 @@ from workbench.core.project.formats.base import (
     ImportedLabels,
     ImportOptions,
     decode_text,
+    distinctive_folders,
     without_suffix,
 )
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.image_finder import ImageFinder
+from workbench.core.project.formats.label_export import ExportedImage, LabelExport
+from workbench.core.project.storage import write_text
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.json_io import JsonError, read_file
 
@@ -34,11 +38,11 @@ _LABEL_COLUMNS = frozenset("label class verdict category target result grade cla
 _NAME_LISTS = ("labels.txt", "classes.txt", "label.txt", "label_list.txt")
 
 
-def recognition_score(tree: FileTree) -> int:
+def table_score(tree: FileTree) -> int:
     return sum(len(verdicts) + several for verdicts, several in _tables(tree).values())
 
 
-def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
+def find_table(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
     """Return the labels found. `known` is not used, since verdicts are not classes."""
     batch, images = ImportedLabels(), ImageFinder(tree)
     for table, (verdicts, several) in _tables(tree).items():
@@ -77,7 +81,7 @@ def _tables(tree: FileTree) -> dict[str, tuple[dict[str, str], int]]:
             continue
         rows = _rows(text)
         if rows:
-            verdicts, several = _verdicts(rows, names)
+            verdicts, several = _table_verdicts(rows, names)
             if verdicts or several:
                 tables[file] = verdicts, several
     return tables
@@ -104,7 +108,7 @@ def _is_image(cell: str) -> bool:
     return PureWindowsPath(cell).suffix.lower() in IMAGE_SUFFIXES
 
 
-def _verdicts(rows: list[list[str]], names: list[str]) -> tuple[dict[str, str], int]:
+def _table_verdicts(rows: list[list[str]], names: list[str]) -> tuple[dict[str, str], int]:
     header = None if _is_image(rows[0][0]) else rows[0]
     body = rows[1:] if header else rows
     verdicts: dict[str, str] = {}
@@ -143,3 +147,84 @@ def _label_names(tree: FileTree) -> list[str]:
                 continue
             return [line.split()[-1] if line.split()[0].isdecimal() else line.strip() for line in lines if line.strip()]
     return []
+
+
+def folder_score(tree: FileTree) -> int:
+    return len(_folder_verdicts(tree.images)[0])
+
+
+def find_folders(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
+    """Return the labels found. `known` is not used, since verdicts are not classes."""
+    verdicts, origin = _folder_verdicts(tree.images)
+    if not verdicts:
+        verdicts = distinctive_folders(tree.images, min_names=1)
+    if options.class_name is not None:
+        verdicts, origin = dict.fromkeys(tree.images, options.class_name), ""
+    batch = ImportedLabels(notes=[origin] if origin else [])
+    for image in tree.images:
+        if image in verdicts:
+            read = partial(_read, verdicts[image])
+            batch.entries.append(ImportedEntry(tree.path(image), tree.path(image), image, read))
+        elif verdicts:
+            batch.unlabeled.append((tree.path(image), image))
+    return batch
+
+
+def _folder_verdicts(images: list[str]) -> tuple[dict[str, str], str]:
+    """Return verdicts by image, and a sentence on their origin if it is not obvious."""
+    folders = distinctive_folders(images)
+    if folders:
+        return folders, ""
+    named: dict[str, str] = {}
+    for image in images:
+        kind, separator, number = PurePosixPath(image).stem.rpartition("_")
+        if separator and kind and number.isdecimal():
+            named[image] = kind
+    kinds = Counter(named.values())
+    if len(kinds) < 2 or len(named) < 0.9 * len(images):
+        return {}, ""
+    return named, "The folders tell no kinds, so the part of each file name before its last _ became the verdict."
+
+
+class ImageFolderWriter:
+    """[SPLIT/]<verdict>/<image>, as torchvision, Keras and PaddleClas read it. The images are always copied."""
+
+    def __init__(self, export: LabelExport) -> None:
+        self._export = export
+
+    def add(self, image: ExportedImage) -> None:
+        export = self._export
+        export.lose(image, "masks", int(image.mask is not None))
+        if image.verdict is None:
+            export.lose(image, "images without a verdict")
+            return
+        folder = re.sub(r'[\\/:*?"<>|]+', "_", image.verdict).strip(". ") or "_"
+        flat = export.image_name(image).replace("/", "_")
+        export.copy_image(image, PurePosixPath(image.split, folder, flat), always=True)
+
+    def finish(self) -> None:
+        pass
+
+
+class VerdictTableWriter:
+    """verdicts.csv with the columns image, verdict and split, in UTF-8 with a byte order mark for Excel; images/."""
+
+    def __init__(self, export: LabelExport) -> None:
+        self._export = export
+        self._rows: list[tuple[str, str, str]] = []
+
+    def add(self, image: ExportedImage) -> None:
+        export = self._export
+        export.lose(image, "masks", int(image.mask is not None))
+        if image.verdict is None:
+            export.lose(image, "images without a verdict")
+            return
+        export.copy_image(image, PurePosixPath("images", export.image_name(image)))
+        self._rows.append((export.image_name(image), image.verdict, image.split))
+
+    def finish(self) -> None:
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow(("image", "verdict", "split"))
+        writer.writerows(self._rows)
+        write_text(self._export.out / "verdicts.csv", "\ufeff" + buffer.getvalue())
