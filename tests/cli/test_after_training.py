@@ -218,6 +218,7 @@ def test_export_equals_the_run_and_a_damaged_one_is_refused(copy, tmp_path, caps
         "chosen_on": ["val"],
         "thresholds": dict(zip(names, point.thresholds)),
         "min_area": dict(zip(names, point.min_area)),
+        "verdict_rule": None,
     }
     assert "operating point" in (folder / "README.md").read_text("utf-8").casefold()
     assert folder.parent == copy / "exports" and said["formats"] == ["onnx"]

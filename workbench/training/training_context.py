@@ -18,6 +18,7 @@ from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.events import Trouble
+from workbench.core.runs.held_out import stratified_order
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, TrainingSettings
 from workbench.inference.cpu_environment import cores
@@ -32,7 +33,7 @@ from workbench.training.device_settings import adapt_to_device
 from workbench.training.distributed import process_group
 from workbench.training.distributed.process_group import ProcessGroup
 from workbench.training.distributed.rank_commands import RankCommand
-from workbench.training.evaluator import Evaluator, stratified_order
+from workbench.training.evaluator import Evaluator
 from workbench.training.frozen_labels import FrozenLabels
 from workbench.training.image_cache import ImageCache
 from workbench.training.learner import Learner, load_weights, weights

@@ -17,6 +17,7 @@ from workbench.core import problems
 from workbench.core.messages import Message
 from workbench.core.project.formats import FORMATS, Format, recognized
 from workbench.core.project.formats.base import FileTree, UnreadableLabel, decode_text, reason, suffix_of
+from workbench.core.project.formats.yolo import dataset_tree
 from workbench.core.project.leftovers import holding_part
 from workbench.core.project.project import Project
 from workbench.inference.io.atomic_write import make_folder
@@ -73,12 +74,16 @@ def extract(
 
 @dataclass(frozen=True)
 class LabelFiles:
-    """Folder, label file or unpacked archive of an import, and the formats recognized in it, best first."""
+    """Folder, label file or unpacked archive of an import, and the formats recognized in it, best first.
+
+    single: one label file was chosen, so that images without a label in it are not imported.
+    """
 
     path: Path
     tree: FileTree
     found: list[tuple[Format, int]]
     archive: bool = False
+    single: bool = False
 
     def format(self, name: str) -> Format:
         """Return the format of this name, the best one for "auto". Raises UnknownFormat, NothingToImport."""
@@ -102,12 +107,14 @@ def open_labels(project: Project, path: Path | str) -> Iterator[LabelFiles]:
 
     Raises FolderMissing, NothingToImport.
     """
-    path = Path(path)
+    path, single = Path(path), False
     with unpacked(project, path) as folder:
         if folder.is_dir():
             tree = FileTree.of(folder, project)
         elif folder.is_file():
-            tree = FileTree(folder.absolute().parent, (folder.name,))
+            is_dataset = suffix_of(folder.name) in (".yaml", ".yml")
+            tree = dataset_tree(folder, project) if is_dataset else FileTree.of_file(folder)
+            single = not is_dataset
         else:
             raise problems.FolderMissing(path=str(path))
-        yield LabelFiles(path, tree, recognized(tree), archive=folder != path)
+        yield LabelFiles(path, tree, recognized(tree), archive=folder != path, single=single)

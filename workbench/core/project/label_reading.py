@@ -73,6 +73,7 @@ class ImportReport:
     added_verdicts: list[str] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)  # patterns that exclude masks from the images
     notes: list[str] = field(default_factory=list)
+    image_notes: list[tuple[str, str]] = field(default_factory=list)  # (label file, remark on its image)
     boxes: int = 0  # boxes that became regions
     unchanged: int = 0  # images whose existing label was kept
     found: dict[str, int] = field(default_factory=dict)  # recognized formats and the number of their labels
@@ -80,6 +81,11 @@ class ImportReport:
     replaced: int = 0  # images whose existing label was replaced or merged
     missing: int = 0  # labels whose image was not found
     cancelled: bool = False  # nothing was imported
+
+    @property
+    def all_notes(self) -> list[str]:
+        """Remarks on the import and on single images."""
+        return [*self.notes, *(f"{Path(path).name}: {text}" for path, text in self.image_notes)]
 
 
 @dataclass
@@ -107,6 +113,8 @@ class LabelReading:
         self.batch = self.format.find(files.tree, options, {info.id: info.name for info in project.classes})
         if not self.batch.entries and not self.batch.skipped:
             raise files.nothing()
+        if files.single:
+            self.batch.unlabeled = []
         # If all images are training images, there is no split: validation images would be missing.
         self.has_split = {entry.split for entry in self.batch.entries} - {None} not in (set(), {"train"})
         self.source: Source | None = None
@@ -218,7 +226,7 @@ class LabelReading:
         self.report.boxes += len(label.boxes)
         if entry.split is not None and self.has_split:
             self.report.splits[entry.split] += 1
-        self.report.notes += [f"{entry.label.name}: {text}" for text in label.notes]
+        self.report.image_notes += [(str(entry.label), text) for text in label.notes]
         self._lost += label.lost
         if entry.image is not None:
             self._copies.add(entry.image)

@@ -29,7 +29,7 @@ _FEW_STEPS = 80  # steps up to which AdamW trains a slim ResNet better than Muon
 # Settings that a run takes over from its initial run, so that the weights of that run can be used.
 _NETWORK = {
     "unet": ("channels", "encoder", "widths", "stem", "width", "local_contrast", "scale"),
-    "resnet": ("channels", "depth", "width", "input_size"),
+    "resnet": ("channels", "depth", "width", "input_size", "standardize"),
 }
 _SIZES: dict[str, dict[str, dict[str, Any]]] = {  # on a CPU
     "unet": {
@@ -119,7 +119,9 @@ def _plan_from_images(sample: ImageStatistics, draft: _Draft) -> None:
     else:
         rotations, why = ["rotate_90", "rotate", "zoom"], Message("plan.no_direction")
     why = Message("plan.directions", n=f"{sample.common:.0%}", why=why)
-    draft.choose("augment", ["flip_horizontal", "flip_vertical", *rotations, "brightness", "contrast"], why)
+    # Verdicts belong to whole images, whose exposure must not decide them; a UNet has its local contrast.
+    light = ["lighting"] if draft.request.model == "resnet" else ["brightness", "contrast"]
+    draft.choose("augment", ["flip_horizontal", "flip_vertical", *rotations, *light], why)
 
 
 def _plan_start(earlier: TrainingSettings | None, draft: _Draft) -> None:
@@ -238,6 +240,8 @@ def _plan_resnet(training: list[Item], draft: _Draft) -> None:
     request = draft.request
     edge = int(np.median([max(item.width, item.height) for item in training]))
     smallest = 128 if request.weights else 64  # smaller inputs need another first layer, which published weights lack
+    if not request.weights:  # the first layer of published weights has no second input
+        draft.choose("standardize", True, Message("plan.standardize"))
     if uses_gpu(request.device):
         draft.choose("input_size", min(320, max(smallest, edge // 32 * 32)), Message("plan.median_length", n=edge))
         _plan_gpu_size(draft["input_size"], draft)

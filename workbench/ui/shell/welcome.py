@@ -97,7 +97,7 @@ class Welcome(QWidget):
             self.buttons.append(button)
         self._style.changed.connect(self._restyle)
         self._restyle()
-        self.import_button = QPushButton(self.tr("Import labels of another tool…"), objectName="link")
+        self.import_button = QPushButton(self.tr("Import labels (labelme, CVAT, YOLO, COCO, …)"), objectName="link")
         self.import_button.setCursor(Qt.CursorShape.PointingHandCursor)
         self.import_button.setToolTip(actions["import_labels"].toolTip())
         self.import_button.clicked.connect(actions["import_labels"].trigger)

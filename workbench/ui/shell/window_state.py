@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QByteArray, QSettings
+from PySide6.QtCore import QByteArray, QSettings, QSize
 from PySide6.QtWidgets import QMainWindow
 
 from workbench.session.preferences import Preferences
@@ -12,6 +12,8 @@ from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.predictions.layers_panel import LayersPanel
 from workbench.ui.shell.workspace import Workspace
 from workbench.ui.training.train_controls import TrainControls
+
+_FRAME = QSize(20, 60)  # px, frame and title of the window
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +30,9 @@ class WindowState:
     def restore(self) -> None:
         """Apply the stored state, or the defaults."""
         preferences, settings = self.preferences, QSettings()
-        self.window.resize(1280, 800)
+        available, smallest = self.window.screen().availableSize() - _FRAME, self.window.minimumSize()
+        fits = smallest.boundedTo(available) == smallest  # no size fits on a smaller screen
+        self.window.resize(QSize(1280, 800).boundedTo(available) if fits else QSize(1280, 800))
         state = settings.value("geometry/window")
         if isinstance(state, QByteArray):
             self.window.restoreGeometry(state)

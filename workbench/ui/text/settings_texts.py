@@ -82,6 +82,10 @@ _SETTINGS: dict[str, tuple[str, str]] = {
         QT_TRANSLATE_NOOP("recipe", "Input size"),
         QT_TRANSLATE_NOOP("recipe", "Side of the square to which images are resized, in pixels."),
     ),
+    "standardize": (
+        QT_TRANSLATE_NOOP("recipe", "Standardized input"),
+        QT_TRANSLATE_NOOP("recipe", "Additional input: the image at equal mean and contrast, whatever its exposure."),
+    ),
     "patch": (
         QT_TRANSLATE_NOOP("recipe", "Patch size"),
         QT_TRANSLATE_NOOP("recipe", "Side of the training patches in pixels."),
@@ -183,7 +187,10 @@ _SETTINGS: dict[str, tuple[str, str]] = {
 # Title, its settings. Settings that the model does not use are omitted, those in no group come last.
 _GROUPS: list[tuple[str, tuple[str, ...]]] = [
     (QT_TRANSLATE_NOOP("recipe", "Initial weights"), ("quality", "start_from", "prune", "encoder", "weights")),
-    (QT_TRANSLATE_NOOP("recipe", "Network"), ("widths", "stem", "depth", "width", "local_contrast")),
+    (
+        QT_TRANSLATE_NOOP("recipe", "Network"),
+        ("widths", "stem", "depth", "width", "local_contrast", "standardize"),
+    ),
     (
         QT_TRANSLATE_NOOP("recipe", "Input"),
         ("scale", "input_size", "patch", "overlap", "mirror", "foreground_share", "augment"),
@@ -228,6 +235,7 @@ _VALUES: dict[str, str] = {
     "brightness": QT_TRANSLATE_NOOP("recipe", "Brightness"),
     "contrast": QT_TRANSLATE_NOOP("recipe", "Contrast"),
     "noise": QT_TRANSLATE_NOOP("recipe", "Noise"),
+    "lighting": QT_TRANSLATE_NOOP("recipe", "Lighting and sharpness"),
     "cpu": QT_TRANSLATE_NOOP("recipe", "CPU"),
     "gpu": QT_TRANSLATE_NOOP("recipe", "GPU"),
     "adamw": "AdamW",

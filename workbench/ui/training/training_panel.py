@@ -41,8 +41,7 @@ class TrainingPanel(QWidget):
         style: ThemeManager,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
-        self.setObjectName("panel")
+        super().__init__(parent, objectName="panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._session, self._training, self._exporter = session, training, exporter
         self.overrides: Callable[[str], dict[str, Any]] = lambda model: {}  # settings that the user changed
@@ -68,6 +67,7 @@ class TrainingPanel(QWidget):
             signal.connect(self._project_changed)
         for signal in (training.recalled, training.state_changed, exporter.state_changed, session.images_listed):
             signal.connect(self.refresh)
+        session.rows_changed.connect(self._refresh_progress)
         if training.run is None:
             self._project_changed()
         else:  # the window was rebuilt
@@ -188,7 +188,7 @@ class TrainingPanel(QWidget):
 
     def _project_changed(self) -> None:
         self.view.clear()
-        self.runs.show_newest()
+        self.runs.show_default()
         self.refresh()
 
     def refresh(self, *_: object) -> None:
@@ -204,14 +204,14 @@ class TrainingPanel(QWidget):
             self.view.set_status(texts[state], "info")
         self._was_live = self._was_live or training.busy
         self.view.set_live(training.running, health_hidden=state in texts)
-        self.view.hint.setText(_hint_text(self._session, self._training, runs=self.runs.count() > 0))
         self.controls.show_state(state, self.can_train(), paused=training.paused, can_pause=self.can_pause())
         self.header.compare_button.setVisible(self.can_compare())
         self.controls.show_export(self.can_export(), self._exporter.running)
         self._refresh_progress()
         self.changed.emit()
 
-    def _refresh_progress(self) -> None:
+    def _refresh_progress(self, *_: object) -> None:
+        self.view.hint.setText(_hint_text(self._session, self._training, runs=self.runs.count() > 0))
         training = self._training
         if self._exporter.running:
             return
@@ -244,6 +244,11 @@ def _hint_text(session: Session, training: TrainingControl, *, runs: bool) -> st
     if runs:
         return QCoreApplication.translate(
             "TrainingPanel", "Select a run above to view its curves, or train a new model."
+        )
+    if any(row.status == "done" for row in session.rows.values()):
+        return QCoreApplication.translate(
+            "TrainingPanel",
+            "To train on the images marked as done, click Train. Curves and predictions update during training.",
         )
     return QCoreApplication.translate(
         "TrainingPanel",

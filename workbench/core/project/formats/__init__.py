@@ -12,6 +12,7 @@ from workbench.core.images.image_files import image_size
 from workbench.core.problems import Problem
 from workbench.core.project.formats import (
     coco,
+    cvat_backup,
     json_formats,
     label_studio,
     labelme,
@@ -49,6 +50,7 @@ FORMATS: dict[str, Format] = {
         Format("png", png_masks.recognition_score, png_masks.find),
         Format("coco", coco.recognition_score, coco.find),
         Format("cvat", xml_labels.cvat_score, xml_labels.find_cvat),
+        Format("cvat-backup", cvat_backup.recognition_score, cvat_backup.find),
         Format("voc", xml_labels.voc_score, xml_labels.find_voc),
         Format("yolo", yolo.recognition_score, yolo.find),
         Format("deeppcb", yolo.deeppcb_score, yolo.find_deeppcb),
