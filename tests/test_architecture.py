@@ -160,9 +160,10 @@ LONG_FILES = {
     "training/__main__.py": "verbs of the training program",
     "session/editor.py": "one writer of labels",
     **dict.fromkeys(
-        ("session/run_evaluation.py", "session/training/training_control.py"),
+        ("session/image_suggestions.py", "session/run_evaluation.py", "session/training/training_control.py"),
         "one state with its requests and signals",
     ),
+    "ui/canvas/canvas_widget.py": "composition of the parts of the canvas",
     "core/project/label_merge.py": "one merge, in the order of its steps",
     "ui/label_files/import_dialog.py": "construction and states of one dialog",
 }
@@ -174,13 +175,25 @@ LONG_CLASSES = {
         ("ImageSuggestions", "RunEvaluation", "TrainingControl"), "one state with its requests and signals"
     ),
     **dict.fromkeys(("SyntheticScene", "_Builder", "TrainingLoop", "Learner", "ProcessGroup"), "one procedure"),
-    **dict.fromkeys(("Canvas", "CanvasScene", "SuggestionInteractor"), "composition of the parts of the canvas"),
     **dict.fromkeys(
-        ("ImagesPanel", "ClassesPanel", "DisplayPanel", "LeaveGuard", "Notifications", "Window"),
+        ("Canvas", "CanvasScene", "SuggestionInteractor", "PolygonTool"), "composition of the parts of the canvas"
+    ),
+    **dict.fromkeys(
+        (
+            "ImagesPanel",
+            "ThumbnailView",
+            "ClassesPanel",
+            "DisplayPanel",
+            "TrainingPanel",
+            "RunDashboard",
+            "LeaveGuard",
+            "Notifications",
+            "Window",
+        ),
         "construction and connections of one part of the window",
     ),
     **dict.fromkeys(("LabelImportJob",), "one state with its requests and signals"),
-    **dict.fromkeys(("ProjectCommands", "ImportDialog"), "construction and states of one dialog"),
+    **dict.fromkeys(("ProjectCommands", "ImportDialog", "PreferencesDialog"), "construction and states of one dialog"),
 }
 
 

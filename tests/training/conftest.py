@@ -120,7 +120,7 @@ def trained_resnet(tmp_path_factory) -> Run:
     root = tmp_path_factory.mktemp("trained-resnet") / "project"
     with Project.create(root, classes=["scratch"], verdicts=["OK", "NG"]) as project:
         fill_project(project, 10, good=10, verdicts=True)
-        run = make_run(project, "resnet", epochs=60, average=0.9)
+        run = make_run(project, "resnet", epochs=60, average=0.9, standardize=False)
     _train(run)
     return run
 

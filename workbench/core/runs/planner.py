@@ -23,6 +23,7 @@ from workbench.inference.cpu_environment import cores
 
 _MOST_SHARED = 640  # network pixels shared by neighboring tiles, regardless of the receptive field
 _GRAIN = 0.15  # agreement of line directions above which quarter turns give unrealistic images
+_SEPARABLE = 0.8  # area under the ROC curve above which verdicts can be told by the exposure of the images alone
 _SQUARE = 0.1  # share of lines at right angles above which small rotations give unrealistic images
 _FEW_STEPS = 80  # steps up to which AdamW trains a slim ResNet better than Muon
 
@@ -121,6 +122,10 @@ def _plan_from_images(sample: ImageStatistics, draft: _Draft) -> None:
     why = Message("plan.directions", n=f"{sample.common:.0%}", why=why)
     # Verdicts belong to whole images, whose exposure must not decide them; a UNet has its local contrast.
     light = ["lighting"] if draft.request.model == "resnet" else ["brightness", "contrast"]
+    if draft.request.model == "resnet" and not draft.request.weights:  # published weights have no second input
+        separable = sample.exposure > _SEPARABLE
+        reason = Message("plan.standardize" if separable else "plan.not_standardized", n=f"{sample.exposure:.2f}")
+        draft.choose("standardize", separable, reason)
     draft.choose("augment", ["flip_horizontal", "flip_vertical", *rotations, *light], why)
 
 
@@ -240,8 +245,6 @@ def _plan_resnet(training: list[Item], draft: _Draft) -> None:
     request = draft.request
     edge = int(np.median([max(item.width, item.height) for item in training]))
     smallest = 128 if request.weights else 64  # smaller inputs need another first layer, which published weights lack
-    if not request.weights:  # the first layer of published weights has no second input
-        draft.choose("standardize", True, Message("plan.standardize"))
     if uses_gpu(request.device):
         draft.choose("input_size", min(320, max(smallest, edge // 32 * 32)), Message("plan.median_length", n=edge))
         _plan_gpu_size(draft["input_size"], draft)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from workbench.core.problems import Problem
 from workbench.core.runs.events import (
@@ -37,7 +38,8 @@ class RunLine:
     """Row in a list of runs. when: None if the name has no date. score: best metric, None if there is none.
 
     usable: the run can be used for prediction, as of the time of reading. interrupted: it was stopped early, so that
-    its model has learned little.
+    its model has learned little. labeled: number of labeled images when the run was created. metrics: of its best
+    evaluation on the validation images, empty without one.
     """
 
     run: Run
@@ -49,6 +51,8 @@ class RunLine:
     ended: str = ""  # "done" | "stopped" | "failed"; "" while the run is active or after a crash
     usable: bool = False
     interrupted: bool = False
+    labeled: int = 0
+    metrics: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -112,14 +116,17 @@ def read_past(run: Run, events: Iterable[Event] | None = None, stopped: Callable
 def run_line(run: Run) -> RunLine:
     """Return the list row of a run. Fast: steps are not decoded."""
     name = RunName.parse(run.name)
-    score, ended, seconds = None, "", 0.0
+    score, ended, seconds, metrics = None, "", 0.0, {}
     for event in _read_summary_events(run):
-        if isinstance(event, Evaluated) and event.best and event.score is not None:
-            score = event.score
+        if isinstance(event, Evaluated):
+            if event.best and event.score is not None:
+                score = event.score
+            if event.best and event.split == "val":
+                metrics = event.metrics
         elif isinstance(event, Started):
             ended = ""
         elif isinstance(event, Finished):
-            ended, seconds = event.why, event.time
+            ended, seconds, metrics = event.why, event.time, event.result.get("metrics") or metrics
         elif isinstance(event, Failed):
             ended = "failed"
     try:
@@ -128,8 +135,19 @@ def run_line(run: Run) -> RunLine:
         return RunLine(run, name.model, name.when, score, ended=ended, usable=run.usable)
     images = len(dataset.of("train"))
     planned = 60 * (settings.minutes or 0) if settings.epochs is None else 0
-    interrupted = ended == "stopped" and seconds < _EARLY * planned
-    return RunLine(run, settings.model, name.when, score, images, dataset.held_out_hash, ended, run.usable, interrupted)
+    return RunLine(
+        run,
+        settings.model,
+        name.when,
+        score,
+        images,
+        dataset.held_out_hash,
+        ended,
+        run.usable,
+        interrupted=ended == "stopped" and seconds < _EARLY * planned,
+        labeled=len(dataset.current),
+        metrics=metrics,
+    )
 
 
 def default_line(lines: Iterable[RunLine]) -> RunLine | None:

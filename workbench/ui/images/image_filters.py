@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QCoreApplication, QSize, QStringListModel, Qt, Signal
+from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import (
     QComboBox,
     QCompleter,
@@ -19,6 +22,7 @@ from workbench.core.image_list.image_search import SearchError, completions
 from workbench.session.session import Session
 from workbench.ui.images.image_model import ImageListModel
 from workbench.ui.text.formatting import listed
+from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import Theme
 
 EXAMPLES = (
@@ -42,11 +46,15 @@ class SearchField(QLineEdit):
         self.setPlaceholderText(self.tr("Name, class:, prob:<0.5"))
         self.setAccessibleName(self.tr("Search by name or terms"))
         self.setToolTip(search_help())
+        self._icon = self.addAction(QIcon(), QLineEdit.ActionPosition.LeadingPosition)
         self._session, self._model = session, model
         self._completions = QStringListModel(self)
         self._completer = _TermCompleter(self._completions, self)
         self.setCompleter(self._completer)
         self.textEdited.connect(self._complete)
+
+    def restyle(self, theme: Theme) -> None:
+        self._icon.setIcon(theme.icon("search", "muted"))
 
     def _complete(self, text: str) -> None:
         project = self._session.project
@@ -99,11 +107,24 @@ def error_text(error: SearchError) -> str:
     return pattern.format(term=error.term, value=error.value, known=known)
 
 
+class SearchErrors(QLabel):
+    """Messages for the invalid terms of a search; hidden without any."""
+
+    def __init__(self) -> None:
+        super().__init__(objectName="wrong", wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.hide()
+
+    def show_errors(self, errors: Sequence[SearchError]) -> None:
+        self.setText("\n".join(map(error_text, errors)))
+        self.setVisible(bool(errors))
+
+
 class ImageFilters(QWidget):
     """Widget with filter, sort order, and access to the label queue, which has its own order."""
 
     changed = Signal()
     queue_requested = Signal()
+    thumbnails_requested = Signal()
 
     def __init__(self, model: ImageListModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -119,6 +140,7 @@ class ImageFilters(QWidget):
             self.sort.addItem(entry.sort_text, entry.sort)
         self.descending = QToolButton(checkable=True)
         self.label_next = QToolButton()
+        self.thumbnails = QToolButton(checkable=True)
         for widget, name, tip in (
             (self.filter, self.tr("Image filter"), self.tr("Filter the image list")),
             (self.sort, self.tr("Sort order"), self.tr("Sort order of the image list")),
@@ -131,17 +153,24 @@ class ImageFilters(QWidget):
         ):
             widget.setAccessibleName(name)
             widget.setToolTip(tip)
+        self.thumbnails.setAccessibleName(self.tr("Thumbnail view"))
+        set_key_tip(self.thumbnails, self.tr("Show all listed images as thumbnails"), "sheet")
         row = QHBoxLayout()
         row.setSpacing(4)
         row.addWidget(self.sort, 1)
         row.addWidget(self.descending)
         row.addWidget(self.label_next)
-        column.addWidget(self.filter)
+        first = QHBoxLayout()
+        first.setSpacing(4)
+        first.addWidget(self.filter, 1)
+        first.addWidget(self.thumbnails)
+        column.addLayout(first)
         column.addLayout(row)
         self.filter.currentIndexChanged.connect(self.changed)
         self.sort.currentIndexChanged.connect(self.changed)
         self.descending.toggled.connect(self.changed)
         self.label_next.clicked.connect(self.queue_requested)
+        self.thumbnails.clicked.connect(self.thumbnails_requested)
 
     def apply(self) -> None:
         """Set filter and sort order of the model."""
@@ -155,6 +184,7 @@ class ImageFilters(QWidget):
 
     def restyle(self, theme: Theme) -> None:
         self.descending.setIcon(theme.icon("chevron-down" if self.descending.isChecked() else "chevron-up", "muted"))
+        self.thumbnails.setIcon(theme.icon("grid"))
         self.label_next.setIcon(theme.icon("queue", "text"))
 
 

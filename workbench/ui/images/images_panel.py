@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, Qt, QTimer, Signal
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import (
-    QLabel,
-    QLineEdit,
-    QListView,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QObject, QPoint, Qt, QTimer, Signal
+from PySide6.QtWidgets import QAbstractItemView, QLabel, QListView, QStackedWidget, QVBoxLayout, QWidget
 
 from workbench.core.project.image_row import ImageRow
 from workbench.session.label_queue import LabelQueue
@@ -24,8 +17,8 @@ from workbench.ui.images.image_filters import (
     EmptyQueuePage,
     ImageFilters,
     NoMatchPage,
+    SearchErrors,
     SearchField,
-    error_text,
 )
 from workbench.ui.images.image_model import ImageListModel
 from workbench.ui.images.label_queue_header import LabelQueueHeader
@@ -40,24 +33,24 @@ class ImagesPanel(QWidget):
 
     files_requested = Signal()
     folder_requested = Signal()
+    menu_requested = Signal(object, QPoint)  # keys of the images, position on the screen
     thumbnails_toggled = Signal(bool)  # True: thumbnail view in the center, False: current image
 
     def __init__(self, session: Session, style: ThemeManager, queue: LabelQueue, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._session = session
-        self._style, self._queue = style, queue
+        self._session, self._style, self._queue = session, style, queue
         self._requested: str | None = None  # key of the image requested last
         self.thumbnails = ThumbnailProvider(self)
         self.model = ImageListModel(session, queue)
         self.browsing = False  # the thumbnail view is visible
         self.thumbnail_view = ThumbnailView(session, self.model, self.thumbnails, style)
         self.thumbnail_view.chosen.connect(self.open)
+        self.thumbnail_view.closed.connect(self.toggle_thumbnails)
         self.thumbnail_view.sort_requested.connect(lambda name, down: self.filters.sort_by(name, descending=down))
         self._build(style)
-        self._filter_timer = QTimer(self, singleShot=True, interval=250)
-        self._filter_timer.timeout.connect(self._refilter)
+        self._filter_timer = QTimer(self, singleShot=True, interval=250, timeout=self._refilter)
         self.thumbnails.arrived.connect(self.model.row_changed)
         session.project_opened.connect(self._opened)
         session.project_closed.connect(self._closed)
@@ -65,10 +58,10 @@ class ImagesPanel(QWidget):
         session.rows_changed.connect(self._rows_changed)
         session.note_changed.connect(self._note_changed)
         session.classes_changed.connect(self._classes_changed)
-        session.image_opened.connect(self._select_current)
-        session.image_failed.connect(self._select_current)
-        queue.changed.connect(self._queue_changed)
-        queue.state_changed.connect(self._queue_changed)
+        for signal in (session.image_opened, session.image_failed):
+            signal.connect(self._select_current)
+        for signal in (queue.changed, queue.state_changed):
+            signal.connect(self._queue_changed)
         style.changed.connect(self._restyle)
         self._requested = session.key
         self._opened()
@@ -81,9 +74,6 @@ class ImagesPanel(QWidget):
         column.setSpacing(6)
         self.search = SearchField(self._session, self.model)
         self.search.textChanged.connect(self._filter_changed)
-        self._search_icon = self.search.addAction(
-            style.theme.icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition
-        )
         top = QVBoxLayout()
         top.setContentsMargins(8, 0, 8, 0)
         top.setSpacing(6)
@@ -91,11 +81,11 @@ class ImagesPanel(QWidget):
         self.queue_header = LabelQueueHeader(self._queue, style)
         self.filters = ImageFilters(self.model)
         self.filters.changed.connect(self._filter_changed)
+        self.filters.thumbnails_requested.connect(self.toggle_thumbnails)
+        self.thumbnails_toggled.connect(self.filters.thumbnails.setChecked)
         self.filters.queue_requested.connect(lambda: self._queue.activate("next"))
         top.addWidget(self.filters)
-        self.search_errors = QLabel(objectName="wrong", wordWrap=True)
-        self.search_errors.setTextFormat(Qt.TextFormat.PlainText)
-        self.search_errors.hide()
+        self.search_errors = SearchErrors()
         top.addWidget(self.search_errors)
         column.addWidget(self.queue_header)
         column.addLayout(top)
@@ -110,6 +100,10 @@ class ImagesPanel(QWidget):
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.view.setMouseTracking(True)
         self.view.selectionModel().currentChanged.connect(self._current_changed)
+        self.view.viewport().installEventFilter(self)
+        for view in (self.view, self.thumbnail_view.list_view, self.thumbnail_view.table_view):
+            view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+            view.customContextMenuRequested.connect(partial(self._request_menu, view))
         self.empty_page = EmptyProjectPage()
         self.empty_page.files.clicked.connect(self.files_requested)
         self.empty_page.folder.clicked.connect(self.folder_requested)
@@ -175,11 +169,19 @@ class ImagesPanel(QWidget):
             return self.thumbnail_view.selected()
         return [self._session.key] if self._session.key else []
 
-    def add_menu_actions(self, actions: Sequence[QAction]) -> None:
-        """Set the actions of the context menus of the list and of the thumbnails."""
-        for view in (self.view, self.thumbnail_view.list_view, self.thumbnail_view.table_view):
-            view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-            view.addActions(list(actions))
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Let a right click in the list open the menu of an image without opening the image."""
+        presses = QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick
+        return event.type() in presses and event.button() == Qt.MouseButton.RightButton
+
+    def _request_menu(self, view: QAbstractItemView, position: QPoint) -> None:
+        """Request the menu of the image under the pointer, or of all selected thumbnails if it is one of them."""
+        index = view.indexAt(position)
+        if not index.isValid():
+            return
+        key = self.model.key_at(index.row())
+        selected = [] if view is self.view else self.thumbnail_view.selected()
+        self.menu_requested.emit(selected if key in selected else [key], view.viewport().mapToGlobal(position))
 
     def find(self) -> None:
         self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -277,8 +279,7 @@ class ImagesPanel(QWidget):
             self.pages.setCurrentWidget(page if self._session.keys else self.empty_page)
             self.empty_queue_page.show_state(running=self._queue.running)
         self.empty_page.setEnabled(self._session.writable)
-        self.search_errors.setText("\n".join(map(error_text, self.model.search_errors)))
-        self.search_errors.setVisible(bool(self.model.search_errors))
+        self.search_errors.show_errors(self.model.search_errors)
         self._update_count()
 
     def _update_count(self) -> None:
@@ -293,5 +294,5 @@ class ImagesPanel(QWidget):
     def _restyle(self) -> None:
         self.filters.restyle(self._style.theme)
         self.search_errors.setStyleSheet(f"color: {self._style.theme.colors['warning']}")
-        self._search_icon.setIcon(self._style.theme.icon("search", "muted"))
+        self.search.restyle(self._style.theme)
         self.empty_page.icon.setPixmap(self._style.theme.pixmap("picture-add", 40, "muted", self.devicePixelRatioF()))

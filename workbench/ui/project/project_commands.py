@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import platform
 from pathlib import Path
 
-import PySide6
-from PySide6.QtCore import QObject, QSize, Qt, QTimer, QUrl, Signal
-from PySide6.QtGui import QAction, QDesktopServices, QIcon
-from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QObject, QTimer, QUrl, Signal
+from PySide6.QtGui import QAction, QDesktopServices
+from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
-from workbench import __version__
-from workbench.core import resources
 from workbench.core.images.image_files import IMAGE_SUFFIXES
 from workbench.core.names import free_path
 from workbench.core.problems import Problem
@@ -23,9 +19,10 @@ from workbench.session.tasks import Task, TaskRunner
 from workbench.session.training.run_list import RunList
 from workbench.ui.label_files.label_files_controller import LabelFilesController
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
-from workbench.ui.project.gpu_check_dialog import GpuCheckDialog
+from workbench.ui.project.help_dialogs import AboutDialog, GpuCheckDialog
 from workbench.ui.project.leave_guard import LeaveGuard
 from workbench.ui.project.new_project_dialog import NewProject, NewProjectDialog
+from workbench.ui.project.quick_project_dialog import QuickProjectDialog
 from workbench.ui.widgets.file_drop import LABEL_SUFFIXES, LeftOut
 from workbench.ui.widgets.message_bar import MessageBar
 
@@ -62,6 +59,20 @@ class ProjectCommands(QObject):
 
     def new_project(self) -> None:
         self._show_new_project()
+
+    def new_from_folder(self) -> None:
+        """Choose a folder of images and make a project of it."""
+        folder = QFileDialog.getExistingDirectory(self._window, self.tr("Folder of images"), str(Path.home()))
+        if folder:
+            self.make_project(Path(folder))
+
+    def make_project(self, folder: Path) -> QuickProjectDialog:
+        """Show the dialog that makes a project of a folder of images."""
+        dialog = QuickProjectDialog(folder, self._projects_folder(), self._window)
+        dialog.chosen.connect(self._create)
+        dialog.details_requested.connect(lambda folder: self._show_new_project(images=folder))
+        dialog.open()
+        return dialog
 
     def import_labels(self) -> None:
         """Show the dialog for an import, or for a new project with the labels if no project is open."""
@@ -183,7 +194,7 @@ class ProjectCommands(QObject):
     def drop(self, paths: list[Path], left_out: LeftOut) -> bool:
         """Open a project that was dropped on the window, or add images and folders, or offer to import labels.
 
-        A single folder is offered for a new project if none is open. Return False if nothing is accepted.
+        A single folder makes a new project if none is open. Return False if nothing is accepted.
         """
         if len(paths) == 1 and ((paths[0] / "project.json").is_file() or is_packed(paths[0])):
             QTimer.singleShot(0, self, lambda: self.open(paths[0]))  # a dialog would block the source program
@@ -191,8 +202,10 @@ class ProjectCommands(QObject):
         single = paths[0] if len(paths) == 1 and not left_out else None
         is_labels = single is not None and single.suffix.lower() in LABEL_SUFFIXES and single.is_file()
         if self._session.project is None and single is not None and (single.is_dir() or is_labels):
-            choice = {"labels" if is_labels else "images": single}
-            QTimer.singleShot(0, self, lambda: self._show_new_project(**choice))
+            folder = single.is_dir()
+            QTimer.singleShot(
+                0, self, lambda: self.make_project(single) if folder else self._show_new_project(labels=single)
+            )
             return True
         if self._session.project is None:
             self._messages.show_message(
@@ -257,42 +270,3 @@ class ProjectCommands(QObject):
         for dialog in self._window.findChildren(PredictFolderDialog):
             dialog.close()
         self._tasks.wait()
-
-
-class AboutDialog(QDialog):
-    """About dialog."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(self.tr("About Defect Workbench"))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(26, 22, 26, 18)
-        column.setSpacing(12)
-        row = QHBoxLayout()
-        row.setSpacing(18)
-        logo = QLabel()
-        logo.setPixmap(QIcon(str(resources.path("icons/app.svg"))).pixmap(QSize(64, 64), self.devicePixelRatioF()))
-        row.addWidget(logo)
-        texts = QVBoxLayout()
-        texts.addWidget(QLabel("Defect Workbench", objectName="title"))
-        texts.addWidget(QLabel(self.tr("Version {version}").format(version=__version__), objectName="muted"))
-        row.addLayout(texts, 1)
-        column.addLayout(row)
-        column.addWidget(
-            QLabel(
-                self.tr(
-                    "Label surface defects, train UNet and ResNet models on this workstation, review the "
-                    "results and export a model for the production line. No data leaves this computer."
-                ),
-                wordWrap=True,
-            )
-        )
-        machine = f"Python {platform.python_version()} · Qt {PySide6.__version__} · {platform.platform()}"
-        label = QLabel(machine, objectName="muted", wordWrap=True)
-        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        column.addWidget(label)
-        close = QPushButton(self.tr("Close"))
-        close.clicked.connect(self.accept)
-        column.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
-        self.setMinimumWidth(460)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QPushButton
 
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts
 from workbench.core.runs.paddle_builds import InstalledBuild, choose_for_machine
-from workbench.ui.project.gpu_check_dialog import GpuCheckDialog, _Findings
+from workbench.ui.project.help_dialogs import GpuCheckDialog, _Findings
 
 RTX = Gpu(0, "NVIDIA GeForce RTX 3060", 12 << 30, (8, 6))
 GPU_BUILD = InstalledBuild("3.3.1", (12, 6), "9.9.0", ((7, 5), (8, 0), (8, 6)))
