@@ -73,7 +73,8 @@ class WorkflowMonitor(QObject):
         self._evaluated: set[str] = set()  # names of runs
         self._model: Literal["unet", "resnet"] = "unet"
         self._minutes = 5.0
-        self._timer = QTimer(self, singleShot=True, interval=_DELAY, timeout=self._update)
+        self._timer = QTimer(self, singleShot=True, interval=_DELAY)
+        self._timer.timeout.connect(self._update)
         session.images_listed.connect(self._recount)
         session.rows_changed.connect(self._rows_changed)
         session.project_closed.connect(self._project_closed)
