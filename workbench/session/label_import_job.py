@@ -14,10 +14,7 @@ from workbench.core.project.import_files import ImportPass
 from workbench.core.project.import_journal import ImportRecord
 from workbench.core.project.import_plan import ImportPlan, plan_import
 from workbench.core.project.label_files import LabelFiles, open_labels
-from workbench.core.project.label_reading import (
-    ImportReport,
-    ImportRequest,
-)
+from workbench.core.project.label_reading import ImportReport, ImportRequest
 from workbench.core.project.project import Project
 from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList

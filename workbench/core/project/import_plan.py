@@ -12,13 +12,7 @@ from workbench.core.project import annotation
 from workbench.core.project.image_row import count_regions
 from workbench.core.project.import_classes import matching_class
 from workbench.core.project.label_files import LabelFiles
-from workbench.core.project.label_reading import (
-    ImportReport,
-    ImportRequest,
-    LabelReading,
-    Progress,
-    ReadLabel,
-)
+from workbench.core.project.label_reading import ImportReport, ImportRequest, LabelReading, Progress, ReadLabel
 from workbench.core.project.project import MAX_CLASS_ID, Project
 from workbench.inference.io.image_io import decode_image
 from workbench.inference.io.opencv import cv2
