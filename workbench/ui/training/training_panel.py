@@ -40,9 +40,8 @@ class TrainingPanel(QWidget):
         monitor: RunMonitor,
         run_list: RunList,
         style: ThemeManager,
-        parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self.setObjectName("panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._session, self._training, self._exporter = session, training, exporter
@@ -51,9 +50,7 @@ class TrainingPanel(QWidget):
         self._was_live = False  # this run was followed live: its ending is reported as new
         self.view = RunDashboard(style, monitor, run_list)
         self.controls = TrainControls(style)
-        self.header = TrainingHeader(
-            session, training, run_list, style, controls=self.controls, result=self.view.result
-        )
+        self.header = TrainingHeader(session, training, run_list, style, self.controls, self.view.result)
         self.heading, self.runs = self.header.heading, self.header.runs
         self._build()
         self.heading.toggled.connect(self._set_expanded)
@@ -67,8 +64,8 @@ class TrainingPanel(QWidget):
         training.reported.connect(self._event_reported)
         training.ended.connect(self._ended)
         exporter.progressed.connect(self._export_progressed)
-        for signal in (session.project_opened, session.project_closed):
-            signal.connect(self._project_changed)
+        session.project_opened.connect(self._project_changed)
+        session.project_closed.connect(self._project_changed)
         for signal in (training.recalled, training.state_changed, exporter.state_changed, session.images_listed):
             signal.connect(self.refresh)
         self._folding = PanelFolding(self.heading, session, training, run_list, self.runs)
@@ -114,9 +111,6 @@ class TrainingPanel(QWidget):
             self._training.unpause()
         elif self.can_pause():
             self._training.pause()
-
-    def compare(self) -> None:
-        self.header.compare()
 
     def export(self) -> None:
         """Export the shown run, or cancel the export in progress."""
@@ -210,10 +204,8 @@ class TrainingPanel(QWidget):
         self._was_live = self._was_live or training.busy
         self.view.set_live(training.running, health_hidden=state in texts)
         runs = self.runs.count() > 0
-        self.view.show_hint(
-            _hint_text(self._session, training, runs=runs),
-            introduction=self._session.project is not None and not (runs or training.busy),
-        )
+        self.view.hint.setText(_hint_text(self._session, training, runs=runs))
+        self.view.first_steps.setVisible(self._session.project is not None and not (runs or training.busy))
         self.controls.show_state(state, self.can_train(), paused=training.paused, can_pause=self.can_pause())
         self.header.compare_button.setVisible(self.can_compare())
         self.controls.show_export(self.can_export(), self._exporter.running)
