@@ -115,14 +115,17 @@ class ThumbnailView(QWidget):
         bar.addWidget(self.all_button)
         bar.addWidget(self.selection_label, 1)
         bar.addWidget(self.bulk)
-        close = QToolButton()
-        close.setIcon(self._style.theme.icon("close"))
+        self.close_button = close = QToolButton()
         close.setAccessibleName(self.tr("Back to the image"))
         set_key_tip(close, close.accessibleName(), "cancel")
         close.clicked.connect(self.closed)
-        self._style.changed.connect(lambda: close.setIcon(self._style.theme.icon("close")))
+        self._style.changed.connect(self._restyle)
+        self._restyle()
         bar.addWidget(close)
         return bar
+
+    def _restyle(self) -> None:
+        self.close_button.setIcon(self._style.theme.icon("close"))
 
     # --- actions ---------------------------------------------------------------------------------
 
