@@ -165,6 +165,9 @@ LONGEST_FILE, LONGEST_CLASS = 300, 200
 # Exceptions, with the reason; they have a limit of their own.
 LONGEST_EXCEPTION = 420
 LONG_FILES = {
+    **dict.fromkeys(
+        ("ui/shell/window.py", "ui/project/project_commands.py"), "construction and connections of the window"
+    ),
     **dict.fromkeys(("core/problems.py", "core/runs/events.py"), "table with one class per row"),
     **dict.fromkeys(
         ("core/project/project.py", "core/project/image_index.py", "core/project/class_merge.py", "core/runs/run.py"),
@@ -205,6 +208,11 @@ LONG_CLASSES = {
     **dict.fromkeys(("Canvas", "CanvasScene", "SuggestionInteractor"), "composition of the parts of the canvas"),
     **dict.fromkeys(
         ("ImageListModel", "ImagesPanel", "ClassesPanel", "DisplayPanel", "LeaveGuard", "Notifications", "Window"),
+        "construction and connections of one part of the window",
+    ),
+    **dict.fromkeys(("PolygonTool",), "one gesture with its states"),
+    **dict.fromkeys(
+        ("ThumbnailView", "RunDashboard", "TrainingPanel", "PreferencesDialog"),
         "construction and connections of one part of the window",
     ),
     **dict.fromkeys(("OpenProject", "LabelImportJob"), "one state with its requests and signals"),

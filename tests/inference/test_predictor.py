@@ -247,7 +247,10 @@ def test_a_verdict_and_its_temperature():
 def test_a_result_without_its_arrays_goes_into_json():
     result = Predictor(gray_settings(), pixelwise).predict(spotted(np.random.default_rng(6)))
     assert isinstance(result, Prediction)
-    assert set(result.to_json()) == {"regions", "verdict", "probabilities", "milliseconds"}
+    assert set(result.to_json()) == {
+        *("regions", "verdict", "probabilities"),
+        *("anomaly_score", "verdict_reason", "milliseconds"),
+    }
 
 
 def test_onnx_runtime_gives_what_the_formula_says(tmp_path):

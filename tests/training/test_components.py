@@ -12,6 +12,7 @@ from tests.conftest import fill_project
 from workbench.core import problems
 from workbench.core.project import annotation
 from workbench.core.runs.dataset import Dataset, Item, collect
+from workbench.core.runs.held_out import stratified_order
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings, request
 from workbench.inference.io.opencv import cv2
@@ -19,7 +20,7 @@ from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.training import checkpoint, precision
 from workbench.training.device import Device
 from workbench.training.device import choose as choose_device
-from workbench.training.evaluator import Evaluation, Evaluator, score, stratified_order
+from workbench.training.evaluator import Evaluation, Evaluator, score
 from workbench.training.learner import Learner, OutOfMemory, load_weights, weights
 from workbench.training.losses import IGNORED, segmentation_loss, verdict_loss
 from workbench.training.networks import mirrored

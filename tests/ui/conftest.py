@@ -111,6 +111,12 @@ class CanvasDriver:
     def key(self, key, keys=Qt.KeyboardModifier.NoModifier) -> None:
         QTest.keyClick(self.canvas, key, keys)
 
+    def activate(self) -> None:
+        """Activate the window after a dialog was closed, and give the canvas the focus."""
+        self.window.activateWindow()
+        self.qtbot.waitUntil(self.window.isActiveWindow)
+        self.canvas.setFocus()
+
     def saved(self) -> np.ndarray:
         """Save, and return the mask from its file."""
         assert self.session.flush()

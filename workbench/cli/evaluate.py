@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from workbench.cli import image_evaluation
 from workbench.cli.evaluation_report import print_report
 from workbench.cli.verb_runner import Console
 from workbench.core import problems
@@ -20,6 +21,7 @@ from workbench.core.evaluation.confidence import digits_supported
 from workbench.core.evaluation.data_leaks import find_data_leaks
 from workbench.core.evaluation.evaluation_summary import summarize
 from workbench.core.evaluation.image_counts import ImageCounts, count_image
+from workbench.core.evaluation.image_ranking import ScoredImage
 from workbench.core.evaluation.metrics import SegmentationMeter
 from workbench.core.evaluation.verdict_evaluation import PredictedVerdict, VerdictEvaluation
 from workbench.core.images.image_files import read
@@ -30,6 +32,7 @@ from workbench.core.runs.dataset import Dataset, Item, collect
 from workbench.core.runs.run import Run, find_run
 from workbench.inference.predictor import Predictor
 
+_NO_OPTIONS: Mapping[str, Any] = {}
 ROUGH = 10  # with fewer images the metrics are reported as rough estimates
 
 
@@ -54,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--against", type=Path, metavar="PROJECT2", help="use all labeled images of another project instead"
     )
+    image_evaluation.add_arguments(parser)
 
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -61,15 +65,20 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     read_project_file(root)
     run = find_run(root, options.name, options.model)
     if options.against is not None:
-        result = evaluate_against(run, options.against, console)
+        result = evaluate_against(run, options.against, console, vars(options))
     else:
-        result = evaluate(run, console, split=options.split)
+        result = evaluate(run, console, split=options.split, rule_options=vars(options))
     print_report(result, console)
     return result
 
 
-def evaluate(run: Run, console: Console, *, split: str | None = None) -> dict[str, Any]:
-    """Measure `run` on one split of its own dataset with the present labels. Return the JSON of the verb."""
+def evaluate(
+    run: Run, console: Console, *, split: str | None = None, rule_options: Mapping[str, Any] = _NO_OPTIONS
+) -> dict[str, Any]:
+    """Measure `run` on one split of its own dataset with the present labels. Return the JSON of the verb.
+
+    rule_options: those of `image_evaluation`.
+    """
     run.need_usable()
     data = run.dataset()
     split = split or ("test" if data.of("test") else "val")
@@ -79,7 +88,10 @@ def evaluate(run: Run, console: Console, *, split: str | None = None) -> dict[st
     project = Project.open(run.project_root, write=False)
     evaluation = _EvaluationPass(project, data)
     measure = evaluation.verdicts if data.model == "resnet" else evaluation.masks
-    result = measure(Predictor.open(run.best, engine="onnx"), items, console)
+    predictor = Predictor.open(run.best, engine="onnx")
+    result = measure(predictor, items, console)
+    if data.model == "unet":
+        result |= image_evaluation.measure(run, predictor.settings, evaluation.images, split, rule_options)
     notes = []
     if split == "all":
         notes.append("Training images are included, so the metrics are no estimate for new images.")
@@ -114,7 +126,9 @@ def _bias_notes(run: Run, data: Dataset, split: str) -> list[str]:
     return []
 
 
-def evaluate_against(run: Run, other: Path, console: Console) -> dict[str, Any]:
+def evaluate_against(
+    run: Run, other: Path, console: Console, rule_options: Mapping[str, Any] = _NO_OPTIONS
+) -> dict[str, Any]:
     """Measure `run` on all labeled images of another project; classes are matched by name."""
     run.need_usable()
     data = run.dataset()
@@ -122,7 +136,10 @@ def evaluate_against(run: Run, other: Path, console: Console) -> dict[str, Any]:
     other_dataset = collect(project, data.model)
     evaluation = _EvaluationPass(project, data, _ids_by_name(project, data), fresh=True)
     measure = evaluation.verdicts if data.model == "resnet" else evaluation.masks
-    result = measure(Predictor.open(run.best, engine="onnx"), other_dataset.items, console)
+    predictor = Predictor.open(run.best, engine="onnx")
+    result = measure(predictor, other_dataset.items, console)
+    if data.model == "unet":
+        result |= image_evaluation.measure(run, predictor.settings, evaluation.images, "", rule_options)
     notes = [f"Measured on {result['pictures']} labeled images of {project.file.name}."]
     home = Project.open(run.project_root, write=False)
     learned = find_duplicates(
@@ -136,7 +153,10 @@ def evaluate_against(run: Run, other: Path, console: Console) -> dict[str, Any]:
 
 @dataclass
 class _EvaluationPass:
-    """Evaluation of one list of images. table: uint8 (256,), maps class ids in the labels to ids of the model."""
+    """Evaluation of one list of images. table: uint8 (256,), maps class ids in the labels to ids of the model.
+
+    images: filled in by `masks`.
+    """
 
     project: Project
     data: Dataset
@@ -145,6 +165,7 @@ class _EvaluationPass:
     changed: int = 0
     skipped: list[dict[str, str]] = field(default_factory=list)
     milliseconds: list[float] = field(default_factory=list)
+    images: list[ScoredImage] = field(default_factory=list)
 
     def report(self) -> dict[str, Any]:
         middle = float(np.median(self.milliseconds)) if self.milliseconds else None
@@ -158,7 +179,9 @@ class _EvaluationPass:
             if truth is None:
                 continue
             prediction = predictor.predict(image)
-            assert prediction.mask is not None
+            assert prediction.mask is not None and prediction.table is not None
+            defective = bool(((truth > 0) & (truth <= MAX_CLASS_ID)).any())
+            self.images.append(ScoredImage(item.key, item.group, defective, prediction.table))
             self.milliseconds.append(prediction.milliseconds)
             meter.add(truth, prediction.mask)
             counts.append(count_image(item.key, truth, prediction.mask, list(meter.classes)))

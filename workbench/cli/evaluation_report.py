@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.cli.image_evaluation import print_images
 from workbench.cli.train import summary
 from workbench.cli.verb_runner import Console, percent
 from workbench.core.evaluation.evaluation_summary import Alert
@@ -49,6 +50,7 @@ def _print_classes(result: dict[str, Any], console: Console) -> None:
         rate = f"{regions['false_per_good_picture']:.2f} on each of the {result['good_pictures']} good images"
         false += f"; {rate}"
     console.line(false)
+    print_images(result, console)
     for alert in result["alerts"]:
         console.line(f"  {_ALERTS[alert]}")
 

@@ -12,9 +12,8 @@ from workbench.core import problems
 from workbench.core.names import free_path
 from workbench.core.project.project import read_project_file
 from workbench.core.runs.events import Event, Progress, Trouble
-from workbench.core.runs.export_options import ExportOptions, add_export_arguments
+from workbench.core.runs.export_options import FORMATS, ExportOptions, add_export_arguments, check_line_shape
 from workbench.core.runs.run import Run, find_run
-from workbench.inference.engines.registry import KINDS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,11 +25,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
-    unknown = [name for name in options.formats if name not in KINDS]
+    unknown = [name for name in options.formats if name not in FORMATS]
     if unknown or not options.formats:
-        raise WrongUse(f"formats are {', '.join(KINDS)}, not {', '.join(unknown) or 'none'}")
+        raise WrongUse(f"formats are {', '.join(FORMATS)}, not {', '.join(unknown) or 'none'}")
     if (options.target is not None and options.target <= 0) or options.seconds < 0:
         raise WrongUse("--target must be above 0 and --seconds must not be negative")
+    if options.shape is not None:
+        try:
+            check_line_shape(options.shape)
+        except problems.BadSettings as problem:
+            raise WrongUse(f"--shape {problem.fields['why']}") from problem
     root = options.project.absolute()
     read_project_file(root)
     trained = find_run(root, options.name, options.model)
@@ -81,6 +85,7 @@ def export(run: Run, console: Console, options: ExportOptions, *, out: Path | No
         "latency": report.get("latency", {}),
         "note": report.get("note", ""),
         "point": report.get("point", {}),
+        "line": report.get("line"),
         "run": run.name,
         "model": run.settings().model,
         "troubles": warnings,
@@ -98,6 +103,9 @@ def print_export(result: dict[str, Any], console: Console) -> None:
         console.line(f"  {result['note']}")
     if result["point"]:
         console.line(f"  {point_text(result['point'])}")
+    if result["line"]:
+        size = "x".join(map(str, result["line"]["shape"]))
+        console.line(f"  Model for other programs, {size} pixels: {result['line']['path']}")
     console.line(f"  Run it with: python {Path(result['path']) / 'predict.py'} PICTURES --out results")
 
 
@@ -113,6 +121,11 @@ def point_text(point: dict[str, Any]) -> str:
             f"{name} from {least:g}" + (f" and {area} px²" if (area := point["min_area"][name]) else "")
             for name, least in point["thresholds"].items()
         )
+    rule = point.get("verdict_rule")
+    if rule is not None:
+        bad = rule["bad"] or "their class"
+        reached = f"an anomaly score above {rule['mass']:g}" if rule["kind"] == "mass" else "a region at its limit"
+        where += f"; images with {reached} are {bad}, others {rule['good']}"
     return f"operating point, {by}{on}: {where}"
 
 

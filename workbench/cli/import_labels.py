@@ -139,7 +139,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         "added_classes": report.added_classes,
         "added_verdicts": report.added_verdicts,
         "ignored": report.ignored,
-        "notes": report.notes,
+        "notes": report.all_notes,
     }
 
 
@@ -159,7 +159,7 @@ def _print_report(report: ImportReport, console: Console) -> None:
         console.line(f"New verdicts: {', '.join(report.added_verdicts)}.")
     if report.ignored:
         console.line(f"Not listed as images because they are masks or copies: {', '.join(report.ignored[:_SHOWN])}")
-    _print_skipped(report.skipped, report.notes, console)
+    _print_skipped(report.skipped, report.all_notes, console)
 
 
 def _print_skipped(skipped: list[tuple[str, str]], notes: list[str], console: Console) -> None:
@@ -225,7 +225,7 @@ def _preview(options: argparse.Namespace, request: ImportRequest, console: Conso
         "splits": dict(plan.report.splits),
         "skipped": [{"path": path, "why": why} for path, why in plan.skipped],
         "ignored": plan.report.ignored,
-        "notes": plan.report.notes,
+        "notes": plan.report.all_notes,
     }
 
 
@@ -247,7 +247,7 @@ def _print_plan(plan: ImportPlan, console: Console) -> None:
         console.line(f"{plan.conflicts} images are labeled already: {plan.request.conflicts}.")
     if plan.report.splits:
         console.line("Data split: " + ", ".join(f"{side} {count}" for side, count in plan.report.splits.items()) + ".")
-    _print_skipped(plan.skipped, plan.report.notes, console)
+    _print_skipped(plan.skipped, plan.report.all_notes, console)
     console.line("Nothing was changed.")
 
 

@@ -25,6 +25,7 @@ from workbench.inference.batch.results_folder import ResultsFolder, predict_all
 from workbench.inference.batch.results_log import ResultsLogError, ignored_lines, model_fingerprint
 from workbench.inference.io.buffers import keep_freed_memory
 from workbench.inference.predictor import Prediction
+from workbench.inference.verdict_rule import result_text
 
 _SHOWN = 20
 
@@ -232,7 +233,7 @@ def _watch(
 
     def on_image(path: str, result: Prediction | None, why: str) -> None:
         count["skipped" if result is None else "pictures"] += 1
-        text = f"skipped, {why}" if result is None else _summary(result.verdict, result.regions, result.milliseconds)
+        text = f"skipped, {why}" if result is None else _summary(result.to_json())
         console.line(f"{path}: {text}")
         if options.json:
             entry = {"path": path, "why": why} if result is None else {"path": path, **result.to_json()}
@@ -246,12 +247,13 @@ def _watch(
 
 def _print_report(report: dict[str, Any], out: Path, console: Console) -> None:
     for entry in report["pictures"][:_SHOWN]:
-        console.line(f"{entry['path']}: {_summary(entry['verdict'], entry['regions'], entry['milliseconds'])}")
+        console.line(f"{entry['path']}: {_summary(entry)}")
     if len(report["pictures"]) > _SHOWN:
         console.line(f"and {len(report['pictures']) - _SHOWN} more")
     skipped = f", {len(report['skipped'])} skipped" if report["skipped"] else ""
     console.line(f"{len(report['pictures'])} images{skipped}. Results are in {out}.")
 
 
-def _summary(verdict: str | None, regions: list[Any], milliseconds: float) -> str:
-    return f"{verdict or f'{len(regions)} regions'}, {milliseconds:.0f} ms"
+def _summary(entry: dict[str, Any]) -> str:
+    text = result_text(entry["verdict"], entry["regions"], entry.get("verdict_reason"))
+    return f"{text}, {entry['milliseconds']:.0f} ms"

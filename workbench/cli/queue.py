@@ -15,7 +15,8 @@ from workbench.core.label_next.label_issues import LabelIssue, issue_to_json
 from workbench.core.label_next.label_ranking import issue_reason
 from workbench.core.project.image_index import ImageIndex, ImageRow, with_index
 from workbench.core.project.project import Project
-from workbench.core.runs.run import Run, find_run, newest_usable_run
+from workbench.core.runs.run import Run, find_run
+from workbench.core.runs.run_history import default_run
 
 
 class NoModelYet(problems.Problem):
@@ -26,7 +27,7 @@ class NoModelYet(problems.Problem):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
     parser.add_argument(
-        "--run", dest="name", metavar="RUN|best|last", help="run to use (default: the newest usable run)"
+        "--run", dest="name", metavar="RUN|best|last", help="run to use (default: the best comparable run)"
     )
     parser.add_argument("--count", type=_positive, default=20, metavar="N", help="number of images to list (20)")
     parser.add_argument(
@@ -44,7 +45,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     rows = _rows(project, console)
     if not rows:
         raise problems.NoImages()
-    model = find_run(project.root, options.name) if options.name else newest_usable_run(project.root)
+    model = find_run(project.root, options.name) if options.name else default_run(project.root)
     if options.errors:
         return _errors(project, rows, model, options, console)
     with console.progress("analyzing") as move:

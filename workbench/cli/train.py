@@ -213,6 +213,8 @@ def _result(run: Run, settings: TrainingSettings, report: _ConsoleReport, ending
         "ended": ending.why,
         "troubles": report.warnings,
         "pruned": summary_fields.get("pruned"),
+        "forecast": summary_fields.get("forecast"),
+        "lighting": summary_fields.get("lighting"),
     }
 
 
@@ -224,6 +226,9 @@ def print_result(result: dict[str, Any], console: Console) -> None:
     for split, metrics in (("validation", result["metrics"]), ("test", result["test"])):
         if metrics:
             console.line(f"  {split}: {summary(metrics)}")
+    if result["forecast"] and result["forecast"]["low"] is not None:
+        low, high = result["forecast"]["low"], result["forecast"]["high"]
+        console.line(f"  expected on other parts: {low:.2f} to {high:.2f}. {' '.join(result['forecast']['why'])}")
     if result["pruned"]:
         console.line(f"  {pruned(result['pruned'])}")
     if result["held_out_note"]:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from .engine_options import EngineOptions
 from .io.atomic_write import write_atomic
 from .io.json_io import JsonError, read_json
+from .verdict_rule import VerdictRule
 
 FORMAT = 1
 MODEL_FILE = "model.json"
@@ -24,7 +25,13 @@ UNSURE = "unsure"  # verdict if the greatest probability is below `ModelSettings
 MIRRORED: dict[str, tuple[int, ...]] = {"left_right": (3,), "upside_down": (2,), "both": (2, 3)}
 
 _SEQUENCES = ("classes", "verdicts", "mean", "std", "thresholds", "min_area", "mirrored", "order")
-_OPTIONAL = ("mirrored", "order", "engines", "unsure")  # omitted if empty, as in files older than these settings
+_OPTIONAL = (
+    "mirrored",
+    "order",
+    "engines",
+    "unsure",
+    "verdict_rule",
+)  # omitted if empty, as in files older than these settings
 _FLOATS = (
     *("full_scale", "low", "high", "mean", "std", "scale"),
     *("thresholds", "um_per_pixel", "temperature", "unsure"),
@@ -64,6 +71,7 @@ class ModelSettings:
     input_size: side of the square to which an image is resized for classification.
     temperature: divisor of the log probabilities of the verdicts.
     unsure: minimum probability of a verdict; below it the result is "unsure". 0: every verdict is given.
+    verdict_rule: of a segmentation, rule by which an image is rejected; None: images get no verdict.
     batch: tiles per call of the network.
     threads: number of CPU threads, 0 for all.
     files: engine name to a file beside model.json.
@@ -93,6 +101,7 @@ class ModelSettings:
     input_size: int = 224
     temperature: float = 1.0
     unsure: float = 0.0
+    verdict_rule: VerdictRule | None = None
     batch: int = 4
     threads: int = 0
     files: dict[str, str] = field(default_factory=dict)
@@ -172,8 +181,16 @@ def settings_from_json(content: Any) -> ModelSettings:
     classes = content.get("classes", [])
     _require(isinstance(classes, list), "classes must be a list")
     engines = _engines_from_json(content.get("engines", {}))
+    rule = _rule_from_json(content.get("verdict_rule"))
     classes = tuple(_class_from_json(entry) for entry in classes)
-    return ModelSettings(**{**content, "classes": classes, "engines": engines})
+    return ModelSettings(**{**content, "classes": classes, "engines": engines, "verdict_rule": rule})
+
+
+def _rule_from_json(content: Any) -> VerdictRule | None:
+    try:
+        return None if content is None else VerdictRule.from_json(content)
+    except ValueError as error:
+        raise SettingsError(f"verdict_rule cannot be used: {error}.") from None
 
 
 def _engines_from_json(content: Any) -> dict[str, EngineOptions]:
@@ -260,6 +277,7 @@ def _check_values(settings: ModelSettings) -> None:
 
 def _check_names(settings: ModelSettings) -> None:
     if settings.task == "classification":
+        _require(settings.verdict_rule is None, "only a segmentation has a verdict_rule")
         _require(isinstance(settings.verdicts, tuple) and settings.verdicts, "a classification needs verdicts")
         _require(all(isinstance(name, str) and name for name in settings.verdicts), "verdicts must be names")
         _require(_is_unique(settings.verdicts), "two verdicts have the same name")
@@ -279,6 +297,9 @@ def _check_names(settings: ModelSettings) -> None:
         _require(0 < value <= 1, f"a threshold must be above 0 and at most 1, not {value!r}")
     for value in settings.min_area:
         _check_integer(value, 0, 2**53, "min_area")
+    limits = settings.verdict_rule.limits if settings.verdict_rule is not None else ()
+    known = {entry.id for entry in settings.classes}
+    _require(all(limit.class_id in known for limit in limits), "verdict_rule has a limit of an unknown class")
 
 
 def _check_tiles(settings: ModelSettings) -> None:

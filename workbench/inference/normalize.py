@@ -14,7 +14,7 @@ from .model_settings import ModelSettings
 _LUMA = np.array([[0.299, 0.587, 0.114]], np.float32)
 
 # Range beyond 0..1 that is kept: brighter lighting than in training must not give unbounded values.
-_MIN_VALUE, _MAX_VALUE = -0.5, 1.5
+MIN_VALUE, MAX_VALUE = -0.5, 1.5
 
 
 def resize_for_network(image: ImageArray, settings: ModelSettings) -> ImageArray:
@@ -65,7 +65,7 @@ def _compute(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
         values = cv2.transform(values, _LUMA)
     values = values - np.float32(settings.low)
     values *= np.float32(1.0 / (settings.high - settings.low))
-    np.clip(values, _MIN_VALUE, _MAX_VALUE, out=values)
+    np.clip(values, MIN_VALUE, MAX_VALUE, out=values)
     result = np.empty((settings.channels, *image.shape[:2]), np.float32)
     for channel in range(settings.channels):
         plane = values if values.ndim == 2 else values[:, :, channel]

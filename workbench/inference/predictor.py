@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,10 +16,18 @@ from .io.opencv import cv2
 from .io.tiff_regions import ImageArray
 from .model_settings import MIRRORED, MODEL_FILE, UNSURE, ModelSettings, load_settings
 from .normalize import normalize, resize_for_network
-from .regions import Region, drop_small_in_place, most_certain_regions
-from .tiles import Grid, cut, plan_grid, resize_bands, stitch
-
-_MAX_PENDING_BYTES = 256 << 20  # bytes of network output held until the tiles below are computed
+from .regions import (
+    Region,
+    decide_classes,
+    drop_small_in_place,
+    image_verdict,
+    measure_classes,
+    min_areas,
+    select_regions,
+    table_of,
+)
+from .tiles import Grid, cut, prediction_grid, resize_bands, stitch
+from .verdict_rule import RegionTable
 
 
 class Engine(Protocol):
@@ -41,7 +48,8 @@ class Prediction:
     """Prediction for one image.
 
     Segmentation: mask, uint8 (H,W) class ids with 0 for background; scores, uint8 (H,W), 255 times the greatest class
-    probability; both in image size. class_scores, uint8 (n_classes,H,W), if requested.
+    probability; both in image size. class_scores, uint8 (n_classes,H,W), if requested. table: all regions. verdict and
+    verdict_reason by the rule of the settings, else None; see `verdict_rule.apply_rule`.
 
     Classification: verdict, and probabilities by name; regions is empty. The verdict is "unsure" if the greatest
     probability is below `settings.unsure`. heat, uint8 (H,W), if requested and supported by the network: contribution
@@ -59,6 +67,13 @@ class Prediction:
     class_scores: np.ndarray | None = None
     heat: np.ndarray | None = None
     left_out: int = 0
+    table: RegionTable | None = None
+    verdict_reason: dict[str, Any] | None = None
+
+    @property
+    def anomaly_score(self) -> float | None:
+        """Probability times area of all regions of a segmentation, in pixels."""
+        return None if self.table is None else self.table.anomaly_score
 
     @property
     def likeliest(self) -> str | None:
@@ -71,6 +86,8 @@ class Prediction:
             "regions": [region.to_json() for region in self.regions],
             "verdict": self.verdict,
             "probabilities": self.probabilities,
+            "anomaly_score": self.anomaly_score,
+            "verdict_reason": self.verdict_reason,
             "milliseconds": round(self.milliseconds, 3),
         }
 
@@ -78,34 +95,13 @@ class Prediction:
 def apply_thresholds(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.ndarray, np.ndarray]:
     """Return mask and scores computed from class scores, byte-identical to `Predictor.predict`.
 
-    class_scores: uint8 (n_classes,H,W), 255 times the probability.
-
-    Each pixel gets the class with the highest score among those that reach their threshold (the first of equals), or
-    the background. Regions below the minimum area of their class are then removed. Returns uint8 (H,W) class ids and
-    uint8 (H,W), the highest score of any class.
+    class_scores: uint8 (n_classes,H,W), 255 times the probability. Each pixel gets the class with the highest score
+    among those that reach their threshold (the first of equals), or the background. Regions below the minimum area of
+    their class are then removed. Returns uint8 (H,W) class ids and uint8 (H,W), the highest score of any class.
     """
-    mask, scores = _decide(class_scores, settings)
-    drop_small_in_place(mask, _min_areas(settings))
+    mask, scores = decide_classes(class_scores, settings)
+    drop_small_in_place(mask, min_areas(settings))
     return mask, scores
-
-
-def _decide(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.ndarray, np.ndarray]:
-    # Scores are integers, so the threshold 255 t is rounded up. The small offset corrects products such as 255 * 0.2,
-    # which may come out just above 51.
-    levels = [max(1, math.ceil(255 * threshold - 1e-9)) for threshold in settings.thresholds]
-    ids = [entry.id for entry in settings.classes]
-    scores = class_scores.max(axis=0)
-    best = np.zeros_like(scores)  # highest score among the classes that reach their threshold
-    mask = np.zeros_like(scores)
-    for level, class_id, plane in zip(levels, ids, class_scores):
-        reached = cv2.threshold(plane, level - 1, 0, cv2.THRESH_TOZERO)[1]
-        np.copyto(mask, np.uint8(class_id), where=reached > best)
-        np.maximum(best, reached, out=best)
-    return mask, scores
-
-
-def _min_areas(settings: ModelSettings) -> dict[int, int]:
-    return {entry.id: area for entry, area in zip(settings.classes, settings.min_area)}
 
 
 class Predictor:
@@ -171,15 +167,16 @@ class Predictor:
             # One pass: multiply, round half to even, convert to bytes.
             quantized = cv2.convertScaleAbs(band.reshape(-1, width), alpha=255).reshape(band.shape)
             rows = slice(y, y + band.shape[1])
-            mask[rows], scores[rows] = _decide(quantized, self.settings)
+            mask[rows], scores[rows] = decide_classes(quantized, self.settings)
             if class_scores is not None:
                 class_scores[:, rows] = quantized
-        regions, left_out = most_certain_regions(
-            mask, scores, self.settings, most_regions, least=_min_areas(self.settings)
-        )
-        return Prediction(
-            mask, scores, regions, None, None, _milliseconds_since(started), class_scores, left_out=left_out
-        )
+        measured = measure_classes(mask, scores, self.settings, min_areas(self.settings))
+        regions, left_out = select_regions(measured, self.settings, most_regions)
+        table = table_of(measured, self.settings)
+        verdict = image_verdict(table, self.settings)
+        name, reason = (None, None) if verdict is None else (verdict.name, verdict.reason)
+        took = _milliseconds_since(started)
+        return Prediction(mask, scores, regions, name, None, took, class_scores, None, left_out, table, reason)
 
     def probabilities(self, image: ImageArray) -> np.ndarray:
         """Return float32 (K,H,W) in image size, background first, or float32 (V,) for a classification.
@@ -212,25 +209,12 @@ class Predictor:
         """
         settings = self.settings
         resized = resize_for_network(image, settings)
-        grid = plan_grid(
-            *resized.shape[:2],
-            tile=settings.tile,
-            overlap=settings.overlap,
-            multiple=settings.multiple,
-            tile_rows=self._tile_height(*resized.shape[:2]),
-        )
+        network_height, network_width = resized.shape[:2]
+        grid = prediction_grid(network_height, network_width, settings)
         outputs = self._tile_outputs(resized, grid, progress, cancelled)
         bands = stitch(grid, outputs if background else (output[1:] for output in outputs))
         for y, band in resize_bands(bands, resized.shape[:2], image.shape[:2]):
             yield y, np.clip(band, 0, 1)
-
-    def _tile_height(self, height: int, width: int) -> int | None:
-        """Return a reduced tile height if rows of square tiles would need too much memory for blending, else None."""
-        settings = self.settings
-        if max(height, width) <= settings.tile:
-            return None
-        max_height = _MAX_PENDING_BYTES // (len(settings.classes) * width * 4) // settings.multiple * settings.multiple
-        return None if max_height >= settings.tile else max(max_height, 4 * settings.multiple)
 
     def _tile_outputs(
         self,

@@ -1,15 +1,18 @@
-"""Regions of a mask: connected components with measurements."""
+"""Regions of a mask: thresholds, connected components with measurements, and the verdict that they give."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from . import components
+from .io.opencv import cv2
 from .model_settings import ModelSettings
+from .verdict_rule import ImageVerdict, RegionTable, apply_rule
 
 _NO_MIN_AREAS: Mapping[int, int] = {}
 
@@ -71,8 +74,21 @@ def most_certain_regions(
     The limit exists because a network after seconds of training marks tens of thousands of tiny regions, and each takes
     memory. Order and rounding are those of `find_regions`.
     """
+    return select_regions(measure_classes(mask, scores, settings, least), settings, most)
+
+
+def measure_classes(
+    mask: np.ndarray, scores: np.ndarray, settings: ModelSettings, least: Mapping[int, int] = _NO_MIN_AREAS
+) -> list[components.Components]:
+    """Measure the regions of each class, in the order of the settings. Arguments: as of `most_certain_regions`."""
+    return [components.measure(mask, entry.id, scores, least.get(entry.id, 0)) for entry in settings.classes]
+
+
+def select_regions(
+    measurements: Sequence[components.Components], settings: ModelSettings, most: int | None
+) -> tuple[list[Region], int]:
+    """Return the `most` regions with the highest scores, as `most_certain_regions`, from measurements per class."""
     um = settings.um_per_pixel
-    measurements = [components.measure(mask, entry.id, scores, least.get(entry.id, 0)) for entry in settings.classes]
     total = sum(len(of_class.area) for of_class in measurements)
     selected = [np.arange(len(of_class.area)) for of_class in measurements]
     if most is not None and total > most:
@@ -108,6 +124,38 @@ def most_certain_regions(
             )
     regions.sort(key=lambda region: (-region.area, region.y, region.x, region.class_id, region.centroid))
     return regions, total - len(regions)
+
+
+def table_of(measurements: Sequence[components.Components], settings: ModelSettings) -> RegionTable:
+    """Return the table of regions that were measured in the order of the classes."""
+    return RegionTable.of({entry.id: of_class for entry, of_class in zip(settings.classes, measurements)})
+
+
+def image_verdict(table: RegionTable, settings: ModelSettings) -> ImageVerdict | None:
+    """Return the verdict of an image with these regions, None if the settings have no rule."""
+    names = {entry.id: entry.name for entry in settings.classes}
+    return None if settings.verdict_rule is None else apply_rule(settings.verdict_rule, table, names)
+
+
+def decide_classes(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.ndarray, np.ndarray]:
+    """Return mask and scores, both uint8 (H,W), before small regions are dropped; see `predictor.apply_thresholds`."""
+    # Scores are integers, so the threshold 255 t is rounded up. The small offset corrects products such as 255 * 0.2,
+    # which may come out just above 51.
+    levels = [max(1, math.ceil(255 * threshold - 1e-9)) for threshold in settings.thresholds]
+    ids = [entry.id for entry in settings.classes]
+    scores = class_scores.max(axis=0)
+    best = np.zeros_like(scores)  # highest score among the classes that reach their threshold
+    mask = np.zeros_like(scores)
+    for level, class_id, plane in zip(levels, ids, class_scores):
+        reached = cv2.threshold(plane, level - 1, 0, cv2.THRESH_TOZERO)[1]
+        np.copyto(mask, np.uint8(class_id), where=reached > best)
+        np.maximum(best, reached, out=best)
+    return mask, scores
+
+
+def min_areas(settings: ModelSettings) -> dict[int, int]:
+    """Return class id to minimum area in pixels."""
+    return {entry.id: area for entry, area in zip(settings.classes, settings.min_area)}
 
 
 def drop_small(mask: np.ndarray, min_area_by_class: Mapping[int, int]) -> np.ndarray:

@@ -13,8 +13,10 @@ import numpy as np
 
 from .io.opencv import cv2
 from .io.tiff_regions import ImageArray
+from .model_settings import ModelSettings
 
 _BAND_ROWS = 64
+_MAX_PENDING_BYTES = 256 << 20  # bytes of network output held until the tiles below are computed
 RAMP = 32  # maximum width of the blending ramp between neighboring tiles, in pixels
 
 
@@ -62,6 +64,26 @@ def plan_grid(height: int, width: int, *, tile: int, overlap: int, multiple: int
     return Grid(height, width, tile_height, tile_width, rows, columns, (row_overlap, overlap))
 
 
+def prediction_grid(height: int, width: int, settings: ModelSettings) -> Grid:
+    """Return the tiles in which an image is predicted. height, width: of the resized image, in network pixels."""
+    return plan_grid(
+        height,
+        width,
+        tile=settings.tile,
+        overlap=settings.overlap,
+        multiple=settings.multiple,
+        tile_rows=_tile_height(height, width, settings),
+    )
+
+
+def _tile_height(height: int, width: int, settings: ModelSettings) -> int | None:
+    """Return a reduced tile height if rows of square tiles would need too much memory for blending, else None."""
+    if max(height, width) <= settings.tile:
+        return None
+    max_height = _MAX_PENDING_BYTES // (len(settings.classes) * width * 4) // settings.multiple * settings.multiple
+    return None if max_height >= settings.tile else max(max_height, 4 * settings.multiple)
+
+
 def _tile_starts(length: int, tile: int, overlap: int, multiple: int) -> tuple[int, tuple[int, ...]]:
     end = -(-length // multiple) * multiple
     if length <= tile:
@@ -105,7 +127,7 @@ def blend_window(length: int, overlap: int, *, first: bool = False, last: bool =
 
 
 @dataclass(frozen=True)
-class _BlendWeights:
+class BlendWeights:
     """Blending weights of a tile along one side, for the pixels from `first` on, in image coordinates."""
 
     first: int
@@ -116,7 +138,7 @@ class _BlendWeights:
         return self.first + len(self.weights)
 
 
-def _blend_weights(starts: tuple[int, ...], tile: int, overlap: int, length: int) -> list[_BlendWeights]:
+def blend_weights(starts: tuple[int, ...], tile: int, overlap: int, length: int) -> list[BlendWeights]:
     """Return the normalized blending weights of each tile along one side; the weights of a pixel sum to 1."""
     windows = [blend_window(tile, overlap, first=start == 0, last=start == starts[-1]) for start in starts]
     total = np.zeros(max(length, starts[-1] + tile))
@@ -127,7 +149,7 @@ def _blend_weights(starts: tuple[int, ...], tile: int, overlap: int, length: int
         nonzero = np.flatnonzero(window[: length - start])
         first, end = int(nonzero[0]), int(nonzero[-1]) + 1
         weights = window[first:end] / total[start + first : start + end]
-        result.append(_BlendWeights(start + first, weights.astype(np.float32)))
+        result.append(BlendWeights(start + first, weights.astype(np.float32)))
     return result
 
 
@@ -142,8 +164,8 @@ def stitch(grid: Grid, outputs: Iterable[np.ndarray]) -> Iterator[tuple[int, np.
     if len(grid) == 1:  # nothing to blend; the summation costs as much as a small network
         yield 0, next(iter(outputs))[:, : grid.height, : grid.width]
         return
-    row_weights = _blend_weights(grid.rows, grid.tile_height, grid.overlap[0], grid.height)
-    column_weights = _blend_weights(grid.columns, grid.tile_width, grid.overlap[1], grid.width)
+    row_weights = blend_weights(grid.rows, grid.tile_height, grid.overlap[0], grid.height)
+    column_weights = blend_weights(grid.columns, grid.tile_width, grid.overlap[1], grid.width)
     outputs = iter(outputs)
     pending: np.ndarray | None = None  # image rows from the first unfinished one on
     for row, (y, row_weight) in enumerate(zip(grid.rows, row_weights)):

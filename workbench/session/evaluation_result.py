@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from workbench.core.evaluation.evaluation_summary import EvaluationSummary, summarize
+from workbench.core.evaluation.image_ranking import ScoredImage, scored_images
 from workbench.core.evaluation.operating_point import OperatingPoint
 from workbench.core.evaluation.stored_predictions import ImageEvaluation, StoredPrediction, evaluate_prediction
 from workbench.inference.cpu_environment import cores
@@ -17,11 +18,12 @@ THREADS = min(4, cores())  # OpenCV and NumPy release the interpreter lock most 
 
 @dataclass(frozen=True)
 class EvaluatedImages:
-    """Evaluation at an operating point. evaluations: one per image, in the order of the predictions."""
+    """Evaluation at an operating point. evaluations, images: one per image, in the order of the predictions."""
 
     point: OperatingPoint
     evaluations: list[ImageEvaluation]
     figures: EvaluationSummary
+    images: list[ScoredImage]
 
     @property
     def place(self) -> tuple[float, float]:
@@ -57,4 +59,5 @@ def evaluate_images(
             alarms=alarms,
             marked=sum(result.marked for result in evaluations) / max(1, pixels),
         ),
+        scored_images(predictions, evaluations),
     )

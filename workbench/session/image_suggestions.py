@@ -49,6 +49,8 @@ class ImageSuggestions(QObject):
     def __init__(self, session: Session, predictions: Predictions, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.shown: list[Suggestion] = []
+        self.min_probability, self.min_area = 0.0, 0  # of the suggestions in `shown`; see `set_filter`
+        self._undecided: list[Suggestion] = []  # `shown`, and those that the filter hides
         self.left_out = 0  # regions marked by the model but not suggested, being too many or too large
         self._session, self._predictions = session, predictions
         self._live, self._live_model = FoundRegions(), ""
@@ -80,7 +82,17 @@ class ImageSuggestions(QObject):
         note = self._session.note
         return sum(decision.what == "rejected" for decision in note.decided) if note is not None else 0
 
+    @property
+    def hidden_by_filter(self) -> int:
+        """Number of undecided suggestions of the open image that the filter hides."""
+        return len(self._undecided) - len(self.shown)
+
     # --- commands --------------------------------------------------------------------------------
+
+    def set_filter(self, min_probability: float, min_area: int) -> None:
+        """Show only suggestions from a probability, 0..1, and an area in pixels on; hidden ones cannot be accepted."""
+        self.min_probability, self.min_area = min_probability, min_area
+        self._set_undecided(self._undecided)
 
     def accept(self, suggestions: Sequence[Suggestion]) -> bool:
         """Paint suggestions as labels of their classes: one step. Return False if nothing was painted."""
@@ -128,8 +140,7 @@ class ImageSuggestions(QObject):
             return
         changed = replace(changed, origin=present.origin)
         self._edits[id(present.origin)] = present.origin, changed
-        self.shown = [changed if other is present else other for other in self.shown]
-        self.changed.emit()
+        self._set_undecided([changed if other is present else other for other in self._undecided])
 
     def refresh(self, key: str) -> None:
         """Reload an image's file of suggestions after another program has written it."""
@@ -137,8 +148,7 @@ class ImageSuggestions(QObject):
             self._load(key)
 
     def _remove_decided(self, decisions: list[SuggestionDecision]) -> None:
-        self.shown = open_ones(self.shown, None, decisions)
-        self.changed.emit()
+        self._set_undecided(open_ones(self._undecided, None, decisions))
         self._filter_timer.start()
 
     def _still_shown(self, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
@@ -294,9 +304,17 @@ class ImageSuggestions(QObject):
             self._list_regions()
 
     def _show(self, suggestions: list[Suggestion]) -> None:
-        if suggestions or self.shown:
-            self.shown = suggestions
-            self.changed.emit()
+        if suggestions or self._undecided:
+            self._set_undecided(suggestions)
+
+    def _set_undecided(self, suggestions: list[Suggestion]) -> None:
+        self._undecided = suggestions
+        self.shown = [
+            entry
+            for entry in suggestions
+            if entry.score >= self.min_probability and (not self.min_area or entry.area >= self.min_area)
+        ]
+        self.changed.emit()
 
     def _close(self) -> None:
         self._forget()

@@ -93,7 +93,7 @@ class LabelQueue(Job):
         return self._open_issues.get(key, ()) if key is not None else ()
 
     def possible(self, mode: Mode) -> bool:
-        return bool(self._session.keys) and (mode != "errors" or self._runs.newest_usable is not None)
+        return bool(self._session.keys) and (mode != "errors" or self._runs.default() is not None)
 
     # --- commands -----------------------------------------------------------------------------------
 
@@ -117,7 +117,7 @@ class LabelQueue(Job):
             return
         self._session.flush()
         rows = {key: self._session.rows.get(key) or ImageRow(key) for key in self._session.keys}
-        run, mode, limit = self._runs.newest_usable, self.mode, 5 * AT_ONCE if more else AT_ONCE
+        run, mode, limit = self._runs.default(), self.mode, 5 * AT_ONCE if more else AT_ONCE
         self.begin(
             lambda task: _compute_list(project, rows, run, mode, limit, task),
             self._on_computed,

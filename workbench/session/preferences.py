@@ -19,8 +19,14 @@ CHOICES = {
     "theme": ("dark", "light", "system"),
     "language": ("system", *LANGUAGES),
     "model": ("unet", "resnet"),
+    "after_done": ("next", "next_open", "stay"),
 }
-RANGES = {"brush_radius": (0.5, 500.0), "minutes": (MIN_MINUTES, MAX_MINUTES), "overlay_opacity": (0.0, 1.0)}
+RANGES = {
+    "brush_radius": (0.5, 500.0),
+    "minutes": (MIN_MINUTES, MAX_MINUTES),
+    "overlay_opacity": (0.0, 1.0),
+    "text_size": (100.0, 150.0),
+}
 RECENT = 12
 PROJECTS = 200  # projects of which the last image is stored
 
@@ -38,6 +44,9 @@ class Preferences:
     device: str = "auto"
     last_pictures: dict[str, str] = field(default_factory=dict)  # project -> key
     overlay_opacity: float = 0.45
+    text_size: float = 100.0  # percent of the system's font size
+    after_done: str = "next"  # image opened after "Mark as done and next"
+    shortcuts: dict[str, str] = field(default_factory=dict)  # changed key sequences by command id
 
     @classmethod
     def load(cls, path: Path | None = None) -> Preferences:

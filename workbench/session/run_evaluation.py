@@ -22,6 +22,7 @@ from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import ModelSettings
 from workbench.session.evaluation_result import THREADS, EvaluatedImages, evaluate_images
+from workbench.session.image_verdicts import ImageVerdicts
 from workbench.session.process_memory import release_free_memory
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
@@ -51,6 +52,7 @@ class RunEvaluation(QObject):
         self._passes, self._points, self._crops = TaskRunner(1, self), TaskRunner(1, self), TaskRunner(1, self)
         self._agreed: set[tuple[str, str]] = set()  # (run, split) whose leak was acknowledged
         self._cropper: Cropper | None = None
+        self.verdicts = ImageVerdicts(self)
         self._clear()
         session.label_saved.connect(self._label_saved)
         training.state_changed.connect(self.changed)
@@ -72,6 +74,7 @@ class RunEvaluation(QObject):
         self._pass: InferencePass | None = None
         self.stale = False  # labels were changed since the evaluation
         self.result: EvaluatedImages | None = None
+        self.verdicts.clear()
         self.sweep: OperatingPointSweep | None = None
         self.classes: dict[int, tuple[str, str]] = {}  # id to name and color
 
@@ -105,6 +108,7 @@ class RunEvaluation(QObject):
             self._enter("nothing")
             return
         self.split = split if split in self.splits else ("test" if "test" in self.splits else "val")
+        self.verdicts.open(self.chosen.rule, self.split)
         self._run_pass(project, run, data)
 
     def close(self) -> None:
@@ -112,6 +116,7 @@ class RunEvaluation(QObject):
         self._leave()
         for tasks in (self._passes, self._points, self._crops):
             tasks.stop()
+        self.verdicts.stop()
         self.changed.emit()
 
     def _leave(self) -> None:
@@ -126,10 +131,11 @@ class RunEvaluation(QObject):
 
     def refresh(self) -> None:
         """Evaluate again with the present labels, at the same operating point. Predictions are reused."""
-        point = self.point
+        point, choice = self.point, self.verdicts.choice
         if self.run is not None:
             self.open(self.run, self.split)
             self.point = self.point and point
+            self.verdicts.set_choice(choice)
 
     def cancel(self) -> None:
         """Cancel the evaluation; finished predictions are reused by the next one."""
@@ -191,6 +197,7 @@ class RunEvaluation(QObject):
         """Set the operating point; `evaluated` follows, for the last of several quick requests."""
         if point != self.point and self.stage == "ready":
             self.point = point
+            self.verdicts.reset()
             self._evaluate()
 
     def cheapest(self, escape: float, number: int | None = None) -> None:
@@ -213,6 +220,7 @@ class RunEvaluation(QObject):
             if result is not None:
                 self.result = result
                 self.evaluated.emit(result)
+                self.verdicts.evaluate(result.images, same_point=not self.moved)
 
         self._points.submit(work, on_done, key="evaluate")
 
@@ -256,28 +264,32 @@ class RunEvaluation(QObject):
         return self.settings is not None and self.point != OperatingPoint.of(self.settings)
 
     def can_store(self) -> bool:
-        return self.stage == "ready" and self._session.writable and not self.busy and self.moved
+        changed = self.moved or self.verdicts.moved
+        known = self.verdicts.choice is None or self.verdicts.chosen is not None  # else its threshold is being chosen
+        return self.stage == "ready" and self._session.writable and not self.busy and changed and known
 
     def can_restore(self) -> bool:
-        """Return True if the present operating point or the one in use differs from the trained one."""
-        return (
-            self.stage == "ready"
-            and self.chosen is not None
-            and (self.point != self.chosen.trained or bool(self.chosen.chosen_on))
-        )
+        """Return True if the present operating point or the one in use differs from the trained one, or has a rule."""
+        if self.stage != "ready" or self.chosen is None:
+            return False
+        differs = self.point != self.chosen.trained or self.verdicts.choice is not None
+        return differs or bool(self.chosen.chosen_on) or self.chosen.rule is not None
 
     def store(self) -> None:
-        """Put the present operating point to use in overlay, prediction and export."""
-        point = self.point
-        if self.can_store() and point is not None:
-            self._write(lambda run: operating_point.store(run, point, chosen_on=(self.split,)))
+        """Put the present operating point and verdict rule to use in overlay, prediction and export."""
+        point, rule = self.point, self.verdicts.chosen
+        if self.can_store() and point is not None and self.chosen is not None:
+            chosen_on = (self.split,) if self.moved else self.chosen.chosen_on
+            self._write(lambda run: operating_point.store(run, point, chosen_on=chosen_on, rule=rule))
 
     def restore(self) -> None:
-        """Restore the operating point chosen by the training."""
+        """Restore the operating point chosen by the training, without a verdict rule."""
         if not self.can_restore() or self.chosen is None:
             return
-        if self.chosen.chosen_on and self._session.writable and not self.busy:
+        stored = bool(self.chosen.chosen_on) or self.chosen.rule is not None
+        if stored and self._session.writable and not self.busy:
             self._write(operating_point.restore)
+        self.verdicts.set_choice(None)
         if self.chosen is not None:
             self.set_point(self.chosen.trained)
 
@@ -289,6 +301,7 @@ class RunEvaluation(QObject):
         except Problem as problem:
             self.failed.emit(problem)
             return
+        self.verdicts.keep(self.chosen.rule)
         self.changed.emit()
         self.stored.emit(self.run)
 

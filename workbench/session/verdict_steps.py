@@ -1,7 +1,8 @@
-"""Verdicts and groups of one or many images, and the status of the open one. Each change is one undo command."""
+"""Verdict, status, group and data split of one or many images. Each change is one undo command."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -9,9 +10,10 @@ from typing import Literal, cast
 
 from PySide6.QtCore import QObject, Signal
 
+from workbench.core.images.image_files import image_size
 from workbench.core.problems import Problem
 from workbench.core.project import annotation
-from workbench.core.project.annotation import Note, Status
+from workbench.core.project.annotation import Note, Split, Status
 from workbench.core.project.project import Project
 from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
@@ -23,21 +25,21 @@ from workbench.session.tasks import TaskRunner
 from workbench.session.undo import UndoCommand, UndoStack
 
 Values = dict[str, str | None]
-Field = Literal["verdict", "status", "group"]
+Field = Literal["verdict", "status", "group", "pin"]
 RefusedValues = dict[str, tuple[str | None, Problem]]  # value that the image keeps, and the reason
 
 _NBYTES = 300  # approximate memory of an undo command per image
 
 
 class VerdictChange(UndoCommand):
-    """Values of one field of some notes, by image, before and after a change. key: the image, for a status."""
+    """Values of one field of some notes, by image, before and after a change. key: the image, for one status."""
 
     def __init__(self, steps: VerdictSteps, field: Field, before: Values, after: Values) -> None:
         self._steps = steps
         self.field: Field = field
         self.before, self.after = before, after
         self.title, self.nbytes = field, _NBYTES * len(after)
-        self.key = self.first_key if field == "status" else None
+        self.key = self.first_key if field == "status" and len(after) == 1 else None
 
     @property
     def first_key(self) -> str:
@@ -45,12 +47,12 @@ class VerdictChange(UndoCommand):
         return next(iter(self.after))
 
     def undo(self) -> bool:
-        self._steps.set_values(self.field, self.before)
+        self._steps.set_values(self.field, self.before, self.after)
         self._steps.stepped.emit(self, "undone")
         return True
 
     def redo(self) -> bool:
-        self._steps.set_values(self.field, self.after)
+        self._steps.set_values(self.field, self.after, self.before)
         self._steps.stepped.emit(self, "redone")
         return True
 
@@ -129,13 +131,52 @@ class VerdictSteps(QObject):
             return
         self._push(VerdictChange(self, "status", {label.key: label.note.status}, {label.key: status}))
 
+    def set_statuses(self, keys: Sequence[str], status: Status) -> None:
+        """Set the status of readable images; those marked done without a mask get an empty one."""
+        self._editor.finish_stroke()
+        rows, label = self._image_list.rows, self._editor.label
+        statuses = {key: rows[key].status for key in keys if key in rows and not rows[key].broken}
+        if label is not None and label.key in statuses:
+            statuses[label.key] = label.note.status
+        before: Values = {key: present for key, present in statuses.items() if present != status}
+        if self._project is None or not before:
+            return
+        if not self._project.writable:
+            self.problem_met.emit(self._project.read_only("the status"))
+            return
+        self._push(VerdictChange(self, "status", before, dict.fromkeys(before, status)))
+
+    def set_pins(self, keys: Sequence[str], split: Split | None) -> None:
+        """Pin images and their groups to a data split, from the next training on; None: no restriction.
+
+        The notes are read in a thread first, so the change follows.
+        """
+        project, rows, label = self._project, self._image_list.rows, self._editor.label
+        if project is None:
+            return
+        if not project.writable:
+            self.problem_met.emit(project.read_only("the data split"))
+            return
+        listed = [key for key in keys if key in rows]
+        unsaved: Values = {key: found.note.pin for key in listed if (found := self._autosave.unsaved(key)) is not None}
+        if label is not None and label.key in listed:
+            unsaved[label.key] = label.note.pin
+
+        def on_read(pins: Values) -> None:
+            before = {key: pin for key, pin in {**pins, **unsaved}.items() if pin != split}
+            if self._project is project and before:
+                self._push(VerdictChange(self, "pin", before, dict.fromkeys(before, split)))
+
+        others = [key for key in listed if key not in unsaved]
+        self._tasks.submit(lambda _: _read_pins(project, others), on_read, self.problem_met.emit)
+
     def _push(self, change: VerdictChange) -> None:
-        self.set_values(change.field, change.after)
+        self.set_values(change.field, change.after, change.before)
         self._undo_stack.push(change)
         self.stepped.emit(change, "done")
 
-    def set_values(self, field: Field, values: Mapping[str, str | None]) -> None:
-        """Set a field of the notes of some images, without an undo command."""
+    def set_values(self, field: Field, values: Mapping[str, str | None], before: Mapping[str, str | None]) -> None:
+        """Set a field of the notes of some images, without an undo command. before: their present values."""
         remaining, label = dict(values), self._editor.label
         if label is not None and label.key in remaining:
             value = remaining.pop(label.key)
@@ -143,28 +184,29 @@ class VerdictSteps(QObject):
                 self._notes.set_verdict(value)
             elif field == "group":
                 self._notes.set_group(value)
+            elif field == "pin":
+                self._notes.set_pin(cast("Split | None", value))
             else:
                 self._notes.set_status(cast("Status", value))
         for key in list(remaining):
             label = self._autosave.unsaved(key)
             if label is not None and label.problem is None:
                 _set(label.note, field, remaining.pop(key))
+                label.edits += field == "status" and label.note.status == "done" and not label.on_disk
                 label.note_edits += 1
                 self._autosave.changed(label, now=True)
                 self._put_row(key, field, getattr(label.note, field))
         if remaining and self._project is not None:
-            self._write_notes(self._project, field, remaining)
+            self._write_notes(self._project, field, remaining, before)
 
-    def _write_notes(self, project: Project, field: Field, values: Values) -> None:
+    def _write_notes(self, project: Project, field: Field, values: Values, before: Mapping[str, str | None]) -> None:
         # Record the changes in the journal first, as the notes are written later.
-        changes = [
-            NoteChange(
-                key,
-                {field: {"from": getattr(self._image_list.row(key), field) or None, "to": value}},
-                _history_entry(field, value),
-            )
-            for key, value in values.items()
-        ]
+        changes = []
+        for key, value in values.items():
+            row, done = self._image_list.row(key), field == "status" and value == "done"
+            change = {field: {"from": before.get(key), "to": value}}
+            size = (row.width, row.height) if done and row.width else None
+            changes.append(NoteChange(key, change, _history_entry(field, value), size, new_mask=done))
         record = self._autosave.record_note_changes(changes)
         for key, value in values.items():
             self._put_row(key, field, value)
@@ -179,6 +221,8 @@ class VerdictSteps(QObject):
         self._tasks.submit(lambda _: _write(project, field, values), written, on_failed)
 
     def _put_row(self, key: str, field: Field, value: str | None) -> None:
+        if field == "pin":
+            return  # not listed
         shown = value or "" if field == "group" else value
         self._image_list.put(replace(self._image_list.row(key), **{field: shown}))
 
@@ -209,6 +253,15 @@ def _history_entry(field: Field, value: str | None) -> str:
     return str(value) if field == "status" else field
 
 
+def _read_pins(project: Project, keys: Sequence[str]) -> Values:
+    """Return the data splits to which images are pinned. Images whose notes cannot be read are left out."""
+    pins: Values = {}
+    for key in keys:
+        with contextlib.suppress(Problem):
+            pins[key] = annotation.load_note(project, key).pin
+    return pins
+
+
 def _write(project: Project, field: Field, values: Values) -> RefusedValues:
     """Write notes. Return those that cannot be written, with the value they keep."""
     refused: RefusedValues = {}
@@ -218,6 +271,9 @@ def _write(project: Project, field: Field, values: Values) -> RefusedValues:
             note = annotation.load_note(project, key)
             present = getattr(note, field)
             if present != value:
+                if field == "status" and value == "done" and not project.mask_path(key).exists():
+                    size = image_size(project.image_path(key))
+                    annotation.save_mask(project, key, annotation.new_mask(size, note))
                 _set(note, field, value)
                 annotation.save_note(project, key, note)
         except Problem as problem:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import paddle
 
+from workbench.core.evaluation.lighting import change_lighting
 from workbench.core.evaluation.metrics import SegmentationMeter, VerdictMeter
 from workbench.core.images.image_files import read
 from workbench.core.messages import Message
@@ -23,6 +24,7 @@ from workbench.core.problems import MaskBroken, Problem
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset, Item
+from workbench.core.runs.held_out import divide_parts
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine, PredictionCancelled, Predictor, apply_thresholds
 from workbench.training.device import is_out_of_memory
@@ -71,7 +73,8 @@ class Evaluation:
 
     metrics: as reported by core.metrics. score: main metric of a model, 0..1; None without validation/test images.
     settings: as given, or with thresholds, minimum areas and temperature chosen on these images. keys: of the
-    evaluated images. seconds: duration.
+    evaluated images. counts: numerator and denominator of the main ratio of each image, see `core.evaluation.forecast`.
+    seconds: duration.
     """
 
     metrics: dict[str, Any]
@@ -79,6 +82,7 @@ class Evaluation:
     settings: ModelSettings
     keys: list[str]
     seconds: float
+    counts: list[tuple[float, float]] = field(default_factory=list)
 
 
 @dataclass
@@ -119,19 +123,23 @@ class Evaluator:
         items: Sequence[Item],
         *,
         choose: bool = False,
+        cross_fit: bool = False,
+        change: str | None = None,
         most_seconds: float | None = None,
         cancelled: Callable[[], bool] = lambda: False,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Evaluation | None:
         """Evaluate `items` in their order. Return None if cancelled or if none of them could be read.
 
-        choose: choose thresholds on these images and report the metrics at them. most_seconds: no further image is
-        started after that time; `keys` then lists the evaluated ones.
+        choose: choose thresholds on these images and report the metrics at them. cross_fit: report the metrics of each
+        half of the parts at the thresholds chosen on the other half. change: evaluate copies of the images with this
+        change of `core.evaluation.lighting`. most_seconds: no further image is started after that time; `keys` then
+        lists the evaluated ones.
         """
         started = time.perf_counter()
         passes, keys = [], []
         try:
-            for item, image_pass in self._passes(Predictor(settings, engine), items, cancelled):
+            for item, image_pass in self._passes(Predictor(settings, engine), items, cancelled, change):
                 passes.append(image_pass)
                 keys.append(item.key)
                 progress(len(keys), len(items))
@@ -141,10 +149,16 @@ class Evaluator:
             return None
         if not passes:
             return None
-        if choose:
+        measured = [settings] * len(passes)
+        if choose and cross_fit and (halves := divide_parts(items, keys)) is not None:
+            chosen = [self._choose(settings, [p for p, half in zip(passes, halves) if half != side]) for side in (0, 1)]
+            measured = [chosen[half] for half in halves]
             settings = self._choose(settings, passes)
-        metrics = self._measure(settings, passes)
-        return Evaluation(metrics, score(metrics), settings, keys, time.perf_counter() - started)
+        elif choose:
+            settings = self._choose(settings, passes)
+            measured = [settings] * len(passes)
+        metrics, counts = self._measure(measured, passes)
+        return Evaluation(metrics, score(metrics), settings, keys, time.perf_counter() - started, counts)
 
     def default_settings(self, settings: ModelSettings) -> ModelSettings:
         """Return settings for a network without validation images.
@@ -161,7 +175,7 @@ class Evaluator:
         )
 
     def _passes(
-        self, predictor: Predictor, items: Sequence[Item], cancelled: Callable[[], bool]
+        self, predictor: Predictor, items: Sequence[Item], cancelled: Callable[[], bool], change: str | None
     ) -> Iterator[tuple[Item, _ImagePass]]:
         """Yield the results of readable images, in order; several images are computed at once, each on its own core."""
         with ThreadPoolExecutor(self.threads) as pool:
@@ -169,7 +183,7 @@ class Evaluator:
             try:
                 for item in [*items, *[None] * self.threads]:
                     if item is not None:
-                        pending.append((item, pool.submit(self._predict_image, predictor, item, cancelled)))
+                        pending.append((item, pool.submit(self._predict_image, predictor, item, cancelled, change)))
                     if pending and (item is None or len(pending) > self.threads):
                         finished, future = pending.popleft()
                         try:
@@ -180,8 +194,12 @@ class Evaluator:
                 for _, future in pending:
                     future.cancel()
 
-    def _predict_image(self, predictor: Predictor, item: Item, cancelled: Callable[[], bool]) -> _ImagePass:
+    def _predict_image(
+        self, predictor: Predictor, item: Item, cancelled: Callable[[], bool], change: str | None
+    ) -> _ImagePass:
         image, truth = self._read(item)
+        if change is not None:
+            image = change_lighting(np.asarray(image), change, predictor.settings)
         if isinstance(truth, str):
             result = predictor.predict(image, cancelled=cancelled)
             assert result.probabilities is not None
@@ -240,17 +258,26 @@ class Evaluator:
 
         return labeled_areas(masks(), [info.id for info in self.dataset.classes])
 
-    def _measure(self, settings: ModelSettings, passes: list[_ImagePass]) -> dict[str, Any]:
-        if settings.task == "classification":
-            verdicts = VerdictMeter(settings.verdicts)
+    def _measure(
+        self, settings: Sequence[ModelSettings], passes: Sequence[_ImagePass]
+    ) -> tuple[dict[str, Any], list[tuple[float, float]]]:
+        """Return the metrics, and numerator and denominator of the main ratio of each image. settings: of each pass."""
+        counts: list[tuple[float, float]] = []
+        if settings[0].task == "classification":
+            verdicts = VerdictMeter(settings[0].verdicts)
             for image_pass in passes:
                 # The temperature does not change the order of probabilities, so it changes no verdict.
-                verdicts.add(str(image_pass.truth), settings.verdicts[int(np.argmax(image_pass.probabilities))])
-            return verdicts.report()
-        meter = SegmentationMeter({entry.id: entry.name for entry in settings.classes})
-        for image_pass in passes:
-            meter.add(image_pass.truth, apply_thresholds(image_pass.class_scores, settings)[0])  # type: ignore[arg-type]
-        return meter.report()
+                predicted = settings[0].verdicts[int(np.argmax(image_pass.probabilities))]
+                verdicts.add(str(image_pass.truth), predicted)
+                counts.append((float(predicted == image_pass.truth), 1.0))
+            return verdicts.report(), counts
+        meter = SegmentationMeter({entry.id: entry.name for entry in settings[0].classes})
+        for own, image_pass in zip(settings, passes, strict=True):
+            before = meter.any_hit, meter.any_false, meter.any_missed
+            meter.add(image_pass.truth, apply_thresholds(image_pass.class_scores, own)[0])  # type: ignore[arg-type]
+            hit, false, missed = np.subtract((meter.any_hit, meter.any_false, meter.any_missed), before)
+            counts.append((2.0 * hit, 2.0 * hit + false + missed))
+        return meter.report(), counts
 
 
 def score(metrics: dict[str, Any]) -> float | None:
@@ -263,16 +290,3 @@ def score(metrics: dict[str, Any]) -> float | None:
         return metrics["macro_f1"]
     dices = [dice for dice in (metrics["dice"], metrics["any_defect"]["dice"]) if dice is not None]
     return float(np.mean(dices)) if dices else None
-
-
-def stratified_order(items: Sequence[Item]) -> list[Item]:
-    """Return a fixed order whose every prefix is representative: classes alternate, the images of each by hash."""
-    strata: dict[object, list[Item]] = {}
-    for item in sorted(items, key=lambda item: zlib.crc32(item.key.encode("utf-8", "surrogatepass"))):
-        stratum = item.verdict if not (item.classes or item.mask_hash) else tuple(item.classes[:1])
-        strata.setdefault(stratum, []).append(item)
-    queues = sorted(strata.values(), key=lambda queue: (not queue[0].classes, len(queue), queue[0].key))
-    order = []
-    for index in range(max(map(len, queues), default=0)):
-        order += [queue[index] for queue in queues if index < len(queue)]
-    return order

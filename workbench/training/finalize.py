@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from workbench.core.evaluation.forecast import forecast
+from workbench.core.evaluation.lighting import CHANGES, MAX_SECONDS, lighting_table
 from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.runs.events import Evaluated, Finished, Progress, Trouble
+from workbench.core.runs.held_out import stratified_order
 from workbench.core.runs.pruning_plan import is_smaller
 from workbench.core.runs.run import Run, find_run
 from workbench.core.runs.training_settings import TrainingSettings
@@ -19,7 +22,7 @@ from workbench.inference.engines import EngineError
 from workbench.inference.model_settings import ModelSettings, SettingsError
 from workbench.inference.predictor import Engine, Predictor
 from workbench.training import checkpoint, networks
-from workbench.training.evaluator import DygraphEngine, Evaluation, stratified_order
+from workbench.training.evaluator import DygraphEngine, Evaluation
 from workbench.training.learner import Arrays, load_weights, weights
 from workbench.training.tile_memory import within_memory
 from workbench.training.training_context import TrainingContext
@@ -56,10 +59,12 @@ def _evaluate_all(context: TrainingContext, usable: bool) -> dict[str, Any]:
     result: dict[str, Any] = {}
     # Mirrored evaluation only here: it would take too much time during the run.
     settings = dataclasses.replace(context.model_settings, mirrored=networks.mirrored(context.settings))
+    measured: Evaluation | None = None
     evaluation = _evaluate_split(context, engine, "val", settings, choose=True)
     if evaluation is not None:
         best.choose_final(evaluation.settings, evaluation.score)
         result = {"metrics": evaluation.metrics, "score": evaluation.score}
+        measured = evaluation
         pruned = compare_networks(context, evaluation) if usable else None
         if pruned is not None:
             result["pruned"] = pruned
@@ -75,8 +80,42 @@ def _evaluate_all(context: TrainingContext, usable: bool) -> dict[str, Any]:
     tested = _evaluate_split(context, engine, "test", best.settings, choose=False)
     if tested is not None:
         result["test"] = {"metrics": tested.metrics, "score": tested.score}
+        measured = tested
         context.report(Evaluated(step=best.step, split="test", metrics=tested.metrics, score=tested.score))
+    if measured is not None:
+        result |= _expectation(context, engine, best.settings, measured)
     return result
+
+
+def _expectation(
+    context: TrainingContext, engine: Engine, settings: ModelSettings, evaluation: Evaluation
+) -> dict[str, Any]:
+    """Return {"lighting", "forecast"}: metrics under changed lighting, and the range expected on other parts."""
+    items = {item.key: item for item in context.dataset.items}
+    evaluated = [items[key] for key in evaluation.keys]
+    steps = 0
+
+    def measure(change: str | None, count: int) -> float | None:
+        nonlocal steps
+        steps += 1
+        context.report(Progress(what=Message("progress.lighting"), done=steps, total=len(CHANGES) + 1))
+        changed = context.evaluator.evaluate(
+            engine, settings, evaluated[:count], change=change, cancelled=lambda: context.control.stop
+        )
+        if changed is None:
+            return None
+        total = sum(denominator for _, denominator in changed.counts)
+        return sum(numerator for numerator, _ in changed.counts) / total if total else None
+
+    limit = context.budget.final_evaluation_seconds()
+    try:
+        lighting = lighting_table(
+            measure, len(evaluated), seconds=MAX_SECONDS if limit is None else min(MAX_SECONDS, limit / 2)
+        )
+    except (EngineError, Problem, MemoryError):  # the metrics themselves are known
+        lighting = None
+    groups = [item.group for item in evaluated]
+    return {"lighting": lighting, "forecast": forecast(evaluation.counts, groups, lighting).to_json()}
 
 
 def _evaluation_engine(context: TrainingContext, usable: bool) -> Engine:
@@ -110,6 +149,7 @@ def _evaluate_split(
             settings,
             items,
             choose=choose,
+            cross_fit=choose and not context.dataset.of("test"),
             progress=progress,
             cancelled=lambda: context.control.stop,
             most_seconds=None

@@ -48,7 +48,12 @@ def build(settings: TrainingSettings, dataset: Dataset) -> UNet | ResNet:
         )
     outputs = len(dataset.verdicts)
     return ResNet(
-        settings.channels, outputs, depth=settings.depth, width=settings.width, input_size=settings.input_size
+        settings.channels,
+        outputs,
+        depth=settings.depth,
+        width=settings.width,
+        input_size=settings.input_size,
+        standardize=settings.standardize,
     )
 
 

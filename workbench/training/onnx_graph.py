@@ -16,13 +16,15 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from paddle import nn
 
+from workbench import __version__
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.atomic_write import make_folder, write_atomic
 from workbench.training.learner import to_array
-from workbench.training.resnet import Block, ConvolutionNorm, ResNet, ResNetBody
+from workbench.training.resnet import Block, ConvolutionNorm, ResNet, ResNetBody, Standardized
 from workbench.training.unet import DoubleConvolution, LocalContrast, UNet
 
 OPSET, IR_VERSION = 17, 8  # both of 2022: runtimes in production may be some years old
+PRODUCER = "defect-workbench"
 INPUT, OUTPUT, MAPS = "picture", "probabilities", "maps"
 
 
@@ -39,12 +41,13 @@ def to_onnx(net: UNet | ResNet, channels: int, side: int | None, *, maps: bool =
         _pixel_output(graph, net, _unet(graph, net, INPUT))
         outputs[OUTPUT] = ["N", net.outputs, "H", "W"]
     else:
-        _image_output(graph, net, _stages(graph, net, INPUT)[-1], maps)
+        x = INPUT if net.standardize is None else _standardized(graph, net.standardize, INPUT)
+        _image_output(graph, net, _stages(graph, net, x)[-1], maps)
         outputs[OUTPUT] = ["N", net.head.weight.shape[1]]
         if maps:
             outputs[MAPS] = [*outputs[OUTPUT], "h", "w"]
     sides = ["H", "W"] if side is None else [side, side]
-    return graph.model(["N", channels, *sides], outputs)
+    return graph.network(["N", channels, *sides], outputs)
 
 
 def write_onnx(net: UNet | ResNet, settings: TrainingSettings, path: Path, *, maps: bool = False) -> None:
@@ -55,20 +58,24 @@ def write_onnx(net: UNet | ResNet, settings: TrainingSettings, path: Path, *, ma
 
 
 class OnnxGraph:
-    """Nodes and constants in the order of computation. A value is identified by its name."""
+    """Nodes and constants in the order of computation. A value is identified by its name.
 
-    def __init__(self) -> None:
+    prefix: beginning of every name that is not chosen by the caller, so that graphs can be joined.
+    """
+
+    def __init__(self, prefix: str = "") -> None:
+        self._prefix = prefix
         self._nodes: list[onnx.NodeProto] = []
         self._constants: list[onnx.TensorProto] = []
 
     def add(self, operator: str, inputs: Sequence[str], name: str = "", **attributes: object) -> str:
         """Add one node. Return the name of its output."""
-        name = name or f"{operator.lower()}.{len(self._nodes)}"
+        name = name or f"{self._prefix}{operator.lower()}.{len(self._nodes)}"
         self._nodes.append(helper.make_node(operator, list(inputs), [name], name=name, **attributes))
         return name
 
     def constant(self, array: np.ndarray) -> str:
-        name = f"constant.{len(self._constants)}"
+        name = f"{self._prefix}constant.{len(self._constants)}"
         self._constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
         return name
 
@@ -97,25 +104,41 @@ class OnnxGraph:
     def join(self, *parts: str) -> str:
         return self.add("Concat", parts, axis=1)
 
-    def split(self, x: str, count: int) -> list[str]:
-        """Split the channels into equal parts."""
-        names = [f"split.{len(self._nodes)}.{number}" for number in range(count)]
-        self._nodes.append(helper.make_node("Split", [x], names, axis=1))
+    def split(self, x: str, count: int, axis: int = 1) -> list[str]:
+        """Split an axis, by default the channels, into equal parts."""
+        name = f"{self._prefix}split.{len(self._nodes)}"
+        names = [f"{name}.{number}" for number in range(count)]
+        self._nodes.append(helper.make_node("Split", [x], names, name=name, axis=axis))
         return names
 
-    def model(
+    def network(
         self, input_shape: Sequence[int | str], output_shapes: Mapping[str, Sequence[int | str]]
     ) -> onnx.ModelProto:
-        """Return the checked model. seen: shape of the input. answers: shapes of the outputs, by name."""
+        """Return the checked model of a network. output_shapes: shapes of the outputs, by name; all float32."""
         image = helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, list(input_shape))
         outputs = [
             helper.make_tensor_value_info(n, TensorProto.FLOAT, list(shape)) for n, shape in output_shapes.items()
         ]
-        graph = helper.make_graph(self._nodes, "network", [image], outputs, self._constants)
-        opset = helper.make_opsetid("", OPSET)
-        model = helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION, producer_name="defect-workbench")
-        onnx.checker.check_model(model, full_check=True)
-        return model
+        return self.model("network", [image], outputs)
+
+    def model(
+        self, name: str, inputs: Sequence[onnx.ValueInfoProto], outputs: Sequence[onnx.ValueInfoProto]
+    ) -> onnx.ModelProto:
+        """Return the checked model."""
+        return checked_model(helper.make_graph(self._nodes, name, inputs, outputs, self._constants))
+
+
+def checked_model(graph: onnx.GraphProto) -> onnx.ModelProto:
+    """Return the model of a graph of standard operators."""
+    model = helper.make_model(
+        graph,
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
+        producer_name=PRODUCER,
+        producer_version=__version__,
+    )
+    onnx.checker.check_model(model, full_check=True)
+    return model
 
 
 def _pair(value: int | Sequence[int]) -> list[int]:
@@ -237,6 +260,13 @@ def _block(graph: OnnxGraph, block: Block, x: str) -> str:
         y = _convolution_norm(graph, part, graph.relu(y) if index else y)
     shortcut = x if block.shortcut is None else _convolution_norm(graph, block.shortcut, x)
     return graph.relu(graph.add("Add", [y, shortcut]))
+
+
+def _standardized(graph: OnnxGraph, layer: Standardized, x: str) -> str:
+    centered = graph.add("Sub", [x, graph.add("ReduceMean", [x], axes=[1, 2, 3], keepdims=1)])
+    square = graph.add("ReduceMean", [graph.add("Mul", [centered, centered])], axes=[1, 2, 3], keepdims=1)
+    root = graph.add("Sqrt", [graph.add("Add", [square, graph.number(layer.epsilon)])])
+    return graph.join(x, graph.add("Div", [centered, root]))
 
 
 def _image_output(graph: OnnxGraph, net: ResNet, features: str, maps: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from workbench.core.evaluation import operating_point
@@ -39,7 +39,7 @@ def origin(run: Run, dataset: Dataset, request: str) -> OperatingPointOrigin:
 
 def summary(settings: ModelSettings, chosen: OperatingPointOrigin) -> dict[str, Any]:
     """Return the operating point for `workbench export --json`: by class the probability threshold and the minimum area
-    in pixels; for verdicts the probability below which none is given.
+    in pixels, and the verdict rule, null without one; for verdicts the probability below which none is given.
     """
     report: dict[str, Any] = {"chosen_by": chosen.chosen_by, "chosen_on": list(chosen.chosen_on)}
     if settings.task == "classification":
@@ -49,4 +49,5 @@ def summary(settings: ModelSettings, chosen: OperatingPointOrigin) -> dict[str, 
         **report,
         "thresholds": dict(zip(names, settings.thresholds, strict=True)),
         "min_area": dict(zip(names, settings.min_area, strict=True)),
+        "verdict_rule": None if settings.verdict_rule is None else asdict(settings.verdict_rule),
     }

@@ -143,7 +143,7 @@ class PatchSampler:
         half = self.side / 2 / pose.zoom
         position = [_clamp_center(float(c), half, length) for c, length in zip(center, loaded.image.shape[:2])]
         image, mask = cut_patch(loaded.image, loaded.mask, (position[0], position[1]), self.side, pose)
-        patch = augment_intensity(normalize(image, self.settings), generator, self.training_settings.augment)
+        patch = self._vary(normalize(image, self.settings), generator)
         assert mask is not None
         return patch, self._channel[mask]
 
@@ -154,8 +154,14 @@ class PatchSampler:
         pose = draw_pose(generator, self.training_settings.augment)
         center = np.array(loaded.image.shape[:2]) / 2 + generator.uniform(-1, 1, 2) * self.side * 0.06
         image, _ = cut_patch(loaded.image, None, (center[0], center[1]), self.side, pose)
-        patch = augment_intensity(normalize(image, self.settings), generator, self.training_settings.augment)
+        patch = self._vary(normalize(image, self.settings), generator)
         return patch, self.dataset.verdicts.index(str(verdict))
+
+    def _vary(self, patch: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        """Vary the intensities of a normalized patch."""
+        mean, std = float(np.mean(self.settings.mean)), float(np.mean(self.settings.std))
+        ways = self.training_settings.augment
+        return augment_intensity(patch, generator, ways, black=-mean / std, white=(1 - mean) / std)
 
     def class_shares(self, batches: int = 4) -> np.ndarray:
         """Return float (K,): shares of the classes in the pixels of some batches, background first."""

@@ -82,12 +82,36 @@ class ResNetBody(nn.Layer):
         return outputs
 
 
-class ResNet(ResNetBody):
-    """ResNet from float32 (N, channels, H, W) to logits (N, outputs). Small stem for input_size up to SMALL_INPUT."""
+class Standardized(nn.Layer):
+    """Append to the channels of each image its standardized values: mean 0 and standard deviation 1.
 
-    def __init__(self, channels: int, outputs: int, *, depth: int, width: float, input_size: int) -> None:
-        super().__init__(channels, depth=depth, width=width, small=input_size <= SMALL_INPUT)
+    Appearance that does not depend on the exposure, as in the images of a part under another lamp.
+    """
+
+    epsilon = 0.01  # added to the variance of normalized pixels, so that noise on an even surface is not amplified
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        mean = x.mean(axis=[1, 2, 3], keepdim=True)
+        centered = x - mean
+        spread = (centered * centered).mean(axis=[1, 2, 3], keepdim=True) + self.epsilon
+        return paddle.concat([x, centered * spread**-0.5], axis=1)
+
+
+class ResNet(ResNetBody):
+    """ResNet from float32 (N, channels, H, W) to logits (N, outputs). Small stem for input_size up to SMALL_INPUT.
+
+    standardize: add the standardized image to the input.
+    """
+
+    def __init__(
+        self, channels: int, outputs: int, *, depth: int, width: float, input_size: int, standardize: bool = False
+    ) -> None:
+        planes = channels * (2 if standardize else 1)
+        super().__init__(planes, depth=depth, width=width, small=input_size <= SMALL_INPUT)
+        self.standardize = Standardized() if standardize else None
         self.head = nn.Linear(self.outputs, outputs)
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        if self.standardize is not None:
+            x = self.standardize(x)
         return self.head(self.stages(x)[-1].mean(axis=[2, 3]))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from workbench.core.messages import Message
-from workbench.core.runs.dataset import SPLITS
 from workbench.core.runs.events import Started, Trouble
+from workbench.core.runs.held_out import SPLITS
 from workbench.training.device import gpu_uuids
 from workbench.training.training_context import TrainingContext
 

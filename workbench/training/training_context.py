@@ -18,6 +18,7 @@ from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.events import Trouble
+from workbench.core.runs.held_out import stratified_order
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, TrainingSettings
 from workbench.inference.cpu_environment import cores
@@ -32,7 +33,7 @@ from workbench.training.device_settings import adapt_to_device
 from workbench.training.distributed import process_group
 from workbench.training.distributed.process_group import ProcessGroup
 from workbench.training.distributed.rank_commands import RankCommand
-from workbench.training.evaluator import Evaluator, stratified_order
+from workbench.training.evaluator import Evaluator
 from workbench.training.frozen_labels import FrozenLabels
 from workbench.training.image_cache import ImageCache
 from workbench.training.learner import Learner, load_weights, weights
@@ -260,7 +261,6 @@ def prepare(
         on_gpu=training_device.is_gpu,
     )
     learner.process_group = group
-    threads = training_settings.threads or min(4, max(1, cores() // group.local_processes))
     steps = None if training_settings.epochs is None else training_settings.epochs * _steps_per_epoch(sampler)
     seconds = None if steps is not None else (training_settings.minutes or DEFAULT_MINUTES) * 60
     return TrainingContext(
@@ -275,7 +275,7 @@ def prepare(
         loader=(DeviceLoader if training_device.is_gpu else PatchLoader)(
             sampler,
             batch=training_settings.batch,
-            threads=threads,
+            threads=training_settings.threads or min(4, max(1, cores() // group.local_processes)),
             places=group.batch_positions(training_settings.batch),
         ),
         evaluator=Evaluator(

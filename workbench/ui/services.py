@@ -30,6 +30,7 @@ from workbench.session.training.run_monitor import RunMonitor
 from workbench.session.training.saved_overrides import SavedOverrides
 from workbench.session.training.telemetry import TelemetryThread
 from workbench.session.training.training_control import TrainingControl
+from workbench.session.workflow_monitor import WorkflowMonitor
 
 
 @dataclass(kw_only=True)
@@ -60,6 +61,7 @@ class Services:
     label_repair: LabelRepair
     packing: PackingJob
     project_merge: ProjectMergeJob
+    workflow: WorkflowMonitor
     error_log: ErrorLog = field(default_factory=ErrorLog)
 
     @classmethod
@@ -97,6 +99,7 @@ class Services:
             label_repair=LabelRepair(session),
             packing=PackingJob(),
             project_merge=ProjectMergeJob(session),
+            workflow=WorkflowMonitor(session, training, run_list, export_job),
         )
 
     def close(self) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication
+import re
+from collections.abc import Mapping
+
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QKeySequence
 
 _DIGITS = range(1, 10)
 
-# Key sequences of each command, separated by "; ".
+# Key sequences of each command, separated by "; ". The user can replace them, see `change_shortcuts`.
 SHORTCUTS: dict[str, str] = {
     "new_project": "Ctrl+N",
     "open_project": "Ctrl+O",
@@ -38,6 +41,7 @@ SHORTCUTS: dict[str, str] = {
     "fill": "F",
     "holes": "Shift+F",
     "region": "V",
+    "edit_outline": "Shift+O",
     "bigger": "]",
     "smaller": "[",
     "pick": "I",
@@ -48,6 +52,7 @@ SHORTCUTS: dict[str, str] = {
     "toward_labels": "Alt+Left",
     "toward_proposals": "Alt+Right",
     "done_next": "Enter; Return",
+    "mark_done": "Ctrl+Enter; Ctrl+Return",
     "next": "D; PgDown",
     "previous": "A; PgUp",
     "next_unlabelled": "Ctrl+Shift+D; Ctrl+PgDown",
@@ -90,6 +95,8 @@ SHORTCUTS: dict[str, str] = {
     "compare_runs": "Ctrl+Shift+U",
     "export": "Ctrl+E",
     "export_choices": "Ctrl+Shift+E",
+    "palette": "Ctrl+Shift+P",
+    "settings": "Ctrl+,",
     "keys": "F1",
     "guide": "Shift+F1",
     **{f"class_{n}": str(n) for n in _DIGITS},
@@ -117,10 +124,49 @@ FIXED_KEYS: dict[str, str] = {
 }
 
 
+# Key sequences by command that the user has set instead of the defaults; "" for none. Set by `change_shortcuts`.
+_changed: dict[str, str] = {}
+
+
+def change_shortcuts(changes: Mapping[str, str]) -> None:
+    """Replace the user's changes: key sequences by command id, separated by "; ". Invalid ones are left out."""
+    _changed.clear()
+    for id, text in changes.items():
+        keys = [part for part in text.split("; ") if part and QKeySequence(part)[0].key() != Qt.Key.Key_unknown]
+        if (keys or not text) and id not in FIXED_KEYS:
+            _changed[id] = "; ".join(keys)
+
+
+def changed_shortcuts() -> dict[str, str]:
+    """Return the user's changes, see `change_shortcuts`."""
+    return dict(_changed)
+
+
 def key_sequences(id: str) -> list[QKeySequence]:
     """Return the shortcuts of a command or of a fixed key. The list is empty if the command has none."""
-    keys = SHORTCUTS.get(id) or FIXED_KEYS.get(id, "")
+    keys = _changed.get(id, SHORTCUTS.get(id) or FIXED_KEYS.get(id, ""))
     return [QKeySequence(key) for key in keys.split("; ") if key]
+
+
+def default_sequences(id: str) -> list[QKeySequence]:
+    """Return the shortcuts that a command has unless the user changes them."""
+    return [QKeySequence(key) for key in SHORTCUTS.get(id, "").split("; ") if key]
+
+
+def with_current_keys(text: str) -> str:
+    """Return a text with the default shortcuts that the user has replaced, such as Ctrl+T, exchanged for the new ones.
+
+    Single letters and digits are not recognized in a text.
+    """
+    replaced: dict[str, str] = {}
+    for id in _changed:
+        new = key_text(id) or QCoreApplication.translate("shortcuts", "no shortcut")
+        for keys in default_sequences(id):
+            replaced[keys.toString()] = new
+    names = sorted((re.escape(name) for name in replaced if len(name) > 1), key=len, reverse=True)
+    if not names:
+        return text
+    return re.sub(rf"(?<![\w+])({'|'.join(names)})(?![\w+])", lambda match: replaced[match[0]], text)
 
 
 def key_text(id: str) -> str:

@@ -60,6 +60,12 @@ class ViewSettings(QObject):
     def is_theme(self, name: str) -> bool:
         return self._preferences.theme == name
 
+    def set_text_size(self, percent: float) -> None:
+        """Set the size of all texts, in percent of the system's size."""
+        self._preferences.text_size = float(percent)
+        self._preferences.save()
+        self._style.set_text_size(percent)
+
     def set_language(self, name: str) -> None:
         if name != self._preferences.language:
             self._preferences.language = name

@@ -7,20 +7,22 @@ import hashlib
 import re
 import struct
 import zlib
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
 from tests.cli.serving.conftest import png
-from tests.inference.conftest import spotted
+from tests.inference.conftest import BRIGHT, DARK, spotted
 from workbench.cli.serving import request_handler
-from workbench.cli.serving.responses import HttpError, RegionResponse, choose_form
+from workbench.cli.serving.responses import HttpError, PredictionResponse, RegionResponse, choose_form
 from workbench.cli.serving.server_metrics import WIDTH, Counters
 from workbench.cli.serving.web_pages import test_page as page_of_tests
 from workbench.inference.io.image_io import decode_image
+from workbench.inference.model_settings import load_settings, save_settings
 from workbench.inference.overlay_drawing import overlay
 from workbench.inference.regions import Region
+from workbench.inference.verdict_rule import RegionLimit, VerdictRule
 
 IMAGE = spotted(np.random.default_rng(8), 120, 170)
 
@@ -90,6 +92,21 @@ def test_verdict_has_probabilities_and_no_mask(served, verdict_export):
     for request in ({"headers": {"Accept": "image/png"}}, {"params": {"overlay": "true"}}):
         answer = one.predict(png(dark), **request)
         assert answer.status_code == 406 and "verdict" in answer.json()["detail"]
+
+
+def test_rule_gives_verdict_and_reason(served, gray_export):
+    path = gray_export / "model.json"
+    limits = (RegionLimit(DARK.id, area=30), RegionLimit(BRIGHT.id, probability=1.0))
+    good = np.full((40, 50), 128, np.uint8)
+    for rule in (VerdictRule("mass", 50), VerdictRule("region", limits=limits)):
+        save_settings(replace(load_settings(path), verdict_rule=rule), path)
+        one = served(gray_export)
+        for image, verdict in ((IMAGE, "NG"), (good, "OK")):
+            found, expected = one.predict(png(image)).json(), one.predictor.predict(image)
+            PredictionResponse.model_validate(found)
+            assert found["verdict"] == expected.verdict == verdict
+            assert found["verdict_reason"] == expected.verdict_reason
+            assert found["anomaly_score"] == expected.anomaly_score
 
 
 @pytest.mark.parametrize(

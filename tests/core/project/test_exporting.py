@@ -273,6 +273,63 @@ def test_labelme_files_follow_the_rules_of_x_anylabeling_and_paddlex(project, tm
     assert (content["imageWidth"], content["imageHeight"]) == SIZE
 
 
+def test_labelme_export_is_converted_by_the_rules_of_paddlex(project, tmp_path):
+    """Rules of PaddleX's conversion: lists of label files; an image relative to its label; polygons drawn by Pillow."""
+    label(project, "lot/b b.png", np.where(sample_mask() == 3, 2, 0).astype(np.uint8), pin="val")
+    out = tmp_path / "labelme"
+    export_labels(project, out, format="labelme", options=LabelExportOptions(images=True))
+    numbers = {"__ignore__": 255, "scratch": 1, "dent ü": 2}
+    for side, key in (("train", "lot/a.jpg"), ("val", "lot/b b.png")):
+        names = (out / f"{side}_anno_list.txt").read_text("utf-8").splitlines()
+        path = next(out / name for name in names if name.endswith(f"{Path(key).stem}.json"))
+        content = json.loads(path.read_text("utf-8"))
+        assert (path.parent / content["imagePath"]).is_file()
+        drawn = np.zeros((SIZE[1], SIZE[0]), np.uint8)
+        for shape in content["shapes"]:
+            image = Image.new("L", SIZE)
+            ImageDraw.Draw(image).polygon([tuple(point) for point in shape["points"]], outline=1, fill=1)
+            drawn[np.asarray(image) > 0] = numbers[shape["label"]]
+        mask = annotation.load_mask(project, key)
+        expected = np.where(mask == DONT_CARE, 255, np.where(mask > 0, mask - 1, 0))
+        assert np.count_nonzero(drawn != expected) <= 10  # the cut that joins a hole with the outline
+
+
+def test_labelme_files_pass_the_checks_of_its_tools(project, tmp_path):
+    """Types that labelme 6 checks when it loads a file, and the kinds of shapes that X-AnyLabeling knows."""
+    out = tmp_path / "labelme"
+    export_labels(project, out, format="labelme", options=LabelExportOptions(images=False))
+    files = sorted(out.rglob("*.json"))
+    assert len(files) == 3
+    for path in files:
+        content = json.loads(path.read_text("utf-8"))
+        assert content.keys() >= {"version", "flags", "shapes", "imagePath", "imageData", "imageHeight", "imageWidth"}
+        with Image.open(path.parent / content["imagePath"]) as image:
+            assert image.size == (content["imageWidth"], content["imageHeight"])
+        assert all(type(on) is bool for on in content["flags"].values())
+        for shape in content["shapes"]:
+            assert shape["shape_type"] == "polygon" and isinstance(shape["label"], str) and shape["label"]
+            assert all(len(point) == 2 and all(type(v) is float for v in point) for point in shape["points"])
+            assert shape["group_id"] is None and shape["description"] == "" and shape["flags"] == {}
+
+
+def test_paddle_lists_pass_the_checks_of_paddlex(project, tmp_path):
+    """Rules of PaddleX's check: two columns, existing files, an index mask of the image's size, no empty list."""
+    project.copy_image(project.image_path("lot/b b.png"), "lot/b_b.png")
+    label(project, "lot/b_b.png", sample_mask(), pin="val")
+    out = tmp_path / "paddle"
+    export_labels(project, out, format="paddle", options=LabelExportOptions(images=True))
+    assert not (out / "test.txt").exists()
+    rows = [line for side in ("train", "val") for line in (out / f"{side}.txt").read_text("utf-8").splitlines()]
+    masks = set()
+    for row in rows:
+        picture, mask = row.split(" ")
+        with Image.open(out / picture) as image, Image.open(out / mask) as labels:
+            assert image.size == labels.size and np.asarray(labels).ndim == 2
+            assert set(np.unique(labels)) <= {0, 1, 2, 255}
+        masks.add(mask)
+    assert len(rows) == len(masks) == 3  # names that differ in a blank only stay apart
+
+
 def test_mvtec_folders_come_back(project, tmp_path):
     out = tmp_path / "mvtec"
     label(project, "c.png", None, verdict="OK")

@@ -7,7 +7,7 @@ import argparse
 import pytest
 
 from workbench.core.problems import BadSettings
-from workbench.core.runs.export_options import COMMAND_LINE_FORMATS, ExportOptions, add_export_arguments
+from workbench.core.runs.export_options import COMMAND_LINE_FORMATS, LINE_FORMAT, ExportOptions, add_export_arguments
 
 
 def parse(arguments: list[str]) -> ExportOptions:
@@ -22,6 +22,7 @@ def parse(arguments: list[str]) -> ExportOptions:
         ExportOptions(),
         ExportOptions(("onnx", "int8"), "0.35", 12.5, 0.5, "zh_CN"),
         ExportOptions(("paddle",), "more", seconds=0),
+        ExportOptions(("onnx", LINE_FORMAT), shape=(480, 640)),
     ],
 )
 def test_arguments_and_parser_are_inverse(options):
@@ -47,3 +48,17 @@ def test_invalid_options_are_refused(options, key):
         options.check()
     assert raised.value.fields["key"] == key
     ExportOptions().check()
+
+
+@pytest.mark.parametrize("text", ["512", "512x", "x512", "-5x5", "5.5x5", "axb", "512x512x3", "²x5", "9" * 30 + "x5"])
+def test_shapes_that_are_none_are_refused(text, capsys):
+    with pytest.raises(SystemExit) as error:
+        parse(["--shape", text])
+    assert error.value.code == 2 and "--shape" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shape", [(15, 512), (512, 8193), (8192, 8192), (0, 0)])
+def test_shapes_beyond_the_limits_are_refused(shape):
+    with pytest.raises(BadSettings, match="16 million"):
+        ExportOptions((LINE_FORMAT,), shape=shape).check()
+    ExportOptions((LINE_FORMAT,), shape=(4096, 4096)).check()

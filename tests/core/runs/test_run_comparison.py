@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.conftest import scratched
 from workbench.core.project import annotation
 from workbench.core.runs.events import Evaluated, Failed, Finished, Preview, Progress, Started, Step, Trouble, encode
-from workbench.core.runs.run import Run, create_run
+from workbench.core.runs.run import Run, create_run, write_settings
 from workbench.core.runs.run_comparison import compare_runs
-from workbench.core.runs.run_history import machine_path, read_past, run_line
+from workbench.core.runs.run_history import RunLine, default_line, machine_path, read_past, run_line
 from workbench.core.runs.system_stats import SystemSample, encode_sample
 from workbench.core.runs.training_settings import request
 
@@ -138,3 +140,31 @@ def test_a_run_is_one_line(train):
     assert line.images == len(run.dataset().of("train")) and line.held_out == run.dataset().held_out_hash
     run.dataset_path.write_text("{")
     assert run_line(run).held_out == "" and run_line(run).model == "unet"
+
+
+def line(name: str, score: float | None, **fields) -> RunLine:
+    return RunLine(Run(f"runs/{name}"), "unet", None, score, held_out="x", ended="done", usable=True, **fields)
+
+
+def test_best_comparable_run_is_the_default():
+    assert default_line([]) is None
+    assert default_line([line("b", 0.5), line("a", 0.7)]).run.name == "a"
+    newer_images = replace(line("c", 0.2), held_out="y")
+    assert default_line([newer_images, line("a", 0.7)]).run.name == "c"  # other images: not comparable
+    assert default_line([line("b", None), line("a", 0.7)]).run.name == "b"  # nothing held out
+    assert default_line([replace(line("b", 0.9), usable=False), line("a", 0.7)]).run.name == "a"
+
+
+def test_run_stopped_after_seconds_does_not_replace_the_default():
+    stopped = replace(line("c", 0.2, interrupted=True), held_out="y")
+    assert default_line([stopped, line("b", 0.5), line("a", 0.7)]).run.name == "a"
+    assert default_line([stopped]).run.name == "c"
+
+
+def test_early_stop_is_recognized(train):
+    run = train()
+    write_settings(run, run.settings().model_copy(update={"epochs": None, "minutes": 10.0}))
+    planned = 600
+    for seconds, expected in ((0.1 * planned, True), (0.5 * planned, False)):
+        run.events_path.write_text(encode(Finished(why="stopped", time=seconds)) + "\n", "utf-8")
+        assert run_line(run).interrupted is expected

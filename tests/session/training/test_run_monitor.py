@@ -160,11 +160,11 @@ def test_usable_runs_and_exports_are_listed_off_the_thread_of_the_window(shelf, 
     export.mkdir(parents=True)
     (export / "model.json").write_text("")
     (export.parent / ".a.part").mkdir()
-    assert shelf.newest_usable is None
+    assert shelf.default() is None
     shelf.refresh()
     assert shelf.refreshing
     qtbot.waitUntil(lambda: not shelf.refreshing, timeout=5000)
-    assert shelf.newest_usable.root == runs[2].root
+    assert shelf.default().root == runs[2].root
     assert [line.run.root for line in shelf.usable("unet")] == [runs[2].root, runs[0].root]
     assert shelf.usable("resnet") == []
     assert shelf.models() == [runs[2].root, runs[0].root, export]
@@ -175,10 +175,10 @@ def test_run_that_becomes_usable_without_a_new_event_is_noticed(shelf, opened, q
     run = finished(opened)
     shelf.refresh()
     qtbot.waitUntil(lambda: len(shelf.lines) == 1 and not shelf.refreshing, timeout=5000)
-    assert shelf.newest_usable is None
+    assert shelf.default() is None
     make_usable(run)
     shelf.refresh()
-    qtbot.waitUntil(lambda: shelf.newest_usable is not None, timeout=5000)
+    qtbot.waitUntil(lambda: shelf.default() is not None, timeout=5000)
 
 
 @pytest.mark.parametrize("error", [PermissionError(13, "denied"), ValueError("bad name")])

@@ -15,6 +15,9 @@ import pytest
 from tests.conftest import scratched
 from tests.training.conftest import make_run
 from tests.training.export.test_export_builder import SETTINGS, bright, spots
+from workbench.core.evaluation import operating_point
+from workbench.core.evaluation.operating_point import ChosenRule
+from workbench.core.evaluation.verdict_rules import RuleChoice
 from workbench.core.problems import BadSettings
 from workbench.core.runs.export_options import ExportOptions
 from workbench.inference.engine_options import EngineOptions
@@ -22,6 +25,7 @@ from workbench.inference.engines.registry import KINDS
 from workbench.inference.io.image_io import read_image, write_png
 from workbench.inference.model_settings import load_settings
 from workbench.inference.predictor import Predictor
+from workbench.inference.verdict_rule import VerdictRule
 from workbench.training.export import holdout_effects, latency
 from workbench.training.export.parity import Parity, check_cost, compare
 
@@ -44,6 +48,10 @@ n, labels, stats, _ = cv2.connectedComponentsWithStats(np.uint8(mask > 0), conne
 mask[np.isin(labels, [i for i in range(1, n) if stats[i, 4] < m["min_area"][0]])] = 0
 cv2.imencode(".png", mask)[1].tofile(out)
 """
+
+
+def readme(folder):
+    return (folder / "README.md").read_text("utf-8")
 
 
 def test_mask_equals_that_of_an_independent_program(exported, tmp_path):
@@ -210,6 +218,19 @@ def test_operating_points_lie_around_the_validated_one(labelled):
     assert moved["more"] < moved["fewer"] and told[-1] == 1.0
 
 
+def test_rule_is_chosen_again_for_other_thresholds(labelled):
+    run = make_run(labelled, widths=[4, 8])
+    items, _ = holdout_effects.measure_effects(run.dataset())
+    settings = replace(SETTINGS, thresholds=(0.9,), verdict_rule=VerdictRule("mass", 1e6))
+    budget = ChosenRule(settings.verdict_rule, RuleChoice("budget", 5), ("val",))
+    again = holdout_effects.refit_rule(budget, settings, bright, labelled, items).verdict_rule
+    assert again.kind == "mass" and again.mass < 1e6
+    fixed = ChosenRule(settings.verdict_rule, RuleChoice("mass", 1e6))
+    for stored in (None, fixed):
+        assert holdout_effects.refit_rule(stored, settings, bright, labelled, items) == settings
+    assert holdout_effects.refit_rule(budget, settings, bright, labelled, []) == settings
+
+
 @pytest.mark.parametrize("point", ["often", "0", "1.5", "nan"])
 def test_invalid_operating_point_is_reported(labelled, point):
     with pytest.raises(BadSettings, match="point cannot be"):
@@ -222,8 +243,12 @@ def test_invalid_options_are_reported(options):
         options.check()
 
 
-def test_point_and_target_reach_the_export(trained, child, tmp_path):
+def test_point_rule_and_target_reach_the_export(trained, child, tmp_path, request):
     before = load_settings(trained.best / "model.json").thresholds
+    rule = VerdictRule("mass", 7.5, bad="")
+    point = operating_point.OperatingPoint.of(operating_point.settings_of(trained))
+    operating_point.store(trained, point, chosen_on=(), rule=ChosenRule(rule, RuleChoice("mass", 7.5, bad="")))
+    request.addfinalizer(lambda: operating_point.restore(trained))
     one = child(
         "export",
         trained.root,
@@ -242,9 +267,13 @@ def test_point_and_target_reach_the_export(trained, child, tmp_path):
     )
     assert one.end() == 0, one.stderr[-3000:]
     assert load_settings(tmp_path / "out" / "model.json").thresholds == (0.97,) * len(before)
+    assert load_settings(tmp_path / "out" / "model.json").verdict_rule == rule
+    assert one.last.result["point"]["verdict_rule"]["mass"] == 7.5 and " 7.5 " in readme(tmp_path / "out")
+    golden = json.loads((tmp_path / "out" / "golden" / "1.json").read_text("utf-8"))
+    assert isinstance(golden["verdict"], str) and golden["verdict_reason"]["threshold"] == 7.5
     content = json.loads((tmp_path / "out" / latency.LATENCY_FILE).read_text("utf-8"))
     assert content["target_met"] is False and "No format reaches" in content["note"]
-    assert "没有格式达到要求的 0.0001 ms" in (tmp_path / "out" / "README.md").read_text("utf-8")
+    assert "没有格式达到要求的 0.0001 ms" in readme(tmp_path / "out")
     if find_spec("paddlelite") is None:
         assert any("lite cannot be created" in getattr(event, "what", "") for event in one.events)
         assert one.last.result["formats"] == ["onnx"]

@@ -21,6 +21,7 @@ from workbench.core.runs.run import Run
 from workbench.inference.io.image_io import decode_image
 from workbench.inference.model_settings import MODEL_FILE, load_settings, save_settings
 from workbench.inference.predictor import Predictor
+from workbench.inference.verdict_rule import RegionLimit, VerdictRule
 from workbench.training.model_card.card_content import labels_revision, make_card
 from workbench.training.model_card.card_document import (
     CardSection,
@@ -184,6 +185,24 @@ def test_card_names_images_of_operating_point(trained, point, statement):
     named = point.chosen_by in ("review", "export")
     assert ("set manually in the evaluation" in content or "requested for the export" in content) == named
     assert ("validation and test images." in content) == (len(point.chosen_on) == 2)
+
+
+def test_card_states_the_verdict_rule(trained):
+    predictor = Predictor.open(trained.best)
+    found = evaluate_holdout(project_of(trained), trained.dataset(), predictor)
+    id = predictor.settings.classes[0].id
+
+    def content(rule):
+        settings = replace(predictor.settings, verdict_rule=rule)
+        return to_markdown(make_card(CardSources(trained, trained.dataset(), settings, found, PARITY)))
+
+    assert "anomaly score" not in content(None)
+    assert "An image is NG if its anomaly score" in content(VerdictRule("mass", 81.5))
+    assert "above 81.5 px²; otherwise it is OK" in content(VerdictRule("mass", 81.5))
+    by_region = content(VerdictRule("region", limits=(RegionLimit(id, 40, 0.75),), bad=""))
+    assert "An image is the class with the greatest share" in by_region
+    row = next(line for line in by_region.splitlines() if "| 0.75 |" in line)
+    assert predictor.settings.classes[0].name in row and "| 40 |" in row
 
 
 def evaluated(run: Run, folder: Path) -> HoldoutResult:

@@ -14,6 +14,7 @@ from tests.ui.widgets.test_file_drop import drop
 from workbench.core.project import annotation
 from workbench.core.project.import_plan import PlannedClass
 from workbench.inference.io.image_io import write_png
+from workbench.ui.label_files import path_choices
 from workbench.ui.label_files.import_dialog import ImportDialog
 from workbench.ui.project.new_project_dialog import NewProjectDialog
 
@@ -56,7 +57,7 @@ def run(dialog, application, qtbot) -> None:
 def test_preview_lists_format_classes_and_skipped_files(dialog):
     assert dialog.options.format.currentText() == "labelme, X-AnyLabeling (4)"
     assert "3 images: 0 in the project, 3 new" in dialog.summary.text()
-    assert "1 labels without an image" in dialog.summary.text()
+    assert dialog.missing.isVisible() and "Labels without an image: 1." in dialog.missing.text.text()
     assert dialog.mapping.targets(PlannedClass) == {"Scratch": "scratch", "crater": "crater"}
     assert [dialog.mapping.item(row, 4).text() for row in range(2)] == ["existing", "new"]
     assert dialog.skipped.table.rowCount() == 1 and not dialog.skipped.table.isVisible()
@@ -121,6 +122,45 @@ def test_folder_without_labels_shows_what_it_contains(opened, qtbot, tmp_path):
     qtbot.waitUntil(lambda: "1 .doc" in dialog.status.text(), timeout=10_000)
     assert not dialog.import_button.isEnabled()
     dialog.reject()
+
+
+def test_images_in_another_folder_are_located(opened, folder, qtbot, tmp_path, monkeypatch):
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    for number in range(3):
+        (folder / f"n{number}.png").rename(photos / f"n{number}.png")
+    opened.window.label_files.show_import(folder)
+    dialog = dialog_of(opened, qtbot)
+    assert "Labels without an image: 4." in dialog.missing.text.text() and not dialog.import_button.isEnabled()
+    monkeypatch.setattr(path_choices.QFileDialog, "getExistingDirectory", lambda *_: str(photos))
+    dialog.missing.button.click()
+    qtbot.waitUntil(lambda: dialog._plan is not None and dialog._plan.labels == 3, timeout=10_000)
+    run(dialog, opened, qtbot)
+    assert annotation.load_mask(opened.services.session.project, "@photos/n0.png").any()
+
+
+def test_first_labeled_image_is_opened_after_the_first_import(application, folder, qtbot, tmp_path):
+    session = application.services.session
+    write_png(folder / "a.png", np.full((40, 60), 70, np.uint8))
+    with qtbot.waitSignal(session.project_opened, timeout=10_000):
+        session.create_project(tmp_path / "first")
+    application.window.label_files.show_import(folder)
+    dialog = dialog_of(application, qtbot)
+    run(dialog, application, qtbot)
+    qtbot.waitUntil(lambda: session.key == "a.png", timeout=10_000)
+    qtbot.waitUntil(lambda: "n0.png" in session.rows and session.rows["n0.png"].status == "done", timeout=10_000)
+    dialog.close_button.click()
+    qtbot.waitUntil(lambda: session.key == "n0.png", timeout=10_000)
+
+
+def test_later_imports_keep_the_open_image(dialog, opened, qtbot):
+    session = opened.services.session
+    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+        session.open_image("lot1/new.png")
+    run(dialog, opened, qtbot)
+    qtbot.waitUntil(lambda: "n0.png" in session.rows and session.rows["n0.png"].status == "done", timeout=10_000)
+    dialog.close_button.click()
+    assert session.key == "lot1/new.png" and session.opening in (None, session.key)
 
 
 ACCEPTED = Qt.DropAction.CopyAction

@@ -6,12 +6,12 @@ import shutil
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
+from workbench.ui.actions.image_menus import ImageMenu
 from workbench.ui.project.merge_dialog import MergeDialog
 from workbench.ui.project.packing_dialogs import PackDialog, UnpackDialog
 from workbench.ui.project.sources_dialog import SourcesDialog
@@ -108,11 +108,12 @@ def test_selected_thumbnails_are_removed_from_their_menu(station, qtbot):
     session, images = station.services.session, station.window.images
     images.toggle_thumbnails()
     view = images.thumbnail_view.list_view
-    assert view.contextMenuPolicy() == Qt.ContextMenuPolicy.ActionsContextMenu
     images.thumbnail_view.select_all()
-    station.window.table.refresh()
-    qtbot.waitUntil(station.window.table["remove_image"].isEnabled)
-    next(action for action in view.actions() if action.objectName() == "remove_image").trigger()
+    view.customContextMenuRequested.emit(view.visualRect(images.model.index(2, 0)).center())
+    menu = station.window.findChild(ImageMenu)
+    assert len(menu.keys) == 7
+    next(action for action in menu.actions() if action.text() == "Remove from project…").trigger()
+    menu.close()
     station.window.findChild(Question).buttons["remove"].click()
     qtbot.waitUntil(lambda: session.keys == [] and session.key is None)
     session.undo()

@@ -14,6 +14,7 @@ from workbench.core.project.project import Project
 from workbench.session.preferences import Preferences
 from workbench.ui.project.new_project_dialog import NewProjectDialog, names
 from workbench.ui.project.project_commands import AboutDialog
+from workbench.ui.project.quick_project_dialog import QuickProjectDialog
 from workbench.ui.shell.application import Application, unusable_qt
 from workbench.ui.widgets.theme import NAMES, Theme
 
@@ -103,11 +104,12 @@ def test_panels_can_be_hidden_and_shown(opened, qtbot):
         ("panel_side", window.side),
         ("panel_training", window.training.body),
     ):
-        assert panel.isVisible()
+        before = panel.isVisible()
+        assert before == (id != "panel_training")  # folded while nothing trains
         window.table[id].trigger()
-        assert not panel.isVisible()
+        assert panel.isVisible() != before
         window.table[id].trigger()
-        assert panel.isVisible()
+        assert panel.isVisible() == before
 
 
 def test_preferences_are_saved(qapp, qtbot, root):
@@ -163,11 +165,9 @@ def test_dropped_projects_are_opened_and_dropped_images_added(application, qtbot
     first, second = sorted((root / "pictures").rglob("*.png"))[:2]
     drop(first, second)
     assert any("project first" in text for text in window.messages.texts)
-    drop(root / "pictures")  # offered for a new project
-    qtbot.waitUntil(lambda: window.findChild(NewProjectDialog) is not None, timeout=10_000)
-    dialog = window.findChild(NewProjectDialog)
-    assert dialog.images.text() == str(root / "pictures")
-    dialog.reject()
+    drop(root / "pictures")  # makes a new project
+    qtbot.waitUntil(lambda: window.findChild(QuickProjectDialog) is not None, timeout=10_000)
+    window.findChild(QuickProjectDialog).reject()
     with qtbot.waitSignal(session.image_opened, timeout=10_000):
         drop(root)
     fresh = tmp_path / "更多 pictures"
@@ -214,7 +214,7 @@ def test_sample_project_is_created_and_opened(application, qtbot, tmp_path, monk
     window.project_commands._settings.recent_projects[:] = []
     monkeypatch.setattr(type(window.project_commands), "_projects_folder", lambda self: tmp_path)
     with qtbot.waitSignal(session.image_opened, timeout=30_000):
-        window.welcome.buttons[2].click()
+        window.welcome.buttons["make_sample"].click()
     assert session.project.root == tmp_path / "sample" and len(session.keys) >= 16
 
 

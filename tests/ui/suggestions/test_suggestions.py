@@ -22,6 +22,7 @@ from workbench.inference.model_settings import ClassSettings, save_settings
 from workbench.inference.predictor import Predictor
 from workbench.ui.canvas.interactions.context_menu import SuggestionMenu
 from workbench.ui.canvas.interactions.suggestion_interactor import TAP
+from workbench.ui.suggestions.suggestion_list import button_rects
 
 CTRL, ALT, SHIFT = (
     Qt.KeyboardModifier.ControlModifier,
@@ -458,3 +459,50 @@ def test_preview_of_next_image_has_no_suggestions(user):
     assert image.pixelColor(at).red() == image.pixelColor(at).green()  # gray: no suggestion is drawn
     user.image_suggestions.wait()
     assert not user.session.mask.any() and len(user.image_suggestions.shown) == 5
+
+
+def row_button(panel, row: int, name: str) -> QPoint:
+    return button_rects(panel.view.visualRect(panel.model.index(row)))[name].center()
+
+
+def test_row_buttons_accept_and_reject(user):
+    panel = user.window.suggestions_panel
+    centers = [panel.model.items[row].selection.rect for row in range(2)]
+    spots = [(rect.y + rect.height // 2, rect.x + rect.width // 2) for rect in centers]
+    before = user.canvas.view
+    QTest.mouseClick(panel.view.viewport(), LEFT, pos=row_button(panel, 1, "reject"))
+    user.wait(4)
+    assert not user.session.mask.any() and user.session.note.decided[0].what == "rejected"
+    QTest.mouseClick(panel.view.viewport(), LEFT, pos=row_button(panel, 0, "accept"))
+    user.wait(3)
+    assert np.array_equal(user.saved(), user.expected(spots[0]))
+    assert user.canvas.view == before  # a button does not move the view
+    user.key(Qt.Key.Key_Z, CTRL)
+    user.wait(4)
+    start, end = row_button(panel, 0, "accept"), row_button(panel, 0, "reject")
+    QTest.mousePress(panel.view.viewport(), LEFT, pos=start)
+    QTest.mouseRelease(panel.view.viewport(), LEFT, pos=end)  # released elsewhere: nothing
+    user.wait(4)
+
+
+def test_filter_by_probability_and_area_limits_rows_canvas_and_accept_all(user):
+    panel, shown = user.window.suggestions_panel, user.image_suggestions.shown
+    areas = sorted(entry.area for entry in shown)
+    panel.filter.area.setValue(areas[-1] + 1)
+    assert not user.image_suggestions.shown and panel.filter.isVisible() and panel.filter.clear.text()[0] == "5"
+    user.over(12, 12)
+    assert user.canvas.suggestions.current is None
+    user.key(Qt.Key.Key_A, CTRL | SHIFT)
+    assert not user.session.mask.any()
+    QTest.mouseClick(panel.filter.clear, LEFT)
+    user.wait(5)
+    probabilities = sorted({entry.score for entry in shown})
+    limit = next(percent for percent in range(1, 101) if percent / 100 > probabilities[0])
+    panel.filter.probability.setValue(limit)
+    expected = [entry for entry in shown if entry.score >= limit / 100]
+    assert panel.model.items == expected and len(expected) < 5
+    user.key(Qt.Key.Key_A, CTRL | SHIFT)
+    user.image_suggestions.wait()
+    assert user.image_suggestions.hidden_by_filter == 5 - len(expected)
+    panel.filter.probability.setValue(0)
+    user.wait(5 - len(expected))

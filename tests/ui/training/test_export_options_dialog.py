@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QLocale
 from PySide6.QtWidgets import QLabel
 
-from workbench.core.runs.export_options import ExportOptions
+from workbench.core.runs.export_options import FORMATS, LINE_FORMAT, ExportOptions
 from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.session.training.export_job import DEFAULT_OPTIONS
 from workbench.ui.text import export_texts
@@ -41,7 +41,7 @@ def texts(widget) -> str:
 def test_dialog_returns_choices(qtbot):
     dialog = ExportOptionsDialog("unet", DEFAULT_OPTIONS)
     qtbot.addWidget(dialog)
-    assert set(dialog.formats) == set(KINDS) and dialog.options() == DEFAULT_OPTIONS
+    assert set(dialog.formats) == set(FORMATS) and dialog.options() == DEFAULT_OPTIONS
     assert {name for name, box in dialog.formats.items() if not box.isEnabled()} == {
         name for name in KINDS if cannot_make(name)
     }
@@ -67,8 +67,31 @@ def test_model_card_uses_language_of_window_by_default(qtbot):
         QLocale.setDefault(before)
 
 
+def test_self_contained_model_has_an_image_size(qtbot):
+    dialog = ExportOptionsDialog("unet", DEFAULT_OPTIONS)
+    qtbot.addWidget(dialog)
+    assert not dialog.size.isEnabled()
+    dialog.formats[LINE_FORMAT].setChecked(True)
+    assert dialog.size.isEnabled() and dialog.line_width.parentWidget().isHidden() and dialog.options().shape is None
+    dialog.size.setCurrentIndex(dialog.size.findData("own"))
+    assert not dialog.line_width.parentWidget().isHidden()
+    dialog.line_width.setValue(640)
+    dialog.line_height.setValue(480)
+    assert dialog.options() == ExportOptions(("onnx", LINE_FORMAT), shape=(480, 640))
+    dialog.line_width.setValue(8192)
+    dialog.line_height.setValue(8192)
+    assert not dialog.export.isEnabled() and "too large" in dialog.hint.text()
+    dialog.formats[LINE_FORMAT].setChecked(False)
+    assert dialog.export.isEnabled() and dialog.options() == DEFAULT_OPTIONS
+
+
 @pytest.mark.parametrize(
-    "choices", [ExportOptions(("onnx",), "0.35", 20.0), ExportOptions(("onnx", "paddle"), "fewer", language="zh_CN")]
+    "choices",
+    [
+        ExportOptions(("onnx",), "0.35", 20.0),
+        ExportOptions(("onnx", "paddle"), "fewer", language="zh_CN"),
+        ExportOptions(("onnx", LINE_FORMAT), shape=(300, 400)),
+    ],
 )
 def test_dialog_shows_previous_choices(qtbot, choices):
     dialog = ExportOptionsDialog("unet", choices)

@@ -164,3 +164,22 @@ def test_changed_value_shows_automatic_value(dialog):
     automatic = dialog.fields["batch"].value()
     write(dialog, "batch", "31")
     assert dialog.page.reasons["batch"].text() == f"Changed manually. Automatic value: {automatic}"
+
+
+def test_settings_without_effect_are_hidden(dialog):
+    names = [settings_texts.name(key) for key in dialog.fields]
+    titles = [title for title, _ in settings_texts.groups("unet")]
+    assert not set(names) & set(titles)
+
+    def shown() -> set[str]:
+        return {key for key in ("widths", "stem", "width", "weights") if not dialog.fields[key].isHidden()}
+
+    assert shown() == {"widths", "stem"}
+    encoder = dialog.fields["encoder"]
+    encoder.set_value("resnet18")
+    encoder.edited.emit()
+    assert shown() == {"width", "weights"}
+    write(dialog, "width", "0.5")
+    encoder.set_value("plain")
+    encoder.edited.emit()
+    assert shown() == {"widths", "stem", "width"}  # a changed value can still be reset

@@ -48,6 +48,37 @@ class RegionResponse(BaseModel):
     peak: float = Field(description="maximum probability, 0 to 1")
 
 
+class DecidingRegion(BaseModel):
+    """Region with the greatest mass, by region of those that reach their limit."""
+
+    class_id: int
+    class_name: str
+    x: int
+    y: int
+    width: int
+    height: int
+    area: int
+    peak: float = Field(description="maximum probability, 0 to 1")
+    mass: float = Field(description="probability times area, in pixels")
+
+
+class ReachedLimit(BaseModel):
+    """Limit of a class: a minimum area in pixels, a minimum probability, or both."""
+
+    area: int | None
+    probability: float | None
+
+
+class VerdictReason(BaseModel):
+    """Reason of a verdict. By mass, an image with an anomaly score above the threshold is rejected."""
+
+    rule: Literal["region", "mass"]
+    anomaly_score: float
+    threshold: float | None = Field(description="by mass; in pixels")
+    region: DecidingRegion | None
+    limit: ReachedLimit | None = Field(description="by region, of a rejected image")
+
+
 class PredictionResponse(BaseModel):
     """Result for one image."""
 
@@ -55,13 +86,17 @@ class PredictionResponse(BaseModel):
     run: str
     size: Size
     um_per_pixel: float | None
-    verdict: str | None = Field(description="predicted verdict; null for segmentation models")
+    verdict: str | None = Field(description="predicted verdict; null for segmentation models without a verdict rule")
     probabilities: dict[str, float] | None = Field(
         description="probability of each verdict; null for segmentation models"
     )
     regions: list[RegionResponse] = Field(
         description="detected defects, largest first; empty for classification models"
     )
+    anomaly_score: float | None = Field(
+        description="probability times area of all defects, in pixels; null for classification models"
+    )
+    verdict_reason: VerdictReason | None = Field(description="reason of the verdict, by a verdict rule only")
     milliseconds: float = Field(description="duration of the prediction")
     waited_milliseconds: float = Field(description="time in the queue before the prediction")
     mask: str | None = Field(None, description="PNG in base64, with include=mask")

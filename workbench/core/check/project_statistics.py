@@ -13,7 +13,8 @@ from workbench.core import problems
 from workbench.core.images.image_files import image_size
 from workbench.core.project import annotation
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, Project
-from workbench.core.runs.dataset import SPLITS, collect
+from workbench.core.runs.dataset import collect
+from workbench.core.runs.held_out import SPLITS
 from workbench.core.runs.settings_overrides import Model
 from workbench.inference.io.opencv import cv2
 from workbench.inference.text_safety import csv_table

@@ -21,7 +21,7 @@ def digits_supported(total: int) -> bool:
     return total >= MIN_OBSERVATIONS
 
 
-def wilson(hits: int, total: int, z: float = 1.96) -> list[float] | None:
+def wilson(hits: float, total: float, z: float = 1.96) -> list[float] | None:
     """Return the 95 % score interval of a share (Wilson 1927); None without observations.
 
     The observations are assumed to be independent.
@@ -66,6 +66,59 @@ def rate_interval(counts: Sequence[int], groups: Sequence[object]) -> list[float
     design_effect = max(1.0, variance / (rate / total)) if rate > 0 else 1.0
     exposure = total / design_effect * (Z / student_quantile(len(events) - 1)) ** 2
     return garwood_interval(rate * exposure, exposure)
+
+
+def share_interval(hits: Sequence[bool], groups: Sequence[object]) -> list[float] | None:
+    """Return the 95 % interval of a share of images that come in groups; None without images.
+
+    hits: one per image. Wilson's interval for the effective number of images: the design effect of `rate_interval`, and
+    the number of groups if all images agree, since the variance between the groups is unknown then.
+    """
+    if not len(hits):
+        return None
+    images: dict[object, float] = defaultdict(float)
+    found: dict[object, float] = defaultdict(float)
+    for hit, group in zip(hits, groups, strict=True):
+        images[group] += 1
+        found[group] += bool(hit)
+    total, count = sum(images.values()), len(images)
+    share = sum(found.values()) / total
+    if count < 2 or share in (0, 1):
+        return wilson(share * count, count)
+    spread = sum((found[group] - share * images[group]) ** 2 for group in images)
+    variance = count / (count - 1) * spread / total**2
+    effective = total / max(1.0, variance / (share * (1 - share) / total))
+    effective *= (Z / student_quantile(count - 1)) ** 2
+    return wilson(share * effective, effective)
+
+
+def upper_limit(hits: int, total: int, confidence: float = 0.95) -> float:
+    """Return the exact one-sided upper limit of a share (Clopper and Pearson 1934); 1 without observations.
+
+    Without hits it is 1 - (1 - confidence) ** (1 / total), about 3 / total.
+    """
+    if hits >= total:
+        return 1.0
+    low, high = hits / total, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _binomial_cdf(hits, total, middle) > 1 - confidence else (low, middle)
+    return (low + high) / 2
+
+
+def _binomial_cdf(hits: int, total: int, share: float) -> float:
+    if share <= 0 or share >= 1:
+        return float(share <= 0)
+    constant = math.lgamma(total + 1)
+    logs = (
+        constant
+        - math.lgamma(k + 1)
+        - math.lgamma(total - k + 1)
+        + k * math.log(share)
+        + (total - k) * math.log1p(-share)
+        for k in range(hits + 1)
+    )
+    return math.fsum(map(math.exp, logs))
 
 
 def student_quantile(degrees: int) -> float:

@@ -1,7 +1,8 @@
-"""Operating point of a run: probability thresholds, minimum region sizes, reject probability.
+"""Operating point of a run: probability thresholds, minimum region sizes, reject probability, verdict rule.
 
 A chosen point is written into the run's best/model.json, which the overlay, `workbench predict` and every export read;
-the point chosen by the training is kept in operating_point.json, so that it can be restored.
+the point chosen by the training is kept in operating_point.json, so that it can be restored, with the images on which
+point and rule were chosen.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from workbench.core.evaluation.verdict_rules import RuleChoice
 from workbench.core.json_files import load_object
 from workbench.core.problems import CannotWrite, RunBroken
 from workbench.core.project.storage import write_json
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings, save_settings
+from workbench.inference.verdict_rule import VerdictRule
 
 FILE = "operating_point.json"
 
@@ -53,60 +56,74 @@ class OperatingPoint:
 
 
 @dataclass(frozen=True)
+class ChosenRule:
+    """Verdict rule of a run. chosen_on: splits whose images were used or seen; empty if that is not recorded."""
+
+    rule: VerdictRule
+    choice: RuleChoice
+    chosen_on: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class StoredOperatingPoint:
     """Operating points of a run.
 
     trained: chosen by the training. chosen_on: those of "val" and "test" whose images the user saw when choosing
-    another point; empty while the trained one is in use.
+    another point; empty while the trained one is in use. rule: None if images get no verdict.
     """
 
     trained: OperatingPoint
     chosen_on: tuple[str, ...] = ()
+    rule: ChosenRule | None = None
 
 
 def read(run: Run) -> StoredOperatingPoint:
     """Return the operating points of a run. Raises RunBroken if the run's model.json is unreadable."""
     settings = settings_of(run)
     current = OperatingPoint.of(settings)
+    raw: dict[str, Any] = {}
     try:
         raw = load_object(run.root / FILE, RunBroken)
         trained, chosen = _point(raw["trained"]), _point(raw["chosen"])
-        splits = raw["chosen_on"]
-        splits = (splits,) if isinstance(splits, str) else tuple(map(str, splits))
+        splits = _splits(raw["chosen_on"])
         trained.on(settings)  # raises SettingsError if it is no operating point of this model
     except (FileNotFoundError, RunBroken, SettingsError, ValueError, KeyError, TypeError, AttributeError):
-        return StoredOperatingPoint(current)
+        return StoredOperatingPoint(current, rule=_rule(raw, settings.verdict_rule))
     # A resumed training has chosen a new point, which is the trained one now.
-    fits = chosen == current and len(trained.thresholds) == len(current.thresholds)
-    return StoredOperatingPoint(trained, splits) if fits else StoredOperatingPoint(current)
+    if chosen != current or len(trained.thresholds) != len(current.thresholds):
+        trained, splits = current, ()
+    return StoredOperatingPoint(trained, splits, _rule(raw, settings.verdict_rule))
 
 
-def store(run: Run, point: OperatingPoint, *, chosen_on: Sequence[str]) -> None:
-    """Use `point` from now on. Not allowed during training, when the training is the only writer.
+def store(run: Run, point: OperatingPoint, *, chosen_on: Sequence[str], rule: ChosenRule | None = None) -> None:
+    """Use `point` and `rule` from now on. Not allowed during training, when the training is the only writer.
 
-    Raises RunBroken, CannotWrite.
+    chosen_on: splits on which the point was chosen. Raises RunBroken, CannotWrite.
     """
-    settings, previous = settings_of(run), read(run)
-    if point == previous.trained:
-        restore(run)
-        return
+    settings, trained = settings_of(run), read(run).trained
     document: dict[str, Any] = {
         "format": 1,
-        "trained": dataclasses.asdict(previous.trained),
+        "trained": dataclasses.asdict(trained),
         "chosen": dataclasses.asdict(point),
-        "chosen_on": list(chosen_on),
+        "chosen_on": [] if point == trained else list(chosen_on),
         "when": time.strftime("%Y-%m-%dT%H:%M:%S"),
     }
+    if rule is not None:
+        rule_document = {"rule": dataclasses.asdict(rule.rule), "choice": rule.choice.to_json()}
+        document["verdict_rule"] = {**rule_document, "chosen_on": list(rule.chosen_on)}
     # Save the previous point before the change, so that nothing is lost if the second write fails.
-    write_json(run.root / FILE, document, root=run.project_root)
-    _write(point.on(settings), run.best / MODEL_FILE)
+    changed = point != trained or rule is not None
+    if changed:
+        write_json(run.root / FILE, document, root=run.project_root)
+    used = None if rule is None else rule.rule
+    _write(dataclasses.replace(point.on(settings), verdict_rule=used), run.best / MODEL_FILE)
+    if not changed:
+        (run.root / FILE).unlink(missing_ok=True)
 
 
 def restore(run: Run) -> None:
-    """Restore the point chosen by the training. Raises RunBroken, CannotWrite."""
-    trained = read(run).trained
-    _write(trained.on(settings_of(run)), run.best / MODEL_FILE)
-    (run.root / FILE).unlink(missing_ok=True)
+    """Restore the point chosen by the training, without a rule. Raises RunBroken, CannotWrite."""
+    store(run, read(run).trained, chosen_on=())
 
 
 def settings_of(run: Run) -> ModelSettings:
@@ -131,3 +148,20 @@ def _point(raw: dict[str, Any]) -> OperatingPoint:
         tuple(int(value) for value in raw["min_area"]),
         float(raw.get("unsure", 0.0)),
     )
+
+
+def _rule(raw: dict[str, Any], rule: VerdictRule | None) -> ChosenRule | None:
+    """Return the rule in use with its recorded choice, or, if another rule is recorded, the rule alone."""
+    if rule is None:
+        return None
+    try:
+        recorded = raw["verdict_rule"]
+        if VerdictRule.from_json(recorded["rule"]) == rule:
+            return ChosenRule(rule, RuleChoice.from_json(recorded["choice"]), _splits(recorded["chosen_on"]))
+    except (KeyError, TypeError, ValueError):
+        pass
+    return ChosenRule(rule, RuleChoice.of(rule))
+
+
+def _splits(raw: Any) -> tuple[str, ...]:
+    return (raw,) if isinstance(raw, str) else tuple(map(str, raw))

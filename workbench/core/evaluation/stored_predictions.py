@@ -16,9 +16,11 @@ from workbench.core.evaluation.image_counts import ANY, DefectCount, ImageCounts
 from workbench.core.evaluation.metrics import DETECTED_SHARE
 from workbench.core.geometry.drawing import Rect
 from workbench.core.project.project import MAX_CLASS_ID
+from workbench.inference.components import measure
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.regions import drop_small_in_place
+from workbench.inference.verdict_rule import RegionTable
 
 MIN_PROBABILITY = 0.05  # lowest threshold that can be evaluated
 _CELL = 32  # pixels: side of the square cells along which patches are cut
@@ -129,11 +131,15 @@ class FalseAlarm:
 
 @dataclass(frozen=True)
 class ImageEvaluation:
-    """Result for one image at one operating point. counts.defects have the order of `Evidence.defects`."""
+    """Result for one image at one operating point. counts.defects have the order of `Evidence.defects`.
+
+    regions: all predicted regions, as of a prediction at this point.
+    """
 
     counts: ImageCounts
     alarms: tuple[FalseAlarm, ...]
     marked: int  # pixels
+    regions: RegionTable
 
 
 @dataclass(frozen=True)
@@ -202,6 +208,7 @@ def evaluate_prediction(prediction: StoredPrediction, settings: ModelSettings) -
     hit, predicted = dict.fromkeys([ANY, *ids], 0), dict.fromkeys([ANY, *ids], 0)
     covered = np.zeros(len(prediction.defects) + 1, np.int64)
     alarms: list[FalseAlarm] = []
+    tables: list[RegionTable] = []
     regions = marked = 0
     for patch, truth, numbers in zip(prediction.patches, prediction.truths, prediction.numbers):
         mask = patch.apply_operating_point(settings)
@@ -212,6 +219,7 @@ def evaluate_prediction(prediction: StoredPrediction, settings: ModelSettings) -
             continue
         predicted_ids, labeled_ids = mask.reshape(-1)[marked_pixels], truth.reshape(-1)[marked_pixels]
         counted = labeled_ids <= MAX_CLASS_ID
+        of_all = np.bincount(predicted_ids, minlength=256)
         of_class = np.bincount(predicted_ids[counted], minlength=256)
         correct = np.bincount(predicted_ids[predicted_ids == labeled_ids], minlength=256)
         for id in ids:
@@ -224,6 +232,9 @@ def evaluate_prediction(prediction: StoredPrediction, settings: ModelSettings) -
         count, new_alarms = _find_false_alarms(patch, mask, marked_pixels, counted, labeled_ids)
         regions += count
         alarms += new_alarms
+        present = [id for id in ids if of_all[id]]
+        measured = {id: measure(mask, id, patch.highest) for id in present}
+        tables.append(RegionTable.of(measured, (patch.left, patch.top)))
     pixels = {id: (hit[id], predicted[id] - hit[id], prediction.labeled_pixels[id] - hit[id]) for id in hit}
     detected = covered[1:] >= prediction.needed_pixels
     defects = tuple(
@@ -231,7 +242,7 @@ def evaluate_prediction(prediction: StoredPrediction, settings: ModelSettings) -
         for defect, is_detected in zip(prediction.defects, detected)
     )
     counts = ImageCounts(prediction.key, pixels, defects, regions, len(alarms))
-    return ImageEvaluation(counts, tuple(alarms), marked)
+    return ImageEvaluation(counts, tuple(alarms), marked, RegionTable.join(tables))
 
 
 def _find_false_alarms(

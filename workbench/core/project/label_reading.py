@@ -29,6 +29,7 @@ from workbench.core.project.formats.base import (
     reason,
     suffix_of,
 )
+from workbench.core.project.formats.yolo import dataset_tree
 from workbench.core.project.image_copies import ImageCopies
 from workbench.core.project.import_classes import ImportClasses
 from workbench.core.project.import_images import ImportImage, ImportImages, check_length, mask_patterns
@@ -78,6 +79,7 @@ class ImportReport:
     added_verdicts: list[str] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)  # patterns that exclude masks from the images
     notes: list[str] = field(default_factory=list)
+    image_notes: list[tuple[str, str]] = field(default_factory=list)  # (label file, remark on its image)
     boxes: int = 0  # boxes that became regions
     unchanged: int = 0  # images whose existing label was kept
     found: dict[str, int] = field(default_factory=dict)  # recognized formats and the number of their labels
@@ -86,15 +88,24 @@ class ImportReport:
     missing: int = 0  # labels whose image was not found
     cancelled: bool = False  # nothing was imported
 
+    @property
+    def all_notes(self) -> list[str]:
+        """Remarks on the import and on single images."""
+        return [*self.notes, *(f"{Path(path).name}: {text}" for path, text in self.image_notes)]
+
 
 @dataclass(frozen=True)
 class LabelFiles:
-    """Folder, label file or unpacked archive of an import, and the formats recognized in it, best first."""
+    """Folder, label file or unpacked archive of an import, and the formats recognized in it, best first.
+
+    single: one label file was chosen, so that images without a label in it are not imported.
+    """
 
     path: Path
     tree: FileTree
     found: list[tuple[Format, int]]
     archive: bool = False
+    single: bool = False
 
     def format(self, name: str) -> Format:
         """Return the format of this name, the best one for "auto". Raises UnknownFormat, NothingToImport."""
@@ -118,15 +129,17 @@ def open_labels(project: Project, path: Path | str) -> Iterator[LabelFiles]:
 
     Raises FolderMissing, NothingToImport.
     """
-    path = Path(path)
+    path, single = Path(path), False
     with unpacked(project, path) as folder:
         if folder.is_dir():
             tree = FileTree.of(folder, project)
         elif folder.is_file():
-            tree = FileTree(folder.absolute().parent, (folder.name,))
+            is_dataset = suffix_of(folder.name) in (".yaml", ".yml")
+            tree = dataset_tree(folder, project) if is_dataset else FileTree.of_file(folder)
+            single = not is_dataset
         else:
             raise problems.FolderMissing(path=str(path))
-        yield LabelFiles(path, tree, recognized(tree), archive=folder != path)
+        yield LabelFiles(path, tree, recognized(tree), archive=folder != path, single=single)
 
 
 @dataclass
@@ -154,6 +167,8 @@ class LabelReading:
         self.batch = self.format.find(files.tree, options, {info.id: info.name for info in project.classes})
         if not self.batch.entries and not self.batch.skipped:
             raise files.nothing()
+        if files.single:
+            self.batch.unlabeled = []
         # If all images are training images, there is no split: validation images would be missing.
         self.has_split = {entry.split for entry in self.batch.entries} - {None} not in (set(), {"train"})
         self.source: Source | None = None
@@ -265,7 +280,7 @@ class LabelReading:
         self.report.boxes += len(label.boxes)
         if entry.split is not None and self.has_split:
             self.report.splits[entry.split] += 1
-        self.report.notes += [f"{entry.label.name}: {text}" for text in label.notes]
+        self.report.image_notes += [(str(entry.label), text) for text in label.notes]
         self._lost += label.lost
         if entry.image is not None:
             self._copies.add(entry.image)

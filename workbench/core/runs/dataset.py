@@ -17,27 +17,9 @@ from workbench.core import problems
 from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message, MessageModel, Text
 from workbench.core.project import annotation
-from workbench.core.project.annotation import Split
 from workbench.core.project.grouping import group
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, ClassInfo, Project
-from workbench.core.project.sources import natural_key
-
-SPLITS: tuple[Split, ...] = ("train", "val", "test")
-FEWEST = 10  # training examples; with fewer, none of them can be held out
-
-
-class Item(BaseModel):
-    """Image of a dataset."""
-
-    key: str
-    split: Split = "train"
-    group: str = ""
-    width: int = 0
-    height: int = 0
-    verdict: str | None = None
-    classes: list[int] = []  # class ids painted in the image
-    pixels: list[int] = []  # number of pixels per class
-    mask_hash: str = ""  # of the label when the run was created
+from workbench.core.runs.held_out import FEWEST, Item, informative_items, split_by_part
 
 
 class AddedImage(BaseModel):
@@ -120,7 +102,7 @@ def collect(project: Project, model: Literal["unet", "resnet"], trained_keys: Co
     if model == "unet" and not any(item.classes for item in dataset.items):
         raise problems.OnlyBackground()
     group(project, dataset.items, notes)
-    _split(project, dataset.items, notes, set(trained_keys))
+    split_by_part(project, dataset.items, notes, set(trained_keys))
     _write_held_out_note(dataset, set(trained_keys))
     return dataset
 
@@ -174,99 +156,6 @@ def _verdict_item(project: Project, key: str, note: annotation.Note) -> Item | N
     return Item(key=key, width=width, height=height, verdict=note.verdict)
 
 
-# --- split ------------------------------------------------------------------------------------------
-
-
-def shares(images: int, parts: int) -> dict[Split, float]:
-    """Return the share of labeled images per split.
-
-    images: number of training examples. parts: number of different parts among them. With few examples all are used
-    for training, which improves the model much, while one or two validation images are not informative; neither is a
-    test set of fewer than nine parts.
-    """
-    if images < FEWEST:
-        return {"train": 1.0, "val": 0.0, "test": 0.0}
-    if parts < 60:
-        return {"train": 0.8, "val": 0.2, "test": 0.0}
-    return {"train": 0.70, "val": 0.15, "test": 0.15}
-
-
-def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note], trained_keys: set[str]) -> None:
-    """Assign groups so that every stratum (verdict, or painted classes) reaches its share; seeded, order-independent.
-
-    Each group goes to the split that lacks most of the group's rarest stratum (iterative stratification, after Sechidis
-    et al. 2011, on groups).
-    """
-    groups: dict[str, list[Item]] = {}
-    for item in items:
-        groups.setdefault(item.group, []).append(item)
-    strata = {item.key: _strata(item) for item in items}
-    totals = Counter(stratum for names in strata.values() for stratum in names)
-    informative = _informative(items)
-    target_shares = shares(len(informative), len({item.group for item in informative}))
-    assigned: dict[Split, Counter] = {split: Counter() for split in SPLITS}
-
-    def assign(members: list[Item], split: Split) -> None:
-        for item in members:
-            item.split = split
-            assigned[split].update(strata[item.key])
-
-    free = []
-    for name, members in groups.items():
-        pins: list[Split] = [pin for item in members if (pin := notes[item.key].pin)]
-        if pins:
-            assign(members, pins[0])
-        elif any(item.key in trained_keys for item in members):
-            assign(members, "train")
-        else:
-            free.append((name, members))
-    if not target_shares["test"]:
-        totals -= assigned["test"]  # set apart by the user; the others are distributed without these
-
-    def order(entry: tuple[str, list[Item]]) -> tuple:
-        name, members = entry
-        rarest = min(totals[s] for item in members for s in strata[item.key])
-        digest = hashlib.sha256(f"{project.file.split_seed}:{name}".encode()).hexdigest()
-        return rarest, -len(members), digest
-
-    for _, members in sorted(free, key=order):
-        rarest = min((s for item in members for s in strata[item.key]), key=lambda s: (totals[s], str(s)))
-        lack: dict[Split, float] = {
-            split: (target_shares[split] * totals[rarest] - assigned[split][rarest]) / max(target_shares[split], 1e-9)
-            for split in SPLITS
-            if target_shares[split] > 0
-        }
-        assign(members, max(lack, key=lambda split: (lack[split], -SPLITS.index(split))))
-    _ensure_labeled_images(items, trained_keys, [split for split in SPLITS if target_shares[split]])
-
-
-def _informative(items: list[Item]) -> list[Item]:
-    """Return the items with painted classes, or all items if there are none."""
-    return [item for item in items if item.classes] or items
-
-
-def _strata(item: Item) -> list[object]:
-    kinds: list[object] = list(item.classes) or ["good"]
-    return [item.verdict] if item.verdict is not None and not item.classes else kinds
-
-
-def _ensure_labeled_images(items: list[Item], trained_keys: set[str], splits: list[Split]) -> None:
-    """Ensure that training and, if requested, validation contain an image with a label: move one group if necessary."""
-    labeled = [item for item in items if item.classes or item.verdict is not None]
-    for split, other in (("train", "val"), ("val", "train")):
-        if split not in splits or any(item.split == split for item in labeled):
-            continue
-        groups = Counter(item.group for item in labeled if item.split == other)
-        movable = groups.keys() - (
-            {item.group for item in items if item.key in trained_keys} if split == "val" else set()
-        )
-        if len(groups) > 1 and movable:
-            chosen = min(movable, key=lambda name: (groups[name], natural_key(name)))
-            for item in items:
-                if item.group == chosen:
-                    item.split = split  # type: ignore[assignment]
-
-
 def _write_held_out_note(dataset: Dataset, trained_keys: set[str]) -> None:
     held_out = dataset.of("val", "test")
     informative = sum(len(item.classes) > 0 for item in held_out) if dataset.model == "unet" else len(held_out)
@@ -274,7 +163,7 @@ def _write_held_out_note(dataset: Dataset, trained_keys: set[str]) -> None:
     unet = dataset.model == "unet"
     if not held_out and trained_keys:
         dataset.held_out_note = Message("dataset.all_trained_before")
-    elif not held_out and (few := len(_informative(dataset.items))) < FEWEST:
+    elif not held_out and (few := len(informative_items(dataset.items))) < FEWEST:
         id = "dataset.few_defects_all_train" if unet else "dataset.few_images_all_train"
         dataset.held_out_note = Message(id, few=few, n=FEWEST)
     elif not held_out:

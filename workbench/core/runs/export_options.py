@@ -11,6 +11,12 @@ from workbench.core.problems import BadSettings
 from workbench.core.resources import LANGUAGES
 from workbench.inference.engines.registry import KINDS
 
+LINE_FORMAT = "onnx-line"
+"""Self-contained ONNX model of one image size, for programs other than this one. It comes beside an engine."""
+FORMATS = (*KINDS, LINE_FORMAT)
+LINE_SIDES = (16, 8192)
+"""Smallest and largest side of the images of a line model, in pixels."""
+_LINE_PIXELS = 4096 * 4096  # all tiles of an image are in memory at once
 WINDOW_FORMATS = ("onnx",)
 """Default of the window: the format that the exported program and the window itself run."""
 COMMAND_LINE_FORMATS = ("onnx", "paddle")
@@ -23,7 +29,8 @@ BENCHMARK_SECONDS = 8.0
 class ExportOptions:
     """Options of an export.
 
-    formats: names of engines, see inference.engines.registry. point: operating point: "balanced" as validated, "more",
+    formats: names of FORMATS. shape: height and width of the images of the line model, or None for the usual size of
+    the project's images. point: operating point: "balanced" as validated, "more",
     "fewer", or a probability as text. target_ms: maximum time for an image of usual size, or None. seconds: time to
     measure each engine; 0 for no measurement. language: of the model card and of README.md, a key of LANGUAGES; "" for
     the language of the window, or English without a window.
@@ -34,17 +41,20 @@ class ExportOptions:
     target_ms: float | None = None
     seconds: float = BENCHMARK_SECONDS
     language: str = ""
+    shape: tuple[int, int] | None = None
 
     def check(self) -> None:
         """Raise BadSettings if an option is invalid."""
         for name in self.formats:
-            if name not in KINDS:
-                why = Message("export.unknown_format", names=", ".join(KINDS))
+            if name not in FORMATS:
+                why = Message("export.unknown_format", names=", ".join(FORMATS))
                 raise BadSettings(key="formats", value=name, why=why)
         if not self.formats:
             raise BadSettings(
-                key="formats", value="nothing", why=Message("export.nothing_chosen", names=", ".join(KINDS))
+                key="formats", value="nothing", why=Message("export.nothing_chosen", names=", ".join(FORMATS))
             )
+        if self.shape is not None:
+            check_line_shape(self.shape)
         if self.target_ms is not None and not self.target_ms > 0:
             raise BadSettings(key="target", value=self.target_ms, why=Message("export.target"))
         if self.language not in ("", *LANGUAGES):
@@ -59,14 +69,47 @@ class ExportOptions:
             arguments += ["--target", f"{self.target_ms:g}"]
         if self.language:
             arguments += ["--language", self.language]
+        if self.shape is not None:
+            arguments += ["--shape", shape_text(self.shape)]
         return arguments
 
     @classmethod
     def from_namespace(cls, namespace: argparse.Namespace) -> ExportOptions:
         """Return the options parsed by a parser with `add_export_arguments`."""
         return cls(
-            tuple(namespace.formats), namespace.point, namespace.target, namespace.seconds, namespace.language or ""
+            tuple(namespace.formats),
+            namespace.point,
+            namespace.target,
+            namespace.seconds,
+            namespace.language or "",
+            namespace.shape,
         )
+
+
+def check_line_shape(shape: tuple[int, int]) -> None:
+    """Raise BadSettings if a line model cannot have images of this height and width."""
+    if not shape_fits(shape):
+        least, most = LINE_SIDES
+        why = Message("export.shape", n=least, m=most, k=_LINE_PIXELS // 1_000_000)
+        raise BadSettings(key="shape", value=shape_text(shape), why=why)
+
+
+def shape_fits(shape: tuple[int, int]) -> bool:
+    """Return True if a line model can have images of this height and width."""
+    least, most = LINE_SIDES
+    return all(least <= side <= most for side in shape) and shape[0] * shape[1] <= _LINE_PIXELS
+
+
+def shape_text(shape: tuple[int, int]) -> str:
+    """Return a shape as it is written on the command line, "HEIGHTxWIDTH"."""
+    return f"{shape[0]}x{shape[1]}"
+
+
+def _parse_shape(text: str) -> tuple[int, int]:
+    height, _, width = text.lower().partition("x")
+    if not (height.isascii() and height.isdigit() and width.isascii() and width.isdigit() and len(text) < 20):
+        raise argparse.ArgumentTypeError(f"{text!r} is not HEIGHTxWIDTH, such as 512x512")
+    return int(height), int(width)
 
 
 def add_export_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +119,7 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
         type=split_names,
         default=list(COMMAND_LINE_FORMATS),
         metavar=",".join(COMMAND_LINE_FORMATS),
-        help=f"formats, separated by commas: {', '.join(KINDS)} (default: {','.join(COMMAND_LINE_FORMATS)}); "
+        help=f"formats, separated by commas: {', '.join(FORMATS)} (default: {','.join(COMMAND_LINE_FORMATS)}); "
         "int8 and bf16 are reduced precision: close to the run, not equal to it, and the difference is reported",
     )
     parser.add_argument(
@@ -95,6 +138,13 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
         default=BENCHMARK_SECONDS,
         metavar="S",
         help=f"time to benchmark each engine in seconds (default: {BENCHMARK_SECONDS:g}; 0 = skip)",
+    )
+    parser.add_argument(
+        "--shape",
+        type=_parse_shape,
+        metavar="HxW",
+        help=f"image size of {LINE_FORMAT}, the self-contained model for other programs "
+        "(default: the usual size of the project's images)",
     )
     languages = " or ".join(LANGUAGES)
     parser.add_argument("--language", choices=list(LANGUAGES), help=f"language of the model card: {languages} (en)")

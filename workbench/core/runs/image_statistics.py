@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -22,7 +23,9 @@ class ImageStatistics:
 
     full_scale: greatest value of the images' number format. low, high: limits of nearly all pixels, as shares of it.
     mean, std: of the values scaled to `low` = 0 and `high` = 1. common: agreement of the line directions of all images
-    together, 0..1. square: share of lines at right angles within each image, 0..1. See `grain`.
+    together, or of those with one verdict if that is greater, 0..1. square: share of lines at right angles within each
+    image, 0..1. See `grain`. exposure: how well mean or spread of the values alone tell two verdicts apart, from 0.5
+    (not at all) to 1 (area under the ROC curve of the pair that they tell apart best).
     """
 
     count: int
@@ -34,12 +37,15 @@ class ImageStatistics:
     std: float
     common: float
     square: float
+    exposure: float
 
 
 def measure_sample(project: Project, training: list[Item]) -> ImageStatistics:
     """Return the statistics of at most 48 images. Raises NoLabels if none of them is readable."""
     step = max(1, len(training) // _SAMPLE)
     colored, full_scale, lows, highs, means, squares, grains = False, 255.0, [], [], [], [], []
+    of_verdict: dict[str, list[complex]] = {}
+    tones: dict[str, list[tuple[float, float]]] = {}
     for item in training[::step][:_SAMPLE]:
         try:
             pixels = read(project.image_path(item.key))
@@ -56,6 +62,9 @@ def measure_sample(project: Project, training: list[Item]) -> ImageStatistics:
         means.append(unit.mean())
         squares.append((unit**2).mean())
         grains.append(grain(pixels))
+        if item.verdict is not None:
+            of_verdict.setdefault(item.verdict, []).append(complex(grains[-1][0]))
+            tones.setdefault(item.verdict, []).append((means[-1], float(unit.std())))
     if not lows:
         raise problems.NoLabels()
     low, high = float(min(lows)), float(max(highs))
@@ -70,9 +79,32 @@ def measure_sample(project: Project, training: list[Item]) -> ImageStatistics:
         high=high,
         mean=float((np.mean(means) - low) / (high - low)),
         std=float(spread / (high - low)),
-        common=float(abs(np.mean(grains, axis=0)[0])),
+        common=max(map(_agreement, [[complex(first) for first, _ in grains], *of_verdict.values()])),
         square=float(np.mean(np.abs(grains), axis=0)[1]),
+        exposure=_separation(list(tones.values())),
     )
+
+
+def _separation(tones: list[list[tuple[float, float]]]) -> float:
+    """Return the greatest area under the ROC curve, 0.5..1, by which one of the numbers separates two of the lists."""
+    greatest = 0.5
+    for first, second in combinations(tones, 2):
+        for one, other in zip(zip(*first), zip(*second)):
+            above = np.subtract.outer(one, other)
+            area = float((above > 0).mean() + (above == 0).mean() / 2)
+            greatest = max(greatest, area, 1 - area)
+    return greatest
+
+
+def _agreement(grains: list[complex]) -> float:
+    """Return the length of the mean line direction; 0 if it may be chance, since few images are a weak evidence.
+
+    Lines along one axis for one verdict and across it for another cancel in the mean of all images, but the direction
+    then distinguishes the verdicts.
+    """
+    mean = np.mean(grains)
+    error = np.std(grains) / np.sqrt(max(1, len(grains) - 1))
+    return float(abs(mean)) if len(grains) == 1 or abs(mean) > 2 * error else 0.0
 
 
 def grain(pixels: np.ndarray) -> np.ndarray:

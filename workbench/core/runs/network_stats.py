@@ -62,7 +62,8 @@ def _resnet(settings: TrainingSettings, depth: int, side: int) -> Iterator[Layer
     widths, wider = stage_widths(settings.width), 4 if depth == 50 else 1
     inside = settings.model == "unet"
     small = not inside and side <= SMALL_INPUT
-    input_channels = settings.channels * (2 if inside and settings.local_contrast else 1)
+    doubled = settings.local_contrast if inside else settings.standardize
+    input_channels = settings.channels * (2 if doubled else 1)
     yield (side / 2) ** 2, input_channels, widths[0], 9 if small else 49
     inputs, area = widths[0], (side / (2 if small else 4)) ** 2
     for level, (count, width) in enumerate(zip(BLOCKS[depth], widths)):

@@ -23,13 +23,14 @@ from workbench.inference.cpu_environment import cores
 
 _MOST_SHARED = 640  # network pixels shared by neighboring tiles, regardless of the receptive field
 _GRAIN = 0.15  # agreement of line directions above which quarter turns give unrealistic images
+_SEPARABLE = 0.8  # area under the ROC curve above which verdicts can be told by the exposure of the images alone
 _SQUARE = 0.1  # share of lines at right angles above which small rotations give unrealistic images
 _FEW_STEPS = 80  # steps up to which AdamW trains a slim ResNet better than Muon
 
 # Settings that a run takes over from its initial run, so that the weights of that run can be used.
 _NETWORK = {
     "unet": ("channels", "encoder", "widths", "stem", "width", "local_contrast", "scale"),
-    "resnet": ("channels", "depth", "width", "input_size"),
+    "resnet": ("channels", "depth", "width", "input_size", "standardize"),
 }
 _SIZES: dict[str, dict[str, dict[str, Any]]] = {  # on a CPU
     "unet": {
@@ -119,7 +120,13 @@ def _plan_from_images(sample: ImageStatistics, draft: _Draft) -> None:
     else:
         rotations, why = ["rotate_90", "rotate", "zoom"], Message("plan.no_direction")
     why = Message("plan.directions", n=f"{sample.common:.0%}", why=why)
-    draft.choose("augment", ["flip_horizontal", "flip_vertical", *rotations, "brightness", "contrast"], why)
+    # Verdicts belong to whole images, whose exposure must not decide them; a UNet has its local contrast.
+    light = ["lighting"] if draft.request.model == "resnet" else ["brightness", "contrast"]
+    if draft.request.model == "resnet" and not draft.request.weights:  # published weights have no second input
+        separable = sample.exposure > _SEPARABLE
+        reason = Message("plan.standardize" if separable else "plan.not_standardized", n=f"{sample.exposure:.2f}")
+        draft.choose("standardize", separable, reason)
+    draft.choose("augment", ["flip_horizontal", "flip_vertical", *rotations, *light], why)
 
 
 def _plan_start(earlier: TrainingSettings | None, draft: _Draft) -> None:

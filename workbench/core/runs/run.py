@@ -244,17 +244,6 @@ def list_runs(project_root: Path) -> list[Run]:
     return [Run(path) for path in sorted(folder.iterdir()) if (path / "recipe.json").exists()]
 
 
-def newest_usable_run(project_root: Path) -> Run | None:
-    """Return the newest usable run, the default model; None if there is none."""
-    for run in list_runs(project_root)[::-1]:
-        try:
-            if run.usable:
-                return run
-        except OSError:
-            continue
-    return None
-
-
 def list_exports(project_root: Path) -> list[Path]:
     """Return the exports of a project, newest name first."""
     folder = project_root / "exports"

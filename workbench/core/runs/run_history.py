@@ -8,6 +8,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from workbench.core.problems import Problem
 from workbench.core.runs.events import (
@@ -22,12 +23,13 @@ from workbench.core.runs.events import (
     Unknown,
     decode,
 )
-from workbench.core.runs.run import Run, RunName
+from workbench.core.runs.run import Run, RunName, list_runs
 from workbench.core.runs.run_health import RunState
 from workbench.core.runs.run_series import RunSeries
 from workbench.core.runs.system_stats import read_samples
 from workbench.inference.io.json_io import read_lines
 
+_EARLY = 0.2  # share of the planned time before which a stopped run counts as interrupted
 _PAUSE_EVERY = 200  # lines read between pauses for other threads
 
 
@@ -35,7 +37,9 @@ _PAUSE_EVERY = 200  # lines read between pauses for other threads
 class RunLine:
     """Row in a list of runs. when: None if the name has no date. score: best metric, None if there is none.
 
-    usable: the run can be used for prediction, as of the time of reading.
+    usable: the run can be used for prediction, as of the time of reading. interrupted: it was stopped early, so that
+    its model has learned little. labeled: number of labeled images when the run was created. metrics: of its best
+    evaluation on the validation images, empty without one.
     """
 
     run: Run
@@ -46,6 +50,9 @@ class RunLine:
     held_out: str = ""  # equal for runs with comparable metrics
     ended: str = ""  # "done" | "stopped" | "failed"; "" while the run is active or after a crash
     usable: bool = False
+    interrupted: bool = False
+    labeled: int = 0
+    metrics: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -109,22 +116,58 @@ def read_past(run: Run, events: Iterable[Event] | None = None, stopped: Callable
 def run_line(run: Run) -> RunLine:
     """Return the list row of a run. Fast: steps are not decoded."""
     name = RunName.parse(run.name)
-    score, ended = None, ""
+    score, ended, seconds, metrics = None, "", 0.0, {}
     for event in _read_summary_events(run):
-        if isinstance(event, Evaluated) and event.best and event.score is not None:
-            score = event.score
+        if isinstance(event, Evaluated):
+            if event.best and event.score is not None:
+                score = event.score
+            if event.best and event.split == "val":
+                metrics = event.metrics
         elif isinstance(event, Started):
             ended = ""
         elif isinstance(event, Finished):
-            ended = event.why
+            ended, seconds, metrics = event.why, event.time, event.result.get("metrics") or metrics
         elif isinstance(event, Failed):
             ended = "failed"
     try:
-        model, dataset = run.settings().model, run.dataset()
+        settings, dataset = run.settings(), run.dataset()
     except Problem:
         return RunLine(run, name.model, name.when, score, ended=ended, usable=run.usable)
     images = len(dataset.of("train"))
-    return RunLine(run, model, name.when, score, images, dataset.held_out_hash, ended, run.usable)
+    planned = 60 * (settings.minutes or 0) if settings.epochs is None else 0
+    return RunLine(
+        run,
+        settings.model,
+        name.when,
+        score,
+        images,
+        dataset.held_out_hash,
+        ended,
+        run.usable,
+        interrupted=ended == "stopped" and seconds < _EARLY * planned,
+        labeled=len(dataset.current),
+        metrics=metrics,
+    )
+
+
+def default_line(lines: Iterable[RunLine]) -> RunLine | None:
+    """Return the usable run to predict with, of runs listed newest first; None if none is usable.
+
+    It is the best of those with the validation/test images of the newest run that was not stopped early: a run stopped
+    after seconds does not replace a better one, and metrics on other images are not comparable.
+    """
+    usable = [line for line in lines if line.usable]
+    reference = next((line for line in usable if not line.interrupted), usable[0] if usable else None)
+    if reference is None or reference.score is None:
+        return reference
+    comparable = [line for line in usable if (line.model, line.held_out) == (reference.model, reference.held_out)]
+    return max(comparable, key=lambda line: (-1.0 if line.score is None else line.score, line.run.name))
+
+
+def default_run(project_root: Path) -> Run | None:
+    """Return the run to predict with; None if no run is usable."""
+    line = default_line(run_line(run) for run in reversed(list_runs(project_root)))
+    return None if line is None else line.run
 
 
 def _read_summary_events(run: Run) -> Iterator[Event]:

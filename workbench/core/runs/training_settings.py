@@ -11,7 +11,7 @@ from workbench.core import problems
 from workbench.core.messages import Message, Text
 
 Augmentation = Literal[
-    "flip_horizontal", "flip_vertical", "rotate_90", "rotate", "zoom", "brightness", "contrast", "noise"
+    "flip_horizontal", "flip_vertical", "rotate_90", "rotate", "zoom", "brightness", "contrast", "noise", "lighting"
 ]
 
 
@@ -64,6 +64,7 @@ class TrainingSettings(BaseModel):
     depth: Literal[18, 34, 50] = 18
     width: float = Field(default=1.0, gt=0, le=2)
     input_size: int = Field(default=224, ge=32, le=1024)
+    standardize: bool = False  # additional input: the image with mean 0 and standard deviation 1
     label_smoothing: float = Field(default=0.05, ge=0, lt=0.5)
 
     # optimization
@@ -101,7 +102,7 @@ OF_UNET = {
     "min_area",
     "mirror",
 }
-OF_RESNET = {"depth", "input_size", "label_smoothing"}
+OF_RESNET = {"depth", "input_size", "standardize", "label_smoothing"}
 _NOT_OFFERED = {"format", "reasons", "amp_level"}  # O2 was never measured on a GPU; runs that have it remain readable
 
 

@@ -22,7 +22,7 @@ from ..io.image_io import ReadError, decode_image, read_image, write_png  # noqa
 from ..io.json_io import read_json  # noqa: TID252
 from ..model_settings import ModelSettings, settings_hash  # noqa: TID252
 from ..predictor import Prediction, Predictor, apply_thresholds  # noqa: TID252
-from ..regions import find_regions  # noqa: TID252
+from ..regions import find_regions, image_verdict, measure_classes, table_of  # noqa: TID252
 from .checksums import GOLDEN_FOLDER
 
 _FORMAT = 1
@@ -161,6 +161,12 @@ def _mask_differences(
     ]
     if len(regions) != len(expected["regions"]) or known != expected["regions"]:
         problems.append("the regions differ.")
+    if "verdict_reason" in expected:  # older exports give no verdict for a segmentation
+        measured = measure_classes(expected_mask, scores, settings)
+        verdict = image_verdict(table_of(measured, settings), settings)
+        name, reason = (None, None) if verdict is None else (verdict.name, verdict.reason)
+        if (name, reason) != (expected["verdict"], expected["verdict_reason"]):
+            problems.append(f"the verdict is {name}, not {expected['verdict']}, or has another reason.")
     return problems
 
 

@@ -1,6 +1,6 @@
 """Prediction of many images into one results folder.
 
-Writes masks, overlays, regions.csv or verdicts.csv, results.json and results.jsonl.
+Writes masks, overlays, regions.csv, verdicts.csv if the model gives verdicts, results.json and results.jsonl.
 """
 
 from __future__ import annotations
@@ -24,12 +24,9 @@ from ..overlay_drawing import overlay, overlay_bands  # noqa: TID252
 from ..predictor import Prediction, PredictionCancelled, Predictor  # noqa: TID252
 from ..text_safety import csv_rows, csv_table  # noqa: TID252
 from .input_paths import InputSource, OutputNames, SkippedInput, output_names
+from .result_tables import ResultTable, result_tables
 from .results_log import ResultsLog, file_state
 
-_REGION_COLUMNS = (
-    *("picture", "class_id", "class", "x", "y", "width", "height"),
-    *("area", "area_um2", "width_um", "height_um", "centroid_x", "centroid_y", "score", "peak"),
-)
 _MAX_WHOLE_PIXELS = 32_000_000  # pixels; larger overlays are drawn in bands
 _BAND = 4_000_000  # pixels per band
 
@@ -185,7 +182,7 @@ class ResultsFolder:
         """Return the content of results.json, with paths of masks and overlays prefixed by `out`.
 
         {"model", "run", "engine", "pictures": [{"path", "mask", "overlay", "regions", "verdict", "probabilities",
-        "milliseconds"}], "skipped": [{"path", "why"}]}
+        "anomaly_score", "verdict_reason", "milliseconds"}], "skipped": [{"path", "why"}]}
         """
         done, skipped = [], list(self._skipped)
         for entry in self._log.entries():
@@ -226,7 +223,10 @@ class ResultsFolder:
             return False
         if settings.task == "segmentation":
             overlay = files["overlay"] in (None, f"overlays/{content['name']}.png")
-            return overlay and files["mask"] == f"masks/{content['name']}.png" and "verdict" in content
+            verdict = isinstance(content.get("verdict"), str if settings.verdict_rule is not None else str | None)
+            valid_reason = isinstance(content.get("verdict_reason"), dict | None)
+            valid = overlay and verdict and valid_reason and "verdict" in content
+            return valid and files["mask"] == f"masks/{content['name']}.png"
         probabilities = content.get("probabilities")
         names = set(settings.verdicts)
         return (
@@ -246,30 +246,22 @@ class ResultsFolder:
             stream_png(path, width, height, bands)
 
     @property
-    def _table(self) -> Path:
-        return self.out / ("regions.csv" if self.predictor.settings.task == "segmentation" else "verdicts.csv")
-
-    def _rows(self, entry: dict[str, Any]) -> Iterator[Sequence[Any]]:
-        if self.predictor.settings.task == "segmentation":
-            for region in entry["regions"]:
-                yield [entry["path"], *_region_cells(region)]
-        else:
-            names = self.predictor.settings.verdicts
-            yield [entry["path"], entry["verdict"], *(entry["probabilities"][name] for name in names)]
+    def _tables(self) -> list[ResultTable]:
+        return result_tables(self.predictor.settings)
 
     def _write_tables(self) -> None:
-        verdicts = ("picture", "verdict", *self.predictor.settings.verdicts)
-        with replacing(self._table) as file:
-            # The byte order mark makes spreadsheet programs detect UTF-8.
-            segmentation = self.predictor.settings.task == "segmentation"
-            file.write(csv_table([_REGION_COLUMNS if segmentation else verdicts]))
-            for entry in self._log.entries():
-                if "why" not in entry:
-                    file.write(csv_rows(self._rows(entry)))
+        for table in self._tables:
+            with replacing(self.out / table.file) as file:
+                # The byte order mark makes spreadsheet programs detect UTF-8.
+                file.write(csv_table([table.columns]))
+                for entry in self._log.entries():
+                    if "why" not in entry:
+                        file.write(csv_rows(table.rows(entry)))
 
     def _append_rows(self, entry: dict[str, Any]) -> None:
-        with self._table.open("ab") as file:
-            file.write(csv_rows(self._rows(entry)))
+        for table in self._tables:
+            with (self.out / table.file).open("ab") as file:
+                file.write(csv_rows(table.rows(entry)))
 
     def _write_json(self) -> None:
         """Write results.json: the content of `report` with relative paths, entry by entry, because it may be long."""
@@ -314,12 +306,6 @@ def predict_all(
         if on_image:
             on_image(number, len(sources), str(source.path), result, why)
     return True
-
-
-def _region_cells(region: dict[str, Any]) -> list[Any]:
-    keys = ("class_id", "class_name", "x", "y", "width", "height", "area", "area_um2", "width_um", "height_um")
-    cells = ["" if region[key] is None else region[key] for key in keys]
-    return [*cells, *region["centroid"], region["score"], region["peak"]]
 
 
 _TEXTS, _NUMBERS = ("class_name",), ("class_id", "x", "y", "width", "height", "area", "score", "peak")

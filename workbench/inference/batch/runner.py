@@ -15,6 +15,7 @@ from ..io.buffers import keep_freed_memory  # noqa: TID252
 from ..model_settings import SettingsError  # noqa: TID252
 from ..predictor import Prediction, Predictor  # noqa: TID252
 from ..text_safety import terminal_text  # noqa: TID252
+from ..verdict_rule import result_text  # noqa: TID252
 from .broken_pipe import exit_on_broken_pipe
 from .checksums import verify_checks
 from .folder_watch import watch
@@ -234,7 +235,7 @@ def _duration(seconds: float) -> str:
 def _result_line(path: str, result: Prediction | None, why: str) -> str:
     if result is None:
         return f"{path}: skipped, {why}"
-    return f"{path}: {result.verdict or f'{len(result.regions)} regions'}, {result.milliseconds:.0f} ms"
+    return f"{path}: {result_text(result.verdict, result.regions, result.verdict_reason)}, {result.milliseconds:.0f} ms"
 
 
 def _fail(sentence: str, options: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from workbench.core.problems import Problem
 from workbench.core.runs.run import Run, list_exports, list_runs
 from workbench.core.runs.run_comparison import RunComparison, compare_runs
-from workbench.core.runs.run_history import PastRun, RunLine, read_past, run_line
+from workbench.core.runs.run_history import PastRun, RunLine, default_line, read_past, run_line
 from workbench.core.runs.run_series import Columns, RunSeries
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
@@ -67,10 +67,10 @@ class RunList(QObject):
         """Return the runs that can be used for prediction, newest first. model: only runs of this kind of model."""
         return [line for line in self.lines if line.usable and model in ("", line.model)]
 
-    @property
-    def newest_usable(self) -> Run | None:
-        """The newest run that can be used for prediction: the default model."""
-        return next((line.run for line in self.lines if line.usable), None)
+    def default(self, model: str = "") -> Run | None:
+        """Return the run to predict with, see `default_line`. model: only runs of this kind of model."""
+        line = default_line(self.usable(model))
+        return None if line is None else line.run
 
     def models(self) -> list[Path]:
         """Return the folders of the usable runs and of the exports."""

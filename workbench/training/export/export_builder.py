@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from workbench.core.evaluation import operating_point
 from workbench.core.messages import Message, stored_text, with_messages
 from workbench.core.problems import (
     CannotWrite,
@@ -24,7 +25,7 @@ from workbench.core.project.project import Project
 from workbench.core.project.storage import check_links, write_json
 from workbench.core.resources import SOURCE_LANGUAGE
 from workbench.core.runs.events import Finished, Trouble
-from workbench.core.runs.export_options import ExportOptions
+from workbench.core.runs.export_options import LINE_FORMAT, ExportOptions
 from workbench.core.runs.run import Run
 from workbench.inference.batch.checksums import write_checks
 from workbench.inference.batch.export_package import write_package
@@ -35,11 +36,20 @@ from workbench.inference.io.atomic_write import make_folder, replace_path
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings, save_settings
 from workbench.inference.predictor import Predictor
-from workbench.training import checkpoint, device, networks
+from workbench.training import checkpoint, device, networks, onnx_graph
 from workbench.training.evaluator import DygraphEngine
 from workbench.training.export import holdout_effects, latency, parity, parity_samples
 from workbench.training.export.calibration_images import calibration_batches
 from workbench.training.export.export_formats import FormatWriter, remove
+from workbench.training.export.line_export import (
+    LINE_FOLDER,
+    LINE_MODEL,
+    usual_line_shape,
+    write_examples,
+    write_line_model,
+)
+from workbench.training.export.line_graph import pixel_type
+from workbench.training.export.onnx_metadata import add_metadata
 from workbench.training.export.parity import Parity, check_cost, compare
 from workbench.training.export.versions import environment
 from workbench.training.learner import load_weights
@@ -88,7 +98,9 @@ class _Builder:
         self, run: Run, folder: Path, options: ExportOptions, report: Reporter, cancelled: Callable[[], bool]
     ) -> None:
         self.run, self.folder, self.options, self.report, self.cancelled = run, folder, options, report, cancelled
-        self.formats = list(dict.fromkeys(options.formats))
+        names = [name for name in dict.fromkeys(options.formats) if name != LINE_FORMAT]
+        self.formats = names or ["onnx"]  # a line model cannot predict images of other sizes, such as references
+        self.line: dict[str, Any] | None = None
         self.training_settings, self.dataset = run.settings(), run.dataset()
         self.project = Project.open(run.project_root, write=False)
         self.point = origin(run, self.dataset, options.point)
@@ -111,23 +123,29 @@ class _Builder:
         for name, why in maker.make(self.formats, self.stages.begin).items():
             self.parity[name] = Parity(why=why, reduced=KINDS[name].reduced)
         settings = self.move_thresholds(self.settings(), reference)
+        for file in self.folder.glob("*.onnx"):
+            add_metadata(file, settings)
         self.compare(settings, reference, images)
         settings = self.keep_passed(settings)
+        if LINE_FORMAT in self.options.formats:
+            self.make_line(settings, net, chosen, images)
         save_settings(settings, self.folder / MODEL_FILE)
         golden = self.golden_images(parity_samples.choose_golden(chosen))
         write_package(self.folder, ())
         settings, measured = self.measure(settings, reference, chosen, golden)
         save_settings(settings, self.folder / MODEL_FILE)
         write_package(self.folder, settings.order or list(settings.files))
+        write_examples(self.folder)
         self.stages.begin(Message("progress.checking"))
         self.write_golden(settings, golden)
         self.write_reports(place.name, measured)
         return {
-            "formats": list(settings.order or settings.files),
+            "formats": [*(settings.order or settings.files), *([LINE_FORMAT] if self.line else [])],
             "parity": {name: found.summary() for name, found in self.parity.items()},
             "latency": {name: latency.p50(found) for name, found in measured.get("engines", {}).items()},
             **with_messages({"note": stored_text(measured, "note")}),
             "point": summary(settings, self.point),
+            "line": self.line,
         }
 
     def plan(self, chosen: list[parity_samples.ParitySample]) -> list[tuple[str, float]]:
@@ -142,6 +160,8 @@ class _Builder:
         stages.append((Message("progress.comparing"), 1.0 + pixels * (1 + len(self.formats)) / 2))
         if reduced:
             stages.append((Message("progress.reduced_precision"), 20.0))
+        if LINE_FORMAT in self.options.formats:
+            stages.append((Message("progress.line_model"), 2.0 + pixels))
         if self.options.seconds:
             stages.append((Message("progress.measuring_speed"), self.options.seconds * len(self.formats)))
         seconds = min(CARD_SECONDS, 1.0 + pixels / max(1, len(chosen)) * len(self.dataset.of("val", "test")) / 4)
@@ -166,7 +186,11 @@ class _Builder:
         if point in ("more", "fewer"):
             self.stages.begin(Message("progress.choosing_thresholds"))
         items, _ = holdout_effects.measure_effects(self.dataset)
-        return holdout_effects.move_thresholds(point, settings, reference, self.project, items, tick=self.stages.share)
+        moved = holdout_effects.move_thresholds(point, settings, reference, self.project, items, tick=self.stages.share)
+        if moved.thresholds == settings.thresholds or moved.verdict_rule is None:
+            return moved
+        rule = operating_point.read(self.run).rule
+        return holdout_effects.refit_rule(rule, moved, reference, self.project, items)
 
     def compare(self, settings: ModelSettings, reference: DygraphEngine, images: list[Any]) -> None:
         self.stages.begin(Message("progress.comparing"))
@@ -201,17 +225,39 @@ class _Builder:
         for name in reduced:
             check_cost(self.parity[name], effects.get("", {}), effects.get(name), note)
 
+    def make_line(
+        self, settings: ModelSettings, net: Any, chosen: list[parity_samples.ParitySample], images: list[Any]
+    ) -> None:
+        """Write the line model, or report why it is left out. Raise ParityFailed if nothing else was requested."""
+        self.stages.begin(Message("progress.line_model"))
+        shape = self.options.shape or usual_line_shape([sample.size for sample in chosen])
+        side = settings.input_size if settings.task == "classification" else None
+        network = onnx_graph.to_onnx(net, settings.channels, side)
+        result = write_line_model(self.folder, settings, network, shape, DygraphEngine(net), images, self.stages.share)
+        self.parity[LINE_FORMAT] = result
+        if result.passed:
+            path = (Path(LINE_FOLDER) / LINE_MODEL).as_posix()
+            self.line = {"path": path, "shape": list(shape), "pixel_type": pixel_type(settings).name}
+        elif set(self.options.formats) == {LINE_FORMAT}:
+            raise ParityFailed(why=result.why, report=parity.report(self.parity, "", environment()))
+        else:
+            self.report_left_out(LINE_FORMAT)
+
+    def report_left_out(self, name: str) -> None:
+        found = self.parity[name]
+        why = found.why.rstrip(".")
+        if name == LINE_FORMAT and not found.images:
+            text = Message("export.line_impossible", why=why)
+        else:
+            text = Message("export.not_reproduced" if found.images else "export.cannot_make", name=name, why=why)
+        self.report(Trouble(what=text, done=Message("export.left_out")))
+
     def keep_passed(self, settings: ModelSettings) -> ModelSettings:
         """Return settings that name only the formats that passed; remove the files of the others."""
         passed = [name for name in KINDS if name in self.formats and self.parity[name].passed]
         for name in self.formats:
             if name not in passed:
-                found = self.parity[name]
-                if not found.images:
-                    text = Message("export.cannot_make", name=name, why=found.why.rstrip("."))
-                else:
-                    text = Message("export.not_reproduced", name=name, why=found.why.rstrip("."))
-                self.report(Trouble(what=text, done=Message("export.left_out")))
+                self.report_left_out(name)
         if not passed:
             why = "; ".join(f"{name}: {result.why.rstrip('.')}" for name, result in self.parity.items())
             raise ParityFailed(why=why, report=parity.report(self.parity, "", environment()))

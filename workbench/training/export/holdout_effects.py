@@ -8,15 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from workbench.core.evaluation.image_ranking import ScoredImage
+from workbench.core.evaluation.operating_point import ChosenRule
+from workbench.core.evaluation.verdict_rules import choose_rule
 from workbench.core.images.image_files import read
 from workbench.core.messages import Message
 from workbench.core.problems import BadSettings, Problem
 from workbench.core.project import annotation
-from workbench.core.project.project import Project
+from workbench.core.project.project import MAX_CLASS_ID, Project
 from workbench.core.runs.dataset import Dataset, Item
+from workbench.core.runs.held_out import stratified_order
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine, Predictor
-from workbench.training.evaluator import Evaluator, stratified_order
+from workbench.training.evaluator import Evaluator
 from workbench.training.threshold_search import ThresholdSweep
 
 POINTS = ("balanced", "more", "fewer")  # as validated; more defects found; fewer false alarms
@@ -126,6 +130,30 @@ def move_thresholds(
     side = min if point == "more" else max
     moved = [side(before, after) for before, after in zip(settings.thresholds, _best(sweep, _BETA[point], settings))]
     return dataclasses.replace(settings, thresholds=tuple(moved))
+
+
+def refit_rule(
+    stored: ChosenRule | None, settings: ModelSettings, engine: Engine, project: Project, items: Sequence[Item]
+) -> ModelSettings:
+    """Return settings whose verdict rule fits their thresholds, on which the anomaly score depends.
+
+    stored: rule of the run. A rule chosen by budget or cost is chosen again on `items`; others stay.
+    """
+    if settings.verdict_rule is None or stored is None or not stored.choice.measured:
+        return settings
+    predictor, images = Predictor(settings, engine), []
+    for item in items:
+        try:
+            image = read(project.image_path(item.key))
+            mask = annotation.load_mask(project, item.key, (image.shape[1], image.shape[0]))
+        except Problem:
+            continue
+        if mask is not None:
+            table = predictor.predict(image).table
+            assert table is not None
+            defective = bool(((mask > 0) & (mask <= MAX_CLASS_ID)).any())
+            images.append(ScoredImage(item.key, item.group, defective, table))
+    return dataclasses.replace(settings, verdict_rule=choose_rule(stored.choice, images)) if images else settings
 
 
 def _best(sweep: ThresholdSweep, beta: float, settings: ModelSettings) -> list[float]:

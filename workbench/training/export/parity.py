@@ -7,7 +7,7 @@ quality on labeled images.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from workbench.inference.engines import EngineError
 from workbench.inference.engines.registry import KINDS
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine, Predictor, apply_thresholds
-from workbench.inference.regions import Region, find_regions
+from workbench.inference.regions import Region, drop_small, find_regions
+from workbench.training.export.line_graph import CLASS_AREAS, CLASS_MAP, PROBABILITIES, UNSURE_INDEX, VERDICT
 
 MOST_DIFFERENCE = 1e-4  # of a probability, in fp32
 LEAST_AGREEMENT = 0.9999  # share of the pixels of a mask
@@ -97,6 +98,60 @@ def compare(
     for parity in results.values():
         parity.why = parity.why or _compare(parity)
     return results
+
+
+def compare_line(
+    settings: ModelSettings,
+    reference: Engine,
+    line: Callable[[np.ndarray], dict[str, np.ndarray]],
+    images: Sequence[tuple[str, Callable[[], np.ndarray]]],
+    on_image: Callable[[int], None] = lambda done: None,
+) -> Parity:
+    """Compare a line model with `reference`. line: image to the outputs of `line_graph`, by name.
+
+    images: of the shape and number type of the line model. Masks are compared before the removal of small regions,
+    which a line model cannot do, regions after it.
+    """
+    parity = Parity()
+    predictor = Predictor(settings, reference)
+    for number, (key, read) in enumerate(images, start=1):
+        image = read()
+        try:
+            _add(parity, key, image, _reference_output(predictor, image), _line_output(settings, line(image)))
+        except (EngineError, RuntimeError, ValueError) as error:
+            parity.why = Message("parity.cannot_run", name=key, why=str(error).strip().splitlines()[0])
+            break
+        on_image(number)
+    parity.why = parity.why or _compare(parity)
+    return parity
+
+
+def _reference_output(predictor: Predictor, image: np.ndarray) -> _Output:
+    settings = predictor.settings
+    probabilities = predictor.probabilities(image)
+    if settings.task == "classification":
+        best = int(np.argmax(probabilities))
+        return _Output(probabilities, None, [], best if probabilities[best] >= settings.unsure else UNSURE_INDEX)
+    scores = np.rint(probabilities[1:] * 255).astype(np.uint8)
+    mask, _ = apply_thresholds(scores, replace(settings, min_area=(0,) * len(settings.classes)))
+    return _Output(probabilities, mask, _large_regions(settings, mask, probabilities), None)
+
+
+def _line_output(settings: ModelSettings, outputs: dict[str, np.ndarray]) -> _Output:
+    probabilities = outputs[PROBABILITIES][0]
+    if settings.task == "classification":
+        return _Output(probabilities, None, [], int(outputs[VERDICT][0]))
+    mask = outputs[CLASS_MAP][0]
+    areas = [int(np.count_nonzero(mask == entry.id)) for entry in settings.classes]
+    if areas != outputs[CLASS_AREAS][0].tolist():
+        raise ValueError(f"its class areas are {outputs[CLASS_AREAS][0].tolist()}, not {areas}")
+    return _Output(probabilities, mask, _large_regions(settings, mask, probabilities), None)
+
+
+def _large_regions(settings: ModelSettings, mask: np.ndarray, probabilities: np.ndarray) -> list[Region]:
+    scores = np.rint(probabilities[1:].max(axis=0) * 255).astype(np.uint8)
+    areas = {entry.id: area for entry, area in zip(settings.classes, settings.min_area)}
+    return find_regions(drop_small(mask, areas), scores, settings)
 
 
 def _answer(predictor: Predictor, image: np.ndarray) -> _Output:

@@ -8,8 +8,10 @@ from typing import Any
 
 from workbench import __version__
 from workbench.core.messages import Message, join, recognize, stored_text
-from workbench.core.runs.dataset import SPLITS, Dataset
+from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.events import Finished
+from workbench.core.runs.export_options import LINE_FORMAT
+from workbench.core.runs.held_out import SPLITS
 from workbench.inference.batch.export_package import requirement_files
 from workbench.inference.model_settings import UNSURE, ModelSettings
 from workbench.training.model_card import card_metrics
@@ -43,7 +45,7 @@ def make_card(sources: CardSources) -> ModelCard:
         CardSection(Message("card.training_settings"), _settings(sources)),
         CardSection(Message("card.limitations"), [Points(list(limits(sources)))]),
         CardSection(Message("card.origin"), [Points(list(lineage(sources)))]),
-        CardSection(Message("card.usage"), _use(settings)),
+        CardSection(Message("card.usage"), _use(settings, _has_line_model(sources))),
     ]
     return ModelCard(
         title=Message(title, name=settings.name),
@@ -103,7 +105,26 @@ def _operating_point(settings: ModelSettings) -> list[Block]:
         Message("card.threshold"),
         Message("card.min_area"),
     ]
-    return [CardText(Message("card.point_masks")), Table(head, rows)]
+    return [CardText(Message("card.point_masks")), Table(head, rows), *_verdict_rule(settings)]
+
+
+def _verdict_rule(settings: ModelSettings) -> Iterator[Block]:
+    """Yield the rule of the image verdicts; nothing without one."""
+    rule = settings.verdict_rule
+    if rule is None:
+        return
+    bad = rule.bad or Message("card.rule_class")
+    if rule.kind == "mass":
+        yield CardText(Message("card.rule_mass", n=f"{rule.mass:g}", bad=bad, good=rule.good))
+        return
+    yield CardText(Message("card.rule_region", bad=bad, good=rule.good))
+    names = {entry.id: entry.name for entry in settings.classes}
+    head = [Message("card.class"), Message("card.rule_area"), Message("card.rule_probability")]
+    rows = [
+        [names[limit.class_id], *("" if value is None else f"{value:g}" for value in (limit.area, limit.probability))]
+        for limit in rule.limits
+    ]
+    yield Table(head, rows)
 
 
 def _point_origin(point: OperatingPointOrigin) -> Iterator[Block]:
@@ -284,7 +305,11 @@ def _value(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _use(settings: ModelSettings) -> list[Block]:
+def _has_line_model(sources: CardSources) -> bool:
+    return bool(sources.parity.get(LINE_FORMAT, {}).get("passed"))
+
+
+def _use(settings: ModelSettings, has_line_model: bool) -> list[Block]:
     masks = settings.task == "segmentation"
     result = "result.mask, result.regions" if masks else "result.verdict, result.probabilities"
     networks = [Message("card.file_network", file=file, name=name) for name, file in settings.files.items()]
@@ -308,6 +333,8 @@ def _use(settings: ModelSettings) -> list[Block]:
         *networks,
         *packages,
         Message("card.file_program"),
+        *([Message("card.file_line")] if has_line_model else []),
+        Message("card.file_examples"),
         Message("card.file_golden"),
         Message("card.file_parity"),
         Message("card.file_card"),

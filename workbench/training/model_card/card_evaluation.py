@@ -16,10 +16,10 @@ from workbench.core.problems import Problem
 from workbench.core.project import annotation
 from workbench.core.project.project import MAX_CLASS_ID, Project
 from workbench.core.runs.dataset import Dataset, Item
+from workbench.core.runs.held_out import stratified_order
 from workbench.inference.io.opencv import cv2
 from workbench.inference.overlay_drawing import to_display
 from workbench.inference.predictor import Predictor
-from workbench.training.evaluator import stratified_order
 from workbench.training.model_card.card_document import CardImage
 
 SECONDS = 30.0  # time limit of the evaluation

@@ -18,7 +18,8 @@ from workbench.ui.actions.suggestion_commands import LabelNextCommands, Suggesti
 from workbench.ui.actions.tool_commands import ToolCommands
 from workbench.ui.actions.training_commands import LiveTrainingCommands, TrainingCommands, TrainingSettingsCommands
 from workbench.ui.actions.view_commands import EvaluationCommands, ViewCommands
-from workbench.ui.shortcuts import key_sequences, with_key
+from workbench.ui.actions.workflow_commands import WorkflowCommands
+from workbench.ui.shortcuts import key_sequences, key_text, with_key
 from workbench.ui.text.formatting import plain
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -49,7 +50,10 @@ class Actions(QObject):
         help = HelpCommands(self)
         self.shortcuts_requested = help.shortcuts_requested
         self.guide_requested = help.guide_requested
-        groups = (*(group(self) for group in GROUPS), help)
+        self.palette_requested, self.settings_requested = help.palette_requested, help.settings_requested
+        introduction = WorkflowCommands(self)
+        self.introduction_requested = introduction.introduction_requested
+        groups = (*(group(self) for group in GROUPS), introduction, help)
         self.commands = {command.id: command for group in groups for command in group.commands(context)}
         self._groups: dict[str, QActionGroup] = {}
         self._actions = {command.id: self._create(command) for command in self.commands.values()}
@@ -85,9 +89,8 @@ class Actions(QObject):
     def _create(self, command: Command) -> QAction:
         action = QAction(command.text, self)
         action.setObjectName(command.id)
-        action.setShortcuts(key_sequences(command.id))
+        self._set_keys(command, action)
         action.setAutoRepeat(command.auto_repeat)
-        action.setToolTip(with_key(command.tip or plain(command.text).rstrip("…"), command.id))
         if command.checked is not None:
             action.setCheckable(True)
         if command.group:
@@ -96,6 +99,18 @@ class Actions(QObject):
         # `triggered` has toggled a checkable action already; `refresh` restores the state that `checked` returns.
         action.triggered.connect(lambda: (command.callback(), self.refresh()))
         return action
+
+    def update_shortcuts(self) -> None:
+        """Update the shortcuts of all actions, and the tooltips that quote them, after `change_shortcuts`."""
+        for command in self.commands.values():
+            self._set_keys(command, self._actions[command.id])
+
+    def _set_keys(self, command: Command, action: QAction) -> None:
+        tip = command.tip or plain(command.text).rstrip("…")
+        action.setShortcuts(key_sequences(command.id))
+        action.setToolTip(
+            with_key(tip.format(**{name: key_text(id) for name, id in command.tip_keys.items()}), command.id)
+        )
 
     def _update_icons(self) -> None:
         for command in self.commands.values():

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from PySide6.QtCore import QObject, SignalInstance
 
 from workbench.session.display_presets import DisplayPresets
 from workbench.session.image_pages import ImagePages
+from workbench.session.preferences import Preferences
 from workbench.session.reference_comparison import ReferenceComparison
 from workbench.session.session import Session
 from workbench.session.training.continuous_training import ContinuousTraining
@@ -20,6 +21,7 @@ from workbench.ui.evaluation.evaluation_navigation import EvaluationNavigation
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.label_files.label_files_controller import LabelFilesController
 from workbench.ui.label_next.label_next_controller import LabelNextController
+from workbench.ui.labels.classes_panel import ClassesPanel
 from workbench.ui.labels.display_panel import DisplayPanel
 from workbench.ui.labels.history_panel import HistoryPanel
 from workbench.ui.labels.verdict_panel import VerdictPanel
@@ -39,7 +41,8 @@ class Command:
 
     enabled, checked: return the state; without `checked` the command is not checkable. Exactly one command of a `group`
     is checked. changes_image: changes the current image's label or opens another image; such a command has no effect
-    while an editor has the focus. auto_repeat: repeats while its key is held.
+    while an editor has the focus. auto_repeat: repeats while its key is held. tip_keys: commands whose shortcuts `tip`
+    quotes, by field name.
     """
 
     id: str
@@ -50,6 +53,7 @@ class Command:
     checked: Callable[[], bool] | None = None
     group: str = ""
     tip: str = ""
+    tip_keys: Mapping[str, str] = field(default_factory=dict)
     changes_image: bool = False
     auto_repeat: bool = True
 
@@ -59,8 +63,10 @@ class CommandContext:
     """Objects that the commands use."""
 
     session: Session
+    preferences: Preferences
     canvas: Canvas
     images: ImagesPanel
+    classes: ClassesPanel
     verdict: VerdictPanel
     layers: LayersPanel
     training: TrainingPanel
@@ -95,6 +101,7 @@ class CommandContext:
             session.note_changed,
             session.classes_changed,
             self.canvas.tool_changed,
+            self.canvas.region_chosen,
             self.canvas.ruler.switched,
             self.canvas.scene.display_changed,
             self.images.thumbnails_toggled,

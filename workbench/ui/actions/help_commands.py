@@ -14,10 +14,20 @@ from workbench.ui.project.project_commands import ProjectCommands
 class HelpCommands(CommandGroup):
     shortcuts_requested = Signal()
     guide_requested = Signal()
+    palette_requested = Signal()
+    settings_requested = Signal()
 
     def commands(self, context: CommandContext) -> list[Command]:
         project = context.project
         return [
+            Command(
+                "palette",
+                self.tr("Find &command…"),
+                self.palette_requested.emit,
+                "search",
+                tip=self.tr("Search all commands by name, and run one"),
+            ),
+            Command("settings", self.tr("Settin&gs…"), self.settings_requested.emit),
             Command("guide", self.tr("G&uide"), self.guide_requested.emit, "book"),
             Command("keys", self.tr("&Keyboard shortcuts"), self.shortcuts_requested.emit, "keyboard"),
             Command(

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
-from workbench.core.project.annotation import Split
+from PySide6.QtGui import QGuiApplication
+
+from workbench.core.project.annotation import Split, Status
+from workbench.session.preferences import Preferences
 from workbench.session.session import Session
 from workbench.ui.actions.command_table import Command, CommandContext, CommandGroup
 from workbench.ui.images.images_panel import ImagesPanel
+
+_MAX_FOLDERS = 5  # opened at once
 
 
 class ImageCommands(CommandGroup):
@@ -19,6 +25,9 @@ class ImageCommands(CommandGroup):
 
         def has_note() -> bool:
             return session.note is not None and session.writable
+
+        def changeable() -> bool:
+            return bool(images.chosen()) and session.writable if images.browsing else has_note()
 
         commands = [
             Command("next", self.tr("&Next image"), partial(images.go, 1), "next", listed),
@@ -64,17 +73,43 @@ class ImageCommands(CommandGroup):
             Command(
                 "done_next",
                 self.tr("Mark as &done and next"),
-                partial(_done_and_next, session, images),
+                partial(_done_and_next, session, images, context.preferences),
                 "done-next",
                 has_note,
                 tip=self.tr("Mark the current image as done and open the next image"),
                 auto_repeat=False,
             ),
             Command(
+                "mark_done",
+                self.tr("&Mark as done"),
+                partial(_set_status, session, images, "done"),
+                "done",
+                changeable,
+                tip=self.tr("Mark the current image, or the selected thumbnails, as done"),
+                changes_image=True,
+                auto_repeat=False,
+            ),
+            Command(
                 "not_done",
                 self.tr("Mark as not d&one"),
-                partial(session.verdict_steps.set_status, "started"),
-                enabled=lambda: has_note() and session.note.status == "done",
+                partial(_set_status, session, images, "started"),
+                enabled=lambda: changeable() if images.browsing else has_note() and session.note.status == "done",
+            ),
+            Command(
+                "show_file",
+                self.tr("Sho&w in folder"),
+                lambda: show_in_folder(context, images.chosen()),
+                "folder",
+                lambda: bool(images.chosen()),
+                tip=self.tr("Show the image file in the file browser of the system"),
+            ),
+            Command(
+                "copy_path",
+                self.tr("Cop&y path"),
+                lambda: copy_paths(context, images.chosen()),
+                "copy",
+                lambda: bool(images.chosen()),
+                tip=self.tr("Copy the path of the current image, or of the selected thumbnails"),
             ),
         ]
         commands.append(
@@ -97,8 +132,8 @@ class ImageCommands(CommandGroup):
             Command(
                 f"use_{split or 'any'}",
                 text,
-                partial(session.notes.set_pin, split),
-                enabled=has_note,
+                partial(_set_split, session, images, split),
+                enabled=changeable,
                 checked=lambda split=split: session.note is not None and session.note.pin == split,
                 group="use",
                 tip=tip,
@@ -128,9 +163,38 @@ class ImageCommands(CommandGroup):
         return commands
 
 
-def _done_and_next(session: Session, images: ImagesPanel) -> None:
+def _done_and_next(session: Session, images: ImagesPanel, preferences: Preferences) -> None:
     session.verdict_steps.set_status("done")
-    images.go(1)
+    if preferences.after_done == "next":
+        images.go(1)
+    elif preferences.after_done == "next_open":
+        images.go_to("open", 1)
+
+
+def _set_status(session: Session, images: ImagesPanel, status: Status) -> None:
+    if images.browsing:
+        session.verdict_steps.set_statuses(images.chosen(), status)
+    else:
+        session.verdict_steps.set_status(status)
+
+
+def _set_split(session: Session, images: ImagesPanel, split: Split | None) -> None:
+    session.verdict_steps.set_pins(images.chosen(), split)
+
+
+def show_in_folder(context: CommandContext, keys: Sequence[str]) -> None:
+    """Show the folders of images in the system's file browser, each one once."""
+    project = context.session.project
+    if project is not None:
+        for folder in list(dict.fromkeys(project.image_path(key).parent for key in keys))[:_MAX_FOLDERS]:
+            context.project.show_path(folder)
+
+
+def copy_paths(context: CommandContext, keys: Sequence[str]) -> None:
+    """Copy the paths of images to the clipboard, one in each line."""
+    project = context.session.project
+    if project is not None:
+        QGuiApplication.clipboard().setText("\n".join(str(project.image_path(key)) for key in keys))
 
 
 class PageCommands(CommandGroup):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu, QMenuBar, QToolBar
+from PySide6.QtWidgets import QMenu, QMenuBar
 
 from workbench.core.resources import LANGUAGES
 from workbench.ui.canvas.tools.tool_registry import TOOLS
-from workbench.ui.widgets.tool_group_button import ToolGroupButton
 
 
 class ActionTable(Protocol):
@@ -65,6 +64,7 @@ SUGGESTIONS: Table = (
 MENUS: dict[str, Table] = {
     "project": (
         "new_project",
+        "new_from_folder",
         "open_project",
         "@recent",
         "make_sample",
@@ -90,12 +90,12 @@ MENUS: dict[str, Table] = {
         "-",
         "quit",
     ),
-    "edit": ("undo", "redo", "history", "-", "copy_previous", "-", "find"),
+    "edit": ("undo", "redo", "history", "-", "copy_previous", "-", "find", "palette", "-", "settings"),
     "label": (
         ("brushes", _tools_of("brushes")),
         ("outlines", _tools_of("outlines")),
         ("smart", _tools_of("smart")),
-        ("areas", _tools_of("areas")),
+        ("areas", (*_tools_of("areas"), "-", "edit_outline")),
         "-",
         "smaller",
         "bigger",
@@ -105,10 +105,12 @@ MENUS: dict[str, Table] = {
         "explicit",
         "-",
         ("classes", CLASSES),
+        "add_class",
         ("proposing", SUGGESTIONS),
     ),
     "picture": (
         "done_next",
+        "mark_done",
         "not_done",
         "-",
         "next",
@@ -128,8 +130,11 @@ MENUS: dict[str, Table] = {
         "-",
         ("verdicts", VERDICTS),
         ("verdicts_next", VERDICTS_NEXT),
+        "add_verdict",
         ("use", SPLITS),
         "-",
+        "show_file",
+        "copy_path",
         "remove_image",
     ),
     "view": (
@@ -179,12 +184,12 @@ MENUS: dict[str, Table] = {
         "export",
         "export_choices",
     ),
-    "help": ("guide", "keys", "check_gpu", "show_log", "about"),
+    "help": ("first_steps", "tour", "guide", "keys", "check_gpu", "show_log", "about"),
 }
 
-IMAGE_MENU: Table = ("not_done", "good_sample", "remove_image")
 TOOL_STRIP: Table = (*_tool_buttons(), "-", "keep", "ruler")
-NAVIGATION: Table = ("previous", "next", "next_unlabelled", "-", "undo", "redo")
+NAVIGATION: Table = ("previous", "next", "next_unlabelled")
+HISTORY: Table = ("undo", "redo")
 OVERLAYS: Table = ("labels", "predictions", "show_proposals", "-", "fit", "actual")
 
 
@@ -230,28 +235,6 @@ def fill_menu_bar(bar: QMenuBar, actions: ActionTable, recent: QMenu) -> None:
     names = titles()
     for name, table in MENUS.items():
         _fill(bar.addMenu(names[name]), table, actions, names, recent)
-
-
-def fill_tool_bar(bar: QToolBar, table: Table, actions: ActionTable, texts: dict[str, str] | None = None) -> None:
-    """Add a table's actions to a bar.
-
-    Submenus become a `ToolGroupButton`; commands in `texts` show a short text beside the icon.
-    """
-    for entry in table:
-        if entry == "-":
-            bar.addSeparator()
-        elif isinstance(entry, tuple):
-            button = ToolGroupButton([actions[id] for id in ids(entry[1])], bar)
-            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            bar.addWidget(button)
-        else:
-            bar.addAction(actions[entry])
-            button = bar.widgetForAction(actions[entry])
-            button.setAccessibleName(actions[entry].toolTip())
-            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            if texts and entry in texts:
-                actions[entry].setIconText(texts[entry])
-                button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
 
 
 def _fill(menu: QMenu, table: Table, actions: ActionTable, names: dict[str, str], recent: QMenu) -> None:

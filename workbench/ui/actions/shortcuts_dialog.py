@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QLabel, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QDialog,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from workbench.ui.actions.menus import MENUS, ActionTable, ids, titles
-from workbench.ui.shortcuts import key_text
+from workbench.ui.shortcuts import default_sequences, key_sequences, key_text
 from workbench.ui.text.formatting import plain
 
 _LEFT = ("label", "pointer", "edit", "train")
@@ -16,6 +26,8 @@ _RIGHT = ("picture", "view", "project", "help")
 
 class ShortcutsDialog(QDialog):
     """Non-modal dialog with all shortcuts and a search field."""
+
+    change_requested = Signal()
 
     def __init__(self, actions: ActionTable, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -52,6 +64,9 @@ class ShortcutsDialog(QDialog):
         area.setWidget(body)
         area.setFrameShape(QScrollArea.Shape.NoFrame)
         column.addWidget(area, 1)
+        change = QPushButton(self.tr("Change shortcuts…"), autoDefault=False)
+        change.clicked.connect(self.change_requested)
+        column.addWidget(change, 0, Qt.AlignmentFlag.AlignLeft)
         self.resize(860, 640)
 
     def _canvas_rows(self) -> list[tuple[str, str]]:
@@ -106,7 +121,7 @@ def _menu_rows(menu: str, actions: ActionTable) -> list[tuple[str, str]]:
         shortcuts = [key.toString(QKeySequence.SequenceFormat.NativeText) for key in actions[id].shortcuts()]
         keys, text = ", ".join(dict.fromkeys(shortcuts)), plain(actions[id].text())
         stem, _, number = id.rpartition("_")
-        if stem in ("class", "verdict", "verdict_next"):  # numbers 1 to 9 share one line
+        if stem in ("class", "verdict", "verdict_next") and _is_default(stem):  # numbers 1 to 9 share one line
             if number != "1":
                 continue
             keys, text = f"{keys} … {keys[:-1]}9", text.replace("1", "1 … 9")
@@ -115,8 +130,6 @@ def _menu_rows(menu: str, actions: ActionTable) -> list[tuple[str, str]]:
     return rows
 
 
-def show_shortcuts(window: QWidget, table: ActionTable) -> None:
-    """Show the list of shortcuts in its one dialog."""
-    dialog = window.findChild(ShortcutsDialog) or ShortcutsDialog(table, window)
-    dialog.show()
-    dialog.raise_()
+def _is_default(stem: str) -> bool:
+    """Return whether the shortcuts of the commands 1 to 9 of a kind are not changed."""
+    return all(key_sequences(f"{stem}_{n}") == default_sequences(f"{stem}_{n}") for n in range(1, 10))

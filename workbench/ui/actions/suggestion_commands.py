@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from workbench.ui.actions.command_table import Command, CommandContext, CommandGroup
-from workbench.ui.shortcuts import key_text
 
 
 class SuggestionCommands(CommandGroup):
@@ -50,9 +49,8 @@ class SuggestionCommands(CommandGroup):
                 controller.switch,
                 "proposals",
                 checked=lambda: controller.visible,
-                tip=self.tr(
-                    "Show suggestions together with labels. {labels} and {suggestions} change the balance."
-                ).format(labels=key_text("toward_labels"), suggestions=key_text("toward_proposals")),
+                tip=self.tr("Show suggestions together with labels. {labels} and {suggestions} change the balance."),
+                tip_keys={"labels": "toward_labels", "suggestions": "toward_proposals"},
             ),
             Command(
                 "toward_labels",

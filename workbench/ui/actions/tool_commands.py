@@ -33,6 +33,14 @@ class ToolCommands(CommandGroup):
             Command("smaller", self.tr("&Smaller brush"), partial(canvas.change_diameter, -1), "smaller"),
             Command("pick", self.tr("&Pick class under pointer"), canvas.pick, "pick", partial(paintable, session)),
             Command(
+                "edit_outline",
+                self.tr("Edit &outline"),
+                canvas.edit_outline,
+                "polygon",
+                lambda: paintable(session) and canvas.region is not None,
+                tip=self.tr("Show the corners of the selected region and move them"),
+            ),
+            Command(
                 "keep",
                 self.tr("&Keep other classes"),
                 lambda: editor.set_keep_other(not editor.keep_other),

@@ -6,7 +6,6 @@ from functools import partial
 
 from workbench.core.resources import LANGUAGES
 from workbench.ui.actions.command_table import Command, CommandContext, CommandGroup
-from workbench.ui.shortcuts import key_text
 
 
 class ViewCommands(CommandGroup):
@@ -27,7 +26,8 @@ class ViewCommands(CommandGroup):
                 layers.toggle_labels,
                 "layers",
                 checked=lambda: canvas.scene.label_style.visible,
-                tip=self.tr("Show labels. Hold {key} to hide all overlays.").format(key=key_text("hide_overlays")),
+                tip=self.tr("Show labels. Hold {key} to hide all overlays."),
+                tip_keys={"key": "hide_overlays"},
             ),
             Command(
                 "predictions",

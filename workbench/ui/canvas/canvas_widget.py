@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
+from workbench.core.geometry.selection import Selection
 from workbench.session.session import Session
 from workbench.ui.canvas.canvas_content import CanvasContent
 from workbench.ui.canvas.event_dispatcher import EventDispatcher
@@ -20,7 +21,8 @@ from workbench.ui.canvas.layers.view_state import ViewState
 from workbench.ui.canvas.layers.viewport import Viewport
 from workbench.ui.canvas.navigation import Navigation
 from workbench.ui.canvas.scene_renderer import SceneRenderer
-from workbench.ui.canvas.tools.region_tool import RegionTool
+from workbench.ui.canvas.tools.polygon_tool import PolygonTool
+from workbench.ui.canvas.tools.region_tool import RegionTool, SelectedRegion
 from workbench.ui.canvas.tools.tool_base import Tool
 from workbench.ui.canvas.tools.tool_context import ToolContext
 from workbench.ui.canvas.tools.tool_options import ToolOptions, next_diameter
@@ -34,6 +36,7 @@ class Canvas(QWidget):
     """Widget composed of the view (zoom, pan), the scene (layers), its renderer, interactors and their dispatcher."""
 
     tool_changed = Signal(str)
+    image_menu_requested = Signal(QPoint)  # position on the screen
     brush_changed = Signal(int)  # diameter in image pixels
     hovered = Signal(object)  # (column, row) or None
     refused = Signal(str)  # reason nothing was painted: "no mask", "read-only", "no class", "too large", "locked", …
@@ -81,7 +84,8 @@ class Canvas(QWidget):
         self._items: tuple[Interactor, ...] = items  # topmost first
         region_tool = self._tools["region"]
         assert isinstance(region_tool, RegionTool)
-        self._menu = ContextMenu(context, self.suggestions, region_tool, lambda: self.current, self)
+        request = self.image_menu_requested.emit
+        self._menu = ContextMenu(context, self.suggestions, region_tool, lambda: self.current, request, self)
         self._dispatcher = EventDispatcher(self, self.view_state, self.scene, self.current, self.hovered.emit)
         self._arrange()
         self._connect()
@@ -96,6 +100,8 @@ class Canvas(QWidget):
         self.navigation.pan_key_changed.connect(self._follow_pan_key)
         self.suggestions.held.connect(self._confirm_pan_key)
         self._session.edit_finishing.connect(self.tasks.finish)
+        self._session.edit_finishing.connect(lambda: self.current.commit_pending())
+        self.context.edit_outline = self._edit_outline
         self._session.mask_changed.connect(self._follow_mask)
         self.tasks.failed.connect(self._session.problem_met)
 
@@ -132,6 +138,7 @@ class Canvas(QWidget):
 
     def choose_tool(self, name: str) -> None:
         tool = self.current
+        tool.commit_pending()
         tool.cancel()
         self._dispatcher.release_tool()
         tool.hover(None)
@@ -139,6 +146,23 @@ class Canvas(QWidget):
         self._arrange()
         self._dispatcher.hover_again()
         self.tool_changed.emit(name)
+
+    @property
+    def region(self) -> SelectedRegion | None:
+        """Region chosen by the region tool."""
+        tool = self._tools["region"]
+        return tool.region if isinstance(tool, RegionTool) else None
+
+    def edit_outline(self) -> None:
+        """Edit the outline of the chosen region."""
+        if self.region is not None:
+            self._edit_outline(self.region.selection, self.region.id)
+
+    def _edit_outline(self, region: Selection, id: int) -> None:
+        tool = self._tools["polygon"]
+        assert isinstance(tool, PolygonTool)
+        self.choose_tool("polygon")
+        tool.edit_region(region, id)
 
     def add_item(self, item: Interactor) -> None:
         """Add an interactor above all others."""

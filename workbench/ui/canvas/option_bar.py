@@ -87,6 +87,7 @@ class OptionBar(QWidget):
         self._value("widest", self.tr("Max. width"), self.tr(" px"))
         self._value("step", self.tr("Step"), self.tr(" px"))
         for name, text in (
+            ("edit_outline", self.tr("Edit outline")),
             ("grow", self.tr("Grow")),
             ("shrink", self.tr("Shrink")),
             ("smooth", self.tr("Smooth")),
@@ -106,7 +107,8 @@ class OptionBar(QWidget):
     def _number(self, name: str, text: str, limits: tuple[float, float], suffix: str, change) -> None:
         """Add a label, a logarithmic slider and a number field."""
         slider = QSlider(Qt.Orientation.Horizontal, maximum=_TICKS)
-        slider.setFixedWidth(76)
+        slider.setMinimumWidth(30)
+        slider.setMaximumWidth(76)
         spin = QDoubleSpinBox(minimum=limits[0], maximum=limits[1], decimals=0 if name in ("size", "widest") else 1)
         spin.setSuffix(suffix)
         spin.setFixedWidth(98 if name == "widest" else 78)

@@ -69,6 +69,11 @@ class EvaluationNavigation(QObject):
             if on:
                 self._page.show_run(self._overlay.run)
 
+    def show(self) -> None:
+        """Show the evaluation if it is not shown."""
+        if not self.is_on():
+            self.toggle()
+
     def leave(self) -> None:
         if self._center is not None:
             self._center.show_evaluation(False)

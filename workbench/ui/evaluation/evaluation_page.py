@@ -23,8 +23,9 @@ from workbench.session.session import Session
 from workbench.session.training.run_list import RunList
 from workbench.ui.evaluation.segmentation_evaluation import SegmentationEvaluation
 from workbench.ui.evaluation.verdict_evaluation_page import VerdictEvaluationPage
-from workbench.ui.shortcuts import key_sequences, with_key
+from workbench.ui.shortcuts import key_sequences
 from workbench.ui.text import formatting
+from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
 
 # Commands that would change the image behind the page.
@@ -96,7 +97,7 @@ class EvaluationPage(QWidget):
         self.recalculate.setToolTip(self.tr("Recalculate after label changes; predictions are reused"))
         self.recalculate.clicked.connect(self._recalculate)
         self.back = QPushButton(self.tr("Back to image"))
-        self.back.setToolTip(with_key(self.tr("Back to the image"), "cancel"))
+        set_key_tip(self.back, self.tr("Back to the image"), "cancel")
         self.back.clicked.connect(self.left)
         row.addWidget(self.recalculate)
         row.addWidget(self.back)

@@ -12,12 +12,14 @@ from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.text import formatting
 
 _LISTED = 200  # leaks
+_TEXT_WIDTH = 720  # px
 
 
 class EvaluationPlaceholder(QWidget):
     """Page for all stages of `RunEvaluation` except "ready"."""
 
     left = Signal()  # the user returns to the image
+    training_requested = Signal()
 
     def __init__(self, evaluation: RunEvaluation) -> None:
         super().__init__()
@@ -28,7 +30,7 @@ class EvaluationPlaceholder(QWidget):
         column.addStretch(1)
         self.title = QLabel(objectName="title", alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         self.text = QLabel(objectName="subtitle", alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
-        self.text.setFixedWidth(720)
+        self.text.setFixedWidth(_TEXT_WIDTH)
         self.bar = QProgressBar(textVisible=False)
         self.bar.setFixedWidth(360)
         self.bar.setAccessibleName(self.tr("Progress"))
@@ -56,8 +58,13 @@ class EvaluationPlaceholder(QWidget):
         self.bar.setVisible(running)
         self.time_left.setVisible(running)
         self.leaks.setVisible(leak)
-        self.button.setVisible(running or leak)
-        self.button.setText(self.tr("Cancel") if running else self.tr("Show metrics anyway"))
+        self.button.setVisible(stage != "broken")
+        texts = {
+            "looking": self.tr("Cancel"),
+            "leak": self.tr("Show metrics anyway"),
+            "nothing": self.tr("Label more images"),
+        }
+        self.button.setText(texts.get(stage, self.tr("Train a model")))
         self.button.setObjectName("" if running else "primary")
         self.button.style().polish(self.button)
         if running:
@@ -96,6 +103,8 @@ class EvaluationPlaceholder(QWidget):
             )
         self.title.setText(title)
         self.text.setText(text)
+        self.text.ensurePolished()
+        self.text.setMinimumHeight(self.text.heightForWidth(_TEXT_WIDTH))  # an aligned label takes one line otherwise
 
     def _list_leaks(self, leaks: list[DataLeak]) -> None:
         patterns = {
@@ -121,8 +130,11 @@ class EvaluationPlaceholder(QWidget):
         self.time_left.setText(text)
 
     def _button_clicked(self) -> None:
-        if self._evaluation.stage == "leak":
+        stage = self._evaluation.stage
+        if stage == "leak":
             self._evaluation.agree()
+        elif stage == "none":
+            self.training_requested.emit()
         else:
             self._evaluation.cancel()
             self.left.emit()

@@ -24,6 +24,7 @@ from workbench.ui.evaluation.defect_browser import DefectBrowser
 from workbench.ui.evaluation.evaluation_notices import EvaluationNotices
 from workbench.ui.evaluation.evaluation_placeholder import EvaluationPlaceholder
 from workbench.ui.evaluation.evaluation_tables import ClassTable
+from workbench.ui.evaluation.image_verdict_panel import ImageVerdictPanel
 from workbench.ui.evaluation.operating_point_panel import OperatingPointPanel
 from workbench.ui.text import evaluation_texts
 from workbench.ui.text.evaluation_texts import NOTHING
@@ -115,6 +116,7 @@ class SegmentationEvaluation(QWidget):
         self.scope.setAccessibleName(self.tr("Classes"))
         self.scope.setToolTip(self.tr("Classes included in the metrics and affected by the sliders"))
         self.summary, self.points, self.classes = HeadlineFigures(), OperatingPointPanel(), ClassTable()
+        self.verdict = ImageVerdictPanel(style)
         self.browser = DefectBrowser(evaluation, style)
         self._build()
         evaluation.changed.connect(self._stage_changed)
@@ -125,6 +127,8 @@ class SegmentationEvaluation(QWidget):
         self.points.cost_moved.connect(self._find_lowest_cost)
         self.points.store_requested.connect(evaluation.store)
         self.points.restore_requested.connect(evaluation.restore)
+        self.verdict.choice_changed.connect(evaluation.verdicts.set_choice)
+        evaluation.verdicts.changed.connect(self._verdicts_changed)
         self.browser.region_chosen.connect(self.region_chosen)
         self._stage_changed()
 
@@ -153,6 +157,8 @@ class SegmentationEvaluation(QWidget):
         column.addWidget(self.summary)
         column.addWidget(QFrame(objectName="line"))
         column.addWidget(self.points)
+        column.addWidget(QFrame(objectName="line"))
+        column.addWidget(self.verdict)
         column.addStretch(1)
         area = QScrollArea(objectName="side", widgetResizable=True)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -232,6 +238,8 @@ class SegmentationEvaluation(QWidget):
             self.summary.clear()
             self.browser.gallery.clear()
             self.points.show_figures(None)
+            self.verdict.show_choice(evaluation.verdicts.choice)
+            self.verdict.show_result(None)
         if evaluation.stage == "looking":
             self.curve.show_waiting(self.tr("Evaluating thresholds…"))
         if ready:
@@ -246,6 +254,7 @@ class SegmentationEvaluation(QWidget):
             self.scope.addItem(name, id)
         self.scope.setCurrentIndex(max(0, self.scope.findData(previous)))
         self.scope.setVisible(len(classes) > 1)
+        self.verdict.show_classes(classes, self._evaluation.um_per_pixel)
 
     def _show_point(self) -> None:
         evaluation = self._evaluation
@@ -267,6 +276,14 @@ class SegmentationEvaluation(QWidget):
         self._show_point()
         self._draw_curve()
         self.browser.show_class(self.class_id)
+
+    def _verdicts_changed(self) -> None:
+        verdicts = self._evaluation.verdicts
+        if verdicts.choice != self.verdict.choice:
+            self.verdict.show_choice(verdicts.choice)
+        if self._evaluation.stage == "ready":
+            self.verdict.show_result(verdicts.result)
+            self._show_point()
 
     def _draw_curve(self) -> None:
         evaluation = self._evaluation

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 from workbench.core import resources
 from workbench.core.resources import SOURCE_LANGUAGE, matching_language
 from workbench.ui.help.guide_style import style_document
+from workbench.ui.shortcuts import with_current_keys
 from workbench.ui.widgets.theme import ThemeManager
 
 _INDEX = "index.md"
@@ -55,13 +56,25 @@ def guide_pages(language: str) -> list[GuidePage]:
     return pages
 
 
-def show_guide(parent: QWidget, style: ThemeManager) -> GuideWindow:
-    """Show the guide window of a parent. It is created once and opens at the page that was read last."""
+def show_guide(parent: QWidget, style: ThemeManager, page: str = "") -> GuideWindow:
+    """Show the guide window of a parent. It is created once and opens at `page` or the page that was read last."""
     window = parent.findChild(GuideWindow) or GuideWindow(style, parent)
+    if page:
+        window.open_page(page)
     window.show()
     window.raise_()
     window.activateWindow()
     return window
+
+
+class _PageBrowser(QTextBrowser):
+    """Browser that quotes the shortcuts as the user has set them."""
+
+    def loadResource(self, type: int, name: QUrl) -> object:
+        content = super().loadResource(type, name)
+        if type == QTextDocument.ResourceType.MarkdownResource.value and content is not None:
+            return with_current_keys(bytes(content).decode("utf-8"))
+        return content
 
 
 class GuideWindow(QDialog):
@@ -80,7 +93,7 @@ class GuideWindow(QDialog):
         self.search.setAccessibleName(self.tr("Search the guide"))
         self.contents = QListWidget(spacing=3)
         self.contents.setAccessibleName(self.tr("Contents"))
-        self.browser = QTextBrowser(openLinks=False)
+        self.browser = _PageBrowser(openLinks=False)
         self.browser.setAccessibleName(self.tr("Page of the guide"))
         self.back = QPushButton(self.tr("Back"), enabled=False, autoDefault=False)
         self.forward = QPushButton(self.tr("Forward"), enabled=False, autoDefault=False)
@@ -133,7 +146,7 @@ class GuideWindow(QDialog):
         self.browser.forwardAvailable.connect(self.forward.setEnabled)
         self.back.clicked.connect(self.browser.backward)
         self.forward.clicked.connect(self.browser.forward)
-        self._style.changed.connect(self._restyle)
+        self._style.changed.connect(self.reload)
         QShortcut(QKeySequence.StandardKey.Find, self, self.search.setFocus)
 
     # --- pages -----------------------------------------------------------------------------------
@@ -156,7 +169,8 @@ class GuideWindow(QDialog):
         style_document(self.browser.document(), self._style.theme)
         self._highlight()
 
-    def _restyle(self) -> None:
+    def reload(self) -> None:
+        """Show the page again, after theme or shortcuts were changed."""
         position = self.browser.verticalScrollBar().value()
         self.browser.reload()
         style_document(self.browser.document(), self._style.theme)

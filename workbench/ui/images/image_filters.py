@@ -6,6 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from workbench.ui.images.image_model import ImageListModel
+from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import Theme
 
 
@@ -14,6 +15,7 @@ class ImageFilters(QWidget):
 
     changed = Signal()
     queue_requested = Signal()
+    thumbnails_requested = Signal()
 
     def __init__(self, model: ImageListModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -29,6 +31,7 @@ class ImageFilters(QWidget):
             self.sort.addItem(entry.sort_text, entry.sort)
         self.descending = QToolButton(checkable=True)
         self.label_next = QToolButton()
+        self.thumbnails = QToolButton(checkable=True)
         for widget, name, tip in (
             (self.filter, self.tr("Image filter"), self.tr("Filter the image list")),
             (self.sort, self.tr("Sort order"), self.tr("Sort order of the image list")),
@@ -41,17 +44,24 @@ class ImageFilters(QWidget):
         ):
             widget.setAccessibleName(name)
             widget.setToolTip(tip)
+        self.thumbnails.setAccessibleName(self.tr("Thumbnail view"))
+        set_key_tip(self.thumbnails, self.tr("Show all listed images as thumbnails"), "sheet")
         row = QHBoxLayout()
         row.setSpacing(4)
         row.addWidget(self.sort, 1)
         row.addWidget(self.descending)
         row.addWidget(self.label_next)
-        column.addWidget(self.filter)
+        first = QHBoxLayout()
+        first.setSpacing(4)
+        first.addWidget(self.filter, 1)
+        first.addWidget(self.thumbnails)
+        column.addLayout(first)
         column.addLayout(row)
         self.filter.currentIndexChanged.connect(self.changed)
         self.sort.currentIndexChanged.connect(self.changed)
         self.descending.toggled.connect(self.changed)
         self.label_next.clicked.connect(self.queue_requested)
+        self.thumbnails.clicked.connect(self.thumbnails_requested)
 
     def apply(self) -> None:
         """Set filter and sort order of the model."""
@@ -65,4 +75,5 @@ class ImageFilters(QWidget):
 
     def restyle(self, theme: Theme) -> None:
         self.descending.setIcon(theme.icon("chevron-down" if self.descending.isChecked() else "chevron-up", "muted"))
+        self.thumbnails.setIcon(theme.icon("grid"))
         self.label_next.setIcon(theme.icon("queue", "text"))

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, Qt, QTimer, Signal
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import (
-    QLabel,
-    QLineEdit,
-    QListView,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QObject, QPoint, Qt, QTimer, Signal
+from PySide6.QtWidgets import QAbstractItemView, QLabel, QLineEdit, QListView, QStackedWidget, QVBoxLayout, QWidget
 
 from workbench.core.project.image_index import ImageRow
 from workbench.session.label_queue import LabelQueue
@@ -35,6 +28,7 @@ class ImagesPanel(QWidget):
 
     files_requested = Signal()
     folder_requested = Signal()
+    menu_requested = Signal(object, QPoint)  # keys of the images, position on the screen
     thumbnails_toggled = Signal(bool)  # True: thumbnail view in the center, False: current image
 
     def __init__(self, session: Session, style: ThemeManager, queue: LabelQueue, parent: QWidget | None = None) -> None:
@@ -49,10 +43,10 @@ class ImagesPanel(QWidget):
         self.browsing = False  # the thumbnail view is visible
         self.thumbnail_view = ThumbnailView(session, self.model, self.thumbnails, style)
         self.thumbnail_view.chosen.connect(self.open)
+        self.thumbnail_view.closed.connect(self.toggle_thumbnails)
         self.thumbnail_view.sort_requested.connect(lambda name, down: self.filters.sort_by(name, descending=down))
         self._build(style)
-        self._filter_timer = QTimer(self, singleShot=True, interval=250)
-        self._filter_timer.timeout.connect(self._refilter)
+        self._filter_timer = QTimer(self, singleShot=True, interval=250, timeout=self._refilter)
         self.thumbnails.arrived.connect(self.model.row_changed)
         session.project_opened.connect(self._opened)
         session.project_closed.connect(self._closed)
@@ -60,10 +54,10 @@ class ImagesPanel(QWidget):
         session.rows_changed.connect(self._rows_changed)
         session.note_changed.connect(self._note_changed)
         session.classes_changed.connect(self._classes_changed)
-        session.image_opened.connect(self._select_current)
-        session.image_failed.connect(self._select_current)
-        queue.changed.connect(self._queue_changed)
-        queue.state_changed.connect(self._queue_changed)
+        for signal in (session.image_opened, session.image_failed):
+            signal.connect(self._select_current)
+        for signal in (queue.changed, queue.state_changed):
+            signal.connect(self._queue_changed)
         style.changed.connect(self._restyle)
         self._requested = session.key
         self._opened()
@@ -86,6 +80,8 @@ class ImagesPanel(QWidget):
         self.queue_header = LabelQueueHeader(self._queue, style)
         self.filters = ImageFilters(self.model)
         self.filters.changed.connect(self._filter_changed)
+        self.filters.thumbnails_requested.connect(self.toggle_thumbnails)
+        self.thumbnails_toggled.connect(self.filters.thumbnails.setChecked)
         self.filters.queue_requested.connect(lambda: self._queue.activate("next"))
         top.addWidget(self.filters)
         self.search_errors = QLabel(objectName="wrong", wordWrap=True)
@@ -105,6 +101,10 @@ class ImagesPanel(QWidget):
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.view.setMouseTracking(True)
         self.view.selectionModel().currentChanged.connect(self._current_changed)
+        self.view.viewport().installEventFilter(self)
+        for view in (self.view, self.thumbnail_view.list_view, self.thumbnail_view.table_view):
+            view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+            view.customContextMenuRequested.connect(partial(self._request_menu, view))
         self.empty_page = EmptyProjectPage()
         self.empty_page.files.clicked.connect(self.files_requested)
         self.empty_page.folder.clicked.connect(self.folder_requested)
@@ -170,11 +170,19 @@ class ImagesPanel(QWidget):
             return self.thumbnail_view.selected()
         return [self._session.key] if self._session.key else []
 
-    def add_menu_actions(self, actions: Sequence[QAction]) -> None:
-        """Set the actions of the context menus of the list and of the thumbnails."""
-        for view in (self.view, self.thumbnail_view.list_view, self.thumbnail_view.table_view):
-            view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-            view.addActions(list(actions))
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Let a right click in the list open the menu of an image without opening the image."""
+        presses = QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick
+        return event.type() in presses and event.button() == Qt.MouseButton.RightButton
+
+    def _request_menu(self, view: QAbstractItemView, position: QPoint) -> None:
+        """Request the menu of the image under the pointer, or of all selected thumbnails if it is one of them."""
+        index = view.indexAt(position)
+        if not index.isValid():
+            return
+        key = self.model.key_at(index.row())
+        selected = [] if view is self.view else self.thumbnail_view.selected()
+        self.menu_requested.emit(selected if key in selected else [key], view.viewport().mapToGlobal(position))
 
     def find(self) -> None:
         self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)

@@ -1,4 +1,4 @@
-"""All listed images as thumbnails or as a table, with verdicts for several images at once."""
+"""All listed images as thumbnails or as a table, with status, verdict and data split of several images at once."""
 
 from __future__ import annotations
 
@@ -14,25 +14,29 @@ from PySide6.QtWidgets import (
     QPushButton,
     QStackedWidget,
     QTableView,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
+from workbench.core.project.annotation import Split, Status
 from workbench.session.session import Session
 from workbench.ui.images.image_delegate import CELL, ThumbnailDelegate
 from workbench.ui.images.image_model import ImageListModel
+from workbench.ui.images.split_menu import SplitMenu
 from workbench.ui.images.thumbnail_provider import ThumbnailProvider
-from workbench.ui.shortcuts import with_key
 from workbench.ui.text.formatting import number
+from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
 
 _MAX_VERDICTS = 6  # verdicts with a button
 
 
 class ThumbnailView(QWidget):
-    """Thumbnails in the order of the image list. Enter or a double-click opens an image."""
+    """Thumbnails in the order of the image list. Enter or a double-click opens an image, Esc shows the current one."""
 
     chosen = Signal(str)  # key of the image to open
+    closed = Signal()
     sort_requested = Signal(str, bool)  # sort order, descending
 
     def __init__(
@@ -41,7 +45,7 @@ class ThumbnailView(QWidget):
         super().__init__()
         self.setObjectName("panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._session = session
+        self._session, self._style = session, style
         self._selected_keys: list[str] = []
         self.model = model
         self.list_view = QListView()
@@ -116,7 +120,24 @@ class ThumbnailView(QWidget):
         bar.addWidget(self.selection_label, 1)
         self._verdicts = QHBoxLayout()
         self._verdicts.setSpacing(6)
+        self.done_button, self.not_done_button = QPushButton(self.tr("Done")), QPushButton(self.tr("Not done"))
+        self.done_button.setToolTip(self.tr("Mark the selected images as done"))
+        self.not_done_button.setToolTip(self.tr("Mark the selected images as not done"))
+        self.done_button.clicked.connect(lambda: self.set_status("done"))
+        self.not_done_button.clicked.connect(lambda: self.set_status("started"))
+        self.split_button = QPushButton(self.tr("Data split"))
+        self.split_button.setToolTip(self.tr("Data split of the selected images and of their groups"))
+        self.split_button.setMenu(SplitMenu(self.set_split, self))
+        for button in (self.done_button, self.not_done_button, self.split_button):
+            bar.addWidget(button)
         bar.addLayout(self._verdicts)
+        close = QToolButton()
+        close.setIcon(self._style.theme.icon("close"))
+        close.setAccessibleName(self.tr("Back to the image"))
+        set_key_tip(close, close.accessibleName(), "cancel")
+        close.clicked.connect(self.closed)
+        self._style.changed.connect(lambda: close.setIcon(self._style.theme.icon("close")))
+        bar.addWidget(close)
         self.buttons: dict[str, QPushButton] = {}
         return bar
 
@@ -143,6 +164,14 @@ class ThumbnailView(QWidget):
         """Set or remove the verdict of all selected images in one step."""
         self._session.verdict_steps.set_verdicts(self.selected(), verdict)
 
+    def set_status(self, status: Status) -> None:
+        """Set the status of all selected images in one step."""
+        self._session.verdict_steps.set_statuses(self.selected(), status)
+
+    def set_split(self, split: Split | None) -> None:
+        """Pin all selected images to a data split in one step."""
+        self._session.verdict_steps.set_pins(self.selected(), split)
+
     def show_current(self) -> None:
         """Select the current image and scroll to it."""
         index = self.model.index_of(self._session.key)
@@ -160,6 +189,11 @@ class ThumbnailView(QWidget):
                 event.accept()
                 if event.type() == QEvent.Type.KeyPress:
                     self._open(watched.currentIndex())
+                return True
+            if event.key() == Qt.Key.Key_Escape:
+                event.accept()
+                if event.type() == QEvent.Type.KeyPress:
+                    self.closed.emit()
                 return True
             pages = event.key() in (Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
             if pages and event.type() == QEvent.Type.ShortcutOverride:
@@ -202,7 +236,7 @@ class ThumbnailView(QWidget):
     def _update_bar(self, *_: object) -> None:
         count = sum(selection_range.height() for selection_range in self.list_view.selectionModel().selection())
         self.selection_label.setText(self.tr("{n} selected").format(n=number(count)) if count else "")
-        for button in self.buttons.values():
+        for button in (*self.buttons.values(), self.done_button, self.not_done_button, self.split_button):
             button.setEnabled(bool(count) and self._session.writable)
 
     def _list_verdicts(self) -> None:
@@ -217,11 +251,10 @@ class ThumbnailView(QWidget):
             for i, name in enumerate(entries):
                 button = QPushButton(name.replace("&", "&&") or self.tr("No verdict"))
                 tip = self.tr("Set the verdict of the selected images: {name}").format(name=name)
-                button.setToolTip(
-                    with_key(tip, f"verdict_next_{i + 1}")
-                    if name
-                    else self.tr("Remove the verdicts of the selected images")
-                )
+                if name:
+                    set_key_tip(button, tip, f"verdict_next_{i + 1}")
+                else:
+                    button.setToolTip(self.tr("Remove the verdicts of the selected images"))
                 button.clicked.connect(partial(self.set_verdict, name or None))
                 self.buttons[name] = button
                 self._verdicts.addWidget(button)

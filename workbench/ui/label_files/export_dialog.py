@@ -135,6 +135,8 @@ class LabelExportDialog(QDialog):
         format = EXPORT_FORMATS[self.format.currentData()]
         self.shapes.clear()
         names = {"polygon": self.tr("Polygons"), "mask": self.tr("Masks (exact)")}
+        if format.name == "labelme":  # X-AnyLabeling and PaddleX read polygons only
+            names["mask"] = self.tr("Masks (exact, for labelme only)")
         for shape in format.shapes:
             self.shapes.addItem(names.get(shape, shape), shape)
         self.shapes.setVisible(bool(format.shapes))

@@ -30,6 +30,7 @@ from workbench.session.session import Session
 from workbench.ui.label_files.import_options import ImportOptionsRow
 from workbench.ui.label_files.import_result import ImportResult
 from workbench.ui.label_files.mapping_table import MappingTable
+from workbench.ui.label_files.path_choices import MissingImages, choose_label_file
 from workbench.ui.label_files.preview_strip import PreviewStrip
 from workbench.ui.label_files.skipped_list import SkippedList
 from workbench.ui.text.formatting import duration, number, problem_text
@@ -61,6 +62,7 @@ class ImportDialog(QDialog):
         self._path: Path | None = None
         self._plan: ImportPlan | None = None
         self._started = 0.0  # monotonic time in s
+        self._first_labels = False  # no image had a label before the import
         self._create_widgets(style)
         self._lay_out()
         self._connect()
@@ -79,6 +81,7 @@ class ImportDialog(QDialog):
         self.previews = PreviewStrip(style)
         self.options = ImportOptionsRow()
         self.skipped = SkippedList()
+        self.missing = MissingImages()
         self.result = ImportResult()
         self.bar = QProgressBar(textVisible=False)
         self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
@@ -108,6 +111,7 @@ class ImportDialog(QDialog):
         column.addWidget(self.summary)
         column.addWidget(splitter, 1)
         column.addWidget(self.options)
+        column.addWidget(self.missing)
         column.addWidget(self.skipped)
         self._pages = QStackedWidget()
         self._pages.addWidget(self._content)
@@ -136,7 +140,8 @@ class ImportDialog(QDialog):
         self.folder_button.clicked.connect(self._choose_folder)
         self.file_button.clicked.connect(self._choose_file)
         self.options.format_chosen.connect(self._preview)
-        self.mapping.changed.connect(self._mapping_changed)
+        self.mapping.changed.connect(self._show_previews)
+        self.missing.located.connect(self._locate_images)
         self.import_button.clicked.connect(self._import)
         self.close_button.clicked.connect(self.reject)
         self.undo_button.clicked.connect(self._undo)
@@ -166,9 +171,14 @@ class ImportDialog(QDialog):
 
     def _choose_file(self) -> None:
         start = str(self._path or Path.home())
-        file, _ = QFileDialog.getOpenFileName(self, self.tr("Label file or zip archive"), start)
-        if file:
-            self.show_path(Path(file))
+        file = choose_label_file(self, start)
+        if file is not None:
+            self.show_path(file)
+
+    def _locate_images(self, folder: Path) -> None:
+        """Use the images of a folder, and read the labels again."""
+        if self._session.add_source(folder):
+            self._preview()
 
     def _preview(self) -> None:
         if self._path is None:
@@ -187,11 +197,12 @@ class ImportDialog(QDialog):
         self.summary.setText(self._summary(plan))
         classes = [info.name for info in project.classes]
         self.mapping.show_entries(plan.classes, plan.verdicts, classes, project.file.verdicts)
-        self.skipped.show_entries(plan.skipped, plan.report.notes)
+        self.skipped.show_entries(plan.skipped, plan.report.notes, plan.report.image_notes)
+        self.missing.show_count(plan.missing, self._path)
         self._show_previews()
         self.status.clear()
         self._show_state()
-        if not plan.labels:
+        if not plan.labels and plan.missing < len(plan.skipped):
             self.status.setText(self.tr("None of these labels can be imported. The reasons are listed above."))
         self.import_button.setFocus()
 
@@ -202,14 +213,9 @@ class ImportDialog(QDialog):
             ),
             self.tr("{n} images with labels").format(n=number(plan.labels)),
         ]
-        if plan.missing:
-            parts.append(self.tr("{n} labels without an image").format(n=number(plan.missing)))
         if plan.boxes:
             parts.append(self.tr("{n} bounding boxes").format(n=number(plan.boxes)))
         return "  ·  ".join(parts)
-
-    def _mapping_changed(self) -> None:
-        self._show_previews()
 
     def _show_previews(self) -> None:
         if self._plan is None:
@@ -239,6 +245,7 @@ class ImportDialog(QDialog):
             **self.options.choices(),
         )
         self._started = time.monotonic()
+        self._first_labels = not any(row.status == "done" or row.counts for row in self._session.rows.values())
         self.status.clear()
         if not self._job.start(self._path, request):
             self.status.setText(self.tr("Unsaved labels could not be saved, so the import was not started."))
@@ -250,7 +257,7 @@ class ImportDialog(QDialog):
             return
         self.result.show_report(report)
         self._pages.setCurrentWidget(self.result)
-        if not report.skipped and not report.notes:
+        if not report.skipped and not report.all_notes:
             self.resize(_RESULT_SIZE)
         self.status.clear()
         self._show_state()
@@ -294,6 +301,7 @@ class ImportDialog(QDialog):
         self.close_button.setText(self.tr("Close") if imported else self.tr("Cancel"))
 
     def _undo(self) -> None:
+        self._first_labels = False
         self.accept()
         self._session.undo()
 
@@ -314,8 +322,18 @@ class ImportDialog(QDialog):
         else:
             super().reject()
 
+    def _open_labeled(self) -> None:
+        """Open the first labeled image, if the open image has no label and no image had one before the import."""
+        session = self._session
+        rows = [session.rows[key] for key in session.keys if key in session.rows]  # others are not indexed yet
+        labeled = [row.key for row in rows if row.status == "done" or row.counts]
+        if self._first_labels and labeled and session.key not in labeled:
+            session.open_image(labeled[0])
+
     def done(self, result: int) -> None:
         """Release the files of the preview however the dialog is closed."""
+        if self._pages.currentWidget() is self.result:
+            self._open_labeled()
         if self._job.activity in ("", "reading"):
             self._job.release()
         super().done(result)

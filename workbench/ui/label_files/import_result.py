@@ -52,4 +52,4 @@ class ImportResult(QWidget):
         self.details.setText("\n".join(lines))
         text = self.tr("{undo} undoes the import. To train on the labels, click Train.")
         self.next_step.setText(text.format(undo=key_text("undo")))
-        self.skipped.show_entries(report.skipped, report.notes)
+        self.skipped.show_entries(report.skipped, report.notes, report.image_notes)

@@ -64,7 +64,7 @@ class SkippedList(QWidget):
         notes: Sequence[str] = (),
         losses: Sequence[tuple[str, str]] = (),
     ) -> None:
-        """Show (file, reason) of skipped files, remarks, and (image, lost content); hidden if there are none."""
+        """Show (file, reason) of skipped files, remarks, and (file, lost content); hidden if there are none."""
         rows = [*skipped, *losses, *(("", note) for note in notes)][:_MAX_ROWS]
         self.table.setRowCount(len(rows))
         for place, (path, why) in enumerate(rows):
@@ -75,7 +75,8 @@ class SkippedList(QWidget):
             self.table.setItem(place, 1, reason)
         skips = self.tr("{n} skipped").format(n=number(len(skipped))) if skipped else ""
         count = len(notes) + len(losses)
-        remarks = self.tr("{n} remarks").format(n=number(count)) if count else ""
+        remarks = self.tr("{n} remarks") if count > 1 else self.tr("{n} remark") if count else ""
+        remarks = remarks.format(n=number(count))
         self._text = ", ".join(filter(None, (skips, remarks)))
         self.setVisible(bool(rows))
         self._fold(self.link.isChecked())

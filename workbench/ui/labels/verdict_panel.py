@@ -52,7 +52,7 @@ class VerdictPanel(QWidget):
         self.add_button = QToolButton()
         self.add_button.setToolTip(self.tr("Add verdict"))
         self.add_button.setAccessibleName(self.tr("Add verdict"))
-        self.add_button.clicked.connect(self._show_name_field)
+        self.add_button.clicked.connect(self.add)
         for signal in (session.project_opened, session.project_closed, session.classes_changed):
             signal.connect(self._update_buttons)
         for signal in (session.image_opened, session.image_failed, session.note_changed):
@@ -71,7 +71,8 @@ class VerdictPanel(QWidget):
             )
         self._update_states()
 
-    def _show_name_field(self) -> None:
+    def add(self) -> None:
+        """Ask for the name of a new verdict."""
         self._name.show()
         self._name.setFocus()
 
@@ -93,10 +94,6 @@ class VerdictPanel(QWidget):
             for i, name in enumerate(names):
                 button = QPushButton(name.replace("&", "&&"))
                 button.setCheckable(True)
-                tip = with_key(self.tr("Set verdict: {name}").format(name=name), f"verdict_{i + 1}")
-                next_key = key_text(f"verdict_next_{i + 1}")
-                hint = self.tr("{key}: set verdict and go to next").format(key=next_key)
-                button.setToolTip(f"{tip}\n{hint}" if next_key else tip)
                 button.setAccessibleName(self.tr("Verdict {name}").format(name=name))
                 button.clicked.connect(partial(self.choose, i))
                 self.buttons[name] = button
@@ -106,7 +103,11 @@ class VerdictPanel(QWidget):
 
     def _update_states(self, *_: object) -> None:
         note = self._session.note
-        for name, button in self.buttons.items():
+        for i, (name, button) in enumerate(self.buttons.items()):
+            tip = with_key(self.tr("Set verdict: {name}").format(name=name), f"verdict_{i + 1}")
+            next_key = key_text(f"verdict_next_{i + 1}")
+            hint = self.tr("{key}: set verdict and go to next").format(key=next_key)
+            button.setToolTip(f"{tip}\n{hint}" if next_key else tip)
             button.setChecked(note is not None and note.verdict == name)
             button.setEnabled(note is not None and self._session.writable)
         self.add_button.setEnabled(self._session.writable)

@@ -13,8 +13,8 @@ from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.canvas.layers.prediction_layer import PredictionStyle
 from workbench.ui.predictions.prediction_display import PredictionDisplay
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay
-from workbench.ui.shortcuts import with_key
 from workbench.ui.widgets.elided_label import ElidedLabel
+from workbench.ui.widgets.key_tips import set_key_tip
 
 
 class LayersPanel(QWidget):
@@ -35,14 +35,14 @@ class LayersPanel(QWidget):
         grid.setVerticalSpacing(7)
         self.labels = _LayerRow(
             self.tr("Labels"),
-            with_key(self.tr("Show or hide the labels"), "labels"),
+            (self.tr("Show or hide the labels"), "labels"),
             self.tr("Opacity of labels"),
             view.label_style,
             self._apply,
         )
         self.predictions = _LayerRow(
             self.tr("Predictions"),
-            with_key(self.tr("Show or hide the predictions"), "predictions"),
+            (self.tr("Show or hide the predictions"), "predictions"),
             self.tr("Opacity of predictions"),
             view.prediction_style,
             self._apply,
@@ -60,7 +60,7 @@ class LayersPanel(QWidget):
         comparison = self._comparison
         self.difference = _LayerRow(
             self.tr("Difference"),
-            with_key(self.tr("Show differences from the reference image"), "difference"),
+            (self.tr("Show differences from the reference image"), "difference"),
             self.tr("Opacity of the difference"),
             self._view.heat_style,
             self._apply,
@@ -114,13 +114,18 @@ class LayersPanel(QWidget):
 
 
 class _LayerRow:
-    """Controls of one layer: visibility box and opacity slider."""
+    """Controls of one layer: visibility box and opacity slider. tip: of the box, and the command with its shortcut."""
 
     def __init__(
-        self, name: str, tip: str, opacity_tip: str, style: MaskStyle | PredictionStyle, apply: Callable[[], None]
+        self,
+        name: str,
+        tip: tuple[str, str],
+        opacity_tip: str,
+        style: MaskStyle | PredictionStyle,
+        apply: Callable[[], None],
     ) -> None:
         self.check = QCheckBox(name, checked=style.visible)
-        self.check.setToolTip(tip)
+        set_key_tip(self.check, *tip)
         self.slider = _slider(1, 100)
         self.slider.setValue(round(100 * style.opacity))
         self.slider.setToolTip(opacity_tip)

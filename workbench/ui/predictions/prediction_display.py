@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QPushButton, QSlid
 
 from workbench.ui.canvas.layers.prediction_layer import MODES, Mode, PredictionStyle
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay
-from workbench.ui.shortcuts import with_key
 from workbench.ui.text import formatting
+from workbench.ui.widgets.key_tips import set_key_tip
 
 
 class PredictionDisplay(QWidget):
@@ -57,7 +57,7 @@ class PredictionDisplay(QWidget):
             self.modes.addItem(text)
             self.modes.setItemData(index, tip, Qt.ItemDataRole.ToolTipRole)
         self.modes.setAccessibleName(self.tr("Display of predictions"))
-        self.modes.setToolTip(with_key(self.modes.accessibleName(), "next_look"))
+        set_key_tip(self.modes, self.modes.accessibleName(), "next_look")
         self.modes.setCurrentIndex(MODES.index(self._style.mode))
         self.modes.activated.connect(lambda index: self.set_mode(MODES[index]))
         self._grid.addWidget(QLabel(self.tr("Style"), objectName="muted"), 0, 0)

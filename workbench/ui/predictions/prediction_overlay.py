@@ -1,4 +1,4 @@
-"""Prediction overlay of the current image: training previews during a run, else the result of the shown or newest run.
+"""Prediction overlay of the current image: training previews during a run, else the result of the shown or default run.
 
 Earlier steps and other thresholds are applied to stored results, without running the network again.
 """
@@ -76,9 +76,9 @@ class PredictionOverlay(QObject):
 
     @property
     def run(self) -> Run | None:
-        """Return the run used for prediction: the shown run if it is usable, else the newest usable one."""
+        """Return the run used for prediction: the shown run if it is usable, else the default one."""
         shown = self._training.run
-        return shown if shown is not None and shown.usable else self._runs.newest_usable
+        return shown if shown is not None and shown.usable else self._runs.default()
 
     def possible(self) -> bool:
         return self._session.image is not None and self.run is not None and not self._training.running
@@ -204,7 +204,7 @@ class PredictionOverlay(QObject):
             self._show(maps, _verdict_text(result))
         else:
             maps = self._predictions.cached(key) or PredictionMaps(result.mask, result.scores)
-            self._show(maps, _defects_text(len(result.regions) + result.left_out))
+            self._show(maps, _regions_text(result))
         self._predictions.prefetch(_next_keys(self._images, self._session.key))
 
     # --- canvas ----------------------------------------------------------------------------------
@@ -259,6 +259,15 @@ def _defects_text(count: int) -> str:
     if count == 1:
         return QCoreApplication.translate("PredictionOverlay", "Prediction: 1 defect")
     return QCoreApplication.translate("PredictionOverlay", "Prediction: {n} defects").format(n=count)
+
+
+def _regions_text(result: Prediction) -> str:
+    """Return the number of predicted defects, with the verdict if the model has a rule for it."""
+    text = _defects_text(len(result.regions) + result.left_out)
+    if result.verdict is None:
+        return text
+    pattern = QCoreApplication.translate("PredictionOverlay", "{prediction}; verdict: {verdict}")
+    return pattern.format(prediction=text, verdict=result.verdict)
 
 
 def _verdict_text(prediction: Prediction | Preview) -> str:

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 from workbench.core.names import free_path
 from workbench.session.tasks import TaskRunner
 from workbench.ui.label_files.label_files_controller import detect
+from workbench.ui.label_files.path_choices import choose_label_file
 from workbench.ui.text.formatting import listed
 from workbench.ui.text.label_format_texts import format_with_count
 
@@ -49,9 +50,10 @@ class NewProjectDialog(QDialog):
         self.setWindowTitle(self.tr("New project"))
         self.setMinimumWidth(560)
         self.name = QLineEdit(self.tr("my-project"))
+        self._suggested_name = self.name.text()
         self.location = QLineEdit(str(parent_folder))
         self.images = QLineEdit(placeholderText=self.tr("Optional. Images can be added later."))
-        self.labels = QLineEdit(placeholderText=self.tr("Optional. Folder, zip archive or label file of another tool"))
+        self.labels = QLineEdit(placeholderText=self.tr("Optional. Labels made with another tool"))
         self._tasks = TaskRunner(parent=self)
         self._search_timer = QTimer(self, singleShot=True, interval=_SEARCH_DELAY, timeout=self._search_labels)
         self.classes = QLineEdit(placeholderText=self.tr("scratch, pit, stain"))
@@ -63,12 +65,14 @@ class NewProjectDialog(QDialog):
         form.setHorizontalSpacing(14)
         form.setVerticalSpacing(10)
         form.addRow(self.tr("&Name"), self.name)
-        browse = self._with_browse(self.location, self.tr("Folder in which the project folder is created"))
+        title = self.tr("Folder for the project")
+        browse = self._with_browse(self.location, self.tr("Folder in which the project folder is created"), title)
         form.addRow(_label(self.tr("&Folder"), self.location), browse)
-        browse = self._with_browse(self.images, self.tr("Image folder. The images are not copied."))
+        title = self.tr("Folder with the images")
+        browse = self._with_browse(self.images, self.tr("Image folder. The images are not copied."), title)
         form.addRow(_label(self.tr("&Images"), self.images), browse)
         tip = self.tr("Labels to import. The images beside them are imported too.")
-        browse = self._with_browse(self.labels, tip, file=True)
+        browse = self._with_browse(self.labels, tip, self.tr("Folder with labels"), file=True)
         form.addRow(_label(self.tr("La&bels"), self.labels), browse)
         self.found = _muted("")
         self.found.hide()
@@ -95,23 +99,36 @@ class NewProjectDialog(QDialog):
             field.textChanged.connect(self._check)
         for field in (self.images, self.labels):
             field.textChanged.connect(self._search_later)
+            field.textChanged.connect(self._suggest_name)
+        self.labels.textChanged.connect(self._show_label_names)
         self._check()
         self.name.selectAll()
 
     def set_images(self, folder: Path) -> None:
         """Fill in the image folder, and a project name made from it."""
         self.images.setText(str(folder))
-        self._suggest_name(folder)
+        self.name.selectAll()
 
     def set_labels(self, path: Path) -> None:
         """Fill in the labels to import, and a project name made from them."""
         self.labels.setText(str(path))
-        self._suggest_name(path.with_suffix("") if path.is_file() else path)
+        self.name.selectAll()
 
-    def _suggest_name(self, path: Path) -> None:
-        if path.name and not self.name.isModified():
-            self.name.setText(free_path(Path(self.location.text()), f"{path.name}-project").name)
-            self.name.selectAll()
+    def _show_label_names(self) -> None:
+        """Show whether the classes and verdicts come from labels."""
+        from_labels = self.tr("From the labels") if self.labels.text().strip() else ""
+        self.classes.setPlaceholderText(from_labels or self.tr("scratch, pit, stain"))
+        self.verdicts.setPlaceholderText(from_labels or self.tr("OK, NG"))
+
+    def _suggest_name(self) -> None:
+        """Set the project name to that of the image folder, or else of the labels, unless the user has changed it."""
+        path = _path(self.images) or _path(self.labels)
+        if path is None or not path.exists() or self.name.text() != self._suggested_name:
+            return
+        name = path.name if path.is_dir() else path.stem if path.suffix.lower() == ".zip" else path.parent.name
+        if name:
+            self._suggested_name = free_path(Path(self.location.text()), f"{name}-project").name
+            self.name.setText(self._suggested_name)
 
     def _search_later(self) -> None:
         """Search when the user has stopped typing; a running search is canceled."""
@@ -182,29 +199,31 @@ class NewProjectDialog(QDialog):
             return self.tr("The labels do not exist.")
         return ""
 
-    def _with_browse(self, field: QLineEdit, tip: str, *, file: bool = False) -> QHBoxLayout:
-        """Return a row of a field and a button that chooses a folder. file: another button chooses a file."""
+    def _with_browse(self, field: QLineEdit, tip: str, title: str, *, file: bool = False) -> QHBoxLayout:
+        """Return a row of a field and a button that chooses a folder. file: another button chooses a label file."""
         field.setToolTip(tip)
         field.setAccessibleName(tip)
         row = QHBoxLayout()
         row.setSpacing(6)
         button = QPushButton(self.tr("Browse…"))
         button.setToolTip(tip)
-        button.clicked.connect(lambda: self._browse(field, tip))
+        button.setAutoDefault(False)  # after the choice of a file, Enter creates the project
+        button.clicked.connect(lambda: self._browse(field, title))
         row.addWidget(field, 1)
         row.addWidget(button)
         if file:
             button.setText(self.tr("Folder…"))
-            other = QPushButton(self.tr("File…"))
+            other = QPushButton(self.tr("File or zip…"))
             other.setToolTip(tip)
-            other.clicked.connect(lambda: self._browse_file(field, tip))
+            other.setAutoDefault(False)
+            other.clicked.connect(lambda: self._browse_file(field))
             row.addWidget(other)
         return row
 
-    def _browse_file(self, field: QLineEdit, title: str) -> None:
-        path, _ = QFileDialog.getOpenFileName(self, title, field.text() or str(Path.home()))
-        if path:
-            field.setText(path)
+    def _browse_file(self, field: QLineEdit) -> None:
+        path = choose_label_file(self, field.text() or str(Path.home()))
+        if path is not None:
+            field.setText(str(path))
 
     def _browse(self, field: QLineEdit, title: str) -> None:
         folder = QFileDialog.getExistingDirectory(self, title, field.text() or str(Path.home()))

@@ -26,6 +26,7 @@ from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
 from workbench.ui.project.gpu_check_dialog import GpuCheckDialog
 from workbench.ui.project.leave_guard import LeaveGuard
 from workbench.ui.project.new_project_dialog import NewProject, NewProjectDialog
+from workbench.ui.project.quick_project_dialog import QuickProjectDialog
 from workbench.ui.widgets.file_drop import LABEL_SUFFIXES, LeftOut
 from workbench.ui.widgets.message_bar import MessageBar
 
@@ -62,6 +63,20 @@ class ProjectCommands(QObject):
 
     def new_project(self) -> None:
         self._show_new_project()
+
+    def new_from_folder(self) -> None:
+        """Choose a folder of images and make a project of it."""
+        folder = QFileDialog.getExistingDirectory(self._window, self.tr("Folder of images"), str(Path.home()))
+        if folder:
+            self.make_project(Path(folder))
+
+    def make_project(self, folder: Path) -> QuickProjectDialog:
+        """Show the dialog that makes a project of a folder of images."""
+        dialog = QuickProjectDialog(folder, self._projects_folder(), self._window)
+        dialog.chosen.connect(self._create)
+        dialog.details_requested.connect(lambda folder: self._show_new_project(images=folder))
+        dialog.open()
+        return dialog
 
     def import_labels(self) -> None:
         """Show the dialog for an import, or for a new project with the labels if no project is open."""
@@ -183,7 +198,7 @@ class ProjectCommands(QObject):
     def drop(self, paths: list[Path], left_out: LeftOut) -> bool:
         """Open a project that was dropped on the window, or add images and folders, or offer to import labels.
 
-        A single folder is offered for a new project if none is open. Return False if nothing is accepted.
+        A single folder makes a new project if none is open. Return False if nothing is accepted.
         """
         if len(paths) == 1 and ((paths[0] / "project.json").is_file() or is_packed(paths[0])):
             QTimer.singleShot(0, self, lambda: self.open(paths[0]))  # a dialog would block the source program
@@ -191,8 +206,10 @@ class ProjectCommands(QObject):
         single = paths[0] if len(paths) == 1 and not left_out else None
         is_labels = single is not None and single.suffix.lower() in LABEL_SUFFIXES and single.is_file()
         if self._session.project is None and single is not None and (single.is_dir() or is_labels):
-            choice = {"labels" if is_labels else "images": single}
-            QTimer.singleShot(0, self, lambda: self._show_new_project(**choice))
+            folder = single.is_dir()
+            QTimer.singleShot(
+                0, self, lambda: self.make_project(single) if folder else self._show_new_project(labels=single)
+            )
             return True
         if self._session.project is None:
             self._messages.show_message(

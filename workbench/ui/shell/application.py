@@ -20,6 +20,8 @@ from workbench.session.process_memory import tune_allocator
 from workbench.ui.project.leave_guard import LeaveScope
 from workbench.ui.services import Services
 from workbench.ui.shell.window import Window
+from workbench.ui.shell.window_state import maximize_on_small_screen
+from workbench.ui.shortcuts import change_shortcuts
 from workbench.ui.text import translation
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -47,6 +49,7 @@ def run(project: Path | None) -> int:
         return 1
     app = QApplication.instance() or QApplication(sys.argv[:1])
     application = Application(app, Preferences.load())
+    maximize_on_small_screen(application.window)
     application.show()
     Termination(app)
     if project is not None:
@@ -74,6 +77,8 @@ class Application(QObject):
         self._garbage = GarbageControl(self)
         self.style = ThemeManager(app)
         self.style.apply(preferences.theme)
+        self.style.set_text_size(preferences.text_size)
+        change_shortcuts(preferences.shortcuts)
         self._translators = translation.install(app, preferences.language)
         self.services = services or Services.open(preferences)
         self.services.error_log.install()
@@ -115,10 +120,13 @@ class Application(QObject):
         self._translators = translation.install(self._app, request)
         self._garbage.schedule()
         old, quits = self.window, self._app.quitOnLastWindowClosed()
+        page = old.dialogs.settings_page
         self._app.setQuitOnLastWindowClosed(False)
         old.retire()
         self.window = self._create_window()
         self.show()
+        if page:
+            self.window.dialogs.show_settings(page)
         old.deleteLater()
         self._app.setQuitOnLastWindowClosed(quits)
 

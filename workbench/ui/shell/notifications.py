@@ -183,7 +183,7 @@ class Notifications(QObject):
                 self._messages.show_message(
                     "success", text, button=self.tr("Undo"), callback=self._session.undo, topic="step", brief=True
                 )
-        elif step.field == "status" or set(step.after) != {self._session.key}:
+        elif step.field in ("status", "pin") or set(step.after) != {self._session.key}:
             pattern = self.tr("Undone: {step}") if change == "undone" else self.tr("Redone: {step}")
             self._messages.show_message("info", pattern.format(step=text), topic="step")
 
@@ -234,13 +234,15 @@ class Notifications(QObject):
 def _step_text(step: VerdictChange) -> str:
     """Return a change of verdicts or status as one sentence."""
     name, value = PurePosixPath(step.first_key).name, step.after[step.first_key]
+    if len(step.after) > 1:
+        name = QCoreApplication.translate("Notifications", "{n} images").format(n=formatting.number(len(step.after)))
     if step.field == "status":
         done = QCoreApplication.translate("Notifications", "{name} marked as done")
         return (
             done if value == "done" else QCoreApplication.translate("Notifications", "{name} marked as not done")
         ).format(name=name)
-    if len(step.after) > 1:
-        name = QCoreApplication.translate("Notifications", "{n} images").format(n=formatting.number(len(step.after)))
+    if step.field == "pin":
+        return QCoreApplication.translate("Notifications", "data split of {name}").format(name=name)
     if step.field == "group":
         return QCoreApplication.translate("Notifications", "group of {name}").format(name=name)
     if value is None:

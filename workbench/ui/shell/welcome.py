@@ -1,70 +1,95 @@
-"""Welcome page: create or open a project, or try the sample project."""
+"""Welcome page: create or open a project, import labels, or try the sample project."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from workbench.core import resources
 from workbench.ui.actions.actions import Actions
+from workbench.ui.widgets.elided_label import ElidedLabel
 from workbench.ui.widgets.theme import ThemeManager
 
+_WIDTH = 800  # px, of the card
+_MAX_RECENT = 6
 
-class Welcome(QWidget):
+
+class ChoiceButton(QPushButton):
+    """Button with an icon, a title and a line of explanation."""
+
+    def __init__(self, title: str, text: str, *, name: str = "choice") -> None:
+        super().__init__(objectName=name)
+        self.setAccessibleName(title)
+        self.setAccessibleDescription(text)
+        self.icon_label = QLabel()
+        self.title, self.text = QLabel(title, objectName="heading"), ElidedLabel(Qt.TextElideMode.ElideMiddle)
+        self.text.setObjectName("muted")
+        self.text.set_text(text)
+        texts = QVBoxLayout()
+        texts.setSpacing(1)
+        texts.addWidget(self.title)
+        texts.addWidget(self.text)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 7, 12, 7)
+        row.setSpacing(12)
+        row.addWidget(self.icon_label)
+        row.addLayout(texts, 1)
+        for label in (self.icon_label, self.title, self.text):
+            label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+
+    def sizeHint(self) -> QSize:
+        return self.layout().sizeHint()
+
+    def minimumSizeHint(self) -> QSize:
+        return self.layout().minimumSize()
+
+
+class Welcome(QScrollArea):
     """Page shown while no project is open."""
 
     chosen = Signal(object)  # Path of a recent project
 
     def __init__(self, actions: Actions, style: ThemeManager) -> None:
-        super().__init__()
-        self._style = style
-        outer = QVBoxLayout(self)
+        super().__init__(widgetResizable=True, frameShape=QFrame.Shape.NoFrame, objectName="welcome")
+        self._style, self._actions = style, actions
+        body = QWidget(objectName="welcomeBody")
+        outer = QVBoxLayout(body)
+        outer.setContentsMargins(16, 16, 16, 16)
         outer.addStretch(2)
-        row = QHBoxLayout()
-        row.addStretch(1)
         card = QFrame(objectName="card")
-        card.setFixedWidth(560)
-        row.addWidget(card)
-        row.addStretch(1)
-        outer.addLayout(row)
+        card.setFixedWidth(_WIDTH)
+        outer.addWidget(card, 0, Qt.AlignmentFlag.AlignHCenter)
         outer.addStretch(3)
+        self.setWidget(body)
         column = QVBoxLayout(card)
-        column.setContentsMargins(36, 30, 36, 28)
-        column.setSpacing(6)
+        column.setContentsMargins(32, 26, 32, 24)
+        column.setSpacing(16)
         column.addLayout(self._make_header())
-        column.addSpacing(18)
-        column.addLayout(self._make_buttons(actions))
-        column.addSpacing(4)
-        column.addWidget(self.import_button)
-        column.addSpacing(8)
-        self._recent_title = QLabel(self.tr("Recent projects"), objectName="heading")
-        column.addWidget(self._recent_title)
-        self._recent = QVBoxLayout()
-        self._recent.setSpacing(0)
-        column.addLayout(self._recent)
-        unpack = QPushButton(self.tr("Unpack a packed project (.zip)…"), objectName="link")
-        unpack.setCursor(Qt.CursorShape.PointingHandCursor)
-        unpack.setToolTip(actions["unpack"].toolTip())
-        unpack.clicked.connect(actions["unpack"].trigger)
-        column.addWidget(unpack)
-        self._first_steps = QLabel(
-            self.tr(
-                "New to Defect Workbench? The sample project contains labeled images of a scratched surface. "
-                "Click Train and watch the predictions improve within minutes."
-            ),
-            wordWrap=True,
-        )
-        self._first_steps.setObjectName("muted")
-        column.addWidget(self._first_steps)
+        sides = QGridLayout()
+        sides.setHorizontalSpacing(28)
+        sides.setVerticalSpacing(6)
+        sides.setColumnStretch(0, 1)
+        sides.setColumnStretch(1, 1)
+        sides.addWidget(QLabel(self.tr("Start"), objectName="heading"), 0, 0)
+        self._side_title = QLabel(objectName="heading")
+        sides.addWidget(self._side_title, 0, 1)
+        sides.addLayout(self._make_choices(), 1, 0)
+        sides.addLayout(self._make_side(), 1, 1)
+        column.addLayout(sides)
+        column.addWidget(self._make_drop_area())
+        column.addLayout(self._make_links())
+        style.changed.connect(self._restyle)
+        self._restyle()
+        self.show_recent([])
 
     def _make_header(self) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(18)
         logo = QLabel()
-        logo.setPixmap(QIcon(str(resources.path("icons/app.svg"))).pixmap(QSize(64, 64), self.devicePixelRatioF()))
+        logo.setPixmap(QIcon(str(resources.path("icons/app.svg"))).pixmap(QSize(56, 56), self.devicePixelRatioF()))
         row.addWidget(logo)
         texts = QVBoxLayout()
         texts.setSpacing(2)
@@ -77,52 +102,116 @@ class Welcome(QWidget):
         row.addLayout(texts, 1)
         return row
 
-    def _make_buttons(self, actions: Actions) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(10)
-        self.buttons: list[QPushButton] = []
-        for id, name, icon in (
-            ("new_project", self.tr("New project"), "new"),
-            ("open_project", self.tr("Open project"), "open"),
-            ("make_sample", self.tr("Sample project"), "sample"),
+    def _make_choices(self) -> QVBoxLayout:
+        column = QVBoxLayout()
+        column.setSpacing(6)
+        self.buttons: dict[str, ChoiceButton] = {}
+        self._icons: list[tuple[QLabel, str, str]] = []  # label, icon, color
+        for id, icon, title, text in (
+            ("new_project", "new", self.tr("New project"), self.tr("Name the classes, link the images")),
+            ("open_project", "open", self.tr("Open project"), self.tr("A project folder on this computer")),
+            (
+                "import_labels",
+                "import",
+                self.tr("Import labels"),
+                self.tr("From labelme, CVAT, COCO, YOLO and others"),
+            ),
+            ("make_sample", "sample", self.tr("Sample project"), self.tr("Labeled images to try everything")),
         ):
-            button = QPushButton(name)
-            button.setMinimumHeight(36)
-            button.setProperty("icon-name", icon)
-            if id == "new_project":
-                button.setObjectName("primary")
-            button.setToolTip(actions[id].toolTip())
-            button.clicked.connect(actions[id].trigger)
-            row.addWidget(button, 1)
-            self.buttons.append(button)
-        self._style.changed.connect(self._restyle)
-        self._restyle()
-        self.import_button = QPushButton(self.tr("Import labels of another tool…"), objectName="link")
-        self.import_button.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.import_button.setToolTip(actions["import_labels"].toolTip())
-        self.import_button.clicked.connect(actions["import_labels"].trigger)
+            button = ChoiceButton(title, text)
+            button.setToolTip(self._actions[id].toolTip())
+            button.clicked.connect(self._actions[id].trigger)
+            column.addWidget(button)
+            self.buttons[id] = button
+            self._icons.append((button.icon_label, icon, "accent"))
+        column.addStretch(1)
+        return column
+
+    def _make_side(self) -> QVBoxLayout:
+        """Return the column with the recent projects, or with the stages of a project if there are none."""
+        column = QVBoxLayout()
+        column.setSpacing(6)
+        self._recent = QVBoxLayout()
+        self._recent.setSpacing(0)
+        column.addLayout(self._recent)
+        self._introduction = QWidget()
+        steps = QGridLayout(self._introduction)
+        steps.setContentsMargins(0, 6, 0, 0)
+        steps.setHorizontalSpacing(12)
+        steps.setVerticalSpacing(12)
+        steps.setColumnStretch(1, 1)
+        for row, (icon, text) in enumerate(
+            (
+                ("brush", self.tr("Label: paint the defects in about ten images and mark them as done.")),
+                ("train", self.tr("Train: a few minutes are enough for a first model. Keep labeling meanwhile.")),
+                ("review", self.tr("Evaluate: look at missed defects and false alarms, and correct labels.")),
+                ("export", self.tr("Export: a folder that predicts on the production line without this program.")),
+            )
+        ):
+            drawing = QLabel()
+            self._icons.append((drawing, icon, "muted"))
+            steps.addWidget(drawing, row, 0, Qt.AlignmentFlag.AlignTop)
+            steps.addWidget(QLabel(text, wordWrap=True), row, 1)
+        column.addWidget(self._introduction)
+        column.addStretch(1)
+        return column
+
+    def _make_drop_area(self) -> QFrame:
+        area = QFrame(objectName="drop")
+        row = QHBoxLayout(area)
+        row.setContentsMargins(18, 14, 14, 14)
+        row.setSpacing(12)
+        drawing = QLabel()
+        self._icons.append((drawing, "picture-add", "muted"))
+        text = QLabel(self.tr("Drop a folder of images here to make a project of it"), wordWrap=True)
+        self.choose_folder = QPushButton(self.tr("Choose folder…"))
+        self.choose_folder.setToolTip(self._actions["new_from_folder"].toolTip())
+        self.choose_folder.clicked.connect(self._actions["new_from_folder"].trigger)
+        row.addWidget(drawing)
+        row.addWidget(text, 1)
+        row.addWidget(self.choose_folder)
+        return area
+
+    def _make_links(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        for id, text in (
+            ("first_steps", self.tr("First steps")),
+            ("tour", self.tr("Tour of the window")),
+            ("unpack", self.tr("Unpack a packed project (.zip)…")),
+        ):
+            link = QPushButton(text, objectName="link")
+            link.setCursor(Qt.CursorShape.PointingHandCursor)
+            link.setToolTip(self._actions[id].toolTip())
+            link.clicked.connect(self._actions[id].trigger)
+            row.addWidget(link)
+        row.addStretch(1)
         return row
 
     def show_recent(self, paths: list[Path]) -> None:
+        """List the recent projects. Without any, the stages of a project are explained instead."""
         while self._recent.count():
             self._recent.takeAt(0).widget().deleteLater()
-        for path in paths[:5]:
-            button = QPushButton(f"{path.name}   {_shortened(path.parent)}".replace("&", "&&"), objectName="link")
+        for path in paths[:_MAX_RECENT]:
+            button = ChoiceButton(path.name, _shortened(path.parent), name="recent")
+            button.icon_label.hide()
             button.setToolTip(str(path))
-            button.setCursor(Qt.CursorShape.PointingHandCursor)
             button.clicked.connect(lambda _=False, path=path: self.chosen.emit(path))
             self._recent.addWidget(button)
-        self._recent_title.setVisible(bool(paths))
-        self._first_steps.setVisible(not paths)
+        self._side_title.setText(self.tr("Recent projects") if paths else self.tr("From images to a model"))
+        self._introduction.setVisible(not paths)
+
+    def changeEvent(self, event) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.DevicePixelRatioChange:
+            self._restyle()
 
     def _restyle(self) -> None:
-        for button in self.buttons:
-            role = "accent_text" if button.objectName() == "primary" else "text"
-            button.setIcon(self._style.theme.icon(button.property("icon-name"), role))
+        for label, icon, role in self._icons:
+            label.setPixmap(self._style.theme.pixmap(icon, 22, role, self.devicePixelRatioF()))
 
 
 def _shortened(path: Path) -> str:
-    text = str(path)
-    home = str(Path.home())
-    text = "~" + text[len(home) :] if text.startswith(home) else text
-    return text if len(text) <= 48 else "…" + text[-47:]
+    """Return a path with "~" for the home folder."""
+    text, home = str(path), str(Path.home())
+    return "~" + text[len(home) :] if text.startswith(home) else text

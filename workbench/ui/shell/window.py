@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 
-from PySide6.QtCore import QSize, QTimer, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
+from workbench.session.workflow import Stage
 from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext
-from workbench.ui.actions.menus import IMAGE_MENU, fill_menu_bar, ids
-from workbench.ui.actions.shortcuts_dialog import show_shortcuts
+from workbench.ui.actions.image_menus import ImageMenus
+from workbench.ui.actions.menus import TOOL_STRIP, fill_menu_bar
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.interactions.region_navigator import RegionNavigator
 from workbench.ui.canvas.items.page_indicator import PageIndicator
 from workbench.ui.canvas.option_bar import OptionBar
 from workbench.ui.check.report_commands import ReportCommands
+from workbench.ui.dialogs.window_dialogs import WindowDialogs
 from workbench.ui.evaluation.central_stack import CentralStack
 from workbench.ui.evaluation.evaluation_navigation import EvaluationNavigation
 from workbench.ui.evaluation.evaluation_page import EvaluationPage
-from workbench.ui.help.guide_window import show_guide
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.label_files.label_files_controller import LabelFilesController
 from workbench.ui.label_next.label_next_controller import LabelNextController
@@ -33,12 +34,15 @@ from workbench.ui.project.leave_guard import LeaveGuard, LeaveScope
 from workbench.ui.project.project_commands import ProjectCommands
 from workbench.ui.project.source_commands import SourceCommands
 from workbench.ui.services import Services
+from workbench.ui.shell.canvas_header import CanvasHeader
 from workbench.ui.shell.missing_folder import MissingFolder
 from workbench.ui.shell.notifications import Notifications
+from workbench.ui.shell.stage_bar import StageBar, StageBarPlacement, connect_workflow
 from workbench.ui.shell.status_bar import StatusBar
+from workbench.ui.shell.tool_strip import ToolColumn
 from workbench.ui.shell.welcome import Welcome
 from workbench.ui.shell.window_state import WindowState
-from workbench.ui.shell.workspace import CanvasHeader, Workspace, side_panel
+from workbench.ui.shell.workspace import Workspace, side_panel
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.suggestions.suggestions_panel import SuggestionsPanel
 from workbench.ui.training.continuous_switch import ContinuousSwitch
@@ -62,7 +66,7 @@ class Window(QMainWindow):
         self._services, self._style = services, style
         self._retired = False
         self.setWindowIcon(style.app_icon())
-        self.setMinimumSize(QSize(960, 600))
+        self.setMinimumSize(QSize(1024, 600))
         self._create_panels(services, style)
         self._create_commands(services, style)
         self._lay_out(style)
@@ -146,10 +150,12 @@ class Window(QMainWindow):
         self.view_settings = ViewSettings(self, services.preferences, style)
         self.notifications = Notifications(services, self.messages, self.project_commands)
         self.missing_folder = MissingFolder(self, session, self.messages)
-        context = CommandContext(
+        self._context = CommandContext(
             session=session,
+            preferences=services.preferences,
             canvas=self.canvas,
             images=self.images,
+            classes=self.classes,
             verdict=self.verdict,
             layers=self.layers,
             training=self.training,
@@ -171,16 +177,18 @@ class Window(QMainWindow):
             continuous_training=services.continuous_training,
             pages=services.image_pages,
         )
-        self.table = Actions(context, style, self)
-        self.images.add_menu_actions([self.table[id] for id in ids(IMAGE_MENU)])
+        self.table = Actions(self._context, style, self)
+        self.image_menus = ImageMenus(self._context, self.table, self)
 
     def _lay_out(self, style: ThemeManager) -> None:
         session = self._services.session
-        self.header = CanvasHeader(session, self.images, self.table)
+        self.header = CanvasHeader(session, self.images, self.table, style)
         self.options = OptionBar(self.canvas, session)
         self.status = StatusBar(session, self.canvas, lambda: self.overlay.run)
         self.welcome = Welcome(self.table, style)
         fill_menu_bar(self.menuBar(), self.table, self.project_commands.recent_menu)
+        self.stage_bar = StageBar(self._services.workflow, self.table, style, self._stage_pages())
+        self._stage_bar_placement = StageBarPlacement(self.stage_bar, self.menuBar())
         self.addActions(list(self.table.all()))
         self.setStatusBar(self.status)
         self.side = side_panel(
@@ -195,9 +203,10 @@ class Window(QMainWindow):
         )
         self.center = CentralStack(self.canvas, self.images, self.evaluation)
         self.evaluation_navigation.set_center(self.center)
-        self.workspace = Workspace(self.images, self.header, self.options, self.center, self.side, self.training)
-        self.workspace.fill_tools(self.table)
-        self.training.review.setDefaultAction(self.table["review"])
+        self.tools = ToolColumn(TOOL_STRIP, self.table)
+        self.workspace = Workspace(
+            self.images, self.header, self.options, self.tools, self.center, self.side, self.training
+        )
         self.pages = QStackedWidget()
         self.pages.addWidget(self.welcome)
         self.pages.addWidget(self.workspace)
@@ -212,6 +221,7 @@ class Window(QMainWindow):
             self.table.reserved(),
             self,
         )
+        self.dialogs = WindowDialogs(self, self.table, self._context, style, self.editor_keys)
         self.file_drop = FileDropFilter(self, self.project_commands.drop)
 
     def _connect(self, services: Services, style: ThemeManager) -> None:
@@ -232,10 +242,13 @@ class Window(QMainWindow):
         self.project_commands.unpack_requested.connect(self.source_commands.unpack)
         self.images.files_requested.connect(self.project_commands.add_images)
         self.images.folder_requested.connect(self.project_commands.add_folder)
-        self.table.shortcuts_requested.connect(partial(show_shortcuts, self, self.table))
-        self.table.guide_requested.connect(partial(show_guide, self, style))
+        training.view.first_steps.clicked.connect(self.table["first_steps"].trigger)
         self.overlay.text_changed.connect(self.header.show_model_text)
+        self.evaluation.segmentation.placeholder.training_requested.connect(self._stage_pages()["train"])
         self.evaluation_navigation.switched.connect(self.workspace.show_center_only)
+        connect_workflow(
+            services.workflow, self.stage_bar, training.controls, self.evaluation_navigation, self.evaluation
+        )
         self.region_navigator.stepped.connect(self.status.show_step)
         self.region_navigator.arrived.connect(canvas.suggestions.highlight_at_pointer)
         canvas.tool_changed.connect(lambda: canvas.ruler.switch(False))
@@ -252,6 +265,21 @@ class Window(QMainWindow):
         ):
             failed.connect(self.messages.problem)
 
+    def _stage_pages(self) -> dict[Stage, Callable[[], object]]:
+        """Return the functions that show the page of each stage."""
+        evaluation, training = self.evaluation_navigation, self.training
+
+        def show_training() -> None:
+            evaluation.leave()
+            training.heading.setChecked(True)
+
+        return {
+            "label": evaluation.leave,
+            "train": show_training,
+            "evaluate": evaluation.show,
+            "export": self.table["export_choices"].trigger,
+        }
+
     # --- events ----------------------------------------------------------------------------------
 
     def _show_project(self) -> None:
@@ -259,7 +287,7 @@ class Window(QMainWindow):
         if self._services.session.project is None:
             self.pages.setCurrentWidget(self.welcome)
             self.welcome.show_recent(self.project_commands.recent())
-            self.welcome.buttons[0].setFocus()
+            self.welcome.buttons["new_project"].setFocus()
             self.setWindowTitle("Defect Workbench")
         else:
             self.pages.setCurrentWidget(self.workspace)
@@ -285,6 +313,11 @@ class Window(QMainWindow):
         """Close without asking: another window replaces this one, or the application ends."""
         self._retired = True
         self.close()
+
+    def keyPressEvent(self, event) -> None:
+        """Close the newest message on Esc that no other part of the window uses."""
+        if not (event.key() == Qt.Key.Key_Escape and self.messages.dismiss()):
+            super().keyPressEvent(event)
 
     def closeEvent(self, event) -> None:
         if not self._retired and not self.leave_guard.free(LeaveScope.APPLICATION):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QByteArray, QSettings
+from PySide6.QtCore import QByteArray, QSettings, QSize, Qt
 from PySide6.QtWidgets import QMainWindow
 
 from workbench.session.preferences import Preferences
@@ -12,6 +12,17 @@ from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.predictions.layers_panel import LayersPanel
 from workbench.ui.shell.workspace import Workspace
 from workbench.ui.training.train_controls import TrainControls
+
+_SIZE = QSize(1440, 900)  # px, at the first start
+_ROOM = QSize(120, 120)  # px that a screen must have beside the window; otherwise the window is maximized
+
+
+def maximize_on_small_screen(window: QMainWindow) -> None:
+    """Maximize a window at the first start on a screen without room for it."""
+    available = window.screen().availableGeometry().size()
+    needed = _SIZE + _ROOM
+    if not QSettings().contains("geometry/window") and needed.boundedTo(available) != needed:
+        window.setWindowState(window.windowState() | Qt.WindowState.WindowMaximized)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,11 +39,11 @@ class WindowState:
     def restore(self) -> None:
         """Apply the stored state, or the defaults."""
         preferences, settings = self.preferences, QSettings()
-        self.window.resize(1280, 800)
+        available = self.window.screen().availableGeometry()
         state = settings.value("geometry/window")
-        if isinstance(state, QByteArray):
-            self.window.restoreGeometry(state)
-        self.workspace.restore(settings)
+        if not (isinstance(state, QByteArray) and self.window.restoreGeometry(state)):
+            self.window.resize(_SIZE.boundedTo(available.size()))
+        self.workspace.restore(settings, self.window.width())
         self.canvas.options.restore(settings)
         self.canvas.set_diameter(max(1, round(2 * preferences.brush_radius)))
         self.layers.set_opacity(preferences.overlay_opacity)

@@ -96,13 +96,13 @@ class SuggestionsController(QObject):
     def suggest_for_all(self) -> None:
         """Predict suggestions for all images with the shown run.
 
-        If that is a ResNet, the newest usable UNet is used.
+        If that is a ResNet, the default UNet is used.
         """
         run = self._overlay.run
         if run is None or self._session.project is None:
             return
-        runs = [run] if _is_segmentation(run) else [*(line.run for line in self._runs.usable("unet")), run]
-        self.job.start(runs[0].root)
+        segmentation = run if _is_segmentation(run) else self._runs.default("unet")
+        self.job.start((segmentation or run).root)
 
     # --- events ----------------------------------------------------------------------------------
 

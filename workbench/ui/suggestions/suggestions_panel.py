@@ -4,85 +4,21 @@ from __future__ import annotations
 
 import time
 
-from PySide6.QtCore import QModelIndex, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QListView,
-    QProgressBar,
-    QPushButton,
-    QSizePolicy,
-    QStyledItemDelegate,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from workbench.core.suggestions.suggestions import Suggestion
 from workbench.session.session import Session
-from workbench.ui.shortcuts import key_text, with_key
+from workbench.ui.shortcuts import key_text
+from workbench.ui.suggestions.suggestion_filter import SuggestionFilter
+from workbench.ui.suggestions.suggestion_list import ROW, ColorRole, EditedRole, ProbabilityRole, SuggestionListView
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.text import formatting
-from workbench.ui.widgets.delegate_painting import draw_row_background, state_color
+from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.list_model import ItemRole, ListModel
 from workbench.ui.widgets.theme import ThemeManager
 
-_ROW, _MAX_ROWS = 26, 8  # px, rows
-ColorRole, ProbabilityRole, EditedRole = (ItemRole + i for i in range(1, 4))
-
-
-class SuggestionDelegate(QStyledItemDelegate):
-    """Delegate that draws a dashed swatch, the class and the probability."""
-
-    def __init__(self, style: ThemeManager) -> None:
-        super().__init__()
-        self._style = style
-
-    def sizeHint(self, option, index) -> QSize:
-        return QSize(120, _ROW)
-
-    def paint(self, painter: QPainter, option, index) -> None:
-        theme, rect = self._style.theme, option.rect
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        draw_row_background(painter, rect, theme, fill=state_color(option))
-        color = QColor(index.data(ColorRole))
-        swatch = QRectF(rect.x() + 8, rect.y() + (rect.height() - 12) / 2, 17, 12)
-        fill = QColor(color)
-        fill.setAlpha(60)
-        pen = QPen(color, 1.6)
-        pen.setDashPattern([2.4, 1.8])
-        painter.setPen(pen)
-        painter.setBrush(fill)
-        painter.drawRoundedRect(swatch, 3, 3)
-        probability = index.data(ProbabilityRole)
-        width = option.fontMetrics.horizontalAdvance(probability) + 8
-        right = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
-        painter.setPen(theme.color("muted"))
-        painter.drawText(rect.adjusted(0, 0, -8, 0), right, probability)
-        painter.setPen(theme.color("text"))
-        box: QRect = rect.adjusted(33, 0, -8 - width, 0)
-        name = index.data() + (" *" if index.data(EditedRole) else "")
-        text = option.fontMetrics.elidedText(name, Qt.TextElideMode.ElideRight, box.width())
-        painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, text)
-        painter.restore()
-
-
-class _SuggestionView(QListView):
-    """List view with the keys of the canvas: Space accepts, Delete rejects."""
-
-    def __init__(self, controller: SuggestionsController, model: ListModel[Suggestion]) -> None:
-        super().__init__(objectName="history")
-        self._controller = controller
-        self.setModel(model)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        interaction, suggestion = self._controller.interaction, self.currentIndex().data(ItemRole)
-        if suggestion is not None and event.key() == Qt.Key.Key_Space:
-            interaction.accepted.emit([suggestion])
-        elif suggestion is None or not interaction.key(event, suggestion):
-            super().keyPressEvent(event)
+_MAX_ROWS = 8
 
 
 class SuggestionsPanel(QWidget):
@@ -109,23 +45,20 @@ class SuggestionsPanel(QWidget):
             },
             self,
         )
-        self.view = _SuggestionView(controller, self.model)
-        self.view.setAccessibleName(self.tr("Suggestions"))
-        self.view.setItemDelegate(SuggestionDelegate(style))
-        self.view.setUniformItemSizes(True)
-        self.view.setMouseTracking(True)
-        self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.view = SuggestionListView(controller, self.model, style)
         self.view.selectionModel().currentChanged.connect(self._select)
         self.view.clicked.connect(self._select)
         self.hint = QLabel(wordWrap=True, objectName="muted")
         self.hint.setContentsMargins(6, 0, 6, 4)
+        self.filter = SuggestionFilter(controller.suggestions)
         column.addWidget(self.hint)
+        column.addWidget(self.filter)
         column.addWidget(self.view)
         row = QHBoxLayout()
         row.setContentsMargins(4, 0, 4, 0)
         row.setSpacing(6)
         self.accept_all, self.reject_all = QPushButton(self.tr("Accept all")), QPushButton(self.tr("Reject all"))
-        self.accept_all.setToolTip(with_key(self.tr("Accept all suggestions in this image"), "accept_all"))
+        set_key_tip(self.accept_all, self.tr("Accept all suggestions in this image"), "accept_all")
         self.reject_all.setToolTip(self.tr("This model will not suggest these regions again. Can be undone."))
         self.accept_all.clicked.connect(controller.accept_all)
         self.reject_all.clicked.connect(controller.reject_all)
@@ -141,7 +74,6 @@ class SuggestionsPanel(QWidget):
         column.addWidget(self.progress)
         for signal in (controller.changed, session.note_changed, session.image_opened, session.project_closed):
             signal.connect(self.refresh)
-        style.changed.connect(self.view.viewport().update)
         self.refresh()
 
     def refresh(self, *_: object) -> None:
@@ -155,7 +87,9 @@ class SuggestionsPanel(QWidget):
                 self.view.setCurrentIndex(self.model.index(min(max(row, 0), len(suggestions) - 1)))
         count, left_out, rejected = len(suggestions), controller.suggestions.left_out, controller.suggestions.rejected
         self.view.setVisible(bool(count))
-        self.view.setFixedHeight(min(max(count, 1), _MAX_ROWS) * _ROW + 2)
+        self.view.setFixedHeight(min(max(count, 1), _MAX_ROWS) * max(self.view.sizeHintForRow(0), ROW) + 2)
+        self.view.set_changeable(controller.any())
+        self.filter.refresh()
         self.hint.setText(self._hint(count, left_out))
         self.hint.setVisible(bool(self.hint.text()))
         for button in (self.accept_all, self.reject_all):
@@ -177,7 +111,7 @@ class SuggestionsPanel(QWidget):
             ).format(n=formatting.number(left_out))
         return (
             ""
-            if count
+            if count or self._controller.suggestions.hidden_by_filter
             else self.tr("Model predictions that differ from your labels appear here. Accept or reject each one.")
         )
 

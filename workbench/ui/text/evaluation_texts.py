@@ -38,6 +38,17 @@ def counted(proportion: Proportion) -> str:
     return f"{text}; {interval_text.format(range=between(proportion.interval))}"
 
 
+def images(proportion: Proportion) -> str:
+    """Return counts of images and interval, such as "20 of 55 (95% CI 25–50%)"."""
+    text = QCoreApplication.translate("review", "{hits} of {total}").format(
+        hits=formatting.number(proportion.hits), total=formatting.number(proportion.total)
+    )
+    if proportion.interval is None:
+        return text
+    interval_text = QCoreApplication.translate("review", "95% CI {range}").format(range=between(proportion.interval))
+    return f"{text} ({interval_text})"
+
+
 def rate(rate_per_image: RatePerImage | None) -> str:
     """Return the false alarms per image."""
     return NOTHING if rate_per_image is None or rate_per_image.value is None else _digits(rate_per_image.value)

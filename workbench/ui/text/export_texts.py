@@ -16,13 +16,17 @@ _FORMATS: dict[str, tuple[str, str]] = {
     "legacy": ("Paddle .pdmodel", QT_TRANSLATE_NOOP("export", "For Paddle Lite's converter and other older tools")),
     "tensorrt": ("TensorRT", QT_TRANSLATE_NOOP("export", "For computers with an NVIDIA GPU")),
     "lite": ("Paddle Lite", QT_TRANSLATE_NOOP("export", "For small devices")),
+    "onnx-line": (
+        QT_TRANSLATE_NOOP("export", "ONNX, self-contained"),
+        QT_TRANSLATE_NOOP("export", "For C#, C++, PLC and vision systems: one image size, all steps included"),
+    ),
     "int8": ("INT8 (ONNX)", QT_TRANSLATE_NOOP("export", "8-bit integers, calibrated on the project's images")),
     "bf16": ("bf16 (Paddle)", QT_TRANSLATE_NOOP("export", "Reduced precision; only for Paddle")),
 }
 
 
 def format_name(engine: str) -> str:
-    return _FORMATS.get(engine, (engine, ""))[0]
+    return QCoreApplication.translate("export", _FORMATS.get(engine, (engine, ""))[0])
 
 
 def format_purpose(engine: str) -> str:

@@ -12,6 +12,7 @@ _TITLES = {
     "cityscapes": "Cityscapes",
     "coco": "COCO",
     "cvat": "CVAT XML",
+    "cvat-backup": "CVAT backup",
     "voc": "Pascal VOC XML",
     "yolo": "YOLO",
     "via": "VIA",

@@ -41,7 +41,7 @@ def label_next_text(entries: LabelNextList) -> str:
         return QCoreApplication.translate("queue", "All images are done.")
     if entries.model:
         text = QCoreApplication.translate(
-            "queue", ("The latest model has analyzed {looked} of {asked} unfinished images.")
+            "queue", "The latest model has analyzed {looked} of {asked} unfinished images."
         )
     else:
         text = QCoreApplication.translate(
@@ -60,7 +60,7 @@ def label_issues_text(issues: LabelIssueList, listed: int) -> str:
         texts.append(
             QCoreApplication.translate(
                 "queue",
-                ("The model contradicts so many labels that the model itself is probably wrong. Train longer first."),
+                "The model contradicts so many labels that the model itself is probably wrong. Train longer first.",
             )
         )
     elif issues.training_images:

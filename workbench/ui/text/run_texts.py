@@ -19,18 +19,18 @@ _FINDINGS: dict[str, str] = {
     "paused": QT_TRANSLATE_NOOP("findings", "Paused. Progress is saved and the time limit is on hold."),
     "silent": QT_TRANSLATE_NOOP(
         "findings",
-        ("The training process has not responded for {seconds}. Stop training to keep the best model so far."),
+        "The training process has not responded for {seconds}. Stop training to keep the best model so far.",
     ),
     "ran_away": QT_TRANSLATE_NOOP(
-        "findings", ("Training diverged {times}. It was rolled back and the learning rate was reduced.")
+        "findings", "Training diverged {times}. It was rolled back and the learning rate was reduced."
     ),
     "overflows": QT_TRANSLATE_NOOP(
         "findings",
-        ("The loss scale dropped {times} because fp16 values overflowed. Set the precision to bf16 or fp32."),
+        "The loss scale dropped {times} because fp16 values overflowed. Set the precision to bf16 or fp32.",
     ),
     "rises": QT_TRANSLATE_NOOP("findings", "The loss rises again, from {least} to {now}. Reduce the learning rate."),
     "no_validation": QT_TRANSLATE_NOOP(
-        "findings", ("No validation images, so model quality is unknown. Label more images, also of other parts.")
+        "findings", "No validation images, so model quality is unknown. Label more images, also of other parts."
     ),
     "no_defects_held_out": QT_TRANSLATE_NOOP(
         "findings", "No validation image has a defect, so there are no metrics. Label more images with defects."
@@ -40,7 +40,7 @@ _FINDINGS: dict[str, str] = {
     ),
     "poor": QT_TRANSLATE_NOOP(
         "findings",
-        ("Almost no defects are detected yet (validation metric {score}). Train longer or label more defects."),
+        "Almost no defects are detected yet (validation metric {score}). Train longer or label more defects.",
     ),
     "waits": QT_TRANSLATE_NOOP("findings", "Training waits for images {share} of the time."),
     "waits disk": QT_TRANSLATE_NOOP(
@@ -52,7 +52,7 @@ _FINDINGS: dict[str, str] = {
     "waits gpu": QT_TRANSLATE_NOOP("findings", "The GPU waits for images {share} of the time."),
     "waits gpu disk": QT_TRANSLATE_NOOP(
         "findings",
-        ("The GPU is idle {share} of the time because the disk is too slow. Move the project to a faster disk."),
+        "The GPU is idle {share} of the time because the disk is too slow. Move the project to a faster disk.",
     ),
     "waits gpu processor": QT_TRANSLATE_NOOP(
         "findings", "The GPU waits for images {share} of the time because the CPU is busy."
@@ -62,19 +62,15 @@ _FINDINGS: dict[str, str] = {
     ),
     "gpu_memory_full": QT_TRANSLATE_NOOP(
         "findings",
-        (
-            "The memory of {card} is full ({used} of {total}). Windows then uses main memory, which is several times "
-            "slower. Reduce the batch size or close other programs."
-        ),
+        "The memory of {card} is full ({used} of {total}). Windows then uses main memory, which is several times "
+        "slower. Reduce the batch size or close other programs.",
     ),
     "hot": QT_TRANSLATE_NOOP("findings", "{card} is throttling at {temperature} °C. Check its cooling."),
     "idle_card": QT_TRANSLATE_NOOP("findings", "The GPU is busy only {load} of the time. Increase the batch size."),
     "worse": QT_TRANSLATE_NOOP(
         "findings",
-        (
-            "Possible overfitting: validation results have been getting worse since {moment}. Label "
-            "more images; training longer will not help."
-        ),
+        "Possible overfitting: validation results have been getting worse since {moment}. Label "
+        "more images; training longer will not help.",
     ),
     "improving": QT_TRANSLATE_NOOP("findings", "Training is improving, now {score}."),
     "improving over": QT_TRANSLATE_NOOP(

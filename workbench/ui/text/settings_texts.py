@@ -18,7 +18,7 @@ _SETTINGS: dict[str, tuple[str, str]] = {
     "start_from": (
         QT_TRANSLATE_NOOP("recipe", "Initial run"),
         QT_TRANSLATE_NOOP(
-            "recipe", ("Training starts from the weights of that run. Outputs for new classes start untrained.")
+            "recipe", "Training starts from the weights of that run. Outputs for new classes start untrained."
         ),
     ),
     "prune": (
@@ -30,7 +30,7 @@ _SETTINGS: dict[str, tuple[str, str]] = {
         QT_TRANSLATE_NOOP("recipe", "Encoder of the UNet: plain convolutions or a ResNet backbone."),
     ),
     "weights": (
-        QT_TRANSLATE_NOOP("recipe", "Initial weights"),
+        QT_TRANSLATE_NOOP("recipe", "Pretrained weights"),
         QT_TRANSLATE_NOOP("recipe", "Start from the weights of a pretrained ResNet."),
     ),
     "channels": (
@@ -81,6 +81,10 @@ _SETTINGS: dict[str, tuple[str, str]] = {
     "input_size": (
         QT_TRANSLATE_NOOP("recipe", "Input size"),
         QT_TRANSLATE_NOOP("recipe", "Side of the square to which images are resized, in pixels."),
+    ),
+    "standardize": (
+        QT_TRANSLATE_NOOP("recipe", "Standardized input"),
+        QT_TRANSLATE_NOOP("recipe", "Additional input: the image at equal mean and contrast, whatever its exposure."),
     ),
     "patch": (
         QT_TRANSLATE_NOOP("recipe", "Patch size"),
@@ -133,7 +137,7 @@ _SETTINGS: dict[str, tuple[str, str]] = {
     "warm_up": (
         QT_TRANSLATE_NOOP("recipe", "Warm-up"),
         QT_TRANSLATE_NOOP(
-            "recipe", ("Fraction of the training during which the learning rate rises. It then falls to 0.")
+            "recipe", "Fraction of the training during which the learning rate rises. It then falls to 0."
         ),
     ),
     "grad_clip": (
@@ -182,8 +186,11 @@ _SETTINGS: dict[str, tuple[str, str]] = {
 
 # Title, its settings. Settings that the model does not use are omitted, those in no group come last.
 _GROUPS: list[tuple[str, tuple[str, ...]]] = [
-    (QT_TRANSLATE_NOOP("recipe", "Initial weights"), ("quality", "start_from", "prune", "encoder", "weights")),
-    (QT_TRANSLATE_NOOP("recipe", "Network"), ("widths", "stem", "depth", "width", "local_contrast")),
+    (
+        QT_TRANSLATE_NOOP("recipe", "Network"),
+        ("quality", "encoder", "widths", "stem", "depth", "width", "local_contrast", "standardize"),
+    ),
+    (QT_TRANSLATE_NOOP("recipe", "Initial weights"), ("start_from", "prune", "weights")),
     (
         QT_TRANSLATE_NOOP("recipe", "Input"),
         ("scale", "input_size", "patch", "overlap", "mirror", "foreground_share", "augment"),
@@ -211,6 +218,7 @@ _GROUPS: list[tuple[str, tuple[str, ...]]] = [
     (QT_TRANSLATE_NOOP("recipe", "Gray values"), ("channels", "full_scale", "low", "high", "mean", "std")),
 ]
 _HIDDEN = {"model", "minutes", "device"}
+_OF_PLAIN_ENCODER, _OF_RESNET_ENCODER = {"widths", "stem"}, {"width", "weights"}
 
 _VALUES: dict[str, str] = {
     "fast": QT_TRANSLATE_NOOP("recipe", "Fast"),
@@ -228,6 +236,7 @@ _VALUES: dict[str, str] = {
     "brightness": QT_TRANSLATE_NOOP("recipe", "Brightness"),
     "contrast": QT_TRANSLATE_NOOP("recipe", "Contrast"),
     "noise": QT_TRANSLATE_NOOP("recipe", "Noise"),
+    "lighting": QT_TRANSLATE_NOOP("recipe", "Lighting and sharpness"),
     "cpu": QT_TRANSLATE_NOOP("recipe", "CPU"),
     "gpu": QT_TRANSLATE_NOOP("recipe", "GPU"),
     "adamw": "AdamW",
@@ -248,6 +257,13 @@ def groups(model: str) -> list[tuple[str, list[str]]]:
     if others:
         groups_of_model.append((QCoreApplication.translate("recipe", "More"), others))
     return [(title, keys) for title, keys in groups_of_model if keys]
+
+
+def without_effect(model: str, encoder: str) -> set[str]:
+    """Return the settings that have no effect with an encoder: a UNet is plain or has a ResNet as its encoder."""
+    if model != "unet":
+        return set()
+    return _OF_RESNET_ENCODER if encoder == "plain" else _OF_PLAIN_ENCODER
 
 
 def name(key: str) -> str:

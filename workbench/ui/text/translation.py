@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ElementTree
+from functools import cache
+
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
 from workbench.core import resources
@@ -30,3 +33,34 @@ def install(app: QCoreApplication, request: str) -> list[QTranslator]:
             app.installTranslator(translator)
             installed.append(translator)
     return installed
+
+
+@cache
+def _command_texts(language: str) -> tuple[tuple[str, str], ...]:
+    """Return (English text, translation) of the commands, menus and tools."""
+    try:
+        root = ElementTree.parse(resources.path(f"i18n/workbench_{language}.ts")).getroot()
+    except (OSError, ElementTree.ParseError):
+        return ()  # the search then finds the window's language only
+    return tuple(
+        (message.findtext("source", ""), message.findtext("translation", ""))
+        for context in root.iter("context")
+        if context.findtext("name", "").endswith("Commands") or context.findtext("name") in ("menus", "tools")
+        for message in context.iter("message")
+    )
+
+
+def counterparts() -> list[dict[str, str]]:
+    """Return, for each other language, a table from command texts of the window's language to that language."""
+    current = matching_language(QLocale().name())
+    to_source = {} if current == SOURCE_LANGUAGE else {text: source for source, text in _command_texts(current)}
+    tables: list[dict[str, str]] = []
+    for language in LANGUAGES:
+        if language == current:
+            continue
+        texts = dict(_command_texts(language)) if language != SOURCE_LANGUAGE else {}
+        if to_source:
+            tables.append({text: texts.get(source, source) for text, source in to_source.items()})
+        else:
+            tables.append(texts)
+    return tables

@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QWidget
 
 from workbench.core.runs.events import LabelsAdded
 from workbench.session.training.continuous_training import ContinuousTraining
-from workbench.ui.shortcuts import with_key
 from workbench.ui.text import formatting
+from workbench.ui.widgets.key_tips import set_key_tip
 
 
 class ContinuousSwitch(QWidget):
@@ -25,7 +25,7 @@ class ContinuousSwitch(QWidget):
             "After the time limit, training continues with new labels until you stop it. You can export the "
             "best model at any time."
         )
-        self.check.setToolTip(with_key(tip, "keep_learning"))
+        set_key_tip(self.check, tip, "keep_learning")
         self.check.clicked.connect(continuous.switch)
         self.status = QLabel(objectName="muted", textFormat=Qt.TextFormat.PlainText)
         row.addWidget(self.check)
@@ -43,7 +43,7 @@ class ContinuousSwitch(QWidget):
         self.status.setText(" · ".join(filter(None, parts)))
         newest = continuous.newest
         tip = "" if newest is None else f"{newest.picture}\n{self._effect(newest)}"
-        self.status.setToolTip(with_key(tip, "keep_learning"))
+        set_key_tip(self.status, tip, "keep_learning")
 
     def _effect(self, newest: LabelsAdded) -> str:
         return {

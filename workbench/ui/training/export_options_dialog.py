@@ -17,13 +17,14 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPushButton,
+    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
 
 from workbench.core.messages import stored_text
 from workbench.core.resources import LANGUAGES
-from workbench.core.runs.export_options import ExportOptions
+from workbench.core.runs.export_options import LINE_FORMAT, LINE_SIDES, ExportOptions, shape_fits
 from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.session.training.export_job import language_of_window
 from workbench.ui.text import export_texts, formatting
@@ -46,10 +47,11 @@ class ExportOptionsDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(22, 20, 22, 18)
         column.setSpacing(10)
-        exact = [name for name, kind in KINDS.items() if not kind.reduced]
+        exact = [*(name for name, kind in KINDS.items() if not kind.reduced), LINE_FORMAT]
         reduced = [name for name, kind in KINDS.items() if kind.reduced]
         column.addWidget(QLabel(self.tr("Full precision: same results as the trained model"), objectName="heading"))
         column.addLayout(self._rows(exact, options))
+        column.addLayout(self._line_row(options))
         column.addSpacing(6)
         column.addWidget(
             QLabel(
@@ -66,6 +68,9 @@ class ExportOptionsDialog(QDialog):
         column.addStretch(1)
         column.addLayout(self._buttons())
         self.point.currentIndexChanged.connect(self._check)
+        self.size.currentIndexChanged.connect(self._check)
+        for side in (self.line_width, self.line_height):
+            side.valueChanged.connect(self._check)
         self._check()
 
     def options(self) -> ExportOptions:
@@ -80,7 +85,12 @@ class ExportOptionsDialog(QDialog):
             point=point,
             target_ms=target if target > 0 else None,
             language="" if language == language_of_window() else language,
+            shape=self._shape() if LINE_FORMAT in names else None,
         )
+
+    def _shape(self) -> tuple[int, int] | None:
+        """Return height and width of the self-contained model, or None for the usual image size."""
+        return (self.line_height.value(), self.line_width.value()) if self.size.currentData() == "own" else None
 
     def accept(self) -> None:
         super().accept()
@@ -95,7 +105,7 @@ class ExportOptionsDialog(QDialog):
         grid.setColumnStretch(1, 1)
         for row, name in enumerate(names):
             box = QCheckBox(export_texts.format_name(name))
-            reason = cannot_make(name)
+            reason = cannot_make(name) if name in KINDS else ""
             box.setEnabled(not reason)
             box.setChecked(name in options.formats and not reason)
             box.toggled.connect(self._check)
@@ -108,6 +118,33 @@ class ExportOptionsDialog(QDialog):
             grid.addWidget(box, row, 0)
             grid.addWidget(text, row, 1)
         return grid
+
+    def _line_row(self, options: ExportOptions) -> QHBoxLayout:
+        """Return the fields of the image size of the self-contained model."""
+        self.size = QComboBox()
+        self.size.addItem(self.tr("Typical image size"), "usual")
+        self.size.addItem(self.tr("Custom size"), "own")
+        self.size.setCurrentIndex(0 if options.shape is None else 1)
+        height, width = options.shape or (512, 512)
+        sides = [QSpinBox(minimum=LINE_SIDES[0], maximum=LINE_SIDES[1], value=value) for value in (width, height)]
+        self.line_width, self.line_height = sides
+        self.line_width.setAccessibleName(self.tr("Image width in pixels"))
+        self.line_height.setAccessibleName(self.tr("Image height in pixels"))
+        self._sides = QWidget()
+        fields = QHBoxLayout(self._sides)
+        fields.setContentsMargins(0, 0, 0, 0)
+        for field in sides:
+            field.lineEdit().setTextMargins(5, 0, 0, 0)
+        for widget in (self.line_width, QLabel("×"), self.line_height):
+            fields.addWidget(widget)
+        self._size_label = _label(self.tr("Image &size (width × height)"), self.size)
+        row = QHBoxLayout()
+        row.setContentsMargins(26, 0, 0, 0)
+        row.setSpacing(8)
+        for widget in (self._size_label, self.size, self._sides):
+            row.addWidget(widget)
+        row.addStretch(1)
+        return row
 
     def _add_fields(self, model: str, options: ExportOptions) -> QGridLayout:
         self.point = QComboBox()
@@ -173,8 +210,14 @@ class ExportOptionsDialog(QDialog):
 
     def _check(self, *_: object) -> None:
         chosen = any(box.isChecked() for box in self.formats.values())
-        self.export.setEnabled(chosen)
-        self.hint.setText("" if chosen else self.tr("Select at least one format."))
+        line, shape = self.formats[LINE_FORMAT].isChecked(), self._shape()
+        for widget in (self._size_label, self.size, self._sides):
+            widget.setEnabled(line)
+        self._sides.setVisible(self.size.currentData() == "own")
+        fits = shape is None or not line or shape_fits(shape)
+        self.export.setEnabled(chosen and fits)
+        hint = self.tr("The image size is too large.") if not fits else ""
+        self.hint.setText(hint if chosen else self.tr("Select at least one format."))
         self.probability.setVisible(self.point.currentData() == "own")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Profiled, Started, Trouble
 from workbench.core.runs.run import Run
@@ -33,9 +33,9 @@ class RunDashboard(QWidget):
         super().__init__()
         self._style, self._monitor, self._run_list = style, monitor, run_list
         self.curves = None  # created on first use: pyqtgraph takes long to import
-        self.icon, self.status, self.result = QLabel(), ElidedLabel(), QLabel(objectName="heading")
-        self.result.setTextFormat(Qt.TextFormat.PlainText)
-        self.result.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.icon, self.status, self.result = QLabel(), ElidedLabel(), ElidedLabel()
+        self.result.setObjectName("heading")
+        self.result.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.hint = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, objectName="muted")
         self.legend, self.compared = CurveLegend(style), ComparedRuns(style, run_list)
         self.legend.setFixedWidth(226)
@@ -52,7 +52,15 @@ class RunDashboard(QWidget):
         line.addWidget(self.icon)
         line.addWidget(self.status, 1)
         column.addLayout(line)
-        column.addWidget(self.hint, 1)
+        self.first_steps = QPushButton(self.tr("First steps"))
+        self.introduction = QWidget()
+        empty = QVBoxLayout(self.introduction)
+        empty.setSpacing(10)
+        empty.addStretch(1)
+        empty.addWidget(self.hint)
+        empty.addWidget(self.first_steps, 0, Qt.AlignmentFlag.AlignHCenter)
+        empty.addStretch(1)
+        column.addWidget(self.introduction, 1)
         column.addLayout(self._row, 1)
         column.addWidget(self.compared)
         self._live = self._health_hidden = False
@@ -83,9 +91,14 @@ class RunDashboard(QWidget):
         self.legend.table_requested.connect(self.files.save_table)
         self._series_changed()
 
+    def show_hint(self, text: str, *, introduction: bool) -> None:
+        """Set the text that is shown without curves. introduction: with the button that opens the first steps."""
+        self.hint.setText(text)
+        self.first_steps.setVisible(introduction)
+
     def clear(self) -> None:
         """Clear the view when another run starts or none is shown."""
-        self.result.clear()
+        self.result.set_text("")
         self._ending = ""
         self.set_status("")
         self._show_curves()
@@ -117,7 +130,7 @@ class RunDashboard(QWidget):
     def add_event(self, event: Event, *, live: bool) -> None:
         """Show an event that has a text of its own. `live`: it happens now."""
         if isinstance(event, Evaluated) and event.split == "val" and event.best:
-            self.result.setText(formatting.result_text(event.metrics))
+            self.result.set_text(formatting.result_text(event.metrics))
         elif isinstance(event, Started):
             self._ending = ""
         elif isinstance(event, Profiled) and live:
@@ -134,7 +147,7 @@ class RunDashboard(QWidget):
         else:
             self._ending = formatting.ending_text(ending)
             if ending.result.get("metrics"):
-                self.result.setText(formatting.result_text(ending.result["metrics"]))
+                self.result.set_text(formatting.result_text(ending.result["metrics"]))
         self._live = self._health_hidden = False
         self._refresh()
 
@@ -204,7 +217,7 @@ class RunDashboard(QWidget):
 
     def _show_curves(self) -> None:
         empty = self.curves is None or not (self._monitor.track.steps.count or self._monitor.track.scores.count)
-        self.hint.setVisible(empty)
+        self.introduction.setVisible(empty)
         for part in (self.curves, self.legend):
             if part is not None:
                 part.setVisible(not empty)

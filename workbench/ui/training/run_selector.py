@@ -24,7 +24,7 @@ class RunSelector(QComboBox):
     ) -> None:
         super().__init__(parent)
         self._session, self._training, self._run_list = session, training, run_list
-        self._newest_requested = False  # show the newest run once the runs are listed
+        self._default_requested = False  # show the default run once the runs are listed
         self.setAccessibleName(self.tr("Runs"))
         self.setToolTip(self.tr("Shown run. Earlier runs can be viewed and exported."))
         self.setMinimumWidth(200)
@@ -32,14 +32,14 @@ class RunSelector(QComboBox):
         self.activated.connect(self._show_run)
         run_list.listed.connect(self.refresh)
 
-    def show_newest(self) -> None:
-        """Show the newest run as soon as the runs are listed."""
-        self._newest_requested = True
+    def show_default(self) -> None:
+        """Show the run to predict with, or else the newest one, as soon as the runs are listed."""
+        self._default_requested = True
         self._run_list.refresh()
 
     def show_running(self) -> None:
         """Show the run that has started."""
-        self._newest_requested = False
+        self._default_requested = False
         self.refresh()
 
     def refresh(self) -> None:
@@ -52,10 +52,11 @@ class RunSelector(QComboBox):
         self.setCurrentIndex(self.findData(shown.name) if shown is not None else -1)
         self.setVisible(bool(lines))
         self.blockSignals(False)
-        if self._newest_requested and lines:
-            self._newest_requested = False
+        if self._default_requested and lines:
+            self._default_requested = False
             if not self._training.busy and shown is None:
-                self._show_run(0)
+                default = self._run_list.default()
+                self._show_run(0 if default is None else max(0, self.findData(default.name)))
         self.relisted.emit()
 
     def _show_run(self, index: int) -> None:

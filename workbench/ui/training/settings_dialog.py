@@ -215,6 +215,8 @@ class TrainingSettingsDialog(QDialog):
             reason = _changed_text(key, self._automatic) if changed else settings_texts.reason(key, self._settings)
             self.page.resets[key].setVisible(changed)
             self.page.set_reason(key, reason)
+        if "encoder" in self.fields:
+            self.page.show_rows_for(self.fields["encoder"].value(), also=self.choices)
         self.save.setEnabled(error is None)
         self.reset_all.setEnabled(bool(self.choices))
         count = len(self.choices)

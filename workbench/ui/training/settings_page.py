@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
@@ -26,7 +27,8 @@ class SettingsPage(QScrollArea):
 
     def __init__(self, model: str, style: ThemeManager, fields: dict[str, Field] | None = None) -> None:
         super().__init__(widgetResizable=True, frameShape=QFrame.Shape.NoFrame, objectName="side")
-        self._fields = fields
+        self._fields, self._model = fields, model
+        self._rows: dict[str, list[QWidget]] = {}
         self.values: dict[str, QLabel] = {}
         self.reasons: dict[str, QLabel] = {}
         self.resets: dict[str, QToolButton] = {}
@@ -67,6 +69,7 @@ class SettingsPage(QScrollArea):
             value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             value.setContentsMargins(0, 6, 0, 0)
             grid.addWidget(value, row, 1, top)
+            self._rows[key] = [title, value, reason]
             return
         field = self._fields[key]
         field.widget.setAccessibleName(settings_texts.name(key))
@@ -79,16 +82,26 @@ class SettingsPage(QScrollArea):
         reset.setToolTip(self.tr("Reset to automatic"))
         reset.setAccessibleName(self.tr("{setting}: reset to automatic").format(setting=settings_texts.name(key)))
         reset.clicked.connect(lambda: self.reset_clicked.emit(key))
-        policy = reset.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)
-        reset.setSizePolicy(policy)
+        _retain_size(reset, True)
         grid.addWidget(reset, row, 2, top)
+        self._rows[key] = [title, field, reason]
+
+    def show_rows_for(self, encoder: str, *, also: Container[str] = ()) -> None:
+        """Hide the settings that have no effect with an encoder, except those in `also`."""
+        hidden = settings_texts.without_effect(self._model, encoder)
+        for key, widgets in self._rows.items():
+            visible = key not in hidden or key in also
+            for widget in widgets:
+                widget.setVisible(visible)
+            if key in self.resets:
+                _retain_size(self.resets[key], visible)
 
     def show_settings(self, settings: TrainingSettings) -> None:
         """Show the values and reasons of training settings on a read-only page."""
         for key, label in self.values.items():
             label.setText(settings_texts.written(getattr(settings, key)) or "–")
             self.reasons[key].setText(settings_texts.reason(key, settings))
+        self.show_rows_for(settings.encoder)
 
     def show_values(self, changed: dict[str, Any], settings: TrainingSettings | None, *keys: str) -> None:
         """Update the given fields, or all of them. A field that is being edited is left alone.
@@ -113,3 +126,10 @@ class SettingsPage(QScrollArea):
             label.setObjectName(name)
             label.style().unpolish(label)
             label.style().polish(label)
+
+
+def _retain_size(widget: QWidget, on: bool) -> None:
+    """Set whether a hidden widget takes its room in a layout."""
+    policy = widget.sizePolicy()
+    policy.setRetainSizeWhenHidden(on)
+    widget.setSizePolicy(policy)

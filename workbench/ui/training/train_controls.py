@@ -1,4 +1,4 @@
-"""Left end of the training panel: model, duration, device, start button and export."""
+"""Controls of the training: a line with model, duration, start button and export, and a column with the rest."""
 
 from __future__ import annotations
 
@@ -12,18 +12,22 @@ from PySide6.QtWidgets import (
     QLabel,
     QProgressBar,
     QPushButton,
+    QSizePolicy,
     QWidget,
 )
 
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, MAX_MINUTES, MIN_MINUTES
-from workbench.ui.shortcuts import with_key
+from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
 
 DEVICES = ("auto", "gpu", "cpu")
 
 
 class TrainControls(QWidget):
-    """Training controls. The surrounding panel decides which are enabled."""
+    """Training controls. The surrounding panel decides which are enabled.
+
+    This widget is the column with device and rarely used options. `line` holds the controls that are always shown.
+    """
 
     train_clicked = Signal()
     pause_clicked = Signal()
@@ -42,12 +46,34 @@ class TrainControls(QWidget):
         self._restyle()
 
     def _build(self) -> None:
+        self._build_line()
+        self.device = QComboBox()
+        for name, text in zip(DEVICES, (self.tr("Automatic"), self.tr("GPU"), self.tr("CPU")), strict=True):
+            self.device.addItem(text, name)
+        self.device.setToolTip(self.tr("Device for the training. Automatic uses the GPU if there is one."))
+        self.device.setAccessibleName(self.tr("Device"))
+        self.device.currentIndexChanged.connect(lambda _: self.changed.emit())
+        self.choices = QPushButton(self.tr("Export options…"))
+        tip = self.tr("Choose formats, detection threshold and maximum time per image")
+        set_key_tip(self.choices, tip, "export_choices")
+        self.choices.clicked.connect(self.choices_clicked)
+        device = QLabel(self.tr("Device"))
+        device.setBuddy(self.device)
         grid = QGridLayout(self)
-        grid.setContentsMargins(12, 4, 12, 10)
+        grid.setContentsMargins(12, 4, 4, 8)
         grid.setHorizontalSpacing(8)
         grid.setVerticalSpacing(7)
-        self.unet = QPushButton(self.tr("UNet: segmentation"), objectName="left")
-        self.resnet = QPushButton(self.tr("ResNet: classification"), objectName="right")
+        grid.addWidget(device, 0, 0)
+        grid.addWidget(self.device, 0, 1)
+        grid.addWidget(self.choices, 1, 0, 1, 2)
+        grid.setRowStretch(3, 1)
+        grid.setColumnStretch(1, 1)
+        self.show_state("idle", False)
+        self.show_progress(None, "")
+        self.show_overrides(0)
+
+    def _build_line(self) -> None:
+        self.unet, self.resnet = QPushButton(objectName="left"), QPushButton(objectName="right")
         self._models = QButtonGroup(self)
         for button, tip in (
             (self.unet, self.tr("UNet: trained on masks, predicts a class for each pixel")),
@@ -58,11 +84,6 @@ class TrainControls(QWidget):
             self._models.addButton(button)
         self.unet.setChecked(True)
         self._models.buttonToggled.connect(lambda *_: self.changed.emit())
-        row = QHBoxLayout()
-        row.setSpacing(0)
-        row.addWidget(self.unet)
-        row.addWidget(self.resnet)
-        grid.addLayout(row, 0, 0, 1, 2)
         self.minutes = QDoubleSpinBox()
         self.minutes.setRange(MIN_MINUTES, MAX_MINUTES)
         self.minutes.setDecimals(1)
@@ -75,61 +96,44 @@ class TrainControls(QWidget):
         )
         self.minutes.setAccessibleName(self.tr("Minutes"))
         self.minutes.valueChanged.connect(lambda _: self.changed.emit())
-        self.device = QComboBox()
-        for name, text in zip(DEVICES, (self.tr("Automatic"), self.tr("GPU"), self.tr("CPU")), strict=True):
-            self.device.addItem(text, name)
-        self.device.setToolTip(self.tr("Device for the training. Automatic uses the GPU if there is one."))
-        self.device.setAccessibleName(self.tr("Device"))
-        self.device.currentIndexChanged.connect(lambda _: self.changed.emit())
-        self.settings = QPushButton()
-        self.settings.setFixedWidth(44)
+        self.minutes.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.settings = QPushButton(objectName="icon")
         self.settings.setAccessibleName(self.tr("Training settings"))
         self.settings.clicked.connect(self.settings_clicked)
-        self.minutes.setFixedWidth(98)
-        limits = QHBoxLayout()
-        limits.setSpacing(6)
-        limits.addWidget(self.minutes)
-        limits.addWidget(self.device, 1)
-        limits.addWidget(self.settings)
-        grid.addLayout(limits, 1, 0, 1, 2)
         self.button = QPushButton()
-        self.button.setMinimumHeight(38)
         self.button.clicked.connect(self.train_clicked)
-        self.pause = QPushButton()
-        self.pause.setMinimumHeight(38)
-        self.pause.setFixedWidth(44)
+        self.pause = QPushButton(objectName="icon")
         self.pause.clicked.connect(self.pause_clicked)
-        running = QHBoxLayout()
-        running.setSpacing(6)
-        running.addWidget(self.button, 1)
-        running.addWidget(self.pause)
-        grid.addLayout(running, 2, 0, 1, 2)
-        self.bar = QProgressBar(textVisible=False, maximum=1000)
-        self.bar.setAccessibleName(self.tr("Progress"))
-        self.left = QLabel(objectName="muted")
-        grid.addWidget(self.bar, 3, 0, 1, 2)
-        grid.addWidget(self.left, 4, 0, 1, 2)
         self.export = QPushButton(self.tr("Export model"))
         self.export.clicked.connect(self.export_clicked)
-        self.choices = QPushButton(self.tr("Export options…"))
-        tip = self.tr("Choose formats, detection threshold and maximum time per image")
-        self.choices.setToolTip(with_key(tip, "export_choices"))
-        self.choices.clicked.connect(self.choices_clicked)
-        exporting = QHBoxLayout()
-        exporting.setSpacing(6)
-        exporting.addWidget(self.export, 1)
-        exporting.addWidget(self.choices)
-        grid.addLayout(exporting, 5, 0, 1, 2)
-        grid.setRowStretch(7, 1)
-        grid.setColumnStretch(0, 1)
-        grid.setColumnStretch(1, 1)
-        self.show_state("idle", False)
-        self.show_progress(None, "")
-        self.show_overrides(0)
+        self.bar = QProgressBar(textVisible=False, maximum=1000)
+        self.bar.setAccessibleName(self.tr("Progress"))
+        self.bar.setMinimumWidth(40)
+        self.bar.setMaximumWidth(160)
+        self.left = QLabel(objectName="muted")
+        self.line = QWidget()
+        row = QHBoxLayout(self.line)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(6)
+        models = QHBoxLayout()
+        models.setSpacing(0)
+        models.addWidget(self.unet)
+        models.addWidget(self.resnet)
+        row.addLayout(models)
+        for widget in (self.minutes, self.settings, self.button, self.pause, self.export):
+            row.addWidget(widget)
+        row.addWidget(self.bar, 1)
+        row.addWidget(self.left)
+        self.show_long_names(True)
+
+    def show_long_names(self, on: bool) -> None:
+        """Show what each kind of model is for, or its name only."""
+        self.unet.setText(self.tr("UNet: segmentation") if on else "UNet")
+        self.resnet.setText(self.tr("ResNet: classification") if on else "ResNet")
 
     def add_line(self, line: QWidget) -> None:
         """Add a line of another package below the others."""
-        self.layout().addWidget(line, 6, 0, 1, 2)
+        self.layout().addWidget(line, 2, 0, 1, 2)
 
     @property
     def model(self) -> str:
@@ -153,7 +157,7 @@ class TrainControls(QWidget):
         self.pause.setVisible(state in ("running", "stopping"))
         self.pause.setEnabled(can_pause)
         name = self.tr("Resume training") if paused else self.tr("Pause training")
-        self.pause.setToolTip(with_key(name, "pause"))
+        set_key_tip(self.pause, name, "pause")
         self.pause.setAccessibleName(name)
         texts = {
             "idle": self.tr("Train"),
@@ -163,7 +167,7 @@ class TrainControls(QWidget):
         }
         self.button.setText(texts[state])
         tip = self.tr("Stop training and keep the best model") if self._running else self.tr("Start training")
-        self.button.setToolTip(with_key(tip, "train"))
+        set_key_tip(self.button, tip, "train")
         self.button.setEnabled(possible and state != "stopping")
         for widget in (self.unet, self.resnet, self.minutes, self.device):
             widget.setEnabled(not self._running)
@@ -174,7 +178,7 @@ class TrainControls(QWidget):
         tip = self.tr("Training settings with the reason for each value")
         if count:
             tip = self.tr("Training settings: {n} changed manually").format(n=count)
-        self.settings.setToolTip(with_key(tip, "recipe"))
+        set_key_tip(self.settings, tip, "recipe")
         self._overrides = count
         self.settings.setIcon(self._style.theme.icon("tune", "accent" if count else "text"))
 
@@ -196,21 +200,19 @@ class TrainControls(QWidget):
         if busy:
             tip = self.tr("Cancel the export and delete incomplete files")
         elif possible:
-            tip = with_key(
-                self.tr("Export a folder that runs without Defect Workbench and gives the same results"), "export"
-            )
+            tip = self.tr("Export a folder that runs without Defect Workbench and gives the same results")
         else:
-            tip = with_key(self.tr("Train a model first, then export it"), "export")
-        self.export.setToolTip(tip)
+            tip = self.tr("Train a model first, then export it")
+        set_key_tip(self.export, tip, "" if busy else "export")
 
     def _restyle(self) -> None:
-        name = "danger" if self._running else "primary"
+        name = "danger" if self._running else "accent"
         if self.button.objectName() != name:
             self.button.setObjectName(name)
             self.button.style().unpolish(self.button)
             self.button.style().polish(self.button)
         theme = self._style.theme
-        icon, role = ("stop", "danger_text") if self._running else ("train", "accent_text")
+        icon, role = ("stop", "danger_text") if self._running else ("train", "accent")
         self.button.setIcon(theme.icon(icon, role))
         self.pause.setIcon(theme.icon("train" if self._paused else "pause"))
         self.export.setIcon(theme.icon("export"))

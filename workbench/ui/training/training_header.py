@@ -1,48 +1,68 @@
-"""Header of the training panel: title, result, evaluation, shown run, compared runs."""
+"""Header of the training panel: title, main controls, result, shown run, compared runs."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QToolButton, QWidget
 
 from workbench.session.session import Session
 from workbench.session.training.run_list import RunList
 from workbench.session.training.training_control import TrainingControl
-from workbench.ui.shortcuts import with_key
 from workbench.ui.training.run_selector import RunCompareMenu, RunSelector
+from workbench.ui.training.train_controls import TrainControls
+from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
+
+_WIDE = 1600  # px, width from which on the names of the models are written out
 
 
 class TrainingHeader(QWidget):
-    """Row above the training panel. `heading` collapses the panel; result: label with the metrics of the run."""
+    """Line of the training panel that stays when the panel is folded.
+
+    `heading` folds the panel; controls: the main controls; result: label with the metrics of the run.
+    """
 
     def __init__(
-        self, session: Session, training: TrainingControl, run_list: RunList, style: ThemeManager, result: QWidget
+        self,
+        session: Session,
+        training: TrainingControl,
+        run_list: RunList,
+        style: ThemeManager,
+        *,
+        controls: TrainControls,
+        result: QWidget,
     ) -> None:
         super().__init__()
-        self._training, self._style = training, style
+        self._training, self._style, self._controls, self._result = training, style, controls, result
         self.heading = QPushButton(self.tr("Training"), objectName="section", checkable=True, checked=True)
-        self.heading.setToolTip(with_key(self.tr("Collapse or expand the training panel"), "panel_training"))
-        self.evaluation = QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        set_key_tip(self.heading, self.tr("Collapse or expand the training panel"), "panel_training")
         self.runs = RunSelector(session, training, run_list)
         self.compare_menu = RunCompareMenu(run_list, self)
         self.compare_menu.chosen.connect(run_list.compare)
         self.compare_button = QToolButton()
-        self.compare_button.setToolTip(
-            with_key(self.tr("Compare the curves of other runs with this run"), "compare_runs")
-        )
+        set_key_tip(self.compare_button, self.tr("Compare the curves of other runs with this run"), "compare_runs")
         self.compare_button.setAccessibleName(self.tr("Compare"))
         self.compare_button.clicked.connect(self.compare)
         row = QHBoxLayout(self)
         row.setContentsMargins(8, 4, 10, 4)
         row.setSpacing(10)
         row.addWidget(self.heading)
-        row.addStretch(1)
-        for widget in (result, self.evaluation, self.runs, self.compare_button):
-            row.addWidget(widget)
+        row.addWidget(controls.line)
+        row.addWidget(result, 1)
+        row.addWidget(self.runs)
+        row.addWidget(self.compare_button)
         self.heading.toggled.connect(self._restyle)
         style.changed.connect(self._restyle)
         self._restyle()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event) -> None:
+        super().resizeEvent(event)
+        self._controls.show_long_names(self.width() >= _WIDE)
+        self._controls.line.layout().activate()  # a request would come too late for this resize
+        self.layout().activate()
 
     def can_compare(self) -> bool:
         return self._training.run is not None and self.runs.count() > 1

@@ -18,6 +18,7 @@ from workbench.session.training.training_control import TrainingControl
 from workbench.ui.shortcuts import key_text
 from workbench.ui.text import formatting
 from workbench.ui.training.export_options_dialog import ExportOptionsDialog
+from workbench.ui.training.panel_folding import PanelFolding
 from workbench.ui.training.run_dashboard import RunDashboard
 from workbench.ui.training.train_controls import TrainControls
 from workbench.ui.training.training_header import TrainingHeader
@@ -41,17 +42,18 @@ class TrainingPanel(QWidget):
         style: ThemeManager,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
-        self.setObjectName("panel")
+        super().__init__(parent, objectName="panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._session, self._training, self._exporter = session, training, exporter
         self.overrides: Callable[[str], dict[str, Any]] = lambda model: {}  # settings that the user changed
         self._final_work: Progress | None = None  # work after the last step
         self._was_live = False  # this run was followed live: its ending is reported as new
         self.view = RunDashboard(style, monitor, run_list)
-        self.header = TrainingHeader(session, training, run_list, style, self.view.result)
-        self.heading, self.review, self.runs = self.header.heading, self.header.evaluation, self.header.runs
         self.controls = TrainControls(style)
+        self.header = TrainingHeader(
+            session, training, run_list, style, controls=self.controls, result=self.view.result
+        )
+        self.heading, self.runs = self.header.heading, self.header.runs
         self._build()
         self.heading.toggled.connect(self._set_expanded)
         self.runs.relisted.connect(self.refresh)
@@ -68,6 +70,9 @@ class TrainingPanel(QWidget):
             signal.connect(self._project_changed)
         for signal in (training.recalled, training.state_changed, exporter.state_changed, session.images_listed):
             signal.connect(self.refresh)
+        session.rows_changed.connect(self._refresh_hint)
+        self._folding = PanelFolding(self.heading, session, training, run_list, self.runs)
+        self._set_expanded(self.heading.isChecked())
         if training.run is None:
             self._project_changed()
         else:  # the window was rebuilt
@@ -83,7 +88,7 @@ class TrainingPanel(QWidget):
         row = QHBoxLayout(self.body)
         row.setContentsMargins(0, 0, 8, 4)
         row.setSpacing(4)
-        self.controls.setFixedWidth(max(292, self.controls.sizeHint().width()))
+        self.controls.setFixedWidth(max(220, self.controls.sizeHint().width()))
         row.addWidget(self.controls)
         row.addWidget(self.view, 1)
         column.addWidget(self.body, 1)
@@ -188,7 +193,7 @@ class TrainingPanel(QWidget):
 
     def _project_changed(self) -> None:
         self.view.clear()
-        self.runs.show_newest()
+        self.runs.show_default()
         self.refresh()
 
     def refresh(self, *_: object) -> None:
@@ -204,14 +209,21 @@ class TrainingPanel(QWidget):
             self.view.set_status(texts[state], "info")
         self._was_live = self._was_live or training.busy
         self.view.set_live(training.running, health_hidden=state in texts)
-        self.view.hint.setText(_hint_text(self._session, self._training, runs=self.runs.count() > 0))
+        self._refresh_hint()
         self.controls.show_state(state, self.can_train(), paused=training.paused, can_pause=self.can_pause())
         self.header.compare_button.setVisible(self.can_compare())
         self.controls.show_export(self.can_export(), self._exporter.running)
         self._refresh_progress()
         self.changed.emit()
 
-    def _refresh_progress(self) -> None:
+    def _refresh_hint(self, *_: object) -> None:
+        runs = self.runs.count() > 0
+        self.view.show_hint(
+            _hint_text(self._session, self._training, runs=runs),
+            introduction=self._session.project is not None and not (runs or self._training.busy),
+        )
+
+    def _refresh_progress(self, *_: object) -> None:
         training = self._training
         if self._exporter.running:
             return
@@ -244,6 +256,11 @@ def _hint_text(session: Session, training: TrainingControl, *, runs: bool) -> st
     if runs:
         return QCoreApplication.translate(
             "TrainingPanel", "Select a run above to view its curves, or train a new model."
+        )
+    if any(row.status == "done" for row in session.rows.values()):
+        return QCoreApplication.translate(
+            "TrainingPanel",
+            "To train on the images marked as done, click Train. Curves and predictions update during training.",
         )
     return QCoreApplication.translate(
         "TrainingPanel",

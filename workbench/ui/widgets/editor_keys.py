@@ -49,7 +49,7 @@ class EditorKeys(QObject):
     def __init__(self, focus_targets: Sequence[QWidget], reserved: Iterable[QKeySequence], parent: QWidget) -> None:
         super().__init__(parent)
         self._window, self._focus_targets = parent, focus_targets
-        self._reserved = {keys[0].toCombined() for keys in reserved if keys.count()}
+        self.set_reserved(reserved)
         self._editor: QWidget | None = None
         self._initial: Any = None  # value of the editor when it got the focus
         self._modified = False  # whether the user has changed the editor since then
@@ -58,6 +58,10 @@ class EditorKeys(QObject):
         app.focusChanged.connect(self._focus_changed)
         app.focusWindowChanged.connect(self._watch_windows)
         self._watch_windows()
+
+    def set_reserved(self, reserved: Iterable[QKeySequence]) -> None:
+        """Replace the reserved shortcuts."""
+        self._reserved = {keys[0].toCombined() for keys in reserved if keys.count()}
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()

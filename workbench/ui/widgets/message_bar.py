@@ -7,15 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, Qt, QTimer
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QPropertyAnimation, Qt, QTimer
+from PySide6.QtWidgets import (
+    QFrame,
+    QGraphicsOpacityEffect,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
+from workbench.ui.shortcuts import with_key
 from workbench.ui.text.formatting import problem_text
 from workbench.ui.widgets.theme import ThemeManager
 
 MAX_WIDTH, SIDE_SPACE = 780, 290  # px: maximum width, space kept free on both sides
 MAX_MESSAGES = 3  # at a time; the oldest is removed first
-_TIMEOUT = 9000  # ms, for "info" and "success"
+_TIMEOUT = 9000  # ms, for "info" and "success", counted anew when the pointer leaves the message
+_FADE = 250  # ms
 _ICONS = {
     "info": ("info", "accent"),
     "success": ("success", "success"),
@@ -25,9 +36,9 @@ _ICONS = {
 
 
 class MessageBar(QWidget):
-    """Column of messages at the top of a widget. The same text is shown once."""
+    """Column of messages at the top of a widget, over its option bar. The same text is shown once."""
 
-    def __init__(self, style: ThemeManager, top: int = 48) -> None:
+    def __init__(self, style: ThemeManager, top: int = 42) -> None:
         super().__init__()
         self._style, self._top = style, top
         self._column = QVBoxLayout(self)
@@ -107,12 +118,19 @@ class MessageBar(QWidget):
         self.show()
         self._update_geometry()
         if kind in ("info", "success") and (brief or not button):
-            QTimer.singleShot(_TIMEOUT, message, lambda: self._remove(message))
+            message.start_timer(lambda: self._remove(message))
 
     def withdraw(self, topic: str) -> None:
         """Remove the messages of a topic that no longer apply."""
         for message in [m for m in self._shown if m.topic == topic]:
             self._remove(message)
+
+    def dismiss(self) -> bool:
+        """Close the newest message that the user may close. Return False if there is none."""
+        newest = next((message for message in reversed(self._shown) if not message.sticky), None)
+        if newest is not None:
+            self._remove(newest)
+        return newest is not None
 
     def clear(self) -> None:
         for message in list(self._shown):
@@ -135,6 +153,7 @@ class BarMessage(QFrame):
         super().__init__()
         self.text, self.advice, self.topic = text, advice, topic
         self.sticky = False
+        self._timer: QTimer | None = None
         self._labels: dict[str, QLabel] = {}
         self.setObjectName("message")
         self.setProperty("kind", kind)
@@ -161,9 +180,30 @@ class BarMessage(QFrame):
         self._row = row
         self.close_button = QToolButton()
         self.close_button.setIcon(style.theme.icon("close", "muted"))
-        self.close_button.setToolTip(self.tr("Close message"))
+        self.close_button.setToolTip(with_key(self.tr("Close message"), "cancel"))
         self.close_button.setAccessibleName(self.tr("Close message"))
         row.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
+
+    def start_timer(self, on_end: Callable[[], None]) -> None:
+        """Fade the message out after some time without the pointer over it, then call `on_end`."""
+        self._timer = QTimer(self, singleShot=True, interval=_TIMEOUT)
+        self._timer.timeout.connect(lambda: self._fade(on_end))
+        self._timer.start()
+
+    def _fade(self, on_end: Callable[[], None]) -> None:
+        effect = QGraphicsOpacityEffect(self)
+        self.setGraphicsEffect(effect)
+        animation = QPropertyAnimation(effect, b"opacity", self, duration=_FADE, startValue=1.0, endValue=0.0)
+        animation.finished.connect(on_end)
+        animation.start()
+
+    def enterEvent(self, event) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+
+    def leaveEvent(self, event) -> None:
+        if self._timer is not None:
+            self._timer.start()
 
     @property
     def full_text(self) -> str:

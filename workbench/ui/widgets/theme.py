@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QObject, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtGui import QColor, QFont, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication
 
@@ -115,6 +115,7 @@ class ThemeManager(QObject):
         self._app = app
         self._folder = tempfile.TemporaryDirectory(prefix="workbench-style-")
         self.theme = Theme.load("dark")
+        self._font, self._text_size = app.font(), 100.0
         app.setStyle("Fusion")
 
     @staticmethod
@@ -128,9 +129,27 @@ class ThemeManager(QObject):
             request = "light" if scheme == Qt.ColorScheme.Light else "dark"
         self.theme = Theme.load(request)
         self._app.setPalette(self.theme.palette())
-        self._app.setStyleSheet(self.theme.style(Path(self._folder.name)))
+        self._app.setStyleSheet(scaled_text(self.theme.style(Path(self._folder.name)), self._text_size / 100))
         self.changed.emit()
         return self.theme
+
+    def set_text_size(self, percent: float) -> None:
+        """Set the size of all texts, in percent of the size that the system has set."""
+        if percent == self._text_size:
+            return
+        self._text_size = percent
+        font = QFont(self._font)
+        if font.pointSizeF() > 0:
+            font.setPointSizeF(font.pointSizeF() * percent / 100)
+        else:
+            font.setPixelSize(round(font.pixelSize() * percent / 100))
+        self._app.setFont(font)
+        self.apply(self.theme.name)
+
+
+def scaled_text(sheet: str, factor: float) -> str:
+    """Return a style sheet with scaled font sizes."""
+    return re.sub(r"font-size: (\d+)px", lambda match: f"font-size: {round(int(match[1]) * factor)}px", sheet)
 
 
 def tinted(name: str, color: QColor, size: int) -> QPixmap:

@@ -296,7 +296,7 @@ def test_several_flags_are_reported(project, folder, shapes):
     photo(folder / "p1.png")
     labelme(folder / "p1.json", shapes, flags={"NG": True, "scratched": True})
     report = import_labels(project, folder)
-    texts = [why for _, why in report.skipped] + report.notes
+    texts = [why for _, why in report.skipped + report.image_notes]
     assert any("NG, scratched" in text for text in texts) and annotation.load_note(project, "p1.png").verdict is None
     assert report.labeled == len(shapes)
 

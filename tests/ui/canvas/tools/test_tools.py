@@ -150,7 +150,11 @@ def test_box_segmentation_selects_the_defect(driver):
     driver.open("a.png")
     choose(driver, "box_cut")
     driver.drag((40, 30), (80, 70))
+    wait_for_tasks(driver)
+    assert not driver.session.mask.any() and driver.canvas.current.showing  # a preview
+    driver.key(K.Key_Return)
     assert overlap(painted(driver) > 0, DISC) > 0.75
+    assert driver.session.note.status == "started"
     driver.drag((3, 3), (12, 12))
     wait_for_tasks(driver)
     assert any("in this box" in text for text in driver.window.messages.texts)

@@ -10,6 +10,7 @@ from workbench.core.geometry.selection.crack_tracer import NO_CRACK, Crack, Crac
 from workbench.core.geometry.selection.intelligent_scissors import IntelligentScissors, close_outline
 from workbench.core.geometry.selection.lightness import GrayLevels, levels_of
 from workbench.core.geometry.selection.magic_wand import LIVE, MAX_PIXELS, magic_wand
+from workbench.core.geometry.selection.outlines import outline_of, with_outline
 from workbench.core.geometry.selection.pixel_selection import EMPTY, Point, Selection, around, ellipse
 from workbench.core.geometry.selection.region_measurements import Measures, measures
 from workbench.core.geometry.selection.region_operations import encircle, fill_holes, grow, region_at, shrink, smooth
@@ -46,6 +47,7 @@ __all__ = [
     "levels_of",
     "magic_wand",
     "measures",
+    "outline_of",
     "region_at",
     "shrink",
     "smooth",
@@ -53,4 +55,5 @@ __all__ = [
     "select_band",
     "tone_band_at",
     "trace_crack",
+    "with_outline",
 ]

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -32,6 +33,7 @@ MASK_FOLDERS = frozenset(
 GOOD_NAMES = frozenset(
     "ok okay good pass passed accept accepted free normal io clean nodefect defectfree 合格 良品 正常 无缺陷 好".split()
 )
+MOST_SEARCHED = 50_000  # files that are searched for the images of one label file
 SPLIT_FOLDERS = frozenset("train training val valid validation test testing trainval dev".split())
 
 
@@ -127,7 +129,7 @@ class ImportedLabels:
 
 @dataclass(frozen=True)
 class FileTree:
-    """Files under the imported path, as naturally sorted POSIX paths below `root`."""
+    """Files under the imported path, as naturally sorted POSIX paths below `root`. A chosen file is the first."""
 
     root: Path
     files: tuple[str, ...]
@@ -143,6 +145,26 @@ class FileTree:
 
         paths = [relative for relative, _ in walk(root, enter)]
         return cls(root, tuple(sorted(paths, key=natural_key)))
+
+    @classmethod
+    def of_file(cls, file: Path) -> FileTree:
+        """Return the tree of one label file and the images beside it, also below the parent of a folder of labels.
+
+        Files with the names of classes belong to it. The search ends after `MOST_SEARCHED` files, the nearest first.
+        """
+        file = file.absolute()
+        if suffix_of(file.name) in IMAGE_SUFFIXES:
+            return cls(file.parent, (file.name,))
+        root = file.parent
+        while root.name.casefold() in MASK_FOLDERS and root != root.parent:
+            root = root.parent
+        label = file.relative_to(root).as_posix()
+        paths = [
+            relative
+            for relative, _ in islice(walk(root), MOST_SEARCHED)
+            if suffix_of(relative) in (*IMAGE_SUFFIXES, ".yaml", ".yml", ".names") and relative != label
+        ]
+        return cls(root, (label, *sorted(paths, key=natural_key)))
 
     def path(self, relative: str) -> Path:
         return self.root / relative

@@ -28,7 +28,7 @@ from workbench.core.project.formats.label_export import (
 from workbench.core.project.formats.shape_labels import IGNORE, ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Points, Shape, checked
 from workbench.core.project.project import DONT_CARE
-from workbench.core.project.storage import write_json
+from workbench.core.project.storage import write_json, write_text
 from workbench.inference.io import size_limits
 from workbench.inference.io.opencv import cv2
 
@@ -57,7 +57,7 @@ _ATTRIBUTES = {
 
 
 def recognition_score(tree: FileTree) -> int:
-    return sum(1 for _ in json_files(tree, b'"shapes"'))
+    return sum(b'"tracks"' not in data for _, data in json_files(tree, b'"shapes"'))  # unlike backups of CVAT
 
 
 def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
@@ -85,8 +85,7 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
         shaped.embedded = partial(_embedded, tree.path(name))
     for entry in content["shapes"]:
         _add(entry, shaped)
-    flags = content.get("flags")
-    chosen = [flag for flag, on in flags.items() if on is True] if isinstance(flags, dict) else []
+    chosen = _flags(content)
     if len(chosen) == 1:
         shaped.verdict = chosen[0]
     elif chosen:
@@ -94,9 +93,19 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
         if not shaped.shapes:
             raise UnreadableLabel(message)
         shaped.notes.append(message)
+    flags = Counter(flag for entry in content["shapes"] for flag in _flags(entry))
+    if flags:
+        names = ", ".join(f"{flag} ({count})" if count > 1 else flag for flag, count in flags.items())
+        shaped.notes.append(Message("import.shape_flags", names=names))
     if content.get("description"):
         shaped.lost["descriptions"] += 1
     yield shaped
+
+
+def _flags(entry: dict[str, Any]) -> list[str]:
+    """Return the flags of an image or a shape that are set."""
+    flags = entry.get("flags")
+    return [flag for flag, on in flags.items() if on is True] if isinstance(flags, dict) else []
 
 
 def _embedded(path: Path) -> bytes:
@@ -113,7 +122,6 @@ def _add(entry: Any, shaped: ShapedImage) -> None:
     points = entry.get("points") or []
     for key, lost in _ATTRIBUTES.items():
         shaped.lost[lost] += entry.get(key) not in (None, "", False, [], {})
-    shaped.lost["shapes' flags"] += any(entry["flags"].values()) if isinstance(entry.get("flags"), dict) else False
     if kind == "cuboid":
         shaped.lost["depths of cuboids"] += 1
         kind, points = "polygon", _hull(points, label)
@@ -154,13 +162,15 @@ def _bitmap(encoded: Any) -> np.ndarray:
 class LabelmeWriter:
     """One JSON per image. With copied images, they lie beside it, where X-AnyLabeling expects them.
 
-    Regions are polygons, which X-AnyLabeling and PaddleX read, or labelme's mask shapes.
+    Regions are polygons, which X-AnyLabeling and PaddleX read, or labelme's mask shapes. PaddleX needs the lists
+    train_anno_list.txt and val_anno_list.txt as well.
     """
 
     def __init__(self, export: LabelExport) -> None:
         self._export = export
         self._names = {info.id: info.name for info in export.classes} | {DONT_CARE: IGNORE}
         self._as_masks = export.options.shapes == "mask"
+        self._lists: dict[str, list[str]] = {"train": [], "val": []}
 
     def add(self, image: ExportedImage) -> None:
         export = self._export
@@ -182,9 +192,11 @@ class LabelmeWriter:
             "imageWidth": image.width,
         }
         write_json(target, content)
+        self._lists.setdefault(image.split or "train", []).append(target.relative_to(export.out).as_posix())
 
     def finish(self) -> None:
-        pass
+        for split, rows in self._lists.items():
+            write_text(self._export.out / f"{split}_anno_list.txt", "".join(f"{row}\n" for row in rows))
 
 
 def _relative(path: Path, folder: Path) -> str:

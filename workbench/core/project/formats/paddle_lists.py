@@ -13,12 +13,14 @@ from workbench.core.project.storage import write_bytes, write_text
 class PaddleWriter:
     """images/, annotations/<image>.png (0 background, 1..n classes, 255 ignored), train.txt, val.txt, test.txt.
 
-    labels.txt and class_names.txt name the numbers from 0, background first.
+    labels.txt and class_names.txt name the numbers from 0, background first. A list without images is not written, as
+    PaddleX refuses empty lists.
     """
 
     def __init__(self, export: LabelExport) -> None:
         self._export = export
         self._lists: dict[str, list[str]] = defaultdict(list)
+        self._names: set[str] = set()
 
     def add(self, image: ExportedImage) -> None:
         export = self._export
@@ -26,17 +28,26 @@ class PaddleWriter:
         if image.mask is None:
             return
         export.lose(image, "masks with unlabeled areas", int((image.mask == NOT_LABELED).any()))
-        picture = PurePosixPath("images", export.image_name(image))
-        mask = PurePosixPath("annotations", f"{image.name}.png")
-        # Blanks separate the columns of a list.
-        picture, mask = (PurePosixPath(str(path).replace(" ", "_")) for path in (picture, mask))
+        name = self._name(image)
+        picture = PurePosixPath("images", name + PurePosixPath(image.key).suffix)
+        mask = PurePosixPath("annotations", f"{name}.png")
         write_bytes(export.out / mask, encode_numbers(export.table[image.mask], palette(export)))
         export.copy_image(image, picture)
         self._lists[image.split or "train"].append(f"{picture} {mask}")
 
+    def _name(self, image: ExportedImage) -> str:
+        """Return the name of an image without blanks, which separate the columns of a list."""
+        base = name = "_".join(image.name.split())
+        number = 1
+        while name.casefold() in self._names:
+            number += 1
+            name = f"{base}_{number}"
+        self._names.add(name.casefold())
+        return name
+
     def finish(self) -> None:
-        for split in ("train", "val", "test"):
-            write_text(self._export.out / f"{split}.txt", "".join(f"{row}\n" for row in self._lists[split]))
+        for split, rows in self._lists.items():
+            write_text(self._export.out / f"{split}.txt", "".join(f"{row}\n" for row in rows))
         last = max(self._export.names, default=0)
         names = ["background", *(self._export.names.get(id, f"_unused_{id}_") for id in range(1, last + 1))]
         for name in ("labels.txt", "class_names.txt"):

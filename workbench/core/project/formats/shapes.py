@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,23 @@ def pairs(flat: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
     if len(flat) % 2:
         raise ValueError(Message("import.odd_coordinates"))
     return zip(flat[::2], flat[1::2])
+
+
+def rotated(shape: Shape, degrees: float) -> Shape:
+    """Return a box or an ellipse, rotated clockwise about its center, as a polygon; any other shape unchanged."""
+    if not degrees % 360 or shape.kind not in ("box", "ellipse"):
+        return shape
+    if shape.kind == "box":
+        (left, top), (right, bottom) = checked(shape.points)
+        x, y, width, height = (left + right) / 2, (top + bottom) / 2, (right - left) / 2, (bottom - top) / 2
+        outline = np.array([(-width, -height), (width, -height), (width, height), (-width, height)])
+    else:
+        (x, y), (width, height) = checked(shape.points)
+        turns = np.linspace(0, 2 * math.pi, 4 * max(8, math.ceil(max(width, height))), endpoint=False)
+        outline = np.stack((width * np.cos(turns), height * np.sin(turns)), axis=1)
+    cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    points = outline @ np.array([(cos, sin), (-sin, cos)]) + (x, y)
+    return replace(shape, kind="polygon", points=points.tolist())
 
 
 def box_rect(points: Points, width: int, height: int) -> Rect:

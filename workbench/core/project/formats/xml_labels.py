@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError
@@ -17,11 +17,12 @@ from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel, read_utf8
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
-from workbench.core.project.formats.shapes import Shape
+from workbench.core.project.formats.shapes import Shape, rotated
 
 _LARGEST = 256 << 20  # bytes of an XML file
 _ENCODING = re.compile(r"^\s*<\?xml[^>]*\?>")
-_CVAT_KINDS = {"polygon": "polygon", "polyline": "line", "points": "point", "mask": "bitmap"}
+CVAT_KINDS = {"polygon": "polygon", "polyline": "line", "points": "point", "mask": "bitmap"}
+SUBSETS = {"train": "train", "validation": "val", "val": "val", "test": "test"}
 
 
 def voc_score(tree: FileTree) -> int:
@@ -119,9 +120,7 @@ def _parse_cvat(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     root = _root(tree, name)
     for image in root.findall("image"):
         shaped = ShapedImage(image.get("name") or "", _size(image.get("width"), image.get("height")), lost=Counter())
-        shaped.split = {"train": "train", "validation": "val", "val": "val", "test": "test"}.get(
-            (image.get("subset") or "").casefold()
-        ) or split_of(name)
+        shaped.split = SUBSETS.get((image.get("subset") or "").casefold()) or split_of(name)
         tags = [tag.get("label") or "" for tag in image.findall("tag")]
         shaped.verdict = tags[0] if len(tags) == 1 else None
         if len(tags) > 1:
@@ -166,12 +165,14 @@ def _add_cvat(entry: Element, shaped: ShapedImage, label: str) -> None:
     elif kind == "mask":
         width, height = (int(value) for value in _numbers(entry, "width", "height"))
         points = [_numbers(entry, "left", "top")]
-        bitmap = partial(_cvat_mask, entry.get("rle") or "", height, width)
+        runs = [int(value) for value in (entry.get("rle") or "").split(",") if value.strip()]
+        bitmap = partial(cvat_mask, runs, height, width)
     else:
         if kind in ("skeleton", "cuboid"):
             shaped.lost[f"shapes of the kind {kind}"] += 1
         return
-    shaped.shapes.append(Shape(label, _CVAT_KINDS.get(kind, kind), points, bitmap=bitmap))
+    shape = Shape(label, CVAT_KINDS.get(kind, kind), points, bitmap=bitmap)
+    shaped.shapes.append(rotated(shape, float(entry.get("rotation") or 0)))
     if entry.find("attribute") is not None:
         shaped.lost["shapes' attributes"] += 1
 
@@ -180,9 +181,9 @@ def _numbers(entry: Element, *keys: str) -> tuple[float, ...]:
     return tuple(float(entry.get(key) or "nan") for key in keys)
 
 
-def _cvat_mask(rle: str, height: int, width: int) -> np.ndarray:
+def cvat_mask(lengths: Sequence[int], height: int, width: int) -> np.ndarray:
     """Return a mask, bool (height, width), of CVAT's run lengths: row by row, background first."""
-    runs: Any = np.array([int(value) for value in rle.split(",") if value.strip()], np.int64)
+    runs: Any = np.array(lengths, np.int64)
     if not 0 < height * width <= 1 << 30 or (runs < 0).any() or runs.sum() != height * width:
         raise UnreadableLabel(Message("import.run_lengths"))
     return np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(height, width)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 import numpy as np
 import yaml
@@ -22,6 +24,7 @@ from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, polygon, regions
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape
+from workbench.core.project.project import Project
 from workbench.core.project.storage import write_text
 from workbench.inference.io.json_io import JsonError, read_file
 
@@ -114,13 +117,40 @@ def _image_name(label: str) -> str:
     return parts[-1] if len(parts) == 1 else "/".join(parts)
 
 
+def dataset_tree(file: Path, project: Project | None = None) -> FileTree:
+    """Return the tree of a data set whose YAML file was chosen. That file is the first of the tree.
+
+    The data set is in the folder that the file names, if it exists: `path`, or above `train` and `val` if these lead
+    out of the file's folder. It is in the file's folder otherwise, as `path` is often that of another computer.
+    """
+    file = file.absolute()
+    content = _load_yaml(file)
+    stored = content.get("path")
+    root = file.parent
+    if isinstance(stored, str) and (root / stored).is_dir():
+        root = root / stored
+    for side in ("train", "val"):
+        stored = content.get(side)
+        if isinstance(stored, str) and (root / stored).is_dir():
+            above = Path(os.path.commonpath((os.path.normpath(root), os.path.normpath(root / stored))))
+            root = above if above in file.parents else root
+    tree = FileTree.of(Path(os.path.normpath(root)), project)
+    chosen = Path(os.path.relpath(file, tree.root)).as_posix()
+    return FileTree(tree.root, (chosen, *(name for name in tree.files if name != chosen)))
+
+
+def _load_yaml(path: Path) -> dict[str, Any]:
+    """Return the content of a YAML file, {} if it cannot be read or is no mapping."""
+    try:
+        content = yaml.safe_load(decode_text(read_file(path, limit=1 << 20)))
+    except (FileNotFoundError, ValueError, yaml.YAMLError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
 def _yaml_names(tree: FileTree) -> dict[int, str]:
     for name in tree.with_suffix(".yaml", ".yml"):
-        try:
-            content = yaml.safe_load(decode_text(read_file(tree.path(name), limit=1 << 20)))
-        except (FileNotFoundError, ValueError, yaml.YAMLError, RecursionError):
-            continue
-        names = content.get("names") if isinstance(content, dict) else None
+        names = _load_yaml(tree.path(name)).get("names")
         if isinstance(names, list):
             return {number: str(one) for number, one in enumerate(names)}
         if isinstance(names, dict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QMenu, QWidget
 
@@ -18,7 +18,7 @@ from workbench.ui.shortcuts import key_text
 
 
 class ContextMenu(Interactor):
-    """Right click: menu of the suggestion, else of the region under the pointer, unless the tool is in use."""
+    """Right click: menu of the suggestion, else of the region, else of the image, unless the tool is in use."""
 
     claims_pointer = False
     bounded = False
@@ -29,8 +29,11 @@ class ContextMenu(Interactor):
         suggestions: SuggestionInteractor,
         region_tool: RegionTool,
         current_tool: Callable[[], Tool],
+        request_image_menu: Callable[[QPoint], None],
         parent: QWidget,
     ) -> None:
+        """request_image_menu: called with the position on the screen if there is nothing under the pointer."""
+        self._request_image_menu = request_image_menu
         self._context, self._suggestions, self._parent = context, suggestions, parent
         self._region_tool, self._current_tool = region_tool, current_tool
 
@@ -41,6 +44,7 @@ class ContextMenu(Interactor):
         tool = self._current_tool()
         menu: QMenu | None = None
         if self._context.refusal():
+            self._request_image_menu(event.global_position)
             return True
         if self._suggestions.current is not None and not tool.busy:
             menu = SuggestionMenu(self._suggestions, self._context, self._parent)
@@ -51,6 +55,8 @@ class ContextMenu(Interactor):
         if menu is not None:
             menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             menu.popup(event.global_position)
+        elif not tool.busy and not self._context.tasks.busy:
+            self._request_image_menu(event.global_position)
         return True
 
     def _deselect(self) -> None:
@@ -101,6 +107,7 @@ class RegionMenu(QMenu):
         self.addSeparator()
         self.addAction(self.tr("Grow") + "\t" + key_text("grow"), tool.grow)
         self.addAction(self.tr("Shrink") + "\t" + key_text("shrink"), tool.shrink)
+        self.addAction(self.tr("Edit outline") + "\t" + key_text("edit_outline"), tool.edit_outline)
         self.addAction(self.tr("Smooth"), tool.smooth)
         self.addAction(self.tr("Fill holes"), tool.fill_holes)
         self.addSeparator()

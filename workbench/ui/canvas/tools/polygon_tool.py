@@ -1,4 +1,4 @@
-"""Polygon with corners that can be moved, added and removed until it is painted."""
+"""Polygon with corners that can be moved, added and removed, also after it was painted."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import math
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPolygonF
 
-from workbench.core.geometry.selection import Point
+from workbench.core.geometry.selection import Point, Selection
 from workbench.ui.canvas.interactor import PointerEvent
+from workbench.ui.canvas.tools.outline_edit import OutlineEdit, polygon_edit, region_edit
 from workbench.ui.canvas.tools.tool_base import DARK, ENDING, Tool, bounds, outline
 from workbench.ui.canvas.tools.tool_context import ERASING, ToolContext
 
@@ -19,7 +20,8 @@ EDGE_SNAP = 5.0  # logical pixels in which an edge is caught, to add a corner
 class PolygonTool(Tool):
     """Polygon tool: clicks set corners; Enter, a double click or a click on the first corner paints.
 
-    Drag a corner to move it, drag an edge to add one, Shift-click or Delete to remove the one under the pointer.
+    Drag a corner to move it, drag an edge to add one, Shift-click or Delete to remove the one under the pointer. The
+    corners of a painted polygon, or of a region's outline, stay editable until the next shape begins.
     """
 
     closes = True
@@ -31,20 +33,38 @@ class PolygonTool(Tool):
         self._dragged: int | None = None
         self._closing = False  # the first corner is pressed; its release without a move closes the polygon
         self._id = 0
+        self.edit: OutlineEdit | None = None  # painted outline with editable corners
+        self._painting = False  # `edit` is changing the mask
+        self._changed = False  # the corners of `edit` differ from what is painted
 
     @property
     def busy(self) -> bool:
         return bool(self.points)
 
+    @property
+    def showing(self) -> bool:
+        return self.busy or self.edit is not None
+
+    def edit_region(self, region: Selection, id: int) -> None:
+        """Show the outline of a region of class `id` with editable corners."""
+        self.cancel()
+        if self.context.locked(id):
+            self.context.refuse("locked")
+            return
+        self._set_edit(region_edit(self.context, region, id))
+
     def start(self, event: PointerEvent) -> None:
         if event.double:
             self.close()
             return
+        if self.edit is not None and not self.points:
+            if self._start_edit(event):
+                return
+            self._set_edit(None)
         if not self.points:
             self._id = self.id_for(event)
         self._pointer = event.point
-        corner = self._corner(event.point)
-        edge = self._edge(event.point) if corner is None else None
+        corner, edge = self._hit(event.point)
         if corner is not None and event.shift:
             self._remove(corner)
         elif corner is not None:
@@ -57,13 +77,62 @@ class PolygonTool(Tool):
             self._dragged = len(self.points) - 1
         self._redraw()
 
-    def move(self, event: PointerEvent) -> None:
-        if self._dragged is not None and self._dragged < len(self.points):
-            if self._closing and self.view.distance(self.points[self._dragged], event.point) <= 2:
-                return
-            self._closing = False
+    def _hit(self, point: Point) -> tuple[int | None, int | None]:
+        """Return the corner, else the edge, within reach of a point."""
+        corner = self._corner(point)
+        return corner, self._edge(point) if corner is None else None
+
+    def _start_edit(self, event: PointerEvent) -> bool:
+        """Take a corner or an edge of the painted outline. Return False if none is within reach."""
+        edit = self.edit
+        assert edit is not None
+        self._pointer = event.point
+        corner, edge = self._hit(event.point)
+        if corner is not None and event.shift:
+            self._remove(corner)
+            self._apply()
+        elif corner is not None:
+            self._dragged = corner
+        elif edge is not None:
             self._redraw()
-            self.points[self._dragged] = event.point
+            edit.points.insert(edge + 1, event.point)
+            self._dragged, self._changed = edge + 1, True
+            self._redraw()
+        return corner is not None or edge is not None
+
+    def _apply(self) -> None:
+        """Paint the changed corners of the painted outline."""
+        self._changed = False
+        if self.edit is not None:
+            self._painting = True
+            self.edit.apply()
+            self._painting = False
+            self._redraw()
+
+    def _set_edit(self, edit: OutlineEdit | None) -> None:
+        self._redraw()
+        self.edit, self._changed, self._dragged = edit, False, None
+        self._redraw()
+
+    def mask_changed(self) -> None:
+        """Hide the corners after a change made elsewhere, such as an undo: the outline may no longer exist."""
+        if self.edit is not None and not self._painting:
+            self._set_edit(None)
+
+    @property
+    def _corners(self) -> list[Point]:
+        """Corners that the pointer can take."""
+        return self.points if self.points or self.edit is None else self.edit.points
+
+    def move(self, event: PointerEvent) -> None:
+        corners = self._corners
+        if self._dragged is not None and self._dragged < len(corners):
+            resting = (self._closing or corners is not self.points) and not self._changed
+            if resting and self.view.distance(corners[self._dragged], event.point) <= 2:
+                return
+            self._closing, self._changed = False, corners is not self.points
+            self._redraw()
+            corners[self._dragged] = event.point
             self._redraw()
 
     def finish(self, event: PointerEvent) -> None:
@@ -71,9 +140,11 @@ class PolygonTool(Tool):
         if self._closing:
             self._closing = False
             self.close()
+        elif self._changed:
+            self._apply()
 
     def hover(self, point: Point | None) -> None:
-        if self.points:
+        if self._corners:
             self._redraw()
             self._pointer = point
             self._redraw()
@@ -81,6 +152,9 @@ class PolygonTool(Tool):
             self._pointer = point
 
     def wants(self, key: int) -> bool:
+        if self.edit is not None and not self.busy:
+            over = self._pointer is not None and self._corner(self._pointer) is not None
+            return key == Qt.Key.Key_Escape or (key == Qt.Key.Key_Delete and over)
         return self.busy and key in (*ENDING, Qt.Key.Key_Backspace, Qt.Key.Key_Delete, Qt.Key.Key_Escape)
 
     def handle_key(self, key: int) -> bool:
@@ -92,6 +166,10 @@ class PolygonTool(Tool):
             corner = None if self._pointer is None else self._corner(self._pointer)
             if corner is not None:
                 self._remove(corner)
+                if not self.busy:
+                    self._apply()
+        elif self.wants(key) and not self.busy:
+            self._set_edit(None)
         else:
             return super().handle_key(key)
         return True
@@ -101,41 +179,49 @@ class PolygonTool(Tool):
         points, id = self.points, self._id
         self.cancel()
         if len(points) > 2:
-            self.context.begin("polygon")
-            self.context.editor.paint_polygon(points, id)
-            self.context.commit()
+            edit = polygon_edit(self.context, points, id)
+            edit.record(lambda: edit.paint(points))
+            if edit.command is not None:
+                self._set_edit(edit)
 
     def cancel(self) -> None:
-        self._redraw()
+        self._set_edit(None)
         self.points, self._dragged, self._closing = [], None, False
 
     def _remove(self, index: int) -> None:
         self._redraw()
-        self.points.pop(index)
+        if self.edit is not None and not self.points and len(self.edit.points) <= 3:
+            return  # an outline needs three corners
+        self._corners.pop(index)
         self._dragged = None
         self._redraw()
 
     def _corner(self, point: Point) -> int | None:
         """Return the nearest corner within reach of a point."""
-        distances = [self.view.distance(vertex, point) for vertex in self.points]
+        distances = [self.view.distance(vertex, point) for vertex in self._corners]
         nearest = min(range(len(distances)), key=distances.__getitem__, default=None)
         return nearest if nearest is not None and distances[nearest] <= SNAP else None
 
     def _edge(self, point: Point) -> int | None:
-        """Return the first corner of the edge within reach of a point. The closing edge, not drawn yet, is excluded."""
+        """Return the first corner of the edge within reach of a point.
+
+        The closing edge of an unfinished polygon, not drawn yet, is excluded.
+        """
         position = self.view.to_widget(point)
-        corners = [self.view.to_widget(p) for p in self.points]
+        corners = [self.view.to_widget(p) for p in self._corners]
+        if not self.points and corners:
+            corners.append(corners[0])
         for i, (a, b) in enumerate(zip(corners, corners[1:])):
             if _edge_distance(position, a, b) <= EDGE_SNAP:
                 return i
         return None
 
     def _redraw(self) -> None:
-        if self.points:
+        if self._corners:
             self.redraw(self._area())
 
     def _area(self) -> QRectF:
-        points = [*self.points, *([self._pointer] if self._pointer else [])]
+        points = [*self._corners, *([self._pointer] if self._pointer else [])]
         return bounds((self.view.to_widget(p) for p in points), 8)
 
     @property
@@ -143,25 +229,31 @@ class PolygonTool(Tool):
         return ERASING if self._id == self.context.background_id else self.context.color
 
     def draw(self, painter: QPainter) -> None:
-        if not self.points:
+        points = self._corners
+        if not points:
             return
-        corners = [self.view.to_widget(p) for p in self.points]
+        finished = not self.points
+        color = self.color if not finished or self.edit is None else self._edit_color(self.edit.id)
+        corners = [self.view.to_widget(p) for p in points]
         corner = None if self._pointer is None else self._corner(self._pointer)
         edge = None if self._pointer is None or corner is not None else self._edge(self._pointer)
         preview = []
-        if self._pointer and self._dragged is None and corner is None and edge is None:
+        if self._pointer and self._dragged is None and corner is None and edge is None and not finished:
             preview = [self.view.to_widget(self._pointer)]
-        outline(painter, QPolygonF(corners + preview), self.color, fill=True)
+        outline(painter, QPolygonF(corners + preview), color, fill=not finished or self._changed, closed=finished)
         painter.setPen(QPen(QColor(0, 0, 0, 190), 1.2))
         for i, position in enumerate(corners):
             size = 5.5 if i == corner else 3.5
-            painter.setBrush(QBrush(ERASING if i == 0 else self.color))
+            painter.setBrush(QBrush(ERASING if i == 0 or finished else color))
             painter.drawEllipse(position, size, size)
         if edge is not None and self._dragged is None:
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            for color, width in ((DARK, 3.0), (ERASING, 1.4)):
-                painter.setPen(QPen(color, width))
+            for line_color, width in ((DARK, 3.0), (ERASING, 1.4)):
+                painter.setPen(QPen(line_color, width))
                 painter.drawEllipse(self.view.to_widget(self._pointer), 4.5, 4.5)
+
+    def _edit_color(self, id: int) -> QColor:
+        return ERASING if id == self.context.background_id else self.context.color_of(id)
 
 
 def _edge_distance(position: QPointF, a: QPointF, b: QPointF) -> float:

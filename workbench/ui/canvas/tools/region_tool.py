@@ -159,6 +159,11 @@ class RegionTool(Tool):
     def fill_holes(self) -> None:
         self._reshape(lambda selection, step, shape: fill_holes(selection), "fill holes")
 
+    def edit_outline(self) -> None:
+        """Show the corners of the region's outline in the polygon tool."""
+        if self.region is not None:
+            self.context.edit_outline(self.region.selection, self.region.id)
+
     def delete(self) -> None:
         self._replace(EMPTY, self.context.background_id, "delete region")
 

@@ -1,4 +1,4 @@
-"""Tools that drag an outline: rectangle of whole pixels, inscribed ellipse, lasso, and box segmentation."""
+"""Tools that drag an outline: rectangle of whole pixels, inscribed ellipse, lasso."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter, QPolygonF
 
 from workbench.core.geometry.drawing import Rect
-from workbench.core.geometry.selection import Point, Selection, box_cut, ellipse, encircle
+from workbench.core.geometry.selection import Point, Selection, ellipse, encircle
 from workbench.ui.canvas.interactor import PointerEvent
 from workbench.ui.canvas.tools.tool_base import Tool, bounds, box_area, outline
 from workbench.ui.canvas.tools.tool_context import ERASING, ToolContext
@@ -103,53 +103,6 @@ class EllipseTool(RectangleTool):
         turns = (2 * math.pi * i / count for i in range(count))
         center, a, b = area.center(), area.width() / 2, area.height() / 2
         return QPolygonF([QPointF(center.x() + a * math.cos(t), center.y() + b * math.sin(t)) for t in turns])
-
-
-class BoxSegmentationTool(RectangleTool):
-    """Box around a defect; the pixels that differ from their surroundings are selected."""
-
-    def __init__(self, context: ToolContext) -> None:
-        super().__init__(context)
-        self._pending: Rect | None = None
-
-    @property
-    def showing(self) -> bool:
-        return self.busy or self._pending is not None
-
-    def apply(self, box: Rect) -> None:
-        image, id, levels = self.context.image, self._id, self.context.levels
-        self._pending = box
-        self.redraw(self._pending_area())
-
-        def paint(selection: Selection) -> None:
-            self._clear_pending()
-            if selection.cut:
-                self.context.refuse("too large")
-            elif selection.empty:
-                self.context.refuse("nothing in the box")
-            else:
-                self.context.paint_step(selection, id, "box cut")
-
-        self.context.tasks.run(lambda: box_cut(image, box, levels=levels), paint)
-
-    def cancel(self) -> None:
-        super().cancel()
-        self._clear_pending()
-
-    def _clear_pending(self) -> None:
-        if self._pending is not None:
-            area = self._pending_area()
-            self._pending = None
-            self.redraw(area)
-
-    def _pending_area(self) -> QRectF:
-        assert self._pending is not None
-        return box_area(self.view, self._pending).adjusted(-4, -4, 4, 4)
-
-    def draw(self, painter: QPainter) -> None:
-        super().draw(painter)
-        if self._pending is not None:
-            outline(painter, QPolygonF(box_area(self.view, self._pending)), self.color, closed=True)
 
 
 class LassoTool(Tool):

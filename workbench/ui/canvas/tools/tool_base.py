@@ -100,6 +100,9 @@ class Tool(Interactor):
     def cancel(self) -> None:
         """Discard the unfinished action."""
 
+    def commit_pending(self) -> None:
+        """Paint a previewed result that the user has not discarded, before another image or tool."""
+
     def mask_changed(self) -> None:
         """Handle a change of the mask, also one made by this tool."""
 

@@ -46,6 +46,7 @@ class ToolContext:
     """Access of the tools and of the suggestions to the session and to the parts of the canvas."""
 
     suggestions: Any  # SuggestionInteractor, which uses this context itself; set by the canvas
+    edit_outline: Callable[[Selection, int], None]  # shows the outline of a region of a class; set by the canvas
 
     def __init__(
         self,

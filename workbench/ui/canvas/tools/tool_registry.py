@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
+from workbench.ui.canvas.tools.box_segmentation_tool import BoxSegmentationTool
 from workbench.ui.canvas.tools.brush_tools import BackgroundBrush, Brush, Eraser, IgnoreBrush
 from workbench.ui.canvas.tools.crack_tool import CrackTool
 from workbench.ui.canvas.tools.fill_tools import FillHolesTool, FillTool
 from workbench.ui.canvas.tools.polygon_tool import PolygonTool
 from workbench.ui.canvas.tools.region_tool import RegionTool
 from workbench.ui.canvas.tools.scissors_tool import ScissorsTool
-from workbench.ui.canvas.tools.shape_tools import BoxSegmentationTool, EllipseTool, LassoTool, RectangleTool
+from workbench.ui.canvas.tools.shape_tools import EllipseTool, LassoTool, RectangleTool
 from workbench.ui.canvas.tools.suggestion_tool import SuggestionTool
 from workbench.ui.canvas.tools.threshold_tool import ThresholdTool
 from workbench.ui.canvas.tools.tool_base import Tool
@@ -118,8 +119,8 @@ TOOLS: dict[str, ToolSpec] = {
             "box_cut",
             BoxSegmentationTool,
             QT_TRANSLATE_NOOP("tools", "Box se&gmentation"),
-            QT_TRANSLATE_NOOP("tools", "Box segmentation: drag a box around a defect to segment it"),
-            QT_TRANSLATE_NOOP("tools", "Drag a box around the defect"),
+            QT_TRANSLATE_NOOP("tools", "Box segmentation: drag a box around a defect, correct the preview by clicks"),
+            QT_TRANSLATE_NOOP("tools", "Drag a box; click adds an area, Ctrl-click removes one; Enter paints"),
             menu="smart",
             button="edges",
         ),
@@ -128,7 +129,9 @@ TOOLS: dict[str, ToolSpec] = {
             PolygonTool,
             QT_TRANSLATE_NOOP("tools", "&Polygon"),
             QT_TRANSLATE_NOOP("tools", "Polygon: click the corners; Enter closes it, Esc discards it"),
-            QT_TRANSLATE_NOOP("tools", "Click adds corners, drag moves them, Shift-click removes them; Enter closes"),
+            QT_TRANSLATE_NOOP(
+                "tools", "Click adds corners, drag moves them, also later, Shift-click removes them; Enter closes"
+            ),
             menu="outlines",
             button="polygons",
         ),

@@ -1,0 +1,93 @@
+"""AUROC, ROC curve and recall at few false alarms of hand-made scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.core.evaluation.confidence import share_interval, upper_limit, wilson
+from workbench.core.evaluation.image_ranking import ScoredImage, auroc_interval, image_auroc, recall_at, roc_curve
+from workbench.inference.verdict_rule import RegionTable
+
+
+def table_of_mass(*masses: float) -> RegionTable:
+    """Return regions of class 1 with these masses, with twice as many pixels, at probability 0.5."""
+    mass = np.array([mass for mass in masses if mass], float)
+    count = len(mass)
+    boxes = np.column_stack([np.arange(count) * 10, np.zeros((count, 3), int)])
+    return RegionTable(np.ones(count, int), (2 * mass).astype(int), np.full(count, 0.5), mass, boxes)
+
+
+def image(score: float, defective: bool, group: str | None = None, key: str = "") -> ScoredImage:
+    return ScoredImage(
+        key, group if group is not None else f"{score} {defective} {key}", defective, table_of_mass(score)
+    )
+
+
+def images_of(good, bad) -> list[ScoredImage]:
+    return [
+        *(image(score, False, f"g{n}") for n, score in enumerate(good)),
+        *(image(score, True, f"b{n}") for n, score in enumerate(bad)),
+    ]
+
+
+@given(
+    st.lists(st.integers(0, 8), min_size=1, max_size=12),
+    st.lists(st.integers(0, 8), min_size=1, max_size=12),
+)
+def test_auroc_counts_pairs_with_ties_as_half(good, bad):
+    pairs = [(b > g) + (b == g) / 2 for g in good for b in bad]
+    images = images_of(good, bad)
+    assert image_auroc(images) == pytest.approx(np.mean(pairs))
+    low, high = auroc_interval(images)
+    assert 0 <= low <= image_auroc(images) + 1e-9 and image_auroc(images) - 1e-9 <= high <= 1
+    curve = roc_curve(images)
+    assert curve.false[-1] == curve.recall[-1] == 1 and np.all(np.diff(curve.false) >= 0)
+    for threshold, false, recall in zip(curve.thresholds, curve.false, curve.recall):
+        assert false == pytest.approx(np.mean(np.array(good) > threshold))
+        assert recall == pytest.approx(np.mean(np.array(bad) > threshold))
+
+
+def test_nothing_is_ranked_without_good_or_without_defective_images():
+    for images in ([], images_of([1, 2], []), images_of([], [3])):
+        assert image_auroc(images) is None and auroc_interval(images) is None and roc_curve(images) is None
+
+
+def test_interval_of_a_perfect_ranking_narrows_with_the_number_of_parts():
+    few, many = (images_of([0] * n, [5] * n) for n in (5, 50))
+    assert auroc_interval(few)[0] < auroc_interval(many)[0] < 1 and auroc_interval(many)[1] == pytest.approx(1)
+    one_part = [image(5 * bad, bad, "same") for bad in [False, True] * 50]
+    assert auroc_interval(one_part)[0] < auroc_interval(few)[0]
+
+
+def test_recall_at_a_share_of_false_alarms():
+    images = images_of(range(1, 21), [0, 5, 19.5, 20.5, 30])
+    found, why = recall_at(images, 0.05)  # one of 20 may be rejected: the threshold is 19
+    assert (found.hits, found.total, why) == (3, 5, "")
+    assert recall_at(images, 0.10)[0].hits == 3 and recall_at(images, 0.5)[0].hits == 3
+    found, why = recall_at(images, 0.01)
+    assert found is None and "20 good images; at least 100" in why
+    assert recall_at(images_of(range(20), []), 0.05) == (None, "There are no images with defects.")
+
+
+@pytest.mark.parametrize("n, limit", [(10, 0.259), (20, 0.139), (30, 0.095), (60, 0.049), (100, 0.030), (300, 0.00993)])
+def test_upper_limit_without_events_is_the_rule_of_three(n, limit):
+    assert upper_limit(0, n) == pytest.approx(limit, abs=6e-4)
+    assert upper_limit(0, n) == pytest.approx(1 - 0.05 ** (1 / n))
+
+
+def test_upper_limit_is_that_of_clopper_and_pearson():
+    assert upper_limit(2, 50) == pytest.approx(0.12061, abs=1e-4)  # published tables
+    assert upper_limit(5, 5) == upper_limit(0, 0) == 1
+
+
+def test_share_interval_takes_groups_into_account():
+    hits = [True, False] * 20
+    alone = share_interval(hits, range(40))
+    assert alone == pytest.approx(wilson(20, 40), abs=0.02)
+    in_groups = share_interval(sorted(hits), [n // 10 for n in range(40)])  # the images of a part agree
+    assert in_groups[0] < alone[0] and in_groups[1] > alone[1]
+    assert share_interval([True] * 40, [n // 10 for n in range(40)]) == wilson(4, 4)
+    assert share_interval([], []) is None

@@ -1,0 +1,63 @@
+"""Held-out parts are contiguous in the series, far from the training parts, and of every kind of defect."""
+
+from __future__ import annotations
+
+from workbench.core.project.annotation import Note
+from workbench.core.runs.held_out import Item, divide_parts, split_by_part
+
+
+def series(name: str, count: int, *, size: int = 5, **fields) -> list[Item]:
+    return [
+        Item(key=f"{name}_{n:03d}.png", group=f"{name} {n // size}", width=100, height=100, **fields)
+        for n in range(count)
+    ]
+
+
+def split(project, items: list[Item]) -> dict[str, str]:
+    split_by_part(project, items, {item.key: Note() for item in items}, set())
+    return {item.key: item.split for item in items}
+
+
+def test_test_images_are_the_end_of_each_series(project):
+    items = [item for kind in ("a", "b") for item in series(kind, 300, verdict=kind)]
+    splits = split(project, items)
+    for kind in ("a", "b"):
+        assert [splits[f"{kind}_{n:03d}.png"] for n in range(300)] == ["train"] * 210 + ["val"] * 45 + ["test"] * 45
+
+
+def test_another_seed_holds_out_another_contiguous_part(project):
+    items = series("a", 300, verdict="a")
+    first = split(project, items)
+    project.file.split_seed = 1
+    second = split(project, items)
+    held = [key for key in first if second[key] == "test"]
+    assert len(held) == 45 and [first[key] for key in held].count("test") == 0
+    numbers = sorted(int(key[2:5]) for key in held)
+    assert numbers[-1] - numbers[0] == len(numbers) - 1
+
+
+def test_every_rare_kind_is_held_out(project):
+    items = series("a", 200, verdict="common") + series("b", 10, verdict="rare")
+    splits = split(project, items)
+    assert {splits[item.key] for item in items if item.verdict == "rare"} >= {"train", "val"}
+
+
+def test_large_and_small_defects_are_held_out(project):
+    items = series("a", 300, size=1, classes=[1], pixels=[10])
+    for number, item in enumerate(items):
+        item.pixels = [5000 if number < 40 else 10 + number % 2 * 200]
+    splits = split(project, items)
+    large = [splits[item.key] for item in items[:40]]
+    assert large.count("val") >= 3 and large.count("test") >= 3
+
+
+def test_halves_of_the_parts_have_labels_on_both_sides():
+    items = series("a", 20, classes=[1], pixels=[9], mask_hash="x") + series("b", 20, mask_hash="y")
+    sides = divide_parts(items, [item.key for item in items])
+    assert sides is not None
+    of_group = {}
+    for item, side in zip(items, sides):
+        assert of_group.setdefault(item.group, side) == side
+    assert {side for item, side in zip(items, sides) if item.classes} == {0, 1}
+    one_part = series("a", 5, classes=[1], pixels=[9], mask_hash="x")
+    assert divide_parts(one_part, [item.key for item in one_part]) is None

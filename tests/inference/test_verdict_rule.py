@@ -1,0 +1,140 @@
+"""Verdict of an image from hand-made maps: score, rule, reason, and its way through model.json."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.inference.model_settings import SettingsError, load_settings, save_settings, settings_text
+from workbench.inference.predictor import apply_thresholds
+from workbench.inference.regions import image_verdict, measure_classes, table_of
+from workbench.inference.verdict_rule import RegionLimit, VerdictRule, apply_rule, reason_text, rejects
+
+from .conftest import BRIGHT, DARK, gray_settings
+
+NAMES = {DARK.id: DARK.name, BRIGHT.id: BRIGHT.name}
+
+
+def table_from(class_scores: np.ndarray, **changes):
+    settings = gray_settings(min_area=(0, 0), thresholds=(0.5, 0.5), **changes)
+    mask, scores = apply_thresholds(class_scores, settings)
+    return table_of(measure_classes(mask, scores, settings), settings)
+
+
+@pytest.fixture
+def table():
+    """A dark region of 6 pixels with probability 0.6 and one of 4 pixels with 0.8; a bright one of 2 pixels, 1.0."""
+    scores = np.zeros((2, 12, 20), np.uint8)
+    scores[0, 1:3, 1:4] = 153
+    scores[0, 6:8, 10:12] = 204
+    scores[1, 10, 2:4] = 255
+    return table_from(scores)
+
+
+def test_anomaly_score_is_probability_times_area(table):
+    assert table.anomaly_score == pytest.approx(6 * 0.6 + 4 * 0.8 + 2)
+    assert table.mass.tolist() == pytest.approx([3.6, 3.2, 2.0])
+    assert table.box.tolist() == [[1, 1, 3, 2], [10, 6, 2, 2], [2, 10, 2, 1]]
+    assert table_from(np.zeros((2, 5, 5), np.uint8)).anomaly_score == 0
+
+
+def test_rule_by_mass_rejects_above_its_threshold(table):
+    empty = table_from(np.zeros((2, 5, 5), np.uint8))
+    assert not rejects(VerdictRule("mass", 8.8), table) and rejects(VerdictRule("mass", 8.799), table)
+    assert rejects(VerdictRule("mass", 0), table) and not rejects(VerdictRule("mass", 0), empty)
+    verdict = apply_rule(VerdictRule("mass", 5), table, NAMES)
+    assert (verdict.name, verdict.rejected) == ("NG", True)
+    assert verdict.reason["threshold"] == 5 and verdict.reason["region"]["area"] == 6 and not verdict.reason["limit"]
+    assert reason_text(verdict.reason) == (
+        "anomaly score 8.8 above 5.0; largest contribution: dark scratch at (1, 1), 6 px²"
+    )
+    accepted = apply_rule(VerdictRule("mass", 50), empty, NAMES)
+    assert accepted.name == "OK" and reason_text(accepted.reason) == "anomaly score 0.0 not above 50.0"
+
+
+@pytest.mark.parametrize(
+    "limit, rejected",
+    [
+        (RegionLimit(DARK.id, area=7), False),
+        (RegionLimit(DARK.id, area=6), True),
+        (RegionLimit(DARK.id, probability=0.81), False),
+        (RegionLimit(DARK.id, probability=0.8), True),
+        (RegionLimit(DARK.id, area=100, probability=0.8), True),
+        (RegionLimit(BRIGHT.id, area=3), False),
+        (RegionLimit(BRIGHT.id, area=2), True),
+    ],
+)
+def test_rule_by_region_rejects_at_area_or_probability_of_its_class(table, limit, rejected):
+    rule = VerdictRule("region", limits=(limit,))
+    assert rejects(rule, table) == rejected
+    verdict = apply_rule(rule, table, NAMES)
+    assert (verdict.reason["region"] is not None) == rejected
+    assert verdict.reason["limit"] == ({"area": limit.area, "probability": limit.probability} if rejected else None)
+
+
+def test_reason_names_the_region_that_reaches_its_limit(table):
+    rule = VerdictRule("region", limits=(RegionLimit(DARK.id, probability=0.7), RegionLimit(BRIGHT.id, area=50)))
+    reason = apply_rule(rule, table, NAMES).reason
+    assert (reason["region"]["x"], reason["region"]["y"], reason["region"]["class_name"]) == (10, 6, "dark scratch")
+    assert reason_text(reason) == "dark scratch at (10, 6), 4 px², probability up to 0.80"
+
+
+def test_verdict_can_be_the_class_of_greatest_mass(table):
+    assert apply_rule(VerdictRule("mass", 1, bad=""), table, NAMES).name == "dark scratch"
+    only_bright = VerdictRule("region", limits=(RegionLimit(BRIGHT.id, area=1),), bad="")
+    assert apply_rule(only_bright, table, NAMES).name == "亮点"
+    assert apply_rule(VerdictRule("mass", 100, good="gut", bad=""), table, NAMES).name == "gut"
+
+
+@given(st.lists(st.integers(0, 255), min_size=48, max_size=48), st.floats(0, 60))
+def test_image_with_a_stronger_map_stays_rejected(values, threshold):
+    """Raising probabilities above the detection threshold never lowers the score."""
+    plane = np.array(values, np.uint8).reshape(1, 6, 8)
+    stronger = np.where(plane >= 128, np.maximum(plane, 200), plane).astype(np.uint8)
+    weak, strong = (table_from(np.concatenate([maps, np.zeros_like(maps)])) for maps in (plane, stronger))
+    rule = VerdictRule("mass", threshold)
+    assert weak.anomaly_score == pytest.approx(plane[plane >= 128].sum() / 255, abs=1e-3)
+    assert strong.anomaly_score >= weak.anomaly_score and rejects(rule, strong) >= rejects(rule, weak)
+
+
+def test_rule_is_stored_in_model_json_and_left_out_without_one(tmp_path):
+    rule = VerdictRule("region", limits=(RegionLimit(DARK.id, 20, 0.9), RegionLimit(BRIGHT.id, area=4)), bad="")
+    for used in (rule, VerdictRule("mass", 12.5)):
+        settings = gray_settings(verdict_rule=used)
+        save_settings(settings, tmp_path / "model.json")
+        assert load_settings(tmp_path / "model.json") == settings
+    assert "verdict_rule" not in settings_text(gray_settings())
+    assert image_verdict(table_from(np.zeros((2, 5, 5), np.uint8)), gray_settings()) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "median"},
+        {"mass": -1},
+        {"mass": "1"},
+        {"mass": float("nan")},
+        {"kind": "region"},
+        {"limits": [{"class_id": 3, "area": 4}]},
+        {"kind": "region", "limits": [{"class_id": 3}]},
+        {"kind": "region", "limits": [{"class_id": 3, "probability": 1.5}]},
+        {"kind": "region", "limits": [{"class_id": 99, "area": 4}]},
+        {"kind": "region", "limits": [{"class_id": 3, "area": 4}] * 2},
+        {"kind": "region", "limits": [{"class_id": 3, "area": 4.5}]},
+        {"kind": "region", "limits": 5},
+        {"good": "NG"},
+        {"good": ""},
+        {"colour": "red"},
+    ],
+)
+def test_damaged_rule_is_refused(tmp_path, change):
+    path = tmp_path / "model.json"
+    content = json.loads(settings_text(gray_settings(verdict_rule=VerdictRule("mass", 3))))
+    content["verdict_rule"] |= change
+    path.write_text(json.dumps(content))
+    with pytest.raises(SettingsError, match="verdict_rule"):
+        load_settings(path)

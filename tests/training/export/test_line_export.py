@@ -1,0 +1,246 @@
+"""Line models in an export: files, metadata, refusals, and the C++ and C# programs that run them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import cv2
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+from tests.training.conftest import Child
+from workbench.core.runs.events import Failed, Finished, Trouble
+from workbench.inference.io.image_io import read_image
+from workbench.inference.model_settings import ClassSettings, ModelSettings
+from workbench.inference.predictor import Predictor
+from workbench.training.evaluator import DygraphEngine
+from workbench.training.export.line_export import netpbm, write_line_model
+from workbench.training.onnx_graph import to_onnx
+from workbench.training.unet import UNet
+
+HERE = Path(__file__).parent
+SHAPE = (96, 128)
+
+
+def export_line(run, out: Path, *choices: object) -> Child:
+    one = Child("export", run.root, "--out", out, "--formats", "onnx-line", "--seconds", 0, *choices)
+    one.end()
+    return one
+
+
+@pytest.fixture(scope="module")
+def unet_export(trained, tmp_path_factory):
+    out = tmp_path_factory.mktemp("line") / "出口 [1]"
+    one = export_line(trained, out, "--shape", "96x128")
+    assert isinstance(one.last, Finished), one.stderr[-3000:]
+    return out, one.last.result
+
+
+@pytest.fixture(scope="module")
+def resnet_export(trained_resnet, tmp_path_factory):
+    out = tmp_path_factory.mktemp("line") / "verdicts"
+    one = export_line(trained_resnet, out, "--shape", "96x128")
+    assert isinstance(one.last, Finished), one.stderr[-3000:]
+    return out, one.last.result
+
+
+def outputs_of(model: Path, image: np.ndarray) -> dict[str, np.ndarray]:
+    session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(names, {"image": image[None, ..., None]})))
+
+
+def test_line_model_comes_beside_an_engine(unet_export):
+    out, result = unet_export
+    assert result["formats"] == ["onnx", "onnx-line"]
+    assert result["line"] == {"path": "line/model.onnx", "shape": list(SHAPE), "pixel_type": "uint8"}
+    for found in result["parity"].values():
+        assert found["passed"] and found["max_abs"] < 1e-4 and found["mask_agreement"] == 1 and found["pictures"] >= 10
+    rows = json.loads((out / "parity.json").read_text("utf-8"))["formats"]["onnx-line"]["rows"]
+    assert {(row["height"], row["width"]) for row in rows} == {SHAPE} and any(row["regions"] for row in rows)
+    assert json.loads((out / "model.json").read_text("utf-8"))["files"] == {"onnx": "network.onnx"}
+    text = (out / "README.md").read_text("utf-8")
+    assert "| onnx-line | yes |" in text and "`line/`" in text and "`examples/`" in text
+    done = subprocess.run(
+        [sys.executable, "-I", str(out / "predict.py"), "--self-test"], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_line_model_gives_the_mask_of_the_export(unet_export, trained):
+    out, _ = unet_export
+    image = read_image(out / "line" / "reference.pgm")
+    assert image.shape == SHAPE
+    outputs = outputs_of(out / "line" / "model.onnx", image)
+    for model in (out, trained.best):
+        assert (outputs["class_map"][0] == Predictor.open(model).predict(image).mask).all()
+    assert (read_image(out / "line" / "reference_map.pgm") == outputs["class_map"][0]).all()
+    assert (out / "line" / "reference.txt").read_text() == f"area 1 {outputs['class_areas'][0, 0]}\n"
+    assert outputs["class_areas"][0, 0] > 0
+
+
+def test_line_model_gives_the_verdict_of_the_export(resnet_export):
+    out, result = resnet_export
+    assert result["parity"]["onnx-line"]["mask_agreement"] == 1
+    image = read_image(out / "line" / "reference.pgm")
+    outputs = outputs_of(out / "line" / "model.onnx", image)
+    expected = Predictor.open(out).predict(image)
+    assert ["OK", "NG"][int(outputs["verdict"][0])] == expected.verdict
+    assert np.abs(outputs["probabilities"][0] - list(expected.probabilities.values())).max() < 1e-5
+
+
+def test_models_carry_their_metadata(unet_export, resnet_export, trained):
+    for (out, _), names in ((unet_export, {"class_names": "scratch"}), (resnet_export, {"verdicts": "OK\nNG"})):
+        for file in ("network.onnx", "line/model.onnx"):
+            model = onnx.load(str(out / file))
+            values = {entry.key: entry.value for entry in model.metadata_props}
+            assert names.items() <= values.items() and {"license", "version", "date", "um_per_pixel"} <= set(values)
+            assert model.producer_name == "defect-workbench" and model.doc_string and values["run"] in model.doc_string
+        assert json.loads((out / "line" / "model.json").read_text("utf-8")) == values
+    thresholds = json.loads((unet_export[0] / "model.json").read_text("utf-8"))["thresholds"]
+    values = json.loads((unet_export[0] / "line" / "model.json").read_text("utf-8"))
+    assert values["thresholds"] == f"{thresholds[0]:g}" and values["run"] == trained.name
+
+
+def test_impossible_line_model_is_left_out_or_refused_with_the_reason(trained_resnet, tmp_path):
+    one = export_line(trained_resnet, tmp_path / "rest", "--shape", "32x200", "--formats", "onnx,onnx-line")
+    (left_out,) = (event for event in one.events if isinstance(event, Trouble))
+    assert "self-contained" in left_out.what and "64x64" in left_out.what
+    assert one.last.result["formats"] == ["onnx"] and not (tmp_path / "rest" / "line").exists()
+    one = export_line(trained_resnet, tmp_path / "out", "--shape", "32x200")
+    assert isinstance(one.last, Failed) and one.last.problem == "ParityFailed" and "64x64" in one.last.why
+    assert not (tmp_path / "out").exists()
+
+
+# --- programs in other languages -----------------------------------------------------------------------
+
+
+def run(*command: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        list(map(str, command)),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        env={**os.environ, **variables},
+    )
+
+
+@pytest.fixture(scope="module")
+def onnxruntime_root(tmp_path_factory):
+    """Folder with the headers of ONNX Runtime, which wheels lack, and the library of the installed wheel."""
+    places = [Path(os.environ.get("ONNXRUNTIME_ROOT", "/nowhere"), "include"), Path(sys.prefix, "include")]
+    headers = [path for place in (*places, Path("/usr/include")) for path in place.rglob("onnxruntime_cxx_api.h")]
+    libraries = sorted(Path(onnxruntime.__file__).parent.glob("capi/libonnxruntime.so*"))
+    if not (shutil.which("cmake") and shutil.which("c++") and headers and libraries):
+        pytest.skip("needs cmake, a C++ compiler, and the headers and the library of ONNX Runtime")
+    root = tmp_path_factory.mktemp("onnxruntime")
+    (root / "include").symlink_to(headers[0].parent)
+    (root / "lib").mkdir()
+    for name in ("libonnxruntime.so", "libonnxruntime.so.1"):
+        (root / "lib" / name).symlink_to(libraries[0])
+    return root
+
+
+@pytest.fixture(scope="module")
+def cpp_program(unet_export, onnxruntime_root, tmp_path_factory):
+    build = tmp_path_factory.mktemp("cpp")
+    options = f"-DONNXRUNTIME_ROOT={onnxruntime_root}", "-DCMAKE_CXX_FLAGS=-O0 -Wall -Wextra -Werror"
+    made = run("cmake", "-S", unet_export[0] / "examples" / "cpp", "-B", build, *options)
+    assert made.returncode == 0, made.stderr
+    made = run("cmake", "--build", build)
+    assert made.returncode == 0, made.stdout + made.stderr
+    return [build / "line_example"]
+
+
+@pytest.fixture(scope="module")
+def csharp_program(unet_export, tmp_path_factory):
+    """The C# program, compiled against stand-ins of its two packages and run by Mono."""
+    if not (shutil.which("mcs") and shutil.which("mono")):
+        pytest.skip("needs the compiler mcs and mono")
+    program = tmp_path_factory.mktemp("csharp") / "example.exe"
+    source = unet_export[0] / "examples" / "csharp" / "LineExample.cs"
+    made = run("mcs", "-langversion:7.2", f"-out:{program}", source, HERE / "csharp_stand_in.cs")
+    assert made.returncode == 0, made.stdout + made.stderr
+    return ["mono", program]
+
+
+@pytest.fixture(params=["cpp_program", "csharp_program"])
+def program(request):
+    runner = f"{sys.executable}|{HERE / 'line_runner.py'}"
+    command = request.getfixturevalue(request.param)
+    return lambda *arguments: run(*command, *arguments, LINE_RUNNER=runner)
+
+
+def test_program_reproduces_the_reference(program, unet_export, resnet_export):
+    for (out, _), words in ((unet_export, "scratch:"), (resnet_export, "verdict:")):
+        done = program(out / "line")
+        assert done.returncode == 0 and words in done.stdout and "agree" in done.stdout, done.stdout + done.stderr
+
+
+def test_program_detects_another_result(program, unet_export, resnet_export, tmp_path):
+    for number, (out, _) in enumerate((unet_export, resnet_export)):
+        copy = shutil.copytree(out / "line", tmp_path / str(number))
+        image = read_image(copy / "reference.pgm")
+        (copy / "reference.pgm").write_bytes(netpbm(np.full_like(image, 120)))
+        done = program(copy)
+        assert done.returncode == 1 and "DIFFER" in done.stdout, done.stdout + done.stderr
+
+
+def test_program_predicts_images(program, unet_export, tmp_path):
+    line = unet_export[0] / "line"
+    image = read_image(line / "reference.pgm")[::-1].copy()
+    (tmp_path / "图.pgm").write_bytes(netpbm(image))
+    area = int(outputs_of(line / "model.onnx", image)["class_areas"][0, 0])
+    done = program(line, tmp_path / "图.pgm")
+    assert done.returncode == 0 and f"scratch: {area} px" in done.stdout, done.stdout + done.stderr
+
+
+def test_program_refuses_other_images(program, unet_export, tmp_path):
+    line = unet_export[0] / "line"
+    (tmp_path / "small.pgm").write_bytes(netpbm(np.zeros((8, 9), np.uint8)))
+    (tmp_path / "deep.pgm").write_bytes(netpbm(np.zeros(SHAPE, np.uint16)))
+    (tmp_path / "absent.pgm").unlink(missing_ok=True)
+    for name, words in (("small.pgm", "8x9"), ("deep.pgm", "deep.pgm"), ("absent.pgm", "absent.pgm")):
+        done = program(line, tmp_path / name)
+        assert done.returncode == 1 and words in done.stderr, done.stdout + done.stderr
+    done = program(tmp_path)
+    assert done.returncode == 1 and "onnx-line" in done.stderr
+    assert program().returncode == 2
+
+
+def test_program_reads_deep_color_images(program, tmp_path):
+    """A UNet of 16-bit RGB images without training: the programs must pass the pixels in the order of the model."""
+    settings = ModelSettings(
+        **{"task": "segmentation", "name": "n", "channels": 3, "full_scale": 65535, "high": 65535, "tile": 64},
+        **{"classes": (ClassSettings(9, "pit", "#ff0000"),), "thresholds": (0.5,), "min_area": (0,), "multiple": 8},
+        **{"mean": (0.5, 0.4, 0.3), "std": (0.1, 0.1, 0.1), "overlap": 8, "um_per_pixel": 2.0},
+    )
+    net = UNet(3, 2, [8, 16], stem=2)
+    net.eval()
+    image = np.random.default_rng(4).integers(0, 65535, (40, 56, 3)).astype(np.uint16)
+    images = [("a", lambda: image)]
+    found = write_line_model(tmp_path, settings, to_onnx(net, 3, None), (40, 56), DygraphEngine(net), images)
+    assert found.passed and found.rows[0]["type"] == "uint16"
+    area = int((tmp_path / "line" / "reference.txt").read_text().split()[-1])
+    assert 0 < area < 40 * 56
+    done = program(tmp_path / "line")
+    assert done.returncode == 0 and f"pit: {area} px, {4 * area:.1f} um2" in done.stdout, done.stdout + done.stderr
+
+
+def test_cpp_program_reads_bmp(cpp_program, unet_export, tmp_path):
+    line = unet_export[0] / "line"
+    image = read_image(line / "reference.pgm")
+    cv2.imwrite(str(tmp_path / "gray.bmp"), image)
+    expected = run(*cpp_program, line, line / "reference.pgm").stdout.splitlines()[1:]
+    assert run(*cpp_program, line, tmp_path / "gray.bmp").stdout.splitlines()[1:] == expected
+    (tmp_path / "cut.bmp").write_bytes((tmp_path / "gray.bmp").read_bytes()[:2000])
+    done = run(*cpp_program, line, tmp_path / "cut.bmp")
+    assert done.returncode == 1 and "cut.bmp: the file is too short" in done.stderr

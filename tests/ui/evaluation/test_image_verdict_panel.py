@@ -1,0 +1,98 @@
+"""Image verdict panel: rules, results and stored rule of a UNet run in the evaluation."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from tests.ui.evaluation.test_segmentation_evaluation import page, run, window
+from workbench.core.evaluation import operating_point
+from workbench.core.evaluation.verdict_rules import RuleChoice
+from workbench.inference.verdict_rule import RegionLimit
+from workbench.ui.evaluation.region_limits import RegionLimits
+
+__all__ = ["page", "run", "window"]
+
+
+def choose(panel, by):
+    panel.rule.setCurrentIndex(panel.rule.findData(by))
+    panel.rule.activated.emit(panel.rule.currentIndex())
+
+
+@pytest.fixture
+def verdicts(page, application, qtbot):
+    verdicts = application.services.evaluation.verdicts
+    qtbot.waitUntil(lambda: verdicts.result is not None)
+    return verdicts
+
+
+def test_budget_shows_results_with_limits_and_is_stored(page, verdicts, run, qtbot):
+    panel = page.verdict
+    assert panel.choice is None and panel.caught.isHidden() and not panel.ranking.isHidden()
+    assert panel.ranking.text().startswith("AUROC of the anomaly score: ")
+    choose(panel, "budget")
+    panel.values["budget"].setValue(20)
+    qtbot.waitUntil(lambda: verdicts.result is not None and verdicts.choice == RuleChoice("budget", 20.0))
+    assert panel.caught.text().startswith("Defective images rejected: ") and "of 2" in panel.false.text()
+    assert "Lowest limit that 1 parts can show: 95.0%" in panel.limit.text()
+    assert "2 good images are too few" in panel.note.text()
+    assert page.points.store.isEnabled()
+    QTest.mouseClick(page.points.store, Qt.MouseButton.LeftButton)
+    assert operating_point.read(run).rule.choice == RuleChoice("budget", 20.0) and not page.points.store.isEnabled()
+    QTest.mouseClick(page.points.restore, Qt.MouseButton.LeftButton)
+    assert operating_point.read(run).rule is None and panel.rule.currentData() == "" and panel.caught.isHidden()
+
+
+def test_fields_of_the_chosen_rule_are_shown(page, verdicts):
+    panel = page.verdict
+    for by in ("budget", "cost", "mass"):
+        choose(panel, by)
+        assert [name for name, box in panel.values.items() if not box.isHidden()] == [by]
+        assert panel.limits.isHidden() and not panel.bad.isHidden()
+    choose(panel, "region")
+    assert all(box.isHidden() for box in panel.values.values()) and not panel.limits.isHidden()
+    choose(panel, "")
+    assert panel.bad.isHidden() and panel.limits.isHidden()
+
+
+def test_rule_by_region_needs_a_limit(page, verdicts, qtbot):
+    panel = page.verdict
+    choose(panel, "region")
+    panel.bad.setCurrentIndex(panel.bad.findData(""))
+    assert verdicts.choice is None and panel.rule.currentData() == "region"
+    panel.limits.rows[1][0].setValue(30)
+    qtbot.waitUntil(lambda: verdicts.result is not None and verdicts.result.rule is not None)
+    assert verdicts.choice == RuleChoice("region", 0.0, (RegionLimit(1, area=30),), bad="")
+    panel.limits.rows[2][1].setValue(0.95)
+    assert verdicts.choice.limits == (RegionLimit(1, area=30), RegionLimit(2, probability=0.95))
+
+
+def test_stored_rule_is_shown_when_the_run_is_opened_again(page, verdicts, application, run, qtbot):
+    choose(page.verdict, "mass")
+    page.verdict.values["mass"].setValue(42)
+    qtbot.waitUntil(lambda: verdicts.result is not None and verdicts.result.rule is not None)
+    application.services.evaluation.store()
+    choose(page.verdict, "")
+    with qtbot.waitSignal(application.services.evaluation.evaluated):
+        application.services.evaluation.open(run, "val")
+    assert page.verdict.choice == RuleChoice("mass", 42.0)
+
+
+def test_curve_shows_the_rule(page, verdicts, qtbot):
+    choose(page.verdict, "cost")
+    qtbot.waitUntil(lambda: verdicts.result is not None and verdicts.result.rule is not None)
+    point = page.verdict.plot._point.getData()
+    rule = verdicts.result.rule
+    assert [float(value[0]) for value in point] == pytest.approx([100 * rule.false.value, 100 * rule.caught.value])
+    page.verdict.plot.show_curve(None, None)
+    assert "needs good and defective" in page.verdict.plot._hint.text()
+
+
+def test_areas_are_in_square_millimeters_if_the_scale_is_known(qtbot):
+    limits = RegionLimits()
+    qtbot.addWidget(limits)
+    limits.show_classes({1: "scratch", 2: "pit"}, 20.0)
+    limits.show_limits((RegionLimit(1, area=500), RegionLimit(2, area=1, probability=0.5)))
+    assert limits.rows[1][0].value() == pytest.approx(0.2)
+    assert limits.limits == (RegionLimit(1, area=500), RegionLimit(2, area=1, probability=0.5))

@@ -1,0 +1,143 @@
+"""Layout of the real window at common sizes in both languages: nothing is cut, nothing is behind a chevron."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent, QSettings
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractScrollArea,
+    QAbstractSpinBox,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QSizePolicy,
+    QWidget,
+)
+
+from workbench.core.resources import LANGUAGES
+from workbench.session.preferences import Preferences
+from workbench.ui.shell.application import Application
+
+# Logical pixels. 1280 x 720 is also a screen of 2560 x 1440 at scale 2; the first is the smallest window.
+SIZES = [(1024, 600), (1280, 720), (1366, 768), (1280, 1024), (1440, 900), (2560, 1440)]
+_ARROWS = 26  # px, arrows and frame of a combo box or a number field
+CHEVRONS = ("qt_toolbar_ext_button", "qt_menubar_ext_button")
+
+
+def cut(window: QWidget) -> list[str]:
+    """Return a description of each visible control of a window that is not completely visible."""
+    found = []
+    for widget in window.findChildren(QWidget):
+        if not widget.isVisible() or widget.window() is not window or isinstance(widget.parentWidget(), QLineEdit):
+            continue
+        if widget.objectName() in CHEVRONS:
+            found.append(f"chevron in {widget.parentWidget().objectName()}")
+        elif isinstance(widget, (QAbstractButton, QLabel, QComboBox, QAbstractSpinBox)):
+            reason = _cut_reason(widget)
+            if reason:
+                text = widget.text() if isinstance(widget, (QAbstractButton, QLabel)) else widget.accessibleName()
+                names = f"{widget.objectName()} {text!r} {widget.toolTip()!r}"
+                found.append(f"{type(widget).__name__} {names}: {reason}")
+    return found
+
+
+def _cut_reason(widget: QWidget) -> str:
+    parent = widget.parentWidget()
+    inside = parent is None or parent.rect().contains(widget.geometry())
+    scrolled = isinstance(parent.parentWidget(), QAbstractScrollArea) and parent.parentWidget().viewport() is parent
+    if not (inside or scrolled):
+        return f"{widget.geometry()} is outside {parent.rect()}"
+    ignores = widget.sizePolicy().horizontalPolicy() == QSizePolicy.Policy.Ignored  # elides its text
+    if isinstance(widget, QLabel) and widget.wordWrap():
+        needed = widget.heightForWidth(widget.width())
+        return f"{widget.height()} px high, needs {needed}" if widget.height() < needed else ""
+    if isinstance(widget, QLabel) and not (widget.text() or widget.pixmap()):
+        return ""
+    if isinstance(widget, (QComboBox, QAbstractSpinBox)):  # their hints hold the longest entry, not the shown one
+        text = widget.currentText() if isinstance(widget, QComboBox) else widget.text()
+        missing = widget.fontMetrics().horizontalAdvance(text) + _ARROWS - widget.width()
+        return f"{missing} px too narrow for {text!r}" if missing > 0 else ""
+    needed = widget.sizeHint()
+    if not ignores and widget.width() < needed.width():
+        return f"{widget.width()} px wide, needs {needed.width()}"
+    return f"{widget.height()} px high, needs {needed.height()}" if widget.height() < needed.height() else ""
+
+
+@pytest.fixture(params=LANGUAGES)
+def application(qapp, qtbot, request):
+    application = Application(qapp, Preferences(language=request.param, theme="light"))
+    application.show()
+    yield application
+    application.end()
+    QSettings().clear()
+
+
+def at_each_size(application) -> dict[tuple[int, int], list[str]]:
+    """Return the controls that are cut, by size of the window."""
+    window, result = application.window, {}
+    for size in SIZES:
+        window.resize(*size)
+        for _ in range(5):  # a layout may request another one
+            QCoreApplication.processEvents()
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+        assert (window.width(), window.height()) == size, "the content forces another size"
+        result[size] = cut(window)
+    return {size: found for size, found in result.items() if found}
+
+
+def test_welcome_page(application):
+    assert at_each_size(application) == {}
+
+
+def test_labeling(opened):
+    assert not opened.window.training.body.isVisible()
+    assert at_each_size(opened) == {}
+
+
+def test_labeling_with_open_training_panel(opened):
+    opened.window.training.heading.setChecked(True)
+    assert at_each_size(opened) == {}
+
+
+def test_every_tool_button_is_visible(opened):
+    window = opened.window
+    window.training.heading.setChecked(True)
+    window.resize(1280, 720)
+    QCoreApplication.processEvents()
+    rows = {button.y() for group in window.tools._groups for button in group}
+    count = sum(map(len, window.tools._groups))
+    assert len(rows) < count and window.tools.height() < window.tools.sizeHint().height()  # two columns
+    window.training.heading.setChecked(False)
+    window.resize(1280, 1024)
+    QCoreApplication.processEvents()
+    assert len({button.y() for group in window.tools._groups for button in group}) == count
+
+
+@pytest.mark.parametrize("tool", ["brush", "wand", "threshold", "crack", "polygon", "region"])
+def test_options_of_a_tool(opened, tool):
+    opened.window.canvas.choose_tool(tool)
+    assert at_each_size(opened) == {}
+
+
+def test_thumbnails(opened):
+    opened.window.table["sheet"].trigger()
+    assert at_each_size(opened) == {}
+
+
+def test_evaluation_without_a_run(opened):
+    opened.window.table["review"].trigger()
+    assert at_each_size(opened) == {}
+
+
+def test_a_cut_control_is_found(opened):
+    """The check itself finds a button that is too narrow, and one outside its parent."""
+    window = opened.window
+    opened.window.resize(1280, 720)
+    QCoreApplication.processEvents()
+    assert cut(window) == []
+    window.header.done.setFixedWidth(20)
+    QCoreApplication.processEvents()
+    assert any("px wide" in entry for entry in cut(window))
+    window.stage_bar.next.move(window.stage_bar.width() - 4, 0)
+    assert any("is outside" in entry for entry in cut(window))

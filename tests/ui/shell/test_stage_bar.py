@@ -1,0 +1,230 @@
+"""Stage bar, Done button, folding of the training panel, messages, and the project made of a dropped folder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from workbench.core.project import annotation
+from workbench.inference.io.image_io import write_png
+from workbench.session.workflow import ENOUGH, NextStep, RunFacts, WorkflowState, next_step, workflow
+from workbench.ui.help.guide_window import GuideWindow
+from workbench.ui.project.new_project_dialog import NewProjectDialog
+from workbench.ui.project.quick_project_dialog import QuickProjectDialog
+from workbench.ui.shell.stage_bar import step_text
+
+LEFT = Qt.MouseButton.LeftButton
+NEW, FIRST = "lot1/new.png", "lot0/p000.png"
+
+
+def test_every_command_and_text_of_a_step_exists(application):
+    measured = RunFacts(labeled=20, measured=True, defects=20)
+    states = [
+        replace(base, current=current, training=training, exporting=exporting, run=run)
+        for base in (
+            WorkflowState(),
+            WorkflowState(images=40, open_images=40),
+            WorkflowState(images=40, classes=2, open_images=40),
+            WorkflowState(images=40, classes=2, examples=20, open_images=20),
+            WorkflowState(images=40, classes=2, examples=20, with_defects=9),
+            WorkflowState(model="resnet", images=40, open_images=40),
+            WorkflowState(model="resnet", images=40, verdicts=2, open_images=40),
+            WorkflowState(model="resnet", images=40, verdicts=2, examples=20),
+            WorkflowState(images=40, writable=False),
+        )
+        for current in ("open", "painted")
+        for training in (False, True)
+        for exporting in (False, True)
+        for run in (
+            None,
+            measured,
+            replace(measured, missed=1),
+            replace(measured, model="resnet", missed=2),
+            replace(measured, false_alarms=3),
+            replace(measured, evaluated=True),
+            replace(measured, evaluated=True, exported=True),
+        )
+    ]
+    steps = {next_step(state) for state in states}
+    assert len({step.id for step in steps}) >= 17
+    assert {step.command for step in steps} - {""} <= set(application.window.table.commands)
+    assert all(step_text(step) and "{" not in step_text(step) for step in steps)
+
+
+@pytest.mark.parametrize(
+    "id, count, text",
+    [
+        ("label_defects", 1, "Label 1 more image with defects"),
+        ("label_defects", 3, "Label 3 more images with defects"),
+        ("train", 5.0, "Train 5 minutes"),
+        ("train", 2.5, "Train 2.5 minutes"),
+        ("missed", 4, "Look at 4 missed defects"),
+    ],
+)
+def test_texts_of_steps(application, id, count, text):
+    assert step_text(NextStep(stage="label", id=id, count=count)) == text
+
+
+def test_bar_follows_the_project(opened, qtbot):
+    window, monitor = opened.window, opened.services.workflow
+    bar = window.stage_bar
+    monitor.update_now()
+    assert bar.isVisible() and bar.next.text() == "Label 7 more images with defects"  # three are labeled
+    assert [stage for stage, button in bar.stages.items() if button.isChecked()] == ["label"]
+    window.classes.add()
+    assert monitor.state().classes == 3
+    opened.services.session.close_project()
+    qtbot.waitUntil(lambda: not bar.isVisible())
+
+
+def test_step_is_run_by_a_click(driver, qtbot):
+    bar, monitor = driver.window.stage_bar, driver.services.workflow
+    driver.open(FIRST)
+    monitor.update_now()
+    assert bar.next.text() == "Label 7 more images with defects"
+    QTest.mouseClick(bar.next, LEFT)
+    qtbot.waitUntil(lambda: driver.session.key == NEW)  # the next image that is not done
+    driver.drag((20, 20), (40, 40))
+    qtbot.waitUntil(lambda: bar.next.text() == "Mark this image as done")
+    QTest.mouseClick(bar.next, LEFT)
+    qtbot.waitUntil(lambda: driver.session.rows[NEW].status == "done")
+    qtbot.waitUntil(lambda: bar.next.text() == "Label 6 more images with defects")
+
+
+def test_stages_show_their_pages(opened):
+    window = opened.window
+    bar = window.stage_bar
+    QTest.mouseClick(bar.stages["evaluate"], LEFT)
+    assert window.center.in_evaluation and bar.stages["evaluate"].isChecked()
+    QTest.mouseClick(bar.stages["evaluate"], LEFT)
+    assert window.center.in_evaluation
+    button = window.evaluation.segmentation.placeholder.button
+    assert button.text() == "Train a model"
+    QTest.mouseClick(button, LEFT)
+    assert not window.center.in_evaluation and window.training.body.isVisible()
+    QTest.mouseClick(bar.stages["evaluate"], LEFT)
+    QTest.mouseClick(bar.stages["label"], LEFT)
+    assert not window.center.in_evaluation and bar.stages["label"].isChecked()
+
+
+def test_done_button_marks_and_undo_reverts(driver, qtbot):
+    button = driver.window.header.done
+    driver.open(FIRST)
+    assert button.isChecked() and button.text() == "Done"
+    width = button.width()
+    QTest.mouseClick(button, LEFT)
+    assert status_of(driver, FIRST) == "started" and not button.isChecked() and driver.session.key == FIRST
+    assert "Enter" in button.text() and "Enter" in button.toolTip() and button.width() == width
+    QTest.mouseClick(button, LEFT)
+    qtbot.waitUntil(lambda: driver.session.key != FIRST)  # the next image is opened
+    assert status_of(driver, FIRST) == "done"
+    driver.session.undo()
+    assert status_of(driver, FIRST) == "started"
+
+
+def status_of(driver, key: str) -> str:
+    driver.session.verdict_steps.finish()
+    assert driver.session.flush()
+    return annotation.load_note(driver.session.project, key).status
+
+
+def test_training_panel_opens_for_a_training_and_folds_with_the_next_image(driver, qtbot):
+    panel, training = driver.window.training, driver.services.training
+    driver.open(FIRST)
+    assert not panel.body.isVisible() and panel.controls.button.isVisible() and panel.runs is not None
+    folded = panel.height()
+    training.preparing = True
+    training.state_changed.emit()
+    assert panel.body.isVisible()
+    driver.open(NEW)
+    assert panel.body.isVisible()
+    training.preparing = False
+    training.state_changed.emit()
+    assert panel.body.isVisible()  # the result stays until the next image
+    driver.open(FIRST)
+    assert not panel.body.isVisible()
+    qtbot.waitUntil(lambda: panel.height() == folded)
+    panel.heading.click()  # opened by the user: it stays
+    driver.open(NEW)
+    assert panel.body.isVisible()
+
+
+def test_height_of_the_training_panel_is_restored(driver, qtbot):
+    window = driver.window
+    window.training.heading.setChecked(True)
+    qtbot.waitUntil(lambda: window.training.height() > 150)
+    total = sum(window.workspace.sizes())
+    window.workspace.setSizes([total - 211, 211])
+    window.training.heading.setChecked(False)
+    qtbot.waitUntil(lambda: window.training.height() < 60)
+    window.training.heading.setChecked(True)
+    qtbot.waitUntil(lambda: window.training.height() == 211)
+
+
+def test_escape_closes_the_newest_message(driver):
+    messages = driver.window.messages
+    messages.show_message("problem", "first")
+    messages.show_message("problem", "second")
+    messages.show_message("problem", "lasting", sticky=True)
+    driver.canvas.setFocus()
+    for texts in (["first", "lasting"], ["lasting"], ["lasting"]):
+        QTest.keyClick(driver.canvas, Qt.Key.Key_Escape)
+        assert messages.texts == texts
+
+
+def test_messages_fade(driver, qtbot, monkeypatch):
+    monkeypatch.setattr("workbench.ui.widgets.message_bar._TIMEOUT", 10)
+    monkeypatch.setattr("workbench.ui.widgets.message_bar._FADE", 10)
+    driver.window.messages.show_message("info", "short")
+    driver.window.messages.show_message("problem", "stays")
+    qtbot.waitUntil(lambda: driver.window.messages.texts == ["stays"])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "lot 7"
+    for n in range(3):
+        write_png(folder / f"{n}.png", np.full((40, 50), 90 + n, np.uint8))
+    return folder
+
+
+def test_folder_becomes_a_project_with_one_question(application, qtbot, folder, tmp_path, monkeypatch):
+    window, session = application.window, application.services.session
+    monkeypatch.setattr(type(window.project_commands), "_projects_folder", lambda self: tmp_path)
+    assert window.project_commands.drop([folder], [])
+    qtbot.waitUntil(lambda: window.findChild(QuickProjectDialog) is not None)
+    dialog = window.findChild(QuickProjectDialog)
+    qtbot.waitUntil(lambda: dialog.count.text() == "3 images")
+    QTest.keyClicks(dialog.classes, "pit, scratch")
+    with qtbot.waitSignal(session.image_opened):
+        QTest.keyClick(dialog.classes, Qt.Key.Key_Return)
+    assert session.project.root == tmp_path / "lot 7-project" and len(session.keys) == 3
+    assert [info.name for info in session.project.classes] == ["pit", "scratch"]
+    qtbot.waitUntil(lambda: window.stage_bar.next.text() == f"Label {ENOUGH} more images with defects")
+
+
+def test_more_options_of_a_folder(application, qtbot, folder):
+    dialog = application.window.project_commands.make_project(folder)
+    dialog.details.click()
+    full = application.window.findChild(NewProjectDialog)
+    assert full.images.text() == str(folder)
+    full.reject()
+
+
+def test_first_steps_and_tour_open_the_guide(application, qtbot):
+    window = application.window
+    for id, page in (("first_steps", "first-project.md"), ("tour", "tour.md")):
+        window.table[id].trigger()
+        guide = window.findChild(GuideWindow)
+        assert guide.isVisible() and guide.browser.source().fileName() == page
+    guide.close()
+
+
+def test_workflow_of_the_bar_equals_that_of_the_state(opened):
+    monitor = opened.services.workflow
+    monitor.update_now()
+    assert monitor.workflow == workflow(monitor.state())

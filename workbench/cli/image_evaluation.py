@@ -1,0 +1,173 @@
+"""Image verdicts of a UNet run in `evaluate`: ranking of the images, and choice and evaluation of the verdict rule."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.cli.verb_runner import Console, WrongUse, percent
+from workbench.core import problems
+from workbench.core.evaluation import operating_point
+from workbench.core.evaluation.image_ranking import FALSE_SHARES, ScoredImage, auroc_interval, image_auroc, recall_at
+from workbench.core.evaluation.operating_point import ChosenRule, OperatingPoint
+from workbench.core.evaluation.verdict_rules import RuleChoice, choose_rule, evaluate_rule, rule_note
+from workbench.core.messages import stored_text, with_messages
+from workbench.core.runs.run import Run
+from workbench.core.runs.run_lock import training_process
+from workbench.inference.model_settings import ModelSettings
+from workbench.inference.verdict_rule import BAD, GOOD, RegionLimit
+
+BY_CLASS = "class"  # in --verdict-names: the name of the class instead of a fixed verdict
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--verdict-rule",
+        metavar="RULE",
+        help="rule for images of a UNet run to evaluate instead of the one in use: budget=5 (false alarms in 100 good "
+        "images), cost=10 (least cost, if a missed defective image costs 10 false alarms), mass=120 (anomaly score "
+        "in pixels), region=CLASS:area=200:probability=0.9,... (area in pixels, or mm2 with the unit), or none",
+    )
+    parser.add_argument(
+        "--verdict-names",
+        metavar="GOOD,BAD",
+        help=f'verdicts of the rule ({GOOD},{BAD}); with "{BY_CLASS}" as BAD the class of the heaviest regions',
+    )
+    parser.add_argument(
+        "--store-rule", action="store_true", help="use the rule in predictions and exports of the run from now on"
+    )
+
+
+def parse_choice(text: str, names: str | None, settings: ModelSettings) -> RuleChoice | None:
+    """Return the requested rule; None for "none". Raises WrongUse."""
+    if text == "none":
+        return None
+    by, _, value = text.partition("=")
+    good, _, bad = (names or f"{GOOD},{BAD}").partition(",")
+    verdicts = {"good": good, "bad": "" if bad == BY_CLASS else bad or BAD}
+    try:
+        if by == "region":
+            return RuleChoice("region", 0.0, tuple(_limit(entry, settings) for entry in value.split(",")), **verdicts)
+        if by not in ("budget", "cost", "mass"):
+            raise ValueError("it begins with budget=, cost=, mass= or region=, or is none")
+        return RuleChoice(by, float(value), **verdicts)
+    except ValueError as error:
+        raise WrongUse(f"--verdict-rule {text}: {error}") from None
+
+
+def _limit(text: str, settings: ModelSettings) -> RegionLimit:
+    """Return a limit. Raises ValueError."""
+    name, *entries = text.split(":")
+    ids = {entry.name: entry.id for entry in settings.classes}
+    if name not in ids:
+        raise ValueError(f"the model has no class {name}")
+    values: dict[str, Any] = {}
+    for entry in entries:
+        key, _, value = entry.partition("=")
+        if key not in ("area", "probability"):
+            raise ValueError(f"{entry} is no limit")
+        values[key] = float(value) if key == "probability" else _area(value, settings.um_per_pixel)
+    return RegionLimit(ids[name], **values)
+
+
+def _area(text: str, um: float | None) -> int:
+    if not text.endswith("mm2"):
+        return int(text)
+    if um is None:
+        raise ValueError("the pixel scale of the model is not known, so areas are in pixels")
+    return max(1, round(float(text.removesuffix("mm2")) * 1e6 / um**2))
+
+
+def measure(
+    run: Run, settings: ModelSettings, images: Sequence[ScoredImage], split: str, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the part of the JSON object about images as a whole, and store the rule if requested.
+
+    split: "" for images of another project. options: verdict_rule, verdict_names, store_rule. Raises WrongUse, Problem.
+    """
+    report = rank(images)
+    in_use = operating_point.read(run).rule
+    text = options.get("verdict_rule")
+    requested = None if text is None else parse_choice(text, options.get("verdict_names"), settings)
+    chosen = in_use
+    if text is not None:
+        seen = tuple(name for name in ("val", "test") if split in (name, "all"))
+        chosen = None if requested is None else ChosenRule(choose_rule(requested, images), requested, seen)
+    if options.get("store_rule"):
+        if text is None:
+            raise WrongUse("--store-rule needs --verdict-rule")
+        if training_process(run.root) is not None:
+            raise problems.RunUnusable(name=run.name, why="its training is still running, and the model may change")
+        point = OperatingPoint.of(settings)
+        operating_point.store(run, point, chosen_on=operating_point.read(run).chosen_on, rule=chosen)
+        in_use = chosen
+    evaluated = chosen
+    if chosen is None:  # the effect of a usual rule
+        choice = RuleChoice()
+        evaluated = ChosenRule(choose_rule(choice, images), choice, (split,))
+    assert evaluated is not None
+    fixed = not split or (text is None and chosen is not None and split != "all" and split not in chosen.chosen_on)
+    result = evaluate_rule(evaluated.choice, images, rule=evaluated.rule, fixed=fixed)
+    return {
+        **report,
+        "verdict_rule": {
+            "stored": in_use is not None and in_use.rule == evaluated.rule,
+            "choice": evaluated.choice.to_json(),
+            **result.to_json(),
+            **with_messages({"note": rule_note(evaluated.choice, images, result.method)}),
+        },
+    }
+
+
+def rank(images: Sequence[ScoredImage]) -> dict[str, Any]:
+    """Return AUROC and recall at few false alarms; null with a reason where there are too few images."""
+    recalls = {f"{share:.2f}": recall_at(images, share) for share in FALSE_SHARES}
+    return {
+        "image_auroc": image_auroc(images),
+        "image_auroc_interval": auroc_interval(images),
+        "recall_at_false_alarms": {key: found and found.value for key, (found, _) in recalls.items()},
+        "recall_at_false_alarms_interval": {key: found and found.interval for key, (found, _) in recalls.items()},
+        "recall_at_false_alarms_why": {key: why for key, (_, why) in recalls.items() if why},
+    }
+
+
+def print_images(result: dict[str, Any], console: Console) -> None:
+    """Print the part of the report about images as a whole."""
+    if result.get("image_auroc") is not None:
+        low, high = result["image_auroc_interval"]
+        recalls = [
+            f"{percent(value)} at {float(share):.0%} of the good images"
+            for share, value in result["recall_at_false_alarms"].items()
+            if value is not None
+        ]
+        detected = f"; defective images detected: {', '.join(recalls)}" if recalls else ""
+        console.line(f"  images: AUROC {result['image_auroc']:.3f} ({low:.2f} to {high:.2f}){detected}")
+    rule = result["verdict_rule"]
+    use = "verdict rule" if rule["stored"] else "verdict rule, not in use"
+    caught = f"{rule['caught']} of {rule['defective']} defective images rejected"
+    if rule["recall_interval"] is not None:
+        caught += f" ({percent_range(rule['recall_interval'])})"
+    false = f"{rule['false_alarms']} of {rule['good']} good ones"
+    if rule["false_alarm_interval"] is not None:
+        false += f" ({percent_range(rule['false_alarm_interval'])})"
+    console.line(f"  {use}, {choice_text(rule['choice'])}: {caught}, {false}")
+    if rule["good_parts"]:
+        limit, least = percent(rule["false_alarm_limit"]), percent(rule["least_limit"])
+        parts = f"lowest limit that {rule['good_parts']} parts can show: {least}"
+        console.line(f"  upper limit of false alarms on new parts: {limit}; {parts}")
+    console.line(f"  {stored_text(rule, 'note')}")
+
+
+def percent_range(interval: Sequence[float]) -> str:
+    return f"{100 * interval[0]:.0f} to {100 * interval[1]:.0f}%"
+
+
+def choice_text(choice: Mapping[str, Any]) -> str:
+    """Format a choice of a rule."""
+    return {
+        "budget": f"at most {choice['value']:g} false alarms in 100 good images",
+        "cost": f"a missed defective image costs {choice['value']:g} false alarms",
+        "mass": f"anomaly score above {choice['value']:g}",
+        "region": "by region",
+    }[choice["by"]]

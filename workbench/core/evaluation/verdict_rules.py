@@ -1,0 +1,253 @@
+"""Choice of the verdict rule of a segmentation run on labeled images, and its evaluation.
+
+A rule by mass has a threshold that is chosen for a budget of false alarms, for the least cost, or directly. The budget
+uses good images only: a quantile of their anomaly scores that holds for images of new parts on average (split conformal
+prediction, Vovk et al. 2005; for images in groups Lee, Barber and Willett 2023).
+
+With enough images a rule is evaluated on images that it was not chosen on: chosen on one half, measured on the other,
+and reverse (cross-fitting). The rule in use is the one chosen on all images.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from workbench.core.evaluation.confidence import upper_limit
+from workbench.core.evaluation.image_ranking import GroupedProportion, ScoredImage
+from workbench.core.messages import Message
+from workbench.inference.verdict_rule import BAD, GOOD, RegionLimit, VerdictRule, rejects
+
+MIN_CROSS_FIT = 60  # images from which a rule is evaluated by cross-fitting
+BUDGET = 5.0  # false alarms in 100 good images, unless the user chooses another budget
+_ABOVE_GREATEST = 1.1  # factor above the greatest score if there are too few good images for the budget
+
+By = Literal["budget", "cost", "mass", "region"]
+# cross_fitted: each image by the rule chosen on the other half. same: chosen on these images. other: on other ones.
+Method = Literal["cross_fitted", "same", "other"]
+
+
+@dataclass(frozen=True)
+class RuleChoice:
+    """Request for a rule.
+
+    by: "budget": at most `value` false alarms in 100 good images; "cost": least cost, if a missed defective image costs
+        `value` false alarms; "mass": threshold `value` in pixels; "region": `limits`.
+    good, bad: verdicts, as in `VerdictRule`.
+
+    Raises ValueError with the problem, as a part of a sentence.
+    """
+
+    by: By = "budget"
+    value: float = BUDGET
+    limits: tuple[RegionLimit, ...] = ()
+    good: str = GOOD
+    bad: str = BAD
+
+    def __post_init__(self) -> None:
+        ranges = {"budget": (0.0, 100.0), "cost": (0.0, 1e9), "mass": (-1.0, 1e15), "region": (-1.0, 1e15)}
+        if self.by not in ranges:
+            raise ValueError(f"the kind {self.by!r} is not known")
+        low, high = ranges[self.by]
+        if isinstance(self.value, bool) or not isinstance(self.value, int | float) or not low < self.value < high:
+            raise ValueError(f"{self.by} must not be {self.value!r}")
+        self.rule(0.0)
+
+    def rule(self, mass: float) -> VerdictRule:
+        """Return the rule; mass: threshold, unless the rule is by region."""
+        if self.by == "region":
+            return VerdictRule("region", limits=self.limits, good=self.good, bad=self.bad)
+        return VerdictRule("mass", mass, good=self.good, bad=self.bad)
+
+    @property
+    def measured(self) -> bool:
+        """True if the rule depends on images."""
+        return self.by in ("budget", "cost")
+
+    @classmethod
+    def of(cls, rule: VerdictRule) -> RuleChoice:
+        """Return the request for exactly this rule."""
+        return cls("region" if rule.kind == "region" else "mass", rule.mass, rule.limits, rule.good, rule.bad)
+
+    def to_json(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, content: Any) -> RuleChoice:
+        """Return a request from decoded JSON. Raises ValueError."""
+        try:
+            return cls(**{**content, "limits": tuple(RegionLimit(**limit) for limit in content["limits"])})
+        except (TypeError, KeyError) as error:
+            raise ValueError(f"it is no choice of a rule: {error}") from None
+
+
+def choose_rule(choice: RuleChoice, images: Sequence[ScoredImage]) -> VerdictRule:
+    """Return the rule that `choice` makes on these images; without images of the kind needed, any region rejects."""
+    if choice.by == "budget":
+        return choice.rule(_within_budget([image for image in images if not image.defective], choice.value / 100))
+    if choice.by == "cost":
+        return choice.rule(_of_least_cost(images, choice.value))
+    return choice.rule(choice.value)
+
+
+def rule_note(choice: RuleChoice, images: Sequence[ScoredImage], method: Method) -> Message:
+    """Return a sentence on how far the result of a rule on these images holds for new parts."""
+    if choice.by == "budget":
+        good, parts = sum(not image.defective for image in images), _good_parts(images)
+        fields = {"needed": math.ceil(100 / choice.value - 1e-9) - 1, "budget": f"{choice.value:g}"}
+        if not good:
+            return Message("verdict.no_good")
+        if not _enough(good, choice.value / 100):
+            return Message("verdict.few_good_for_budget", n=good, **fields)
+        if not _enough(parts, choice.value / 100):
+            return Message("verdict.few_parts_for_budget", n=parts, **fields)
+    if method == "cross_fitted":
+        return Message("verdict.cross_fitted", n=MIN_CROSS_FIT)
+    return Message("verdict.same_images" if method == "same" else "verdict.other_images")
+
+
+def _enough(count: int, share: float) -> bool:
+    """Return True if a quantile of `count` scores exists that at most `share` of new ones exceed on average."""
+    return (count + 1) * share >= 1 - 1e-9
+
+
+def _within_budget(good: Sequence[ScoredImage], share: float) -> float:
+    """Return the mass threshold that at most `share` of new good images exceed on average.
+
+    Each part has the same weight, and the part to come has one more, above all scores. With one image per part this is
+    the ceil((n + 1)(1 - share))-th smallest score. With too few parts each image counts as a part, so that the budget
+    holds for images of these parts only; with too few images the threshold is a tenth above the greatest score.
+    """
+    if not good:
+        return 0.0
+    scores = np.array([image.score for image in good])
+    if not _enough(len(good), share):
+        return round(_ABOVE_GREATEST * float(scores.max()), 3)
+    names = [image.group for image in good]
+    if not _enough(len(set(names)), share):
+        names = [str(number) for number in range(len(good))]
+    sizes = Counter(names)
+    order = np.argsort(scores, kind="stable")
+    weights = np.cumsum(np.array([1 / sizes[name] for name in names])[order])
+    enough = np.flatnonzero(weights >= (len(sizes) + 1) * (1 - share) - 1e-9)
+    return _above(scores, float(scores[order[enough[0]]]))
+
+
+def _of_least_cost(images: Sequence[ScoredImage], ratio: float) -> float:
+    """Return the mass threshold of least cost: missed defective images times `ratio` plus false alarms."""
+    scores = np.array([image.score for image in images])
+    defective = np.array([image.defective for image in images], bool)
+    if not defective.any() or defective.all():
+        return 0.0  # the cost of one side is unknown
+    candidates = np.unique([0.0, *scores])
+    missed = np.searchsorted(np.sort(scores[defective]), candidates, "right")
+    false = np.count_nonzero(~defective) - np.searchsorted(np.sort(scores[~defective]), candidates, "right")
+    cost = ratio * missed + false
+    return _above(scores, float(candidates[len(cost) - 1 - int(np.argmin(cost[::-1]))]))
+
+
+def _above(scores: np.ndarray, score: float) -> float:
+    """Return a threshold just above `score` and below the next one, so that rounding in an engine changes no verdict.
+
+    0 stays 0: any region rejects.
+    """
+    if score <= 0:
+        return 0.0
+    following = scores[scores > score]
+    margin = 0.02 * score + 1
+    return round(score + (min(margin, float(following.min() - score) / 2) if len(following) else margin), 3)
+
+
+@dataclass(frozen=True)
+class RuleEvaluation:
+    """Result of a rule on labeled images.
+
+    caught: rejected defective images. false: rejected good images. good_parts: number of parts with good images.
+    false_limit: 95 % upper limit of the share of good images of new parts that are rejected, from `good_parts`;
+    least_limit: the least one that so many parts can show, without any false alarm.
+    """
+
+    rule: VerdictRule
+    method: Method
+    caught: GroupedProportion
+    false: GroupedProportion
+    good_parts: int
+    false_limit: float
+    least_limit: float
+    rejected: tuple[bool, ...]  # per image
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "rule": dataclasses.asdict(self.rule),
+            "method": self.method,
+            "caught": self.caught.hits,
+            "defective": self.caught.total,
+            "recall": self.caught.value,
+            "recall_interval": self.caught.interval,
+            "false_alarms": self.false.hits,
+            "good": self.false.total,
+            "false_alarm_rate": self.false.value,
+            "false_alarm_interval": self.false.interval,
+            "false_alarm_limit": self.false_limit,
+            "good_parts": self.good_parts,
+            "least_limit": self.least_limit,
+        }
+
+
+def evaluate_rule(
+    choice: RuleChoice, images: Sequence[ScoredImage], *, rule: VerdictRule | None = None, fixed: bool = False
+) -> RuleEvaluation:
+    """Evaluate the rule of `choice`, or `rule`, on labeled images.
+
+    rule: rule in use; None: the one chosen on these images. fixed: `rule` was chosen on other images.
+    """
+    used = rule if rule is not None else choose_rule(choice, images)
+    rejected = [rejects(used, image.regions) for image in images]
+    method: Method = "other" if fixed else "same"
+    if not fixed and choice.measured and len(images) >= MIN_CROSS_FIT:
+        second = split_in_half(images)
+        halves = [[image for image, side in zip(images, second) if side == half] for half in (False, True)]
+        if all(any(image.defective == kind for image in half) for half in halves for kind in (False, True)):
+            chosen = [choose_rule(choice, half) for half in halves]
+            rejected = [rejects(chosen[not side], image.regions) for image, side in zip(images, second)]
+            method = "cross_fitted"
+    caught, false = (_rejected(images, rejected, kind) for kind in (True, False))
+    parts = _good_parts(images)
+    alarmed: dict[str, list[bool]] = defaultdict(list)
+    for image, hit in zip(images, rejected):
+        if not image.defective:
+            alarmed[image.group].append(hit)
+    hits = int(np.ceil(sum(np.mean(values) for values in alarmed.values()) - 1e-9))
+    limits = upper_limit(hits, parts), upper_limit(0, parts)
+    return RuleEvaluation(used, method, caught, false, parts, *limits, rejected=tuple(rejected))
+
+
+def split_in_half(images: Sequence[ScoredImage]) -> list[bool]:
+    """Return False or True for each image: two halves with about as many defective and good images, of other parts."""
+    groups: dict[str, list[ScoredImage]] = defaultdict(list)
+    for image in images:
+        groups[image.group].append(image)
+    counts: Mapping[bool, list[int]] = {True: [0, 0], False: [0, 0]}
+    side: dict[str, bool] = {}
+    order = sorted(groups, key=lambda name: (-len(groups[name]), zlib.crc32(name.encode("utf-8", "surrogatepass"))))
+    for name in order:
+        kind = any(image.defective for image in groups[name])
+        side[name] = counts[kind][1] < counts[kind][0]
+        counts[kind][side[name]] += len(groups[name])
+    return [side[image.group] for image in images]
+
+
+def _rejected(images: Sequence[ScoredImage], rejected: Sequence[bool], defective: bool) -> GroupedProportion:
+    chosen = [(hit, image.group) for hit, image in zip(rejected, images) if image.defective == defective]
+    return GroupedProportion.of([hit for hit, _ in chosen], [group for _, group in chosen])
+
+
+def _good_parts(images: Sequence[ScoredImage]) -> int:
+    return len({image.group for image in images if not image.defective})

@@ -1,0 +1,196 @@
+"""Split of labeled images into training, validation and test by part; held-out parts are far from training parts."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from pydantic import BaseModel
+
+from workbench.core.project import annotation
+from workbench.core.project.annotation import Split
+from workbench.core.project.project import Project
+from workbench.core.project.sources import natural_key
+
+SPLITS: tuple[Split, ...] = ("train", "val", "test")
+FEWEST = 10  # training examples; with fewer, none of them can be held out
+_MANY = 30  # images of a class from which on they are divided by painted area
+
+
+class Item(BaseModel):
+    """Image of a dataset."""
+
+    key: str
+    split: Split = "train"
+    group: str = ""
+    width: int = 0
+    height: int = 0
+    verdict: str | None = None
+    classes: list[int] = []  # class ids painted in the image
+    pixels: list[int] = []  # number of pixels per class
+    mask_hash: str = ""  # of the label when the run was created
+
+
+def shares(images: int, parts: int) -> dict[Split, float]:
+    """Return the share of labeled images per split.
+
+    images: number of training examples. parts: number of different parts among them. With few examples all are used
+    for training, which improves the model much, while one or two validation images are not informative; neither is a
+    test set of fewer than nine parts.
+    """
+    if images < FEWEST:
+        return {"train": 1.0, "val": 0.0, "test": 0.0}
+    if parts < 60:
+        return {"train": 0.8, "val": 0.2, "test": 0.0}
+    return {"train": 0.70, "val": 0.15, "test": 0.15}
+
+
+def split_by_part(
+    project: Project, items: list[Item], notes: dict[str, annotation.Note], trained_keys: set[str]
+) -> None:
+    """Assign groups so that every stratum (verdict, or painted classes) reaches its share; independent of their order.
+
+    Of each stratum the last groups in the order of their names are the test images, and those before them the
+    validation images. Cameras number images in the order of parts, so the test images are those farthest from the
+    training images: with short blocks spread over the series, neighbors of nearly every test image would be training
+    images, and the metrics would be those of known parts (block cross-validation, Roberts et al. 2017). Strata are
+    processed from the rarest to the most frequent, each group with its rarest one (after Sechidis et al. 2011).
+    """
+    groups: dict[str, list[Item]] = {}
+    for item in items:
+        groups.setdefault(item.group, []).append(item)
+    strata = _strata(items)
+    totals = Counter(stratum for names in strata.values() for stratum in names)
+    informative = informative_items(items)
+    target_shares = shares(len(informative), len({item.group for item in informative}))
+    assigned: dict[Split, Counter] = {split: Counter() for split in SPLITS}
+
+    def assign(members: list[Item], split: Split) -> None:
+        for item in members:
+            item.split = split
+            assigned[split].update(strata[item.key])
+
+    of_stratum: dict[object, list[list[Item]]] = {}
+    for members in groups.values():
+        pins: list[Split] = [pin for item in members if (pin := notes[item.key].pin)]
+        if pins:  # images of a group that the user has assigned to different splits each keep their own
+            for item in members:
+                assign([item], notes[item.key].pin or pins[0])
+        elif any(item.key in trained_keys for item in members):
+            assign(members, "train")
+        else:
+            rarest = min((s for item in members for s in strata[item.key]), key=lambda s: (totals[s], str(s)))
+            of_stratum.setdefault(rarest, []).append(members)
+    if not target_shares["test"]:
+        totals -= assigned["test"]  # set apart by the user; the others are distributed without these
+    requested: list[Split] = [
+        split for split in SPLITS[:0:-1] if target_shares[split]
+    ]  # held-out splits, the last one first
+    for stratum in sorted(of_stratum, key=lambda s: (totals[s], str(s))):
+        ordered = _in_series_order(project, of_stratum[stratum])
+        for position, split in enumerate(requested):
+            lack = target_shares[split] * totals[stratum] - assigned[split][stratum]
+            needed = len(requested) - position  # groups to leave for the other splits
+            while len(ordered) > needed and lack > 0:
+                amount = sum(stratum in strata[item.key] for item in ordered[-1])
+                if assigned[split][stratum] and amount / 2 > lack:
+                    break
+                lack -= amount
+                assign(ordered.pop(), split)
+        for members in ordered:
+            assign(members, "train")
+    _ensure_labeled_images(items, trained_keys, [split for split in SPLITS if target_shares[split]])
+
+
+def _in_series_order(project: Project, groups: list[list[Item]]) -> list[list[Item]]:
+    """Return groups in the natural order of their names; with a split seed, starting elsewhere in that order.
+
+    If every image is a part of its own, their order has no meaning and is shuffled.
+    """
+    if project.file.grouping.rule == "each":
+        return sorted(groups, key=lambda members: _digest(project, members[0].group))
+    ordered = sorted(groups, key=lambda members: min(natural_key(item.key) for item in members))
+    start = project.file.split_seed * len(ordered) * 2 // 5 % max(1, len(ordered))
+    return ordered[start:] + ordered[:start]
+
+
+def _digest(project: Project, name: str) -> str:
+    return hashlib.sha256(f"{project.file.split_seed}:{name}".encode()).hexdigest()
+
+
+def informative_items(items: list[Item]) -> list[Item]:
+    """Return the items with painted classes, or all items if there are none."""
+    return [item for item in items if item.classes] or items
+
+
+def _strata(items: list[Item]) -> dict[str, list[object]]:
+    """Return the strata of each image by key: its classes, each with a third by painted area; its verdict; or "good".
+
+    Defects of one class may look different, such as pores and stains. Without the thirds a class of many small and a
+    few large defects might have only small ones among the validation images.
+    """
+    shares: dict[int, list[float]] = {}
+    for item in items:
+        for id, pixels in zip(item.classes, item.pixels):
+            shares.setdefault(id, []).append(pixels / max(1, item.width * item.height))
+    limits = {id: np.quantile(values, (1 / 3, 2 / 3)) for id, values in shares.items() if len(values) >= _MANY}
+    strata: dict[str, list[object]] = {}
+    for item in items:
+        if item.classes:
+            strata[item.key] = [
+                (id, int(np.searchsorted(limits[id], pixels / max(1, item.width * item.height))))
+                if id in limits
+                else id
+                for id, pixels in zip(item.classes, item.pixels, strict=True)
+            ]
+        else:
+            strata[item.key] = ["good" if item.verdict is None else item.verdict]
+    return strata
+
+
+def _ensure_labeled_images(items: list[Item], trained_keys: set[str], splits: list[Split]) -> None:
+    """Ensure that training and, if requested, validation contain an image with a label: move one group if necessary."""
+    labeled = [item for item in items if item.classes or item.verdict is not None]
+    for split, other in (("train", "val"), ("val", "train")):
+        if split not in splits or any(item.split == split for item in labeled):
+            continue
+        groups = Counter(item.group for item in labeled if item.split == other)
+        movable = groups.keys() - (
+            {item.group for item in items if item.key in trained_keys} if split == "val" else set()
+        )
+        if len(groups) > 1 and movable:
+            chosen = min(movable, key=lambda name: (groups[name], natural_key(name)))
+            for item in items:
+                if item.group == chosen:
+                    item.split = split  # type: ignore[assignment]
+
+
+def divide_parts(items: Sequence[Item], keys: Sequence[str]) -> list[int] | None:
+    """Return 0 or 1 for each key; parts are not divided, and each half has labels. None if that is impossible."""
+    of_key = {item.key: item for item in items}
+    parts: dict[str, list[Item]] = {}
+    for key in keys:
+        parts.setdefault(of_key[key].group, []).append(of_key[key])
+    # Parts with and without defects are divided separately.
+    labeled = [name for name, members in parts.items() if any(item.classes for item in members)]
+    others = [name for name in parts if name not in set(labeled)]
+    if len(labeled) < 2 and any(item.mask_hash for item in items):
+        return None
+    side = {name: index % 2 for names in (labeled, others) for index, name in enumerate(sorted(names))}
+    return [side[of_key[key].group] for key in keys]
+
+
+def stratified_order(items: Sequence[Item]) -> list[Item]:
+    """Return a fixed order whose every prefix is representative: classes alternate, the images of each by hash."""
+    strata: dict[object, list[Item]] = {}
+    for item in sorted(items, key=lambda item: zlib.crc32(item.key.encode("utf-8", "surrogatepass"))):
+        stratum = item.verdict if not (item.classes or item.mask_hash) else tuple(item.classes[:1])
+        strata.setdefault(stratum, []).append(item)
+    queues = sorted(strata.values(), key=lambda queue: (not queue[0].classes, len(queue), queue[0].key))
+    order = []
+    for index in range(max(map(len, queues), default=0)):
+        order += [queue[index] for queue in queues if index < len(queue)]
+    return order

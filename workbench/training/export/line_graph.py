@@ -1,0 +1,282 @@
+"""Self-contained ONNX model of one image size: integer pixels in, class map or verdict out.
+
+The network of a run between two graphs of standard operators that compute what `inference.predictor` computes around
+it: resizing, normalization, tiles, mirrored passes, blending, temperature and thresholds. Regions below the minimum
+area of their class remain, because a graph has no connected components.
+
+    image           uint8 or uint16 (1, H, W, C): gray (C = 1) or RGB (C = 3), rows from the top
+    class_map       uint8 (1, H, W): class ids, 0 for the background
+    class_areas     int32 (1, classes): pixels of each class in class_map
+    probabilities   float32 (1, 1 + classes, H, W), background first; of a ResNet (1, verdicts)
+    verdict         int32 (1,), of a ResNet: index of the verdict, -1 if it is unsure
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+import onnx
+from onnx import TensorProto, compose, helper
+
+from workbench.core.messages import Message
+from workbench.inference.model_settings import MIRRORED, ModelSettings
+from workbench.inference.normalize import MAX_VALUE, MIN_VALUE
+from workbench.inference.tiles import BlendWeights, Grid, blend_weights, prediction_grid
+from workbench.training.export.area_resize import Taps, plan_resize
+from workbench.training.onnx_graph import INPUT, OUTPUT, OnnxGraph, checked_model
+
+IMAGE, CLASS_MAP, CLASS_AREAS, PROBABILITIES, VERDICT = (
+    *("image", "class_map", "class_areas"),
+    *("probabilities", "verdict"),
+)
+UNSURE_INDEX = -1
+_TILES, _NETWORK = "input/tiles", "network/"
+_NEVER = 1e6  # threshold that no value of 0..255 reaches: that of the background
+_LEAST_PROBABILITY = 1e-30  # before the logarithm
+
+
+class LineModelRefused(Exception):
+    """Settings that a line model cannot have; the text is a Message, a part of a sentence."""
+
+
+def pixel_type(settings: ModelSettings) -> np.dtype:
+    """Return uint8, or uint16 for a model of 16-bit images. Raise LineModelRefused for one of float images."""
+    if settings.full_scale in (np.iinfo(np.uint8).max, np.iinfo(np.uint16).max):
+        return np.dtype(np.uint8 if settings.full_scale == np.iinfo(np.uint8).max else np.uint16)
+    raise LineModelRefused(Message("line.number_type"))
+
+
+def network_size(settings: ModelSettings, shape: tuple[int, int]) -> tuple[int, int]:
+    """Return height and width of the resized image. Raise LineModelRefused if it would be enlarged."""
+    size = (settings.input_size,) * 2
+    if settings.task == "segmentation":
+        size = tuple(max(1, round(side * settings.scale)) for side in shape)
+    if size[0] > shape[0] or size[1] > shape[1]:
+        raise LineModelRefused(Message("line.enlarged", n=f"{size[0]}x{size[1]}"))
+    return size
+
+
+def line_model(settings: ModelSettings, network: onnx.ModelProto, shape: tuple[int, int]) -> onnx.ModelProto:
+    """Return the checked model for images of `shape`, (height, width), with static shapes throughout.
+
+    network: as made by `onnx_graph.to_onnx`, without maps. Raise LineModelRefused.
+    """
+    size = network_size(settings, shape)
+    parts = [_input_graph(settings, shape, size), compose.add_prefix(network, _NETWORK)]
+    output = _output_graph(settings, shape, size)
+    joined = compose.merge_models(*parts, io_map=[(_TILES, _NETWORK + INPUT)])
+    joined = compose.merge_models(joined, output, io_map=[(_NETWORK + OUTPUT, _NETWORK + PROBABILITIES)])
+    joined.graph.name = "line"
+    del joined.graph.value_info[:]  # these name sizes that are numbers now
+    joined = onnx.shape_inference.infer_shapes(joined, check_type=True, strict_mode=True, data_prop=True)
+    return checked_model(joined.graph)
+
+
+# --- image to batch of the network --------------------------------------------------------------------
+
+
+def _input_graph(settings: ModelSettings, shape: tuple[int, int], size: tuple[int, int]) -> onnx.ModelProto:
+    graph = OnnxGraph("input/")
+    pixels = pixel_type(settings)
+    x = graph.add("Cast", [IMAGE], "input/float", to=TensorProto.FLOAT)
+    x = graph.add("Transpose", [x], "input/channels_first", perm=[0, 3, 1, 2])
+    if size != shape:
+        x = _reduce_image(graph, x, shape, size)
+    x = _normalize(graph, x, settings)
+    batch, height, width = 1, *size
+    if settings.task == "segmentation":
+        grid = prediction_grid(*size, settings)
+        x = _cut_tiles(graph, x, grid)
+        batch, height, width = len(grid), grid.tile_height, grid.tile_width
+    versions = [x, *(_flip(graph, x, MIRRORED[name]) for name in settings.mirrored)]
+    if len(versions) > 1:
+        x = graph.add("Concat", versions, axis=0)
+    graph.add("Identity", [x], _TILES)
+    image_type = helper.np_dtype_to_tensor_dtype(pixels)
+    image = helper.make_tensor_value_info(IMAGE, image_type, [1, *shape, settings.channels])
+    tiles = helper.make_tensor_value_info(
+        _TILES, TensorProto.FLOAT, [batch * len(versions), settings.channels, height, width]
+    )
+    return graph.model("input", [image], [tiles])
+
+
+def _reduce_image(graph: OnnxGraph, x: str, shape: tuple[int, int], size: tuple[int, int]) -> str:
+    """Resize as `cv2.resize` with INTER_AREA does, to whole numbers, see `area_resize`."""
+    plan = plan_resize(shape, size)
+    x = _combine(graph, _combine(graph, x, plan.columns, 3), plan.rows, 2)
+    if plan.factor != 1:
+        x = graph.add("Mul", [x, graph.number(plan.factor)])
+    if plan.half_up:
+        return graph.add("Floor", [graph.add("Add", [x, graph.number(0.5)])], "input/reduced")
+    return graph.add("Round", [x], "input/reduced")
+
+
+def _combine(graph: OnnxGraph, x: str, taps: Taps, axis: int) -> str:
+    parts = []
+    for indices, weights in zip(taps.indices, taps.weights):
+        part = graph.add("Gather", [x, graph.constant(indices)], axis=axis)
+        if not (weights == 1).all():
+            part = graph.add("Mul", [part, graph.constant(weights if axis == 3 else weights[:, None])])
+        parts.append(part)
+    return reduce(lambda left, right: graph.add("Add", [left, right]), parts)
+
+
+def _normalize(graph: OnnxGraph, x: str, settings: ModelSettings) -> str:
+    """Same operations in the same order as `inference.normalize`."""
+    x = graph.add("Sub", [x, graph.number(settings.low)])
+    x = graph.add("Mul", [x, graph.number(1.0 / (settings.high - settings.low))])
+    x = graph.add("Clip", [x, graph.number(MIN_VALUE), graph.number(MAX_VALUE)])
+    mean, factor = (
+        np.array(values, np.float32)[:, None, None] for values in (settings.mean, [1.0 / v for v in settings.std])
+    )
+    x = graph.add("Sub", [x, graph.constant(mean)])
+    return graph.add("Mul", [x, graph.constant(factor)], "input/normalized")
+
+
+def _cut_tiles(graph: OnnxGraph, x: str, grid: Grid) -> str:
+    """Extend the image to the end of the last tiles by mirroring, as `tiles.cut` does, and stack the tiles."""
+    ends = grid.rows[-1] + grid.tile_height, grid.columns[-1] + grid.tile_width
+    sides = ((2, grid.height, ends[0], grid.tile_height), (3, grid.width, ends[1], grid.tile_width))
+    for axis, length, end, tile in sides:
+        if end > length:
+            last_part = length - (end - tile)  # of the last tile, as far as it lies in the image
+            mode = "reflect" if end - length < last_part else "symmetric"
+            indices = np.pad(np.arange(length - last_part, length), (0, end - length), mode)
+            indices = np.concatenate([np.arange(length - last_part), indices]).astype(np.int64)
+            x = graph.add("Gather", [x, graph.constant(indices)], axis=axis)
+    if len(grid) == 1:
+        return x
+    tiles = [
+        _slice(graph, x, {2: (top, top + grid.tile_height), 3: (left, left + grid.tile_width)}) for top, left in grid
+    ]
+    return graph.add("Concat", tiles, axis=0)
+
+
+def _slice(graph: OnnxGraph, x: str, ranges: dict[int, tuple[int, int]]) -> str:
+    starts, ends = zip(*ranges.values())
+    return graph.add("Slice", [x, *(_integers(graph, values) for values in (starts, ends, list(ranges)))])
+
+
+def _flip(graph: OnnxGraph, x: str, axes: Sequence[int]) -> str:
+    count = len(axes)
+    bounds = [[-1] * count, [np.iinfo(np.int32).min] * count, list(axes), [-1] * count]
+    return graph.add("Slice", [x, *(_integers(graph, values) for values in bounds)])
+
+
+def _integers(graph: OnnxGraph, values: Sequence[int]) -> str:
+    return graph.constant(np.array(values, np.int64))
+
+
+# --- probabilities of the network to results ----------------------------------------------------------
+
+
+def _output_graph(settings: ModelSettings, shape: tuple[int, int], size: tuple[int, int]) -> onnx.ModelProto:
+    graph = OnnxGraph("output/")
+    x = _NETWORK + PROBABILITIES
+    versions = 1 + len(settings.mirrored)
+    if settings.task == "classification":
+        x = _mean_of_versions(graph, x, settings, flip=False)
+        outputs, batch_shape = _verdict(graph, x, settings), [versions, len(settings.verdicts)]
+    else:
+        grid = prediction_grid(*size, settings)
+        x = _mean_of_versions(graph, x, settings, flip=True)
+        channels = 1 + len(settings.classes)
+        outputs = _class_map(graph, _image_probabilities(graph, x, grid, channels, shape), settings, shape)
+        batch_shape = [len(grid) * versions, channels, grid.tile_height, grid.tile_width]
+    batch = helper.make_tensor_value_info(_NETWORK + PROBABILITIES, TensorProto.FLOAT, batch_shape)
+    return graph.model("output", [batch], outputs)
+
+
+def _mean_of_versions(graph: OnnxGraph, x: str, settings: ModelSettings, *, flip: bool) -> str:
+    """Average the results of the image and of its mirrored versions."""
+    if not settings.mirrored:
+        return x
+    first, *others = graph.split(x, 1 + len(settings.mirrored), axis=0)
+    if flip:
+        others = [_flip(graph, part, MIRRORED[name]) for part, name in zip(others, settings.mirrored)]
+    total = reduce(lambda left, right: graph.add("Add", [left, right]), [first, *others])
+    return graph.add("Div", [total, graph.number(1 + len(settings.mirrored))])
+
+
+def _image_probabilities(graph: OnnxGraph, x: str, grid: Grid, channels: int, shape: tuple[int, int]) -> str:
+    """Blend the tiles, and resize the result to the image, limited to 0..1."""
+    if len(grid) == 1:
+        if (grid.tile_height, grid.tile_width) != (grid.height, grid.width):
+            x = _slice(graph, x, {2: (0, grid.height), 3: (0, grid.width)})
+    else:
+        rows = blend_weights(grid.rows, grid.tile_height, grid.overlap[0], grid.height)
+        columns = blend_weights(grid.columns, grid.tile_width, grid.overlap[1], grid.width)
+        tiles = graph.split(x, len(grid), axis=0)
+        count = len(grid.columns)
+        bands = [
+            _blend(graph, tiles[row * count : (row + 1) * count], grid.columns, columns, 3, grid.width)
+            for row in range(len(grid.rows))
+        ]
+        x = _blend(graph, bands, grid.rows, rows, 2, grid.height)
+    if (grid.height, grid.width) != shape:
+        sizes = _integers(graph, [1, channels, *shape])
+        x = graph.add("Resize", [x, "", "", sizes], mode="linear", coordinate_transformation_mode="half_pixel")
+    return graph.add("Clip", [x, graph.number(0), graph.number(1)], PROBABILITIES)
+
+
+def _blend(
+    graph: OnnxGraph,
+    parts: Sequence[str],
+    starts: Sequence[int],
+    shares: Sequence[BlendWeights],
+    axis: int,
+    length: int,
+) -> str:
+    """Add parts along an axis, each multiplied by its weights, at its place in `length` pixels."""
+    placed = []
+    for part, start, share in zip(parts, starts, shares):
+        part = _slice(graph, part, {axis: (share.first - start, share.end - start)})
+        weights = share.weights if axis == 3 else share.weights[:, None]
+        part = graph.add("Mul", [part, graph.constant(weights)])
+        before, after = [0, 0, 0, 0], [0, 0, 0, 0]
+        before[axis], after[axis] = share.first, length - share.end
+        placed.append(graph.add("Pad", [part, _integers(graph, [*before, *after]), graph.number(0)], mode="constant"))
+    return reduce(lambda left, right: graph.add("Add", [left, right]), placed)
+
+
+def _class_map(
+    graph: OnnxGraph, probabilities: str, settings: ModelSettings, shape: tuple[int, int]
+) -> list[onnx.ValueInfoProto]:
+    """Add the thresholds in steps of 1/255, see `predictor.apply_thresholds`; the background is no class there."""
+    count = len(settings.classes)
+    levels = [max(1, math.ceil(255 * threshold - 1e-9)) for threshold in settings.thresholds]
+    scores = graph.add("Round", [graph.add("Mul", [probabilities, graph.number(255)])], "output/scores")
+    limits = graph.constant(np.array([_NEVER, *levels], np.float32)[None, :, None, None])
+    reached = graph.add("GreaterOrEqual", [scores, limits], "output/reached")
+    kept = graph.add("Where", [reached, scores, graph.number(0)])
+    index = graph.add("ArgMax", [kept], "output/class_index", axis=1, keepdims=0)  # the first of equals
+    ids = graph.constant(np.array([0, *(entry.id for entry in settings.classes)], np.uint8))
+    graph.add("Gather", [ids, index], CLASS_MAP, axis=0)
+    planes = graph.add("Unsqueeze", [index, _integers(graph, [1])])
+    numbers = graph.constant(np.arange(1, count + 1, dtype=np.int64)[None, :, None, None])
+    marked = graph.add("Cast", [graph.add("Equal", [planes, numbers])], to=TensorProto.INT32)
+    graph.add("ReduceSum", [marked, _integers(graph, [2, 3])], CLASS_AREAS, keepdims=0)
+    return [
+        helper.make_tensor_value_info(CLASS_MAP, TensorProto.UINT8, [1, *shape]),
+        helper.make_tensor_value_info(CLASS_AREAS, TensorProto.INT32, [1, count]),
+        helper.make_tensor_value_info(PROBABILITIES, TensorProto.FLOAT, [1, 1 + count, *shape]),
+    ]
+
+
+def _verdict(graph: OnnxGraph, x: str, settings: ModelSettings) -> list[onnx.ValueInfoProto]:
+    """Add the temperature and the minimum probability of a verdict, as in `Predictor.predict`."""
+    logits = graph.add("Log", [graph.add("Max", [x, graph.number(_LEAST_PROBABILITY)])])
+    logits = graph.add("Div", [logits, graph.number(settings.temperature)])
+    graph.add("Softmax", [logits], PROBABILITIES, axis=1)
+    likeliest = graph.add("ArgMax", [PROBABILITIES], "output/likeliest", axis=1, keepdims=0)
+    greatest = graph.add("ReduceMax", [PROBABILITIES], "output/greatest", axes=[1], keepdims=0)
+    reached = graph.add("GreaterOrEqual", [greatest, graph.number(settings.unsure)], "output/reached")
+    chosen = graph.add("Where", [reached, likeliest, _integers(graph, [UNSURE_INDEX])])
+    graph.add("Cast", [chosen], VERDICT, to=TensorProto.INT32)
+    return [
+        helper.make_tensor_value_info(VERDICT, TensorProto.INT32, [1]),
+        helper.make_tensor_value_info(PROBABILITIES, TensorProto.FLOAT, [1, len(settings.verdicts)]),
+    ]

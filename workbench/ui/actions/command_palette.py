@@ -1,0 +1,201 @@
+"""Command palette: a search field over the window that finds and runs any command."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QRect, QRectF, QSize, Qt, QTimer
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QListView, QStyledItemDelegate, QVBoxLayout
+
+from workbench.session.session import Session
+from workbench.ui.actions.actions import Actions
+from workbench.ui.actions.command_search import CommandEntry, command_entries, search
+from workbench.ui.actions.disabled_reasons import DisabledReasons
+from workbench.ui.text.translation import counterparts
+from workbench.ui.widgets.delegate_painting import draw_badge, draw_row_background, state_color
+from workbench.ui.widgets.list_model import ItemRole, ListModel
+from workbench.ui.widgets.theme import ThemeManager
+
+_WIDTH, _TOP, _MAX_ROWS = 640, 44, 11  # px, px below the top of the window, rows
+_RECENT = 5  # commands offered first
+PathRole, KeyRole, ReasonRole, CheckedRole = (ItemRole + i for i in range(1, 5))
+_MOVES = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -_MAX_ROWS, Qt.Key.Key_PageDown: _MAX_ROWS}
+
+
+class CommandDelegate(QStyledItemDelegate):
+    """Delegate that draws name, menu path or reason, and shortcut of a command."""
+
+    def __init__(self, style: ThemeManager, parent: QObject) -> None:
+        super().__init__(parent)
+        self._style = style
+
+    def sizeHint(self, option, index) -> QSize:
+        return QSize(200, option.fontMetrics.height() + 14)
+
+    def paint(self, painter: QPainter, option, index) -> None:
+        theme, rect, metrics = self._style.theme, option.rect, option.fontMetrics
+        reason, key = index.data(ReasonRole), index.data(KeyRole)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        draw_row_background(painter, rect, theme, fill=state_color(option), margin=4)
+        box = rect.adjusted(34, 0, -14, 0)
+        if index.data(CheckedRole):
+            painter.drawPixmap(rect.x() + 12, rect.center().y() - 7, theme.pixmap("done", 15, "text", _ratio(painter)))
+        if key:
+            width = metrics.horizontalAdvance(key) + 14
+            draw_badge(painter, QRectF(box.right() - width, box.y() + 5, width, box.height() - 10), key, theme)
+            box.setRight(box.right() - width - 10)
+        _draw(painter, box, index.data(), metrics, theme.color("disabled" if reason else "text"), left=True)
+        box.setLeft(box.left() + metrics.horizontalAdvance(index.data()) + 18)
+        _draw(painter, box, reason or index.data(PathRole), metrics, theme.color("muted"), left=False)
+        painter.restore()
+
+
+class CommandPalette(QFrame):
+    """Frame over the window with a search field and the matching commands. Enter runs one, Esc closes.
+
+    Disabled commands are listed with the reason; they cannot be run. Commands used last are offered first.
+    """
+
+    def __init__(self, actions: Actions, session: Session, style: ThemeManager, parent) -> None:
+        super().__init__(parent, objectName="palette")
+        self._actions, self._reasons = actions, DisabledReasons(session, self)
+        self._entries: list[CommandEntry] = []
+        self._recent: list[str] = []
+        self._return_focus = None
+        self.field = QLineEdit(placeholderText=self.tr("Search commands"))
+        self.field.setAccessibleName(self.tr("Search commands"))
+        self.model: ListModel[CommandEntry] = ListModel(
+            {
+                Qt.ItemDataRole.DisplayRole: lambda entry: entry.name,
+                Qt.ItemDataRole.AccessibleTextRole: self._accessible_text,
+                PathRole: lambda entry: entry.path,
+                KeyRole: lambda entry: self._key(entry.id),
+                ReasonRole: lambda entry: self.reason(entry.id),
+                CheckedRole: lambda entry: self._actions[entry.id].isChecked(),
+            },
+            self,
+        )
+        self.view = QListView(objectName="paletteRows", focusPolicy=Qt.FocusPolicy.NoFocus)
+        self.view.setAccessibleName(self.tr("Commands"))
+        self.view.setModel(self.model)
+        self.view.setItemDelegate(CommandDelegate(style, self))
+        self.view.setUniformItemSizes(True)
+        self.view.setMouseTracking(True)
+        self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.empty = QLabel(self.tr("No matching commands"), objectName="muted", alignment=Qt.AlignmentFlag.AlignCenter)
+        self.empty.setContentsMargins(0, 14, 0, 16)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 8, 8, 8)
+        column.setSpacing(6)
+        for widget in (self.field, self.view, self.empty):
+            column.addWidget(widget)
+        self.field.textChanged.connect(self._search)
+        self.field.returnPressed.connect(self.run)
+        self.field.installEventFilter(self)
+        self.view.clicked.connect(self.run)
+        self.hide()
+
+    def open(self) -> None:
+        """Show the palette with all commands, those used last first, and give it the focus."""
+        if self.isVisible():
+            self.field.selectAll()
+            return
+        self._return_focus = self.window().focusWidget()
+        others = [texts.get for texts in counterparts()]
+        entries = command_entries(
+            lambda id: self._actions[id].text(), [lambda text, get=get: get(text, text) for get in others]
+        )
+        rank = {id: i for i, id in enumerate(self._recent)}
+        self._entries = sorted(entries, key=lambda entry: rank.get(entry.id, _RECENT))
+        self.field.clear()
+        self._search()
+        self.show()
+        self.raise_()
+        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        # The window's size may change while the palette is open.
+        self.parentWidget().installEventFilter(self)
+
+    def close_palette(self) -> None:
+        """Hide the palette and return the focus to the widget that had it."""
+        had_focus = self.field.hasFocus()
+        self.hide()
+        self.parentWidget().removeEventFilter(self)
+        if had_focus and self._return_focus is not None and self._return_focus.isVisible():
+            self._return_focus.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._return_focus = None
+
+    def run(self, index: QModelIndex | None = None) -> None:
+        """Run a command, by default the selected one. A disabled command is not run; its row shows the reason."""
+        entry = (index or self.view.currentIndex()).data(ItemRole)
+        if entry is None or self.reason(entry.id):
+            return
+        self._recent = [entry.id, *(id for id in self._recent if id != entry.id)][:_RECENT]
+        self.close_palette()
+        # After the focus has returned, as a command may move it to another widget.
+        QTimer.singleShot(0, self._actions[entry.id], self._actions[entry.id].trigger)
+
+    def reason(self, id: str) -> str:
+        """Return the reason why a command cannot be run now, or ""."""
+        return "" if self._actions[id].isEnabled() else self._reasons.text(id)
+
+    # --- events ----------------------------------------------------------------------------------
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self.field and event.type() == QEvent.Type.KeyPress:
+            return self._key_pressed(event)
+        if watched is self.field and event.type() == QEvent.Type.FocusOut and self.isVisible():
+            if QApplication.activePopupWidget() is None and self.window().isActiveWindow():
+                QTimer.singleShot(0, self, self.close_palette)
+        elif watched is self.parentWidget() and event.type() == QEvent.Type.Resize:
+            self._resize()
+        return False
+
+    def _key_pressed(self, event: QKeyEvent) -> bool:
+        if event.key() == Qt.Key.Key_Escape:
+            self.close_palette()
+            return True
+        step = _MOVES.get(Qt.Key(event.key()))
+        if step is None:
+            return False
+        count = self.model.rowCount()
+        if count:
+            row = self.view.currentIndex().row() + step
+            row = row % count if abs(step) == 1 else min(max(row, 0), count - 1)
+            self.view.setCurrentIndex(self.model.index(row))
+        return True
+
+    def _search(self) -> None:
+        self.model.set_items(search(self.field.text(), self._entries))
+        if self.model.rowCount():
+            self.view.setCurrentIndex(self.model.index(0))
+        self._resize()
+
+    def _resize(self) -> None:
+        count, parent = self.model.rowCount(), self.parentWidget()
+        row = self.view.sizeHintForRow(0) if count else 0
+        self.view.setVisible(bool(count))
+        self.empty.setVisible(not count)
+        available = parent.height() - _TOP - self.field.sizeHint().height() - 40
+        self.view.setFixedHeight(max(row, min(min(count, _MAX_ROWS) * row, available)) + 2)
+        width = min(_WIDTH, parent.width() - 24)
+        self.setGeometry(QRect((parent.width() - width) // 2, _TOP, width, self.sizeHint().height()))
+
+    # --- texts -----------------------------------------------------------------------------------
+
+    def _key(self, id: str) -> str:
+        return self._actions[id].shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+
+    def _accessible_text(self, entry: CommandEntry) -> str:
+        return ", ".join(filter(None, (entry.name, self._key(entry.id), self.reason(entry.id) or entry.path)))
+
+
+def _draw(painter: QPainter, box: QRect, text: str, metrics: QFontMetrics, color, *, left: bool) -> None:
+    side = Qt.AlignmentFlag.AlignLeft if left else Qt.AlignmentFlag.AlignRight
+    painter.setPen(color)
+    painter.drawText(
+        box, Qt.AlignmentFlag.AlignVCenter | side, metrics.elidedText(text, Qt.TextElideMode.ElideRight, box.width())
+    )
+
+
+def _ratio(painter: QPainter) -> float:
+    return painter.device().devicePixelRatioF()

@@ -1,0 +1,78 @@
+"""Dialogs that concern the window as a whole: command palette, shortcuts, settings, guide."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QMainWindow
+
+from workbench.ui.actions.actions import Actions
+from workbench.ui.actions.command_palette import CommandPalette
+from workbench.ui.actions.command_table import CommandContext
+from workbench.ui.actions.shortcut_changes import ShortcutChanges
+from workbench.ui.actions.shortcuts_dialog import ShortcutsDialog
+from workbench.ui.dialogs.preferences_dialog import PreferencesDialog
+from workbench.ui.help.guide_window import GuideWindow, show_guide
+from workbench.ui.widgets.editor_keys import EditorKeys
+from workbench.ui.widgets.key_tips import update_key_tips
+from workbench.ui.widgets.theme import ThemeManager
+
+
+class WindowDialogs(QObject):
+    """Opens each dialog at its command; each one exists once. Texts follow changed shortcuts."""
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        actions: Actions,
+        context: CommandContext,
+        style: ThemeManager,
+        editor_keys: EditorKeys,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._actions, self._context, self._editor_keys = window, actions, context, editor_keys
+        self.palette = CommandPalette(actions, context.session, style, window)
+        self.shortcut_changes = ShortcutChanges(actions, context.preferences, self)
+        self.shortcut_changes.changed.connect(self._shortcuts_changed)
+        actions.palette_requested.connect(self.palette.open)
+        actions.shortcuts_requested.connect(self.show_shortcuts)
+        actions.settings_requested.connect(self.show_settings)
+        for requested in (actions.guide_requested, actions.introduction_requested):
+            requested.connect(partial(show_guide, window, style))
+
+    def show_shortcuts(self) -> None:
+        """Show the list of shortcuts."""
+        dialog = self._window.findChild(ShortcutsDialog)
+        if dialog is None:
+            dialog = ShortcutsDialog(self._actions, self._window)
+            dialog.change_requested.connect(partial(self.show_settings, "keyboard"))
+        dialog.show()
+        dialog.raise_()
+
+    def show_settings(self, page: str = "") -> PreferencesDialog:
+        """Show the settings, at a page of `PAGES` if given."""
+        dialog = self._window.findChild(PreferencesDialog)
+        if dialog is None:
+            dialog = PreferencesDialog(self._context, self._actions, self.shortcut_changes, self._window)
+        if page:
+            dialog.open_page(page)
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
+        return dialog
+
+    @property
+    def settings_page(self) -> str:
+        """Page of the settings if they are shown, else ""."""
+        dialog = self._window.findChild(PreferencesDialog)
+        return dialog.page if dialog is not None and dialog.isVisible() else ""
+
+    def _shortcuts_changed(self) -> None:
+        self._editor_keys.set_reserved(self._actions.reserved())
+        update_key_tips(self._window)
+        guide, shortcuts = self._window.findChild(GuideWindow), self._window.findChild(ShortcutsDialog)
+        if guide is not None:
+            guide.reload()
+        if shortcuts is not None:
+            shortcuts.close()  # it is created anew when it is opened

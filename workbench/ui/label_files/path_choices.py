@@ -1,0 +1,54 @@
+"""Choice of label files, and of the folder of images that were not found beside their labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QPushButton, QWidget
+
+from workbench.ui.text.formatting import number
+from workbench.ui.widgets.file_drop import LABEL_SUFFIXES
+
+
+def choose_label_file(parent: QWidget, start: str) -> Path | None:
+    """Let the user choose a label file or zip archive. start: path that is shown first."""
+    patterns = " ".join(f"*{suffix}" for suffix in (*LABEL_SUFFIXES, ".txt"))
+    labels = QCoreApplication.translate("MissingImages", "Labels ({patterns})").format(patterns=patterns)
+    filters = [labels, QCoreApplication.translate("MissingImages", "All files (*)")]
+    title = QCoreApplication.translate("MissingImages", "Label file or zip archive")
+    file, _ = QFileDialog.getOpenFileName(parent, title, start, ";;".join(filters))
+    return Path(file) if file else None
+
+
+class MissingImages(QWidget):
+    """Number of labels without an image, and a button that lets the user choose the folder of the images."""
+
+    located = Signal(object)  # Path of a folder
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._start = Path.home()
+        self.text = QLabel(wordWrap=True)
+        self.button = QPushButton(self.tr("Locate images…"))
+        self.button.setAutoDefault(False)
+        self.button.setToolTip(self.tr("Choose the folder of the images. They are used where they are."))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(12)
+        row.addWidget(self.text, 1)
+        row.addWidget(self.button)
+        self.button.clicked.connect(self._locate)
+        self.hide()
+
+    def show_count(self, missing: int, path: Path | None) -> None:
+        """Show the number of labels without an image in the files at `path`; hidden if there are none."""
+        self._start = Path.home() if path is None else path.parent
+        text = self.tr("Labels without an image: {n}. Their images are neither beside the labels nor in the project.")
+        self.text.setText(text.format(n=number(missing)))
+        self.setVisible(missing > 0)
+
+    def _locate(self) -> None:
+        folder = QFileDialog.getExistingDirectory(self, self.tr("Folder with the images"), str(self._start))
+        if folder:
+            self.located.emit(Path(folder))

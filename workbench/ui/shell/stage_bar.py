@@ -1,0 +1,290 @@
+"""Stage bar in the menu bar: the stages of a project, the current one, and the next step as a button."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRect, Qt, QTimer
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenuBar, QPushButton, QWidget
+
+from workbench.session.workflow import ENOUGH, STAGES, NextStep, Stage, Workflow
+from workbench.session.workflow_monitor import WorkflowMonitor
+from workbench.ui.actions.actions import Actions
+from workbench.ui.evaluation.evaluation_navigation import EvaluationNavigation
+from workbench.ui.evaluation.evaluation_page import EvaluationPage
+from workbench.ui.shortcuts import key_text, with_key
+from workbench.ui.text.formatting import number
+from workbench.ui.training.train_controls import TrainControls
+from workbench.ui.widgets.theme import ThemeManager
+
+_GAP = 16  # px between the last menu and the bar
+_ICONS: dict[Stage, str] = {"label": "brush", "train": "train", "evaluate": "review", "export": "export"}
+
+
+class StageBar(QWidget):
+    """Row of the stages with the next step. pages: functions that show the page of each stage."""
+
+    def __init__(
+        self,
+        monitor: WorkflowMonitor,
+        actions: Actions,
+        style: ThemeManager,
+        pages: Mapping[Stage, Callable[[], object]],
+    ) -> None:
+        super().__init__(objectName="stages")
+        self._monitor, self._actions, self._style, self._pages = monitor, actions, style, pages
+        self._in_evaluation = self._compact = False
+        self._action: QAction | None = None  # of the next step
+        names, tips = _stage_names(), _stage_tips()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 8, 0)
+        row.setSpacing(0)
+        self.stages: dict[Stage, QPushButton] = {}
+        self._arrows: list[QLabel] = []
+        for stage in STAGES:
+            if self.stages:
+                arrow = QLabel()
+                self._arrows.append(arrow)
+                row.addWidget(arrow)
+            button = QPushButton(names[stage], objectName="stage", checkable=True)
+            button.setToolTip(tips[stage])
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.clicked.connect(lambda _=False, stage=stage: self._show_page(stage))
+            button.setAccessibleName(names[stage])
+            self.stages[stage] = button
+            row.addWidget(button)
+        row.addSpacing(14)
+        self.next = QPushButton(objectName="next")
+        self.next.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.next.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the arrow follows the text
+        self.next.clicked.connect(self._run_step)
+        row.addWidget(self.next)
+        monitor.changed.connect(self.refresh)
+        style.changed.connect(self._restyle)
+        self._restyle()
+
+    def show_evaluation(self, on: bool) -> None:
+        """Set whether the evaluation is shown, which then is the current stage."""
+        self._in_evaluation = on
+        self.refresh()
+
+    def set_compact(self, compact: bool) -> None:
+        """Show the names of all stages, or that of the current one only."""
+        self._compact = compact
+        names = _stage_names()
+        for stage, button in self.stages.items():
+            button.setText(names[stage] if not compact or button.isChecked() else "")
+
+    def full_width(self) -> int:
+        """Return the width with the names of all stages."""
+        names = _stage_names()
+        missing = (self.fontMetrics().horizontalAdvance(names[s]) for s, b in self.stages.items() if not b.text())
+        return self.sizeHint().width() + sum(missing)
+
+    def refresh(self) -> None:
+        """Show the present workflow."""
+        workflow = self._monitor.workflow
+        self.setVisible(workflow is not None)
+        if workflow is None:
+            self._follow_action("")
+            return
+        self._show_stages(workflow)
+        step = workflow.step
+        self._follow_action(step.command)
+        self.next.setText(step_text(step).replace("&", "&&"))
+        self.next.setToolTip(_step_tip(step) or (self._action.toolTip() if self._action else ""))
+        self.next.setAccessibleName(self.tr("Next step: {step}").format(step=step_text(step)))
+        self.updateGeometry()
+
+    def _show_stages(self, workflow: Workflow) -> None:
+        current = "evaluate" if self._in_evaluation else workflow.step.stage
+        theme = self._style.theme
+        for stage, button in self.stages.items():
+            done = stage in workflow.completed and stage != current
+            button.setChecked(stage == current)
+            role = "accent" if stage == current else "success" if done else "muted"
+            button.setIcon(theme.icon("success" if done else _ICONS[stage], role))
+        self.set_compact(self._compact)
+
+    def _follow_action(self, command: str) -> None:
+        """Enable the button of the next step as the command is enabled."""
+        if self._action is not None:
+            self._action.enabledChanged.disconnect(self._update_enabled)
+        self._action = self._actions[command] if command else None
+        if self._action is not None:
+            self._action.enabledChanged.connect(self._update_enabled)
+        self._update_enabled()
+
+    def _update_enabled(self, *_: object) -> None:
+        self.next.setEnabled(self._action is not None and self._action.isEnabled())
+
+    def _run_step(self) -> None:
+        workflow = self._monitor.workflow
+        if workflow is None or self._action is None:
+            return
+        if workflow.step.stage in ("label", "train"):
+            self._pages["label"]()
+        if not (workflow.step.command == "review" and self._in_evaluation):  # the command would leave it
+            self._action.trigger()
+
+    def _show_page(self, stage: Stage) -> None:
+        self._pages[stage]()
+        self.refresh()
+
+    def _restyle(self) -> None:
+        for arrow in self._arrows:
+            arrow.setPixmap(self._style.theme.pixmap("chevron-right", 14, "disabled", self.devicePixelRatioF()))
+        self.next.setIcon(self._style.theme.icon("next", "accent_text"))
+        self.refresh()
+
+
+class StageBarPlacement(QObject):
+    """Placement of a stage bar at the right end of a menu bar, beside the menus."""
+
+    def __init__(self, bar: StageBar, menu_bar: QMenuBar) -> None:
+        super().__init__(menu_bar)
+        self._bar, self._menu_bar = bar, menu_bar
+        menu_bar.setNativeMenuBar(False)  # a menu bar outside the window has no room for the stages
+        bar.setParent(menu_bar)
+        for widget in (bar, menu_bar):
+            widget.installEventFilter(self)
+        self.place()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest, QEvent.Type.Show) and (
+            watched is self._menu_bar or event.type() == QEvent.Type.LayoutRequest
+        ):
+            self.place()
+        return False
+
+    def place(self) -> None:
+        """Give the bar the room beside the menus; with little room only the current stage has its name."""
+        menus = self._menu_bar
+        actions = menus.actions()
+        left = max((menus.actionGeometry(action).right() for action in actions), default=0) + _GAP
+        room = menus.width() - left
+        self._bar.set_compact(self._bar.full_width() > room)
+        width = min(self._bar.sizeHint().width(), room)
+        self._bar.setGeometry(QRect(menus.width() - width, 0, width, menus.height() - 1))
+
+
+def connect_workflow(
+    monitor: WorkflowMonitor,
+    bar: StageBar,
+    controls: TrainControls,
+    navigation: EvaluationNavigation,
+    evaluation: EvaluationPage,
+) -> None:
+    """Report the choices for the next training and the opened evaluation to the workflow."""
+
+    def report_plan() -> None:
+        model, minutes, _ = controls.values()
+        monitor.set_plan(model, minutes)
+
+    def report_evaluation(on: bool) -> None:
+        bar.show_evaluation(on)
+        if on:
+            QTimer.singleShot(0, bar, lambda: monitor.mark_evaluated(evaluation.run))  # the run is shown after that
+
+    controls.changed.connect(report_plan)
+    navigation.switched.connect(report_evaluation)
+    report_plan()
+
+
+def step_text(step: NextStep) -> str:
+    """Return the text of the button of a step: a command, with a number where there is one."""
+    n = step.count
+    pattern = {
+        "add_images": QCoreApplication.translate("StageBar", "Add images"),
+        "add_class": QCoreApplication.translate("StageBar", "Add a class"),
+        "mark_current": QCoreApplication.translate("StageBar", "Mark this image as done"),
+        "label_defects": (
+            QCoreApplication.translate("StageBar", "Label 1 more image with defects")
+            if n == 1
+            else QCoreApplication.translate("StageBar", "Label {n} more images with defects")
+        ),
+        "add_verdict": QCoreApplication.translate("StageBar", "Add a verdict"),
+        "assign_verdicts": (
+            QCoreApplication.translate("StageBar", "Set the verdict of 1 more image")
+            if n == 1
+            else QCoreApplication.translate("StageBar", "Set the verdict of {n} more images")
+        ),
+        "second_verdict": QCoreApplication.translate("StageBar", "Set another verdict for 2 images"),
+        "train": (
+            QCoreApplication.translate("StageBar", "Train 1 minute")
+            if n == 1
+            else QCoreApplication.translate("StageBar", "Train {n} minutes")
+        ),
+        "training": QCoreApplication.translate("StageBar", "Continue labeling"),
+        "train_again": QCoreApplication.translate("StageBar", "Train with {n} new labels"),
+        "missed": (
+            QCoreApplication.translate("StageBar", "Look at 1 missed defect")
+            if n == 1
+            else QCoreApplication.translate("StageBar", "Look at {n} missed defects")
+        ),
+        "false_alarms": (
+            QCoreApplication.translate("StageBar", "Look at 1 false alarm")
+            if n == 1
+            else QCoreApplication.translate("StageBar", "Look at {n} false alarms")
+        ),
+        "wrong_verdicts": (
+            QCoreApplication.translate("StageBar", "Look at 1 wrong verdict")
+            if n == 1
+            else QCoreApplication.translate("StageBar", "Look at {n} wrong verdicts")
+        ),
+        "evaluate": QCoreApplication.translate("StageBar", "Evaluate the model"),
+        "label_next": QCoreApplication.translate("StageBar", "Label recommended images"),
+        "export": QCoreApplication.translate("StageBar", "Export the model"),
+        "exporting": QCoreApplication.translate("StageBar", "Exporting…"),
+        "predict": QCoreApplication.translate("StageBar", "Predict new images"),
+        "read_only": QCoreApplication.translate("StageBar", "Read-only project"),
+    }[step.id]
+    return pattern.format(n=number(n, 0 if n == int(n) else 1))
+
+
+def _step_tip(step: NextStep) -> str:
+    """Return an explanation of a step; "" if the tooltip of its command is sufficient."""
+    if step.id == "label_defects":
+        text = QCoreApplication.translate(
+            "StageBar",
+            "Paint the defects of an image, then click Done ({key}). Images without defects are marked as done without "
+            "painting. From {n} images with defects on, some are used to measure the model. "
+            "Click to open the next image.",
+        )
+        return text.format(key=key_text("done_next"), n=ENOUGH)
+    if step.id in ("assign_verdicts", "second_verdict"):
+        text = QCoreApplication.translate(
+            "StageBar",
+            "Set a verdict in the panel on the right. With {n} images and two verdicts, some images are used to "
+            "measure the model. Click to open the next image.",
+        )
+        return text.format(n=ENOUGH)
+    return {
+        "training": QCoreApplication.translate(
+            "StageBar",
+            "The training is running. New labels are used in it. Click to open the next image that is not done.",
+        ),
+        "label_next": QCoreApplication.translate(
+            "StageBar", "The model misses many defects. Label the images that would improve it most."
+        ),
+        "read_only": QCoreApplication.translate("StageBar", "The project is read-only in this window."),
+    }.get(step.id, "")
+
+
+def _stage_names() -> dict[Stage, str]:
+    return {
+        "label": QCoreApplication.translate("StageBar", "Label"),
+        "train": QCoreApplication.translate("StageBar", "Train"),
+        "evaluate": QCoreApplication.translate("StageBar", "Evaluate"),
+        "export": QCoreApplication.translate("StageBar", "Export"),
+    }
+
+
+def _stage_tips() -> dict[Stage, str]:
+    return {
+        "label": QCoreApplication.translate("StageBar", "Show the current image"),
+        "train": QCoreApplication.translate("StageBar", "Show the training panel"),
+        "evaluate": with_key(QCoreApplication.translate("StageBar", "Show the evaluation of the model"), "review"),
+        "export": with_key(QCoreApplication.translate("StageBar", "Choose the export options"), "export_choices"),
+    }

@@ -1,0 +1,152 @@
+"""Rows and columns of tool buttons that never hide a button: a row keeps its width, a column wraps."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QWidget
+
+from workbench.ui.actions.menus import ActionTable, Table, ids
+from workbench.ui.widgets.tool_group_button import ToolGroupButton
+
+_GAP = 2  # px between buttons
+_MARGIN = 4
+_SEPARATOR = 11  # px, height of the separator of a column
+
+
+class ToolRow(QWidget):
+    """Horizontal row of the buttons of a table. Commands in `texts` can show a short text beside the icon."""
+
+    def __init__(self, table: Table, actions: ActionTable, texts: dict[str, str] | None = None) -> None:
+        super().__init__(objectName="toolRow")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, _MARGIN, 0, _MARGIN)
+        row.setSpacing(_GAP)
+        self._with_text: list[QToolButton] = []
+        for entry in table:
+            if entry == "-":
+                row.addWidget(_separator(QFrame.Shape.VLine))
+                continue
+            button = _tool_button(entry, actions, 18)
+            row.addWidget(button)
+            if texts and entry in texts:
+                actions[entry].setIconText(texts[entry])
+                self._with_text.append(button)
+        self.show_texts(True)
+
+    def show_texts(self, on: bool) -> None:
+        """Show the short texts, or the icons only."""
+        beside, icon = Qt.ToolButtonStyle.ToolButtonTextBesideIcon, Qt.ToolButtonStyle.ToolButtonIconOnly
+        for button in self._with_text:
+            button.setToolButtonStyle(beside if on else icon)
+        self._texts_shown = on
+
+    def width_with(self, *, texts: bool) -> int:
+        """Return the width of the row with or without the short texts."""
+        width = self.sizeHint().width()
+        if texts == self._texts_shown or not self._with_text:
+            return width
+        extra = sum(_text_width(button) for button in self._with_text)
+        return width + extra if texts else width - extra
+
+
+class ToolColumn(QWidget):
+    """Column of the buttons of a table, in as many columns as the height requires."""
+
+    def __init__(self, table: Table, actions: ActionTable) -> None:
+        super().__init__(objectName="tools")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._groups: list[list[QToolButton]] = [[]]
+        self._separators: list[QFrame] = []
+        for entry in table:
+            if entry == "-":
+                self._separators.append(_separator(QFrame.Shape.HLine, self))
+                self._groups.append([])
+            else:
+                button = _tool_button(entry, actions, 20)
+                button.setParent(self)
+                self._groups[-1].append(button)
+        self._columns = 0
+        self._arrange()
+
+    def sizeHint(self) -> QSize:
+        return QSize(self._width(1), self._height(1))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self.width(), self._height(4))
+
+    def resizeEvent(self, event) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+    def changeEvent(self, event) -> None:
+        super().changeEvent(event)
+        self._columns = 0  # the font or the style has changed
+        self._arrange()
+
+    def _cell(self) -> QSize:
+        size = QSize()
+        for button in self._buttons():
+            size = size.expandedTo(button.sizeHint())
+        return size
+
+    def _buttons(self) -> list[QToolButton]:
+        return [button for group in getattr(self, "_groups", ()) for button in group]
+
+    def _width(self, columns: int) -> int:
+        return 2 * _MARGIN + columns * self._cell().width() + (columns - 1) * _GAP + 1  # a line at the right edge
+
+    def _height(self, columns: int) -> int:
+        rows = sum(-(-len(group) // columns) for group in self._groups)
+        return 2 * _MARGIN + rows * (self._cell().height() + _GAP) + len(self._separators) * _SEPARATOR
+
+    def _arrange(self) -> None:
+        """Place the buttons row by row in the smallest number of columns that fits."""
+        if not self._buttons():
+            return
+        columns = next((n for n in range(1, 4) if self._height(n) <= self.height()), 4)
+        if columns == self._columns:
+            return
+        self._columns, cell = columns, self._cell()
+        top = _MARGIN
+        for number, group in enumerate(self._groups):
+            if number:
+                line = self._separators[number - 1]
+                line.setGeometry(_MARGIN, top + _SEPARATOR // 2 - 1, self._width(columns) - 2 * _MARGIN, 1)
+                top += _SEPARATOR
+            for place, button in enumerate(group):
+                left = _MARGIN + place % columns * (cell.width() + _GAP)
+                button.setGeometry(
+                    QRect(left, top + place // columns * (cell.height() + _GAP), cell.width(), cell.height())
+                )
+            top += -(-len(group) // columns) * (cell.height() + _GAP)
+        self.setFixedWidth(self._width(columns))
+
+
+def _tool_button(entry: str | tuple[str, Table], actions: ActionTable, icon_size: int) -> QToolButton:
+    """Return the button of a command, or of a group of commands."""
+    if isinstance(entry, tuple):
+        button: QToolButton = ToolGroupButton([actions[id] for id in ids(entry[1])])
+    else:
+        button = QToolButton()
+        button.setDefaultAction(actions[entry])
+        button.setAccessibleName(actions[entry].toolTip())
+    button.setIconSize(QSize(icon_size, icon_size))
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    return button
+
+
+def _text_width(button: QToolButton) -> int:
+    """Return by how much the text widens a button."""
+    before = button.toolButtonStyle()
+    widths = []
+    for style in (Qt.ToolButtonStyle.ToolButtonIconOnly, Qt.ToolButtonStyle.ToolButtonTextBesideIcon):
+        button.setToolButtonStyle(style)
+        widths.append(button.sizeHint().width())
+    button.setToolButtonStyle(before)
+    return widths[1] - widths[0]
+
+
+def _separator(shape: QFrame.Shape, parent: QWidget | None = None) -> QFrame:
+    line = QFrame(parent, objectName="separator")
+    line.setFrameShape(shape)
+    return line
