@@ -212,10 +212,8 @@ class TrainingPanel(QWidget):
 
     def _refresh_hint(self, *_: object) -> None:
         runs = self.runs.count() > 0
-        self.view.show_hint(
-            _hint_text(self._session, self._training, runs=runs),
-            introduction=self._session.project is not None and not (runs or self._training.busy),
-        )
+        self.view.hint.setText(_hint_text(self._session, self._training, runs=runs))
+        self.view.first_steps.setVisible(self._session.project is not None and not (runs or self._training.busy))
 
     def _refresh_progress(self, *_: object) -> None:
         training = self._training
