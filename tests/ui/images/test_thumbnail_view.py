@@ -113,7 +113,7 @@ def test_thumbnail_view_sets_verdicts_of_many_images_as_one_step(driver):
     was = {key: row.verdict for key, row in session.rows.items()}
     view.select_all()
     assert len(view.selected()) == 5 and "5 selected" in view.selection_label.text()
-    view.buttons["OK"].click()
+    view.bulk.verdict_buttons["OK"].click()
     session.verdict_steps.finish()
     assert session.flush()
     good = [key for key in session.keys if not session.rows[key].broken]

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from workbench.ui.services import Services
-from workbench.ui.shell.stage_bar import connect_workflow
 
 if TYPE_CHECKING:
     from workbench.ui.shell.window import Window
 
 
-def connect(window: Window, services: Services, show_training: Callable[[], object]) -> None:
-    """Connect the parts of a window with each other and with the services. show_training: shows the training panel."""
+def connect(window: Window, services: Services) -> None:
+    """Connect the parts of a window with each other and with the services."""
     session, canvas, training, messages = services.session, window.canvas, window.training, window.notifications
     session.image_previewed.connect(lambda _, small, size: canvas.scene.show_preview(small, size))
     presets = services.display_presets
@@ -27,13 +25,8 @@ def connect(window: Window, services: Services, show_training: Callable[[], obje
     window.project_commands.unpack_requested.connect(window.source_commands.unpack)
     window.images.files_requested.connect(window.project_commands.add_images)
     window.images.folder_requested.connect(window.project_commands.add_folder)
-    training.view.first_steps.clicked.connect(window.table["first_steps"].trigger)
     window.overlay.text_changed.connect(window.header.show_model_text)
-    window.evaluation.segmentation.placeholder.training_requested.connect(show_training)
     window.evaluation_navigation.switched.connect(window.workspace.show_center_only)
-    connect_workflow(
-        services.workflow, window.stage_bar, training.controls, window.evaluation_navigation, window.evaluation
-    )
     window.region_navigator.stepped.connect(window.status.show_step)
     window.region_navigator.arrived.connect(canvas.suggestions.highlight_at_pointer)
     canvas.tool_changed.connect(lambda: canvas.ruler.switch(False))

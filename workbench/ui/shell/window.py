@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
-from workbench.session.workflow import Stage
 from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext
 from workbench.ui.actions.image_menus import ImageMenus
@@ -38,7 +35,7 @@ from workbench.ui.shell.canvas_header import CanvasHeader
 from workbench.ui.shell.connections import connect
 from workbench.ui.shell.missing_folder import MissingFolder
 from workbench.ui.shell.notifications import Notifications
-from workbench.ui.shell.stage_bar import StageBar, StageBarPlacement
+from workbench.ui.shell.stage_pages import add_stage_bar
 from workbench.ui.shell.status_bar import StatusBar
 from workbench.ui.shell.tool_strip import ToolColumn
 from workbench.ui.shell.welcome import Welcome
@@ -71,7 +68,7 @@ class Window(QMainWindow):
         self._create_panels(services, style)
         self._create_commands(services, style)
         self._lay_out(style)
-        connect(self, services, self._stage_pages()["train"])
+        connect(self, services)
         for signal in (services.session.project_opened, services.session.project_closed):
             signal.connect(self._show_project)
         services.session.folder.changed.connect(self._update_title)
@@ -125,13 +122,7 @@ class Window(QMainWindow):
         self.suggestions_panel = SuggestionsPanel(session, self.suggestions_controller, style)
         self.evaluation = EvaluationPage(session, services.evaluation, services.run_list, style)
         self.evaluation_navigation = EvaluationNavigation(
-            session,
-            services.evaluation,
-            self.evaluation,
-            self.overlay,
-            self.canvas,
-            self.training,
-            self.images.view,
+            session, services.evaluation, self.evaluation, self.overlay, self.canvas, self.training, self.images.view
         )
         self.training_settings = SettingsController(
             session, services.saved_overrides, services.run_list, self.training, style
@@ -142,13 +133,7 @@ class Window(QMainWindow):
         self.leave_guard = LeaveGuard(self, services, self.messages)
         self.label_files = LabelFilesController(self, session, style, self.messages)
         self.project_commands = ProjectCommands(
-            self,
-            session,
-            services.preferences,
-            services.run_list,
-            self.messages,
-            self.leave_guard,
-            self.label_files,
+            self, session, services.preferences, services.run_list, self.messages, self.leave_guard, self.label_files
         )
         self.source_commands = SourceCommands(self, services, self.messages)
         self.report_commands = ReportCommands(self, services, self.source_commands, self.images, self.canvas, style)
@@ -192,8 +177,8 @@ class Window(QMainWindow):
         self.status = StatusBar(session, self.canvas, lambda: self.overlay.run)
         self.welcome = Welcome(self.table, style)
         fill_menu_bar(self.menuBar(), self.table, self.project_commands.recent_menu)
-        self.stage_bar = StageBar(self._services.workflow, self.table, style, self._stage_pages())
-        self._stage_bar_placement = StageBarPlacement(self.stage_bar, self.menuBar())
+        pages = self.training, self.evaluation, self.evaluation_navigation
+        self.stage_bar = add_stage_bar(self.menuBar(), self._services.workflow, self.table, style, *pages)
         self.addActions(list(self.table.all()))
         self.setStatusBar(self.status)
         self.side = side_panel(
@@ -228,21 +213,6 @@ class Window(QMainWindow):
         )
         self.dialogs = WindowDialogs(self, self.table, self._context, style, self.editor_keys)
         self.file_drop = FileDropFilter(self, self.project_commands.drop)
-
-    def _stage_pages(self) -> dict[Stage, Callable[[], object]]:
-        """Return the functions that show the page of each stage."""
-        evaluation, training = self.evaluation_navigation, self.training
-
-        def show_training() -> None:
-            evaluation.leave()
-            training.heading.setChecked(True)
-
-        return {
-            "label": evaluation.leave,
-            "train": show_training,
-            "evaluate": evaluation.show,
-            "export": self.table["export_choices"].trigger,
-        }
 
     # --- events ----------------------------------------------------------------------------------
 

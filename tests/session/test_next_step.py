@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from workbench.core.project.image_index import ImageRow
-from workbench.session.workflow import ENOUGH, RunFacts, WorkflowState, next_step, workflow
+from workbench.session.next_step import ENOUGH, RunFacts, WorkflowState, next_step, workflow
 from workbench.session.workflow_monitor import LabelCounts
 
 NEW = WorkflowState(images=40, classes=2, open_images=40)
