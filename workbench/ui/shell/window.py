@@ -32,7 +32,6 @@ from workbench.ui.project.project_commands import ProjectCommands
 from workbench.ui.project.source_commands import SourceCommands
 from workbench.ui.services import Services
 from workbench.ui.shell.canvas_header import CanvasHeader
-from workbench.ui.shell.connections import connect
 from workbench.ui.shell.missing_folder import MissingFolder
 from workbench.ui.shell.notifications import Notifications
 from workbench.ui.shell.stage_pages import add_stage_bar
@@ -68,11 +67,7 @@ class Window(QMainWindow):
         self._create_panels(services, style)
         self._create_commands(services, style)
         self._lay_out(style)
-        connect(self, services)
-        for signal in (services.session.project_opened, services.session.project_closed):
-            signal.connect(self._show_project)
-        services.session.folder.changed.connect(self._update_title)
-        style.changed.connect(self._restyle)
+        self._connect(services, style)
         self._state = WindowState(
             window=self,
             workspace=self.workspace,
@@ -213,6 +208,42 @@ class Window(QMainWindow):
         )
         self.dialogs = WindowDialogs(self, self.table, self._context, style, self.editor_keys)
         self.file_drop = FileDropFilter(self, self.project_commands.drop)
+
+    def _connect(self, services: Services, style: ThemeManager) -> None:
+        session, canvas, training, messages = services.session, self.canvas, self.training, self.notifications
+        session.project_opened.connect(self._show_project)
+        session.project_closed.connect(self._show_project)
+        session.folder.changed.connect(self._update_title)
+        style.changed.connect(self._restyle)
+        session.image_previewed.connect(lambda _, small, size: canvas.scene.show_preview(small, size))
+        presets = services.display_presets
+        presets.scale_changed.connect(lambda: canvas.ruler.set_scale(presets.um_per_pixel))
+        services.image_pages.turned.connect(canvas.content.show_page)
+        services.predictions.predicted.connect(self.table.refresh)
+        services.run_list.listed.connect(self.table.refresh)
+        services.continuous_training.changed.connect(training.refresh)  # its best model can be exported from then on
+        self.welcome.chosen.connect(self.project_commands.open)
+        self.source_commands.unpacked.connect(self.project_commands.open)
+        self.project_commands.unpack_requested.connect(self.source_commands.unpack)
+        self.images.files_requested.connect(self.project_commands.add_images)
+        self.images.folder_requested.connect(self.project_commands.add_folder)
+        self.overlay.text_changed.connect(self.header.show_model_text)
+        self.evaluation_navigation.switched.connect(self.workspace.show_center_only)
+        self.region_navigator.stepped.connect(self.status.show_step)
+        self.region_navigator.arrived.connect(canvas.suggestions.highlight_at_pointer)
+        canvas.tool_changed.connect(lambda: canvas.ruler.switch(False))
+        canvas.refused.connect(messages.refused)
+        training.export_requested.connect(services.export_job.start)
+        training.view.messaged.connect(messages.show_training_message)
+        training.recovered.connect(messages.training_recovered)
+        training.view.files.saved.connect(messages.curves_saved)
+        for failed in (
+            services.evaluation.failed,
+            services.run_list.failed,
+            training.view.files.failed,
+            self.evaluation.verdicts.failed,
+        ):
+            failed.connect(self.messages.problem)
 
     # --- events ----------------------------------------------------------------------------------
 
