@@ -88,7 +88,7 @@ class Stage:
         if self.session.key != key:
             self.session.open_image(key)
             self.wait(lambda: self.session.key == key and self.session.mask is not None)
-        self.window.canvas.fit()
+        self.window.canvas.view_state.fit()
 
     def follow(self, model: str) -> None:
         """Show the curves of the newest run of a model, and open a held-out image with many defect pixels."""

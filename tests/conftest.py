@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -14,6 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
+from workbench.core.runs import child_process
 from workbench.inference.io.image_io import write_png
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,16 +31,58 @@ def private_places(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
 
 
+class PermanentObjects:
+    """Objects of imported modules, excluded from garbage collection: a full collection then takes milliseconds."""
+
+    def __init__(self) -> None:
+        self._objects = self._modules = 0
+
+    def collect(self) -> None:
+        """Collect garbage. Exclude the rest if modules were imported since, or if a test ended the exclusion."""
+        gc.collect()
+        if len(sys.modules) > self._modules or gc.get_freeze_count() < self._objects // 2:
+            gc.freeze()
+            self._objects, self._modules = gc.get_freeze_count(), len(sys.modules)
+
+
+@pytest.fixture(scope="session")
+def permanent_objects() -> PermanentObjects:
+    permanent = PermanentObjects()
+    permanent.collect()
+    return permanent
+
+
 @pytest.fixture(autouse=True)
-def widgets_end_in_the_main_thread(request):
+def widgets_end_in_the_main_thread(request, permanent_objects):
     """Collect garbage in the main thread only, as the application does: a worker thread must not destroy a widget."""
     if "qtbot" not in request.fixturenames:
         yield
         return
     gc.disable()
     yield
-    gc.collect()
+    permanent_objects.collect()
     gc.enable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def files_are_not_flushed_to_the_disk():
+    """Skip `fsync` in this process: it protects against a loss of power, which no test simulates, and takes long."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def niceness_of_children():
+    """Niceness of child processes outside of the tests. In the tests it is that of the tests themselves.
+
+    A child of lower priority waits for minutes on a busy core.
+    """
+    niceness = child_process.NICENESS
+    with pytest.MonkeyPatch.context() as patch:
+        if os.name == "posix":
+            patch.setattr(child_process, "NICENESS", os.getpriority(os.PRIO_PROCESS, 0))
+        yield niceness
 
 
 class PatientQtBot(QtBot):
@@ -47,7 +91,7 @@ class PatientQtBot(QtBot):
     Waits that expect nothing to happen (`raising=False`, `assertNotEmitted`) keep their own time.
     """
 
-    PATIENCE = 60_000  # ms
+    PATIENCE = 240_000  # ms
 
     def waitUntil(self, callback, *, timeout: int = PATIENCE) -> None:
         super().waitUntil(callback, timeout=max(timeout, self.PATIENCE))

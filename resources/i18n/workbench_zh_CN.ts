@@ -367,6 +367,21 @@
     </message>
 </context>
 <context>
+    <name>CommandPalette</name>
+    <message>
+        <source>Search commands</source>
+        <translation>搜索命令</translation>
+    </message>
+    <message>
+        <source>Commands</source>
+        <translation>命令</translation>
+    </message>
+    <message>
+        <source>No matching commands</source>
+        <translation>没有匹配的命令</translation>
+    </message>
+</context>
+<context>
     <name>ComparedRuns</name>
     <message>
         <source>Remove from comparison</source>
@@ -537,6 +552,105 @@
     </message>
 </context>
 <context>
+    <name>DisabledReasons</name>
+    <message>
+        <source>Open or create a project first</source>
+        <translation>请先打开或新建项目</translation>
+    </message>
+    <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
+    </message>
+    <message>
+        <source>Open an image first</source>
+        <translation>请先打开一张图片</translation>
+    </message>
+    <message>
+        <source>The project has no images yet</source>
+        <translation>项目中还没有图片</translation>
+    </message>
+    <message>
+        <source>Not available at the moment</source>
+        <translation>当前不可用</translation>
+    </message>
+    <message>
+        <source>Train a model first</source>
+        <translation>请先训练模型</translation>
+    </message>
+    <message>
+        <source>Start a training or select a run first</source>
+        <translation>请先开始训练或选择训练记录</translation>
+    </message>
+    <message>
+        <source>This image has no suggestions</source>
+        <translation>此图片没有预标注</translation>
+    </message>
+    <message>
+        <source>Open the list of possible label errors first</source>
+        <translation>请先打开疑似标注错误列表</translation>
+    </message>
+    <message>
+        <source>The image file has one page only</source>
+        <translation>图片文件只有一页</translation>
+    </message>
+    <message>
+        <source>Earlier predictions are stored during a training only</source>
+        <translation>只有训练期间才会保存较早的预测</translation>
+    </message>
+    <message>
+        <source>There is nothing to undo</source>
+        <translation>没有可撤销的操作</translation>
+    </message>
+    <message>
+        <source>There is nothing to redo</source>
+        <translation>没有可重做的操作</translation>
+    </message>
+    <message>
+        <source>The image is not marked as done</source>
+        <translation>此图片未标记为已完成</translation>
+    </message>
+    <message>
+        <source>The image has no regions</source>
+        <translation>此图片没有区域</translation>
+    </message>
+    <message>
+        <source>Select a reference image first</source>
+        <translation>请先选择良品参考图</translation>
+    </message>
+    <message>
+        <source>No suggestion of this image was rejected</source>
+        <translation>此图片没有被拒绝的预标注</translation>
+    </message>
+    <message>
+        <source>Label an image with a defect or set verdicts first</source>
+        <translation>请先标注一张有缺陷的图片，或设置判定</translation>
+    </message>
+    <message>
+        <source>No training is running</source>
+        <translation>没有正在进行的训练</translation>
+    </message>
+    <message>
+        <source>The project has no other run</source>
+        <translation>项目中没有其他训练记录</translation>
+    </message>
+    <message>
+        <source>No finished training can be continued</source>
+        <translation>没有可以继续的训练</translation>
+    </message>
+    <message>
+        <source>Select a region with the region tool first</source>
+        <translation>请先用区域工具选择一个区域</translation>
+    </message>
+    <message>
+        <source>No class has this number</source>
+        <translation>没有此编号的类别</translation>
+    </message>
+    <message>
+        <source>No verdict has this number</source>
+        <translation>没有此编号的判定</translation>
+    </message>
+</context>
+<context>
     <name>DisplayPanel</name>
     <message>
         <source>Gamma</source>
@@ -689,6 +803,21 @@
     <message>
         <source>Reset display</source>
         <translation>恢复显示</translation>
+    </message>
+</context>
+<context>
+    <name>DoneButton</name>
+    <message>
+        <source>Done</source>
+        <translation>完成</translation>
+    </message>
+    <message>
+        <source>This image is marked as done. Click to mark it as not done.</source>
+        <translation>此图片已标为完成。点击可改为未完成。</translation>
+    </message>
+    <message>
+        <source>Mark the image as done and open the next one</source>
+        <translation>将此图片标为完成并打开下一张</translation>
     </message>
 </context>
 <context>
@@ -943,6 +1072,14 @@
         <translation>数据泄漏</translation>
     </message>
     <message>
+        <source>Label more images</source>
+        <translation>标注更多图片</translation>
+    </message>
+    <message>
+        <source>Train a model</source>
+        <translation>训练模型</translation>
+    </message>
+    <message>
         <source>Predicting validation/test images</source>
         <translation>正在预测验证/测试图片</translation>
     </message>
@@ -1014,6 +1151,26 @@
         <translation>精度损失在已标注图片上测量；损失过大的格式不会导出。</translation>
     </message>
     <message>
+        <source>Typical image size</source>
+        <translation>常见图片尺寸</translation>
+    </message>
+    <message>
+        <source>Custom size</source>
+        <translation>自定义尺寸</translation>
+    </message>
+    <message>
+        <source>Image width in pixels</source>
+        <translation>图片宽度（像素）</translation>
+    </message>
+    <message>
+        <source>Image height in pixels</source>
+        <translation>图片高度（像素）</translation>
+    </message>
+    <message>
+        <source>Image &amp;size (width × height)</source>
+        <translation>图片尺寸（宽 × 高）(&amp;S)</translation>
+    </message>
+    <message>
         <source>Fewer false alarms</source>
         <translation>减少误报</translation>
     </message>
@@ -1044,6 +1201,10 @@
     <message>
         <source>&amp;Language of the model card</source>
         <translation>模型卡语言(&amp;L)</translation>
+    </message>
+    <message>
+        <source>The image size is too large.</source>
+        <translation>图片尺寸过大。</translation>
     </message>
     <message>
         <source>Select at least one format.</source>
@@ -1410,6 +1571,18 @@
 <context>
     <name>HelpCommands</name>
     <message>
+        <source>Find &amp;command…</source>
+        <translation>查找命令(&amp;C)…</translation>
+    </message>
+    <message>
+        <source>Search all commands by name, and run one</source>
+        <translation>按名称搜索全部命令并执行</translation>
+    </message>
+    <message>
+        <source>Settin&amp;gs…</source>
+        <translation>设置(&amp;G)…</translation>
+    </message>
+    <message>
         <source>G&amp;uide</source>
         <translation>使用指南(&amp;U)</translation>
     </message>
@@ -1488,8 +1661,32 @@
         <translation>将当前图片标为完成，并打开下一张</translation>
     </message>
     <message>
+        <source>&amp;Mark as done</source>
+        <translation>标记为已完成(&amp;M)</translation>
+    </message>
+    <message>
+        <source>Mark the current image, or the selected thumbnails, as done</source>
+        <translation>将当前图片或选中的缩略图标记为已完成</translation>
+    </message>
+    <message>
         <source>Mark as not d&amp;one</source>
         <translation>标为未完成(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Sho&amp;w in folder</source>
+        <translation>在文件夹中显示(&amp;W)</translation>
+    </message>
+    <message>
+        <source>Show the image file in the file browser of the system</source>
+        <translation>在系统文件管理器中显示图片文件</translation>
+    </message>
+    <message>
+        <source>Cop&amp;y path</source>
+        <translation>复制路径(&amp;Y)</translation>
+    </message>
+    <message>
+        <source>Copy the path of the current image, or of the selected thumbnails</source>
+        <translation>复制当前图片或选中缩略图的路径</translation>
     </message>
     <message>
         <source>Remove from pro&amp;ject…</source>
@@ -1568,6 +1765,14 @@
     <message>
         <source>Images that would improve the model most, with the reason for each</source>
         <translation>对提升模型最有帮助的图片及推荐理由</translation>
+    </message>
+    <message>
+        <source>Thumbnail view</source>
+        <translation>缩略图视图</translation>
+    </message>
+    <message>
+        <source>Show all listed images as thumbnails</source>
+        <translation>以缩略图显示列表中的全部图片</translation>
     </message>
 </context>
 <context>
@@ -1670,10 +1875,140 @@
     </message>
 </context>
 <context>
+    <name>ImageMenu</name>
+    <message>
+        <source>Open</source>
+        <translation>打开</translation>
+    </message>
+    <message>
+        <source>Mark as done</source>
+        <translation>标记为已完成</translation>
+    </message>
+    <message>
+        <source>Mark as not done</source>
+        <translation>标记为未完成</translation>
+    </message>
+    <message>
+        <source>Verdict</source>
+        <translation>判定</translation>
+    </message>
+    <message>
+        <source>No verdict</source>
+        <translation>不判定</translation>
+    </message>
+    <message>
+        <source>Show in folder</source>
+        <translation>在文件夹中显示</translation>
+    </message>
+    <message>
+        <source>Copy path</source>
+        <translation>复制路径</translation>
+    </message>
+    <message>
+        <source>Remove from project…</source>
+        <translation>从项目中移除…</translation>
+    </message>
+</context>
+<context>
     <name>ImageTableView</name>
     <message>
         <source>Metrics by image</source>
         <translation>按图片统计的指标</translation>
+    </message>
+</context>
+<context>
+    <name>ImageVerdictPanel</name>
+    <message>
+        <source>Image verdict</source>
+        <translation>图片判定</translation>
+    </message>
+    <message>
+        <source>The detection threshold decides which regions are drawn. The rule decides which images are rejected.</source>
+        <translation>检出阈值决定绘制哪些区域，规则决定拒收哪些图片。</translation>
+    </message>
+    <message>
+        <source>No verdict</source>
+        <translation>不判定</translation>
+    </message>
+    <message>
+        <source>Limit false alarms</source>
+        <translation>限制误报</translation>
+    </message>
+    <message>
+        <source>Lowest cost</source>
+        <translation>最低代价</translation>
+    </message>
+    <message>
+        <source>Anomaly score</source>
+        <translation>异常分数</translation>
+    </message>
+    <message>
+        <source>Size or probability of a region</source>
+        <translation>区域的尺寸或概率</translation>
+    </message>
+    <message>
+        <source>Verdict rule</source>
+        <translation>判定规则</translation>
+    </message>
+    <message>
+        <source>Rule by which predictions and exports of this run reject an image</source>
+        <translation>此训练记录的预测和导出模型拒收图片的规则</translation>
+    </message>
+    <message>
+        <source>False alarms in 100 good images</source>
+        <translation>每 100 张良品图片的误报数</translation>
+    </message>
+    <message>
+        <source>Chooses the threshold of the anomaly score so that at most this many good images are rejected</source>
+        <translation>选择异常分数的阈值，使拒收的良品图片不超过此数</translation>
+    </message>
+    <message>
+        <source>Cost of a missed image in false alarms</source>
+        <translation>漏掉一张缺陷图片相当于多少误报</translation>
+    </message>
+    <message>
+        <source>Chooses the threshold of the anomaly score with the lowest cost on these images</source>
+        <translation>选择在这些图片上代价最低的异常分数阈值</translation>
+    </message>
+    <message>
+        <source>Reject above, px²</source>
+        <translation>高于此值拒收（px²）</translation>
+    </message>
+    <message>
+        <source>Anomaly score: probability times area, summed over the regions of an image</source>
+        <translation>异常分数：图片中所有区域的概率乘以面积之和</translation>
+    </message>
+    <message>
+        <source>Verdict of a rejected image</source>
+        <translation>拒收图片的判定</translation>
+    </message>
+    <message>
+        <source>Its class</source>
+        <translation>其类别</translation>
+    </message>
+    <message>
+        <source>A fixed verdict, or the class with the greatest share in the anomaly score</source>
+        <translation>固定的判定，或在异常分数中占比最大的类别</translation>
+    </message>
+    <message>
+        <source>Defective images rejected: {counts}</source>
+        <translation>拒收的缺陷图片：{counts}</translation>
+    </message>
+    <message>
+        <source>Good images rejected: {counts}</source>
+        <translation>拒收的良品图片：{counts}</translation>
+    </message>
+    <message>
+        <source>AUROC of the anomaly score: {value} (95% CI {low}–{high})</source>
+        <translation>异常分数的 AUROC：{value}（95% 置信区间 {low}–{high}）</translation>
+    </message>
+    <message>
+        <source>Threshold of the anomaly score: {n} px²</source>
+        <translation>异常分数的阈值：{n} px²</translation>
+    </message>
+    <message>
+        <source>Upper limit of false alarms on new parts: {limit}. Lowest limit that {n} parts can show: {least}.</source>
+        <translation>新零件上的误报上限：{limit}。{n} 个零件最低能证明的上限：{least}。</translation>
     </message>
 </context>
 <context>
@@ -1742,10 +2077,6 @@
         <translation>含标注的文件夹</translation>
     </message>
     <message>
-        <source>Label file or zip archive</source>
-        <translation>标注文件或 zip 压缩包</translation>
-    </message>
-    <message>
         <source>None of these labels can be imported. The reasons are listed above.</source>
         <translation>这些标注都无法导入，原因见上方列表。</translation>
     </message>
@@ -1756,10 +2087,6 @@
     <message>
         <source>{n} images with labels</source>
         <translation>{n} 张图片有标注</translation>
-    </message>
-    <message>
-        <source>{n} labels without an image</source>
-        <translation>{n} 个标注找不到图片</translation>
     </message>
     <message>
         <source>{n} bounding boxes</source>
@@ -2051,6 +2378,10 @@
     <message>
         <source>Masks (exact)</source>
         <translation>掩膜（精确）</translation>
+    </message>
+    <message>
+        <source>Masks (exact, for labelme only)</source>
+        <translation>掩膜（精确，仅适用于 labelme）</translation>
     </message>
     <message>
         <source>Folder for the labels</source>
@@ -2615,6 +2946,37 @@
     </message>
 </context>
 <context>
+    <name>MissingImages</name>
+    <message>
+        <source>Labels ({patterns})</source>
+        <translation>标注（{patterns}）</translation>
+    </message>
+    <message>
+        <source>All files (*)</source>
+        <translation>所有文件 (*)</translation>
+    </message>
+    <message>
+        <source>Label file or zip archive</source>
+        <translation>标注文件或 zip 压缩包</translation>
+    </message>
+    <message>
+        <source>Locate images…</source>
+        <translation>定位图片…</translation>
+    </message>
+    <message>
+        <source>Choose the folder of the images. They are used where they are.</source>
+        <translation>选择图片所在的文件夹。图片保留在原处使用，不会复制。</translation>
+    </message>
+    <message>
+        <source>Labels without an image: {n}. Their images are neither beside the labels nor in the project.</source>
+        <translation>缺少图片的标注：{n} 条。其图片既不在标注旁，也不在项目中。</translation>
+    </message>
+    <message>
+        <source>Folder with the images</source>
+        <translation>图片所在文件夹</translation>
+    </message>
+</context>
+<context>
     <name>NewProjectDialog</name>
     <message>
         <source>New project</source>
@@ -2629,8 +2991,8 @@
         <translation>可选。以后也可添加图片。</translation>
     </message>
     <message>
-        <source>Optional. Folder, zip archive or label file of another tool</source>
-        <translation>可选。其他工具的文件夹、zip 压缩包或标注文件</translation>
+        <source>Optional. Labels made with another tool</source>
+        <translation>可选。用其他工具制作的标注</translation>
     </message>
     <message>
         <source>scratch, pit, stain</source>
@@ -2645,8 +3007,16 @@
         <translation>名称(&amp;N)</translation>
     </message>
     <message>
+        <source>Folder for the project</source>
+        <translation>项目所在文件夹</translation>
+    </message>
+    <message>
         <source>Folder in which the project folder is created</source>
         <translation>项目文件夹的创建位置</translation>
+    </message>
+    <message>
+        <source>Folder with the images</source>
+        <translation>图片所在文件夹</translation>
     </message>
     <message>
         <source>Image folder. The images are not copied.</source>
@@ -2661,6 +3031,10 @@
         <translation>要导入的标注，旁边的图片也会一并导入。</translation>
     </message>
     <message>
+        <source>Folder with labels</source>
+        <translation>标注所在文件夹</translation>
+    </message>
+    <message>
         <source>La&amp;bels</source>
         <translation>标注(&amp;B)</translation>
     </message>
@@ -2671,6 +3045,10 @@
     <message>
         <source>Results for a whole image, for ResNet. Optional.</source>
         <translation>整张图片的判定结果，用于 ResNet。可选。</translation>
+    </message>
+    <message>
+        <source>From the labels</source>
+        <translation>取自标注</translation>
     </message>
     <message>
         <source>Labels found: {formats}</source>
@@ -2701,8 +3079,8 @@
         <translation>文件夹…</translation>
     </message>
     <message>
-        <source>File…</source>
-        <translation>文件…</translation>
+        <source>File or zip…</source>
+        <translation>文件或 zip…</translation>
     </message>
     <message>
         <source>&amp;Folder</source>
@@ -2889,6 +3267,10 @@
     <message>
         <source>{n} images</source>
         <translation>{n} 张图片</translation>
+    </message>
+    <message>
+        <source>data split of {name}</source>
+        <translation>{name} 的数据划分</translation>
     </message>
     <message>
         <source>group of {name}</source>
@@ -3099,6 +3481,10 @@
     <message>
         <source>Step</source>
         <translation>步长</translation>
+    </message>
+    <message>
+        <source>Edit outline</source>
+        <translation>编辑轮廓</translation>
     </message>
     <message>
         <source>Grow</source>
@@ -3527,6 +3913,10 @@
         <translation>预测：{n} 处缺陷</translation>
     </message>
     <message>
+        <source>{prediction}; verdict: {verdict}</source>
+        <translation>{prediction}；判定：{verdict}</translation>
+    </message>
+    <message>
         <source>Prediction: unsure, most likely {verdict} ({probability})</source>
         <translation>预测：不确定，最可能为{verdict}（{probability}）</translation>
     </message>
@@ -3544,6 +3934,149 @@
     </message>
 </context>
 <context>
+    <name>PreferencesDialog</name>
+    <message>
+        <source>Settings</source>
+        <translation>设置</translation>
+    </message>
+    <message>
+        <source>Labels are saved automatically half a second after each change, and before that in a journal. Nothing has to be saved manually.</source>
+        <translation>每次修改后半秒自动保存标注，在此之前已写入日志，无需手动保存。</translation>
+    </message>
+    <message>
+        <source>All other training settings: Train &gt; Training settings.</source>
+        <translation>其他训练设置：训练 &gt; 训练设置。</translation>
+    </message>
+    <message>
+        <source>Appearance</source>
+        <translation>外观</translation>
+    </message>
+    <message>
+        <source>Labeling</source>
+        <translation>标注</translation>
+    </message>
+    <message>
+        <source>Training</source>
+        <translation>训练</translation>
+    </message>
+    <message>
+        <source>Keyboard</source>
+        <translation>键盘</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Reset all shortcuts</source>
+        <translation>重置全部快捷键</translation>
+    </message>
+    <message>
+        <source>Restore defaults</source>
+        <translation>恢复默认值</translation>
+    </message>
+    <message>
+        <source>Restore the defaults of this page</source>
+        <translation>恢复本页的默认值</translation>
+    </message>
+    <message>
+        <source>Theme</source>
+        <translation>主题</translation>
+    </message>
+    <message>
+        <source>System default</source>
+        <translation>跟随系统</translation>
+    </message>
+    <message>
+        <source>Dark</source>
+        <translation>深色</translation>
+    </message>
+    <message>
+        <source>Light</source>
+        <translation>浅色</translation>
+    </message>
+    <message>
+        <source>Text size</source>
+        <translation>文字大小</translation>
+    </message>
+    <message>
+        <source> px</source>
+        <translation> 像素</translation>
+    </message>
+    <message>
+        <source>After “Mark as done”, open</source>
+        <translation>“标记为已完成”后打开</translation>
+    </message>
+    <message>
+        <source>Next image</source>
+        <translation>下一张图片</translation>
+    </message>
+    <message>
+        <source>Next image not done</source>
+        <translation>下一张未完成的图片</translation>
+    </message>
+    <message>
+        <source>No other image</source>
+        <translation>不打开其他图片</translation>
+    </message>
+    <message>
+        <source>Label opacity</source>
+        <translation>标注不透明度</translation>
+    </message>
+    <message>
+        <source>Brush size</source>
+        <translation>画笔大小</translation>
+    </message>
+    <message>
+        <source>Grow and shrink by</source>
+        <translation>扩大和缩小的步长</translation>
+    </message>
+    <message>
+        <source>Smoothing of the magic wand</source>
+        <translation>魔棒平滑</translation>
+    </message>
+    <message>
+        <source>Crack tracer: max. width</source>
+        <translation>裂纹追踪：最大宽度</translation>
+    </message>
+    <message>
+        <source>Magic wand: tolerance from the image</source>
+        <translation>魔棒：根据图片确定容差</translation>
+    </message>
+    <message>
+        <source>Magic wand: fill holes</source>
+        <translation>魔棒：填充孔洞</translation>
+    </message>
+    <message>
+        <source>Brush: fill closed strokes</source>
+        <translation>画笔：填充闭合笔画</translation>
+    </message>
+    <message>
+        <source>Adjust the stroke width to the pen pressure</source>
+        <translation>按笔压调整笔画宽度</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>Time limit</source>
+        <translation>时间限制</translation>
+    </message>
+    <message>
+        <source> min</source>
+        <translation> 分钟</translation>
+    </message>
+    <message>
+        <source>Device</source>
+        <translation>设备</translation>
+    </message>
+    <message>
+        <source>Automatic uses the GPU if there is one.</source>
+        <translation>“自动”会在有 GPU 时使用 GPU。</translation>
+    </message>
+</context>
+<context>
     <name>PreviewStrip</name>
     <message>
         <source>Preview of the labels</source>
@@ -3555,6 +4088,10 @@
     <message>
         <source>Open &amp;recent</source>
         <translation>最近的项目(&amp;R)</translation>
+    </message>
+    <message>
+        <source>Folder of images</source>
+        <translation>图片文件夹</translation>
     </message>
     <message>
         <source>Open project</source>
@@ -3590,6 +4127,88 @@
     </message>
 </context>
 <context>
+    <name>QuickProjectDialog</name>
+    <message>
+        <source>New project from folder</source>
+        <translation>从文件夹新建项目</translation>
+    </message>
+    <message>
+        <source>Counting images…</source>
+        <translation>正在统计图片…</translation>
+    </message>
+    <message>
+        <source>defect</source>
+        <translation>缺陷</translation>
+    </message>
+    <message>
+        <source>&amp;What do you want to find?</source>
+        <translation>要检测什么缺陷(&amp;W)？</translation>
+    </message>
+    <message>
+        <source>One or more types of defects, separated by commas. Classes can be added and renamed at any time.</source>
+        <translation>一种或多种缺陷，用逗号分隔。类别可随时添加和重命名。</translation>
+    </message>
+    <message>
+        <source>The images stay where they are. Project folder: {path}</source>
+        <translation>图片保留在原位置。项目文件夹：{path}</translation>
+    </message>
+    <message>
+        <source>More options…</source>
+        <translation>更多选项…</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Create project</source>
+        <translation>创建项目</translation>
+    </message>
+    <message>
+        <source>This folder contains no images. Images can be added later.</source>
+        <translation>此文件夹中没有图片。可稍后添加图片。</translation>
+    </message>
+    <message>
+        <source>1 image</source>
+        <translation>1 张图片</translation>
+    </message>
+    <message>
+        <source>{n} images</source>
+        <translation>{n} 张图片</translation>
+    </message>
+    <message>
+        <source>Labels found: {formats}. Their import is shown after the project is created.</source>
+        <translation>发现标注：{formats}。创建项目后将显示导入界面。</translation>
+    </message>
+</context>
+<context>
+    <name>RegionLimits</name>
+    <message>
+        <source>Area from, mm²</source>
+        <translation>面积不小于（mm²）</translation>
+    </message>
+    <message>
+        <source>Area from, px²</source>
+        <translation>面积不小于（px²）</translation>
+    </message>
+    <message>
+        <source>Probability from</source>
+        <translation>概率不低于</translation>
+    </message>
+    <message>
+        <source>Off</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>An image with a region of at least this area is rejected</source>
+        <translation>含有面积不小于此值的区域的图片被拒收</translation>
+    </message>
+    <message>
+        <source>An image with a region that reaches this probability is rejected</source>
+        <translation>含有概率达到此值的区域的图片被拒收</translation>
+    </message>
+</context>
+<context>
     <name>RegionMenu</name>
     <message>
         <source>Change class</source>
@@ -3602,6 +4221,10 @@
     <message>
         <source>Shrink</source>
         <translation>缩小</translation>
+    </message>
+    <message>
+        <source>Edit outline</source>
+        <translation>编辑轮廓</translation>
     </message>
     <message>
         <source>Smooth</source>
@@ -3722,6 +4345,25 @@
     </message>
 </context>
 <context>
+    <name>RocPlot</name>
+    <message>
+        <source>ROC curve</source>
+        <translation>ROC 曲线</translation>
+    </message>
+    <message>
+        <source>Good rejected, %</source>
+        <translation>拒收的良品，%</translation>
+    </message>
+    <message>
+        <source>Defective rejected, %</source>
+        <translation>拒收的缺陷品，%</translation>
+    </message>
+    <message>
+        <source>The curve needs good and defective images.</source>
+        <translation>绘制曲线需要良品图片和缺陷图片。</translation>
+    </message>
+</context>
+<context>
     <name>RunCompareMenu</name>
     <message>
         <source>Runs to compare</source>
@@ -3750,6 +4392,10 @@
 </context>
 <context>
     <name>RunDashboard</name>
+    <message>
+        <source>First steps</source>
+        <translation>入门步骤</translation>
+    </message>
     <message>
         <source>At {time}</source>
         <translation>{time} 时</translation>
@@ -3835,6 +4481,17 @@
     </message>
 </context>
 <context>
+    <name>ShortcutChanges</name>
+    <message>
+        <source>Canvas</source>
+        <translation>画布</translation>
+    </message>
+    <message>
+        <source>Menu {name}</source>
+        <translation>菜单“{name}”</translation>
+    </message>
+</context>
+<context>
     <name>ShortcutsDialog</name>
     <message>
         <source>Search</source>
@@ -3855,6 +4512,10 @@
     <message>
         <source>Canvas</source>
         <translation>画布</translation>
+    </message>
+    <message>
+        <source>Change shortcuts…</source>
+        <translation>更改快捷键…</translation>
     </message>
     <message>
         <source>Polygon: remove a corner</source>
@@ -3974,6 +4635,77 @@
     </message>
 </context>
 <context>
+    <name>ShortcutsPage</name>
+    <message>
+        <source>Search commands or keys</source>
+        <translation>搜索命令或按键</translation>
+    </message>
+    <message>
+        <source>Commands</source>
+        <translation>命令</translation>
+    </message>
+    <message>
+        <source>Command</source>
+        <translation>命令</translation>
+    </message>
+    <message>
+        <source>Shortcut</source>
+        <translation>快捷键</translation>
+    </message>
+    <message>
+        <source>New shortcut</source>
+        <translation>新快捷键</translation>
+    </message>
+    <message>
+        <source>Click here and press the new keys</source>
+        <translation>点击此处，然后按下新的按键</translation>
+    </message>
+    <message>
+        <source>Set</source>
+        <translation>设置</translation>
+    </message>
+    <message>
+        <source>Add</source>
+        <translation>添加</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Reset</source>
+        <translation>重置</translation>
+    </message>
+    <message>
+        <source>Reassign</source>
+        <translation>改为此命令</translation>
+    </message>
+    <message>
+        <source>Keep the present shortcut and add this one</source>
+        <translation>保留现有快捷键并添加此快捷键</translation>
+    </message>
+    <message>
+        <source>Restore the default shortcut of this command</source>
+        <translation>恢复此命令的默认快捷键</translation>
+    </message>
+    <message>
+        <source>{key} is used by “{name}”.</source>
+        <translation>{key} 已用于“{name}”。</translation>
+    </message>
+    <message>
+        <source>{key} is used by “{name}” and cannot be reassigned.</source>
+        <translation>{key} 已用于“{name}”，不能更改。</translation>
+    </message>
+    <message>
+        <source>This shortcut is free.</source>
+        <translation>此快捷键可用。</translation>
+    </message>
+    <message>
+        <source>Click the field and press the new keys.</source>
+        <translation>点击输入框，然后按下新的按键。</translation>
+    </message>
+</context>
+<context>
     <name>SizeHistogram</name>
     <message>
         <source>Histogram of region sizes</source>
@@ -4008,6 +4740,10 @@
     </message>
     <message>
         <source>{n} remarks</source>
+        <translation>{n} 条说明</translation>
+    </message>
+    <message>
+        <source>{n} remark</source>
         <translation>{n} 条说明</translation>
     </message>
     <message>
@@ -4226,6 +4962,188 @@
     <message>
         <source>Validation/test images</source>
         <translation>验证/测试图片</translation>
+    </message>
+</context>
+<context>
+    <name>SplitMenu</name>
+    <message>
+        <source>Data split</source>
+        <translation>数据划分</translation>
+    </message>
+    <message>
+        <source>Automatic</source>
+        <translation>自动</translation>
+    </message>
+    <message>
+        <source>Training set</source>
+        <translation>训练集</translation>
+    </message>
+    <message>
+        <source>Validation set</source>
+        <translation>验证集</translation>
+    </message>
+    <message>
+        <source>Test set</source>
+        <translation>测试集</translation>
+    </message>
+</context>
+<context>
+    <name>StageBar</name>
+    <message>
+        <source>Next step: {step}</source>
+        <translation>下一步：{step}</translation>
+    </message>
+    <message>
+        <source>Add images</source>
+        <translation>添加图片</translation>
+    </message>
+    <message>
+        <source>Add a class</source>
+        <translation>添加类别</translation>
+    </message>
+    <message>
+        <source>Mark this image as done</source>
+        <translation>将此图片标为完成</translation>
+    </message>
+    <message>
+        <source>Label 1 more image with defects</source>
+        <translation>再标注 1 张有缺陷的图片</translation>
+    </message>
+    <message>
+        <source>Label {n} more images with defects</source>
+        <translation>再标注 {n} 张有缺陷的图片</translation>
+    </message>
+    <message>
+        <source>Add a verdict</source>
+        <translation>添加判定</translation>
+    </message>
+    <message>
+        <source>Set the verdict of 1 more image</source>
+        <translation>再为 1 张图片设定判定</translation>
+    </message>
+    <message>
+        <source>Set the verdict of {n} more images</source>
+        <translation>再为 {n} 张图片设定判定</translation>
+    </message>
+    <message>
+        <source>Set another verdict for 2 images</source>
+        <translation>为 2 张图片设定另一种判定</translation>
+    </message>
+    <message>
+        <source>Train 1 minute</source>
+        <translation>训练 1 分钟</translation>
+    </message>
+    <message>
+        <source>Train {n} minutes</source>
+        <translation>训练 {n} 分钟</translation>
+    </message>
+    <message>
+        <source>Continue labeling</source>
+        <translation>继续标注</translation>
+    </message>
+    <message>
+        <source>Train with {n} new labels</source>
+        <translation>用 {n} 个新标注训练</translation>
+    </message>
+    <message>
+        <source>Look at 1 missed defect</source>
+        <translation>查看 1 处漏检</translation>
+    </message>
+    <message>
+        <source>Look at {n} missed defects</source>
+        <translation>查看 {n} 处漏检</translation>
+    </message>
+    <message>
+        <source>Look at 1 false alarm</source>
+        <translation>查看 1 处误报</translation>
+    </message>
+    <message>
+        <source>Look at {n} false alarms</source>
+        <translation>查看 {n} 处误报</translation>
+    </message>
+    <message>
+        <source>Look at 1 wrong verdict</source>
+        <translation>查看 1 个错误判定</translation>
+    </message>
+    <message>
+        <source>Look at {n} wrong verdicts</source>
+        <translation>查看 {n} 个错误判定</translation>
+    </message>
+    <message>
+        <source>Evaluate the model</source>
+        <translation>评估模型</translation>
+    </message>
+    <message>
+        <source>Label recommended images</source>
+        <translation>标注推荐的图片</translation>
+    </message>
+    <message>
+        <source>Export the model</source>
+        <translation>导出模型</translation>
+    </message>
+    <message>
+        <source>Exporting…</source>
+        <translation>正在导出…</translation>
+    </message>
+    <message>
+        <source>Predict new images</source>
+        <translation>预测新图片</translation>
+    </message>
+    <message>
+        <source>Read-only project</source>
+        <translation>只读项目</translation>
+    </message>
+    <message>
+        <source>Paint the defects of an image, then click Done ({key}). Images without defects are marked as done without painting. From {n} images with defects on, some are used to measure the model. Click to open the next image.</source>
+        <translation>涂出图片中的缺陷，然后点击“完成”（{key}）。没有缺陷的图片无需涂画，直接标为完成。有缺陷的图片达到 {n} 张后，其中一部分用于评估模型。点击可打开下一张图片。</translation>
+    </message>
+    <message>
+        <source>Set a verdict in the panel on the right. With {n} images and two verdicts, some images are used to measure the model. Click to open the next image.</source>
+        <translation>在右侧面板中设定判定。达到 {n} 张图片和两种判定后，其中一部分图片用于评估模型。点击可打开下一张图片。</translation>
+    </message>
+    <message>
+        <source>The training is running. New labels are used in it. Click to open the next image that is not done.</source>
+        <translation>训练正在进行，新标注会加入训练。点击可打开下一张未完成的图片。</translation>
+    </message>
+    <message>
+        <source>The model misses many defects. Label the images that would improve it most.</source>
+        <translation>模型漏检较多。请标注最有助于提升模型的图片。</translation>
+    </message>
+    <message>
+        <source>The project is read-only in this window.</source>
+        <translation>项目在此窗口中为只读。</translation>
+    </message>
+    <message>
+        <source>Label</source>
+        <translation>标注</translation>
+    </message>
+    <message>
+        <source>Train</source>
+        <translation>训练</translation>
+    </message>
+    <message>
+        <source>Evaluate</source>
+        <translation>评估</translation>
+    </message>
+    <message>
+        <source>Export</source>
+        <translation>导出</translation>
+    </message>
+    <message>
+        <source>Show the current image</source>
+        <translation>显示当前图片</translation>
+    </message>
+    <message>
+        <source>Show the training panel</source>
+        <translation>显示训练面板</translation>
+    </message>
+    <message>
+        <source>Show the evaluation of the model</source>
+        <translation>显示模型的评估结果</translation>
+    </message>
+    <message>
+        <source>Choose the export options</source>
+        <translation>选择导出选项</translation>
     </message>
 </context>
 <context>
@@ -4561,6 +5479,37 @@
     </message>
 </context>
 <context>
+    <name>SuggestionFilter</name>
+    <message>
+        <source> px</source>
+        <translation> 像素</translation>
+    </message>
+    <message>
+        <source>Min. probability</source>
+        <translation>最低概率</translation>
+    </message>
+    <message>
+        <source>Hide suggestions of lower probability</source>
+        <translation>隐藏概率更低的预标注</translation>
+    </message>
+    <message>
+        <source>Min. area</source>
+        <translation>最小面积</translation>
+    </message>
+    <message>
+        <source>Hide smaller suggestions</source>
+        <translation>隐藏更小的预标注</translation>
+    </message>
+    <message>
+        <source>Show all suggestions</source>
+        <translation>显示全部预标注</translation>
+    </message>
+    <message>
+        <source>{n} hidden · Show all</source>
+        <translation>已隐藏 {n} 个 · 全部显示</translation>
+    </message>
+</context>
+<context>
     <name>SuggestionInteractor</name>
     <message>
         <source>{suggestion}, changed</source>
@@ -4569,6 +5518,21 @@
     <message>
         <source>Space accepts, Del rejects</source>
         <translation>空格接受，Del 拒绝</translation>
+    </message>
+</context>
+<context>
+    <name>SuggestionListView</name>
+    <message>
+        <source>Suggestions</source>
+        <translation>预标注</translation>
+    </message>
+    <message>
+        <source>Accept</source>
+        <translation>接受</translation>
+    </message>
+    <message>
+        <source>Reject</source>
+        <translation>拒绝</translation>
     </message>
 </context>
 <context>
@@ -4611,10 +5575,6 @@
 </context>
 <context>
     <name>SuggestionsPanel</name>
-    <message>
-        <source>Suggestions</source>
-        <translation>预标注</translation>
-    </message>
     <message>
         <source>Accept all</source>
         <translation>全部接受</translation>
@@ -4667,6 +5627,34 @@
         <translation>全选</translation>
     </message>
     <message>
+        <source>Done</source>
+        <translation>完成</translation>
+    </message>
+    <message>
+        <source>Not done</source>
+        <translation>未完成</translation>
+    </message>
+    <message>
+        <source>Mark the selected images as done</source>
+        <translation>将选中的图片标记为已完成</translation>
+    </message>
+    <message>
+        <source>Mark the selected images as not done</source>
+        <translation>将选中的图片标记为未完成</translation>
+    </message>
+    <message>
+        <source>Data split</source>
+        <translation>数据划分</translation>
+    </message>
+    <message>
+        <source>Data split of the selected images and of their groups</source>
+        <translation>选中图片及其分组的数据划分</translation>
+    </message>
+    <message>
+        <source>Back to the image</source>
+        <translation>返回图片</translation>
+    </message>
+    <message>
         <source>{n} selected</source>
         <translation>已选 {n} 张</translation>
     </message>
@@ -4696,6 +5684,14 @@
     <message>
         <source>&amp;Pick class under pointer</source>
         <translation>拾取指针处的类别(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Edit &amp;outline</source>
+        <translation>编辑轮廓(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Show the corners of the selected region and move them</source>
+        <translation>显示并移动所选区域的顶点</translation>
     </message>
     <message>
         <source>&amp;Keep other classes</source>
@@ -4924,6 +5920,10 @@
     <message>
         <source>Select a run above to view its curves, or train a new model.</source>
         <translation>选择上方的训练记录查看曲线，或训练新模型。</translation>
+    </message>
+    <message>
+        <source>To train on the images marked as done, click Train. Curves and predictions update during training.</source>
+        <translation>要用标为已完成的图片训练，请点击“开始训练”。训练过程中曲线和预测会实时更新。</translation>
     </message>
     <message>
         <source>Paint a few defects and mark the images as done ({key}), or set verdicts. Then click Train. Curves and predictions update during training.</source>
@@ -5303,8 +6303,8 @@
         <translation>解包已打包的项目 (.zip)…</translation>
     </message>
     <message>
-        <source>New to Defect Workbench? The sample project contains labeled images of a scratched surface. Click Train and watch the predictions improve within minutes.</source>
-        <translation>第一次使用？示例项目包含已标注的划痕图片。点击“开始训练”，几分钟内即可看到预测结果逐步改善。</translation>
+        <source>Start</source>
+        <translation>开始</translation>
     </message>
     <message>
         <source>Label defects, train a model, export it</source>
@@ -5315,16 +6315,68 @@
         <translation>新建项目</translation>
     </message>
     <message>
+        <source>Name the classes, link the images</source>
+        <translation>命名类别，链接图片</translation>
+    </message>
+    <message>
         <source>Open project</source>
         <translation>打开项目</translation>
+    </message>
+    <message>
+        <source>A project folder on this computer</source>
+        <translation>本机上的项目文件夹</translation>
+    </message>
+    <message>
+        <source>Import labels</source>
+        <translation>导入标注</translation>
+    </message>
+    <message>
+        <source>From labelme, CVAT, COCO, YOLO and others</source>
+        <translation>来自 labelme、CVAT、COCO、YOLO 等</translation>
     </message>
     <message>
         <source>Sample project</source>
         <translation>示例项目</translation>
     </message>
     <message>
-        <source>Import labels of another tool…</source>
-        <translation>导入其他工具的标注…</translation>
+        <source>Labeled images to try everything</source>
+        <translation>带标注的图片，可尝试全部功能</translation>
+    </message>
+    <message>
+        <source>Label: paint the defects in about ten images and mark them as done.</source>
+        <translation>标注：在约十张图片中涂出缺陷，并标为完成。</translation>
+    </message>
+    <message>
+        <source>Train: a few minutes are enough for a first model. Keep labeling meanwhile.</source>
+        <translation>训练：几分钟即可得到第一个模型，期间可继续标注。</translation>
+    </message>
+    <message>
+        <source>Evaluate: look at missed defects and false alarms, and correct labels.</source>
+        <translation>评估：查看漏检和误报，并修正标注。</translation>
+    </message>
+    <message>
+        <source>Export: a folder that predicts on the production line without this program.</source>
+        <translation>导出：生成可脱离本软件在产线上预测的文件夹。</translation>
+    </message>
+    <message>
+        <source>Drop a folder of images here to make a project of it</source>
+        <translation>将图片文件夹拖放到此处即可创建项目</translation>
+    </message>
+    <message>
+        <source>Choose folder…</source>
+        <translation>选择文件夹…</translation>
+    </message>
+    <message>
+        <source>First steps</source>
+        <translation>入门步骤</translation>
+    </message>
+    <message>
+        <source>Tour of the window</source>
+        <translation>窗口导览</translation>
+    </message>
+    <message>
+        <source>From images to a model</source>
+        <translation>从图片到模型</translation>
     </message>
 </context>
 <context>
@@ -5356,6 +6408,49 @@
     <message>
         <source>{name} (read-only)</source>
         <translation>{name}（只读）</translation>
+    </message>
+</context>
+<context>
+    <name>WorkflowCommands</name>
+    <message>
+        <source>New project &amp;from folder…</source>
+        <translation>从文件夹新建项目(&amp;F)…</translation>
+    </message>
+    <message>
+        <source>Make a project of a folder of images. The images stay where they are.</source>
+        <translation>将图片文件夹创建为项目。图片保留在原位置。</translation>
+    </message>
+    <message>
+        <source>Add &amp;class</source>
+        <translation>添加类别(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Add a class: a type of defects to paint</source>
+        <translation>添加类别，即要涂画的缺陷种类</translation>
+    </message>
+    <message>
+        <source>Add &amp;verdict</source>
+        <translation>添加判定(&amp;V)</translation>
+    </message>
+    <message>
+        <source>Add a verdict: a result for a whole image, such as OK or NG</source>
+        <translation>添加判定，即整张图片的结果，例如 OK 或 NG</translation>
+    </message>
+    <message>
+        <source>&amp;First steps</source>
+        <translation>入门步骤(&amp;F)</translation>
+    </message>
+    <message>
+        <source>From images to an exported model, step by step</source>
+        <translation>从图片到导出模型的操作步骤</translation>
+    </message>
+    <message>
+        <source>&amp;Tour of the window</source>
+        <translation>窗口导览(&amp;T)</translation>
+    </message>
+    <message>
+        <source>Explain the parts of the window one after another</source>
+        <translation>依次介绍窗口的各个部分</translation>
     </message>
 </context>
 <context>
@@ -5417,6 +6512,14 @@
     <message>
         <source>For computers with an NVIDIA GPU</source>
         <translation>用于有 NVIDIA GPU 的计算机</translation>
+    </message>
+    <message>
+        <source>ONNX, self-contained</source>
+        <translation>ONNX（独立模型）</translation>
+    </message>
+    <message>
+        <source>For C#, C++, PLC and vision systems: one image size, all steps included</source>
+        <translation>用于 C#、C++、PLC 和视觉系统：固定图片尺寸，包含全部步骤</translation>
     </message>
     <message>
         <source>8-bit integers, calibrated on the project&apos;s images</source>
@@ -5494,12 +6597,32 @@
         <translation>正在准备：构建网络并读取图片。</translation>
     </message>
     <message>
+        <source>The training process has not responded for {seconds}. Stop training to keep the best model so far.</source>
+        <translation>训练进程已 {seconds} 没有响应。停止训练可保留目前的最佳模型。</translation>
+    </message>
+    <message>
+        <source>Training diverged {times}. It was rolled back and the learning rate was reduced.</source>
+        <translation>训练发散（{times}）。已回退并降低学习率。</translation>
+    </message>
+    <message>
+        <source>The loss scale dropped {times} because fp16 values overflowed. Set the precision to bf16 or fp32.</source>
+        <translation>fp16 数值溢出，损失缩放下降（{times}）。请将精度设为 bf16 或 fp32。</translation>
+    </message>
+    <message>
         <source>The loss rises again, from {least} to {now}. Reduce the learning rate.</source>
         <translation>损失再次上升，从 {least} 到 {now}。请降低学习率。</translation>
     </message>
     <message>
+        <source>No validation images, so model quality is unknown. Label more images, also of other parts.</source>
+        <translation>没有验证图片，模型效果未知。请标注更多图片，最好来自不同零件。</translation>
+    </message>
+    <message>
         <source>No validation image has a defect, so there are no metrics. Label more images with defects.</source>
         <translation>验证图片都没有缺陷，因此没有指标。请标注更多有缺陷的图片。</translation>
+    </message>
+    <message>
+        <source>Almost no defects are detected yet (validation metric {score}). Train longer or label more defects.</source>
+        <translation>目前几乎没有检出缺陷（验证指标 {score}）。请延长训练或标注更多缺陷。</translation>
     </message>
     <message>
         <source>Training waits for images {share} of the time.</source>
@@ -5518,6 +6641,10 @@
         <translation>GPU 有 {share} 的时间在等待图片。</translation>
     </message>
     <message>
+        <source>The GPU is idle {share} of the time because the disk is too slow. Move the project to a faster disk.</source>
+        <translation>磁盘过慢，GPU 有 {share} 的时间空闲。请将项目移到更快的磁盘。</translation>
+    </message>
+    <message>
         <source>The GPU waits for images {share} of the time because the CPU is busy.</source>
         <translation>由于 CPU 繁忙，GPU 有 {share} 的时间在等待图片。</translation>
     </message>
@@ -5526,8 +6653,16 @@
         <translation>此计算机的内存几乎用尽（{used} / {total}）。请关闭其他程序。</translation>
     </message>
     <message>
+        <source>The memory of {card} is full ({used} of {total}). Windows then uses main memory, which is several times slower. Reduce the batch size or close other programs.</source>
+        <translation>{card} 的显存已满（{used} / {total}）。Windows 会改用内存，速度慢数倍。请减小批大小或关闭其他程序。</translation>
+    </message>
+    <message>
         <source>The GPU is busy only {load} of the time. Increase the batch size.</source>
         <translation>GPU 只有 {load} 的时间在工作。请增大批大小。</translation>
+    </message>
+    <message>
+        <source>Possible overfitting: validation results have been getting worse since {moment}. Label more images; training longer will not help.</source>
+        <translation>可能过拟合：自 {moment} 起验证结果持续变差。请标注更多图片，延长训练没有帮助。</translation>
     </message>
     <message>
         <source>The metrics were still improving when the time was up. Train longer.</source>
@@ -5611,6 +6746,10 @@
     <message>
         <source>Polygon</source>
         <translation>多边形</translation>
+    </message>
+    <message>
+        <source>Outline edited</source>
+        <translation>编辑轮廓</translation>
     </message>
     <message>
         <source>Rectangle</source>
@@ -6467,12 +7606,20 @@
         <translation>所有图片都已完成。</translation>
     </message>
     <message>
+        <source>The latest model has analyzed {looked} of {asked} unfinished images.</source>
+        <translation>最新模型已分析 {asked} 张未完成图片中的 {looked} 张。</translation>
+    </message>
+    <message>
         <source>There are no labels yet that the model can check.</source>
         <translation>还没有模型可以检查的标注。</translation>
     </message>
     <message>
         <source>The latest model has checked {looked} of {asked} labels.</source>
         <translation>最新模型已检查 {asked} 个标注中的 {looked} 个。</translation>
+    </message>
+    <message>
+        <source>The model contradicts so many labels that the model itself is probably wrong. Train longer first.</source>
+        <translation>模型与过多标注不一致，很可能是模型本身有误。请先延长训练。</translation>
     </message>
     <message>
         <source>Training images are listed last.</source>
@@ -6646,8 +7793,16 @@
         <translation>初始训练记录</translation>
     </message>
     <message>
+        <source>Training starts from the weights of that run. Outputs for new classes start untrained.</source>
+        <translation>训练从该训练记录的权重开始。新类别的输出未经训练。</translation>
+    </message>
+    <message>
         <source>Share of the initial run&apos;s channels to remove, for a smaller network.</source>
         <translation>从初始训练记录中去掉的通道比例，用于得到更小的网络。</translation>
+    </message>
+    <message>
+        <source>Pretrained weights</source>
+        <translation>预训练权重</translation>
     </message>
     <message>
         <source>Start from the weights of a pretrained ResNet.</source>
@@ -6716,6 +7871,14 @@
     <message>
         <source>Side of the square to which images are resized, in pixels.</source>
         <translation>图片缩放后的正方形边长，单位像素。</translation>
+    </message>
+    <message>
+        <source>Standardized input</source>
+        <translation>标准化输入</translation>
+    </message>
+    <message>
+        <source>Additional input: the image at equal mean and contrast, whatever its exposure.</source>
+        <translation>附加输入：将图片统一到相同的均值和对比度，不受曝光影响。</translation>
     </message>
     <message>
         <source>Patch size</source>
@@ -6788,6 +7951,10 @@
     <message>
         <source>Keeps weights small to reduce overfitting.</source>
         <translation>使权重保持较小，减少过拟合。</translation>
+    </message>
+    <message>
+        <source>Fraction of the training during which the learning rate rises. It then falls to 0.</source>
+        <translation>学习率上升阶段占训练的比例，之后降至 0。</translation>
     </message>
     <message>
         <source>Weight averaging</source>
@@ -6884,6 +8051,10 @@
     <message>
         <source>Rotation</source>
         <translation>旋转</translation>
+    </message>
+    <message>
+        <source>Lighting and sharpness</source>
+        <translation>光照与清晰度</translation>
     </message>
     <message>
         <source>CPU</source>
@@ -7714,6 +8885,14 @@
         <translation>在此 GPU 上测得：每个训练步用时 {ms} 毫秒，占用 {share} 的显存。</translation>
     </message>
     <message>
+        <source>Brightness or contrast alone would tell two verdicts apart (AUC {n}), so a copy without them is added.</source>
+        <translation>仅凭亮度或对比度就能区分两个判定（AUC {n}），因此增加去除这两者影响的输入。</translation>
+    </message>
+    <message>
+        <source>Brightness and contrast alone do not tell the verdicts apart (AUC {n}).</source>
+        <translation>仅凭亮度和对比度无法区分各个判定（AUC {n}）。</translation>
+    </message>
+    <message>
         <source>This GPU has no fast 16-bit arithmetic.</source>
         <translation>该 GPU 没有快速的 16 位运算。</translation>
     </message>
@@ -7756,6 +8935,10 @@
     <message>
         <source>the network could not be evaluated on the validation images ({why})</source>
         <translation>无法在验证图片上评估网络（{why}）</translation>
+    </message>
+    <message>
+        <source>Creating the self-contained model</source>
+        <translation>正在创建独立模型</translation>
     </message>
     <message>
         <source>the driver of the NVIDIA GPU is too old for the installed PaddlePaddle</source>
@@ -7890,6 +9073,10 @@
         <translation>无法在此计算机上创建格式 {name}：{why}。</translation>
     </message>
     <message>
+        <source>The self-contained model cannot be created for this image size or model: {why}.</source>
+        <translation>无法为此图片尺寸或模型创建独立模型：{why}。</translation>
+    </message>
+    <message>
         <source>This format is not included in the export.</source>
         <translation>导出中不包含此格式。</translation>
     </message>
@@ -7916,6 +9103,18 @@
     <message>
         <source>the formats are {names}</source>
         <translation>可用的格式为 {names}</translation>
+    </message>
+    <message>
+        <source>must be height x width, each side from {n} to {m} pixels, and at most {k} million pixels in all</source>
+        <translation>必须是“高x宽”，每边 {n} 到 {m} 像素，总计不超过 {k} 百万像素</translation>
+    </message>
+    <message>
+        <source>the model was trained on floating-point images, and a line model reads 8-bit or 16-bit integers</source>
+        <translation>模型是用浮点图片训练的，而独立模型只读取 8 位或 16 位整数图片</translation>
+    </message>
+    <message>
+        <source>the image would have to be enlarged to {n} pixels, which a line model cannot do</source>
+        <translation>图片需要放大到 {n} 像素，独立模型无法做到</translation>
     </message>
     <message>
         <source>must be a time in milliseconds above 0</source>
@@ -8080,6 +9279,38 @@
     <message>
         <source>the file is not a PNG file</source>
         <translation>文件不是 PNG 文件</translation>
+    </message>
+    <message>
+        <source>There are {n} good images; at least {m} are needed.</source>
+        <translation>良品图片有 {n} 张，至少需要 {m} 张。</translation>
+    </message>
+    <message>
+        <source>There are no images with defects.</source>
+        <translation>没有含缺陷的图片。</translation>
+    </message>
+    <message>
+        <source>With {n} or more images, the rule is measured on parts that it was not chosen on: chosen on one half of them, measured on the other, and reverse.</source>
+        <translation>有 {n} 张及以上图片时，规则在未用于选择它的零件上统计：在一半零件上选定，在另一半上统计，然后交换。</translation>
+    </message>
+    <message>
+        <source>The rule was chosen on these images, so on new parts the result is slightly worse.</source>
+        <translation>规则在这些图片上选定，因此在新零件上的结果会略差。</translation>
+    </message>
+    <message>
+        <source>The rule was chosen on other images.</source>
+        <translation>规则在其他图片上选定。</translation>
+    </message>
+    <message>
+        <source>{n} good images are too few for a budget of {budget} false alarms in 100 good images; at least {needed} are needed. The threshold is a tenth above their greatest anomaly score.</source>
+        <translation>{n} 张良品图片不足以保证每 100 张良品图片最多 {budget} 次误报，至少需要 {needed} 张。阈值取它们的最大异常分数加一成。</translation>
+    </message>
+    <message>
+        <source>The good images show {n} parts, which are too few for a budget of {budget} false alarms in 100 good images of new parts; at least {needed} parts are needed. The budget holds for images of these parts only.</source>
+        <translation>良品图片来自 {n} 个零件，不足以保证新零件每 100 张良品图片最多 {budget} 次误报，至少需要 {needed} 个零件。此限制仅适用于这些零件的图片。</translation>
+    </message>
+    <message>
+        <source>There are no good images, so the budget has no effect: any region rejects an image.</source>
+        <translation>没有良品图片，因此误报限制不起作用：任何区域都会使图片被拒收。</translation>
     </message>
     <message>
         <source>Missing image folders</source>
@@ -8340,6 +9571,10 @@
     <message>
         <source>the image has several flags ({names}) and gets no verdict</source>
         <translation>该图片有多个标记（{names}），因此不设判定</translation>
+    </message>
+    <message>
+        <source>flags of shapes were not imported: {names}</source>
+        <translation>图形的标记（flags）未导入：{names}</translation>
     </message>
     <message>
         <source>the label file has {n} MB; files of up to {m} MB can be imported. Export the labels in several parts</source>
@@ -8978,6 +10213,26 @@
         <translation>像素的概率达到其类别的阈值时算作缺陷。小于最小面积的区域会被去掉。</translation>
     </message>
     <message>
+        <source>An image is {bad} if its anomaly score, the sum of probability times area over its regions, is above {n} px²; otherwise it is {good}.</source>
+        <translation>图片的异常分数（所有区域的概率乘以面积之和）高于 {n} px² 时判定为 {bad}，否则为 {good}。</translation>
+    </message>
+    <message>
+        <source>An image is {bad} if a region reaches a limit of its class; otherwise it is {good}.</source>
+        <translation>有区域达到其类别的限值时，图片判定为 {bad}，否则为 {good}。</translation>
+    </message>
+    <message>
+        <source>the class with the greatest share in the anomaly score</source>
+        <translation>在异常分数中占比最大的类别</translation>
+    </message>
+    <message>
+        <source>Area from, px²</source>
+        <translation>面积不小于（px²）</translation>
+    </message>
+    <message>
+        <source>Probability from</source>
+        <translation>概率不低于</translation>
+    </message>
+    <message>
         <source>Value in the mask</source>
         <translation>掩膜中的值</translation>
     </message>
@@ -9314,6 +10569,14 @@
         <translation>`inference/`、`predict.py`：预测程序</translation>
     </message>
     <message>
+        <source>`line/`: the self-contained ONNX model of one image size, with a reference image</source>
+        <translation>`line/`：固定图片尺寸的独立 ONNX 模型及其参考图片</translation>
+    </message>
+    <message>
+        <source>`examples/`: C++ and C# programs that run the self-contained model</source>
+        <translation>`examples/`：运行独立模型的 C++ 和 C# 程序</translation>
+    </message>
+    <message>
         <source>`golden/`: images with reference results</source>
         <translation>`golden/`：带参考结果的图片</translation>
     </message>
@@ -9440,6 +10703,10 @@
     <message>
         <source>Input size</source>
         <translation>输入尺寸</translation>
+    </message>
+    <message>
+        <source>Standardized input</source>
+        <translation>标准化输入</translation>
     </message>
     <message>
         <source>Label smoothing</source>
@@ -9572,6 +10839,58 @@
     <message>
         <source>The window closes when the work is finished.</source>
         <translation>任务完成后窗口将关闭。</translation>
+    </message>
+    <message>
+        <source>testing changed lighting</source>
+        <translation>正在测试光照变化</translation>
+    </message>
+    <message>
+        <source>Validation/test images show {n} different parts. A forecast needs at least {m}.</source>
+        <translation>验证/测试图片只包含 {n} 个不同的零件。预测范围至少需要 {m} 个。</translation>
+    </message>
+    <message>
+        <source>{value} on {n} parts that are not in the training images.</source>
+        <translation>在训练图片之外的 {n} 个零件上为 {value}。</translation>
+    </message>
+    <message>
+        <source>With changed lighting ({change}) the metric is {points} points lower.</source>
+        <translation>光照变化（{change}）时，指标降低 {points} 个百分点。</translation>
+    </message>
+    <message>
+        <source>brighter</source>
+        <translation>变亮</translation>
+    </message>
+    <message>
+        <source>darker</source>
+        <translation>变暗</translation>
+    </message>
+    <message>
+        <source>brighter midtones</source>
+        <translation>中间调变亮</translation>
+    </message>
+    <message>
+        <source>darker midtones</source>
+        <translation>中间调变暗</translation>
+    </message>
+    <message>
+        <source>more contrast</source>
+        <translation>对比度增强</translation>
+    </message>
+    <message>
+        <source>less contrast</source>
+        <translation>对比度减弱</translation>
+    </message>
+    <message>
+        <source>less sharp</source>
+        <translation>清晰度降低</translation>
+    </message>
+    <message>
+        <source>uneven light</source>
+        <translation>光照不均</translation>
+    </message>
+    <message>
+        <source>more noise</source>
+        <translation>噪声增加</translation>
     </message>
     <message>
         <source>Choosing thresholds</source>
@@ -9781,6 +11100,10 @@
 <context>
     <name>shortcuts</name>
     <message>
+        <source>no shortcut</source>
+        <translation>无快捷键</translation>
+    </message>
+    <message>
         <source>{text} ({key})</source>
         <translation>{text}（{key}）</translation>
     </message>
@@ -9888,12 +11211,16 @@
         <translation>框选分割(&amp;G)</translation>
     </message>
     <message>
-        <source>Box segmentation: drag a box around a defect to segment it</source>
-        <translation>框选分割：拖框包围缺陷，自动分割</translation>
+        <source>Box segmentation: drag a box around a defect, correct the preview by clicks</source>
+        <translation>框选分割：在缺陷周围拖出方框，再通过点击修正预览</translation>
     </message>
     <message>
-        <source>Drag a box around the defect</source>
-        <translation>在缺陷周围拖出一个框</translation>
+        <source>Drag a box; click adds an area, Ctrl-click removes one; Enter paints</source>
+        <translation>拖出方框；点击添加，按住 Ctrl 点击移除；回车绘制</translation>
+    </message>
+    <message>
+        <source>Click adds corners, drag moves them, also later, Shift-click removes them; Enter closes</source>
+        <translation>点击添加顶点，拖动可随时移动顶点，按住 Shift 点击删除；回车闭合</translation>
     </message>
     <message>
         <source>&amp;Polygon</source>
@@ -9902,10 +11229,6 @@
     <message>
         <source>Polygon: click the corners; Enter closes it, Esc discards it</source>
         <translation>多边形：依次点击顶点；回车闭合，Esc 放弃</translation>
-    </message>
-    <message>
-        <source>Click adds corners, drag moves them, Shift-click removes them; Enter closes</source>
-        <translation>点击添加顶点，拖动移动，按住 Shift 点击删除；回车闭合</translation>
     </message>
     <message>
         <source>&amp;Lasso</source>

@@ -53,7 +53,7 @@ def strokes(
     for size in sizes:
         bench.show(size)
         for where in ("1:1", "fit"):
-            (bench.canvas.actual_size if where == "1:1" else bench.canvas.fit)()
+            (bench.canvas.view_state.actual_size if where == "1:1" else bench.canvas.view_state.fit)()
             for radius in radii:
                 bench.canvas.set_diameter(2 * radius)
                 bench.stroke(path(10, 9))
@@ -135,7 +135,7 @@ def share_while_training(size: int, hertz: float, moves: int, minutes: float) ->
             time.sleep(0.01)
         bench.show(size)
         bench.canvas.set_diameter(40)
-        bench.canvas.actual_size()
+        bench.canvas.view_state.actual_size()
         share = share_at(bench, hertz, moves) if steps and not ended else float("nan")
         if ended:
             print(f"the training ended too early: {ended[0]}")
@@ -221,7 +221,7 @@ def visible(bench: Bench, size: int, count: int = 200) -> int:
         ends.append((start, start + length * np.array([np.cos(angle), np.sin(angle)])))
         draw_segment(mask, tuple(ends[-1][0]), tuple(ends[-1][1]), 0.5, Paint(1))
     bench.canvas.scene.show_labels(mask)
-    bench.canvas.fit()
+    bench.canvas.view_state.fit()
     while bench.canvas.scene.reading:
         bench.process_events()
     bench.process_events()
@@ -344,7 +344,7 @@ def report(
         print(f"  {gain:.0f} times  {verdict(gain >= bar)} (at least {bar})")
     bench.show(largest)
     bench.canvas.set_diameter(40)
-    bench.canvas.actual_size()
+    bench.canvas.view_state.actual_size()
     shares = {"": share_at(bench, 240, 480)}
     if training:
         shares[", while training"] = share_while_training(largest, 240, 480, training)

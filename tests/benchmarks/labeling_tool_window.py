@@ -87,7 +87,7 @@ def ours(small: Path, large: Path, moves: int) -> dict[str, Any]:
     bench.process_events()
     result = {"about": "ours", "opened": opened, "added": resident() - before, "moves": {}}
     canvas.choose_tool("brush")
-    for where, go in (("1:1", canvas.actual_size), ("fit", canvas.fit)):
+    for where, go in (("1:1", canvas.view_state.actual_size), ("fit", canvas.view_state.fit)):
         go()
         for radius in (20, 100):
             canvas.set_diameter(2 * radius)

@@ -111,7 +111,7 @@ def test_evaluate_uses_validation_images_and_notes_small_numbers(trained, capsys
     assert sum(size["defects"] for size in found["by_size"]) in (0, found["regions"]["defects"])
     assert found["leaks"] == [] and any("thresholds were chosen on these" in note for note in found["notes"])
     # The same road as the trainer's own last look at these pictures.
-    assert found["dice"] == pytest.approx(said["metrics"]["dice"], abs=1e-3)
+    assert found["dice"] == pytest.approx(said["metrics"]["dice"], abs=0.05)  # trained: at thresholds of the other half
     status, everything, _ = inside(capsys, "evaluate", root, "--split", "all")
     assert everything["pictures"] == len(data.items) and any(
         "Training images are included" in note for note in everything["notes"]

@@ -13,7 +13,7 @@ import pytest
 from workbench.core import problems
 from workbench.core.evaluation import operating_point
 from workbench.core.json_files import load_versioned, to_dataclass
-from workbench.core.project import class_merge, display_file
+from workbench.core.project import class_merge
 from workbench.core.project.project import Project, read_project_file
 from workbench.core.project.storage import write_json
 from workbench.core.runs import events, settings_overrides
@@ -24,6 +24,7 @@ from workbench.core.runs.system_stats import GpuSample, decode_sample
 from workbench.core.runs.training_settings import request
 from workbench.core.suggestions.suggestion_files import load_stored
 from workbench.inference.io.json_io import JsonError, parse_json, read_json, read_lines
+from workbench.session import display_presets
 
 FAULTS = {
     "empty": b"",
@@ -85,7 +86,7 @@ def test_lines_that_are_too_long_are_left_out(tmp_path):
 def test_a_format_that_is_no_number_is_refused(tmp_path, found):
     write_json(tmp_path / "x.json", {"format": found})
     with pytest.raises(problems.ProjectBroken):
-        load_versioned(tmp_path / "x.json", display_file.DisplayFile, 1, problems.ProjectBroken)
+        load_versioned(tmp_path / "x.json", display_presets.DisplayFile, 1, problems.ProjectBroken)
 
 
 @pytest.mark.parametrize("content", [b"[" * 100_000, b"[]", b'{"format": 2}', b'{"format": "9"}', b"\xff", b"1" * 500])
@@ -93,7 +94,7 @@ def test_every_reader_of_a_project_names_the_file_that_is_broken(labelled, conte
     run = create_run(labelled, request("unet", epochs=1))
     key = labelled.images()[0]
     readers = {
-        labelled.root / "display.json": lambda: display_file.load_displays(labelled),
+        labelled.root / "display.json": lambda: display_presets.load_displays(labelled),
         labelled.root / "training.json": lambda: settings_overrides.load_overrides(labelled),
         labelled.root / "proposals" / f"{key}.json": lambda: load_stored(labelled, key),
         class_merge.folder_of(labelled) / "plan.json": lambda: class_merge.load_plan(labelled),
@@ -251,7 +252,7 @@ def test_a_point_of_another_kind_is_the_trained_one(labelled):
 def test_a_display_that_no_image_can_be_shown_with_is_refused(project, changes):
     write_json(project.root / "display.json", {"format": 1, "presets": {"a": changes}})
     with pytest.raises(problems.ProjectBroken, match="presets.a"):
-        display_file.load_displays(project)
+        display_presets.load_displays(project)
 
 
 def test_a_loss_scale_below_zero_is_left_out():

@@ -15,6 +15,7 @@ import pytest
 
 import workbench
 from workbench.core import messages, problems
+from workbench.core.evaluation.lighting import CHANGES
 from workbench.core.messages import Message, MessageModel, Text, catalog, patterns, recognize, render
 from workbench.core.runs.events import Trouble, decode, encode
 from workbench.core.runs.run import Run, write_settings
@@ -62,7 +63,11 @@ def test_every_entry_is_used():
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
-    assert {id for id in catalog() if not id.startswith((FOREIGN, "queue.", "setting."))} - used == set()
+    assert {id for id in catalog() if not id.startswith((FOREIGN, "queue.", "setting.", "lighting."))} - used == set()
+
+
+def test_every_change_of_lighting_has_an_entry():
+    assert {f"lighting.{change}" for change in CHANGES} == {id for id in catalog() if id.startswith("lighting.")}
 
 
 def test_every_reason_of_the_label_queue_has_an_entry():

@@ -14,6 +14,7 @@ from workbench.core.project.annotation import Note
 from workbench.core.project.project import Project
 from workbench.core.runs.events import BestKept, Finished, LabelsAdded, Preview, Step
 from workbench.inference.io.image_io import write_png
+from workbench.ui.training.continuous_switch import ContinuousSwitch
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def test_a_run_takes_in_what_is_labeled_while_it_learns(hand, qtbot, root):
         return any(isinstance(e, kind) and all(getattr(e, k) == v for k, v in facts.items()) for e in events)
 
     # Two epochs, kept open; the open picture is seen by the network long before the end.
-    line = window.training.controls.layout().itemAtPosition(6, 0).widget()
+    line = window.training.controls.findChild(ContinuousSwitch)
     QTest.mouseClick(line.check, Qt.MouseButton.LeftButton)
     training.start("unet", epochs=2, device="cpu", widths=[4, 8], patch=32, batch=4)
     qtbot.waitUntil(lambda: received(Preview, picture=session.key), timeout=60_000)

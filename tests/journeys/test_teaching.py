@@ -19,6 +19,7 @@ from workbench.core.runs.events import BestKept, Finished, LabelsAdded, Preview,
 from workbench.inference.io.image_io import write_png
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import MODEL_FILE, load_settings
+from workbench.ui.training.continuous_switch import ContinuousSwitch
 
 # Asked without importing it: this process is the window's.
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reason="PaddlePaddle is not installed")
@@ -86,7 +87,7 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
 
     hand.open(LATER)
     controls = window.training.controls
-    keep = controls.layout().itemAtPosition(6, 0).widget()
+    keep = window.training.controls.findChild(ContinuousSwitch)
     QTest.mouseClick(keep.check, LEFT)
     hand.services.saved_overrides.save("unet", SHORT)
     blank = hand.canvas.grab().toImage()

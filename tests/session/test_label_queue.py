@@ -46,98 +46,98 @@ def run(root) -> Run:
 
 
 @pytest.fixture
-def guide(run, opened):
+def queue(run, opened):
     training = TrainingControl(opened)
     runs = RunList(opened, training)
-    guide = LabelQueue(opened, training, runs)
-    guide.training, guide.runs = training, runs
-    yield guide
-    guide.close()
+    queue = LabelQueue(opened, training, runs)
+    queue.training, queue.runs = training, runs
+    yield queue
+    queue.close()
     training.close()
 
 
 @pytest.fixture
-def errors(guide: LabelQueue, opened):
-    return LabelIssueReview(opened, guide)
+def errors(queue: LabelQueue, opened):
+    return LabelIssueReview(opened, queue)
 
 
-def lead(guide: LabelQueue, qtbot, mode) -> None:
-    guide.activate(mode)
-    qtbot.waitUntil(lambda: not guide.running and guide.result is not None, timeout=20_000)
+def activate(queue: LabelQueue, qtbot, mode) -> None:
+    queue.activate(mode)
+    qtbot.waitUntil(lambda: not queue.running and queue.result is not None, timeout=20_000)
 
 
-def test_open_images_are_listed_with_reasons_and_leave_when_they_are_done(guide: LabelQueue, opened, qtbot):
+def test_open_images_are_listed_with_reasons_and_leave_when_they_are_done(queue: LabelQueue, opened, qtbot):
     told = []
-    guide.progressed.connect(lambda done, total: told.append((done, total)))
-    lead(guide, qtbot, "next")
+    queue.progressed.connect(lambda done, total: told.append((done, total)))
+    activate(queue, qtbot, "next")
     waiting = opened.keys[6:]
-    assert set(guide.keys) == set(waiting) and all(guide.reasons(key) for key in waiting)
-    assert guide.result.model and told[-1][0] == told[-1][1]
-    first, second = guide.keys
+    assert set(queue.keys) == set(waiting) and all(queue.reasons(key) for key in waiting)
+    assert queue.result.model and told[-1][0] == told[-1][1]
+    first, second = queue.keys
     show(opened, qtbot, first)
     opened.notes.set_status("done")
-    assert guide.keys == [first, second]  # not under the hand
+    assert queue.keys == [first, second]  # not under the hand
     show(opened, qtbot, second)
-    assert guide.keys == [second]
+    assert queue.keys == [second]
     opened.undo()
-    guide.activate("")
-    assert guide.keys == [] and guide.reasons(second) == ()
+    queue.activate("")
+    assert queue.keys == [] and queue.reasons(second) == ()
 
 
-def test_it_can_be_cancelled_and_lists_what_it_has(guide, opened, qtbot):
-    qtbot.waitUntil(lambda: guide.possible("errors"), timeout=5000)  # the runs are listed
-    guide.activate("next")
-    guide.cancel()
-    qtbot.waitUntil(lambda: not guide.running, timeout=20_000)
-    assert guide.result is not None and guide.result.analyzed <= guide.result.total == 2
-    guide.refresh()
-    qtbot.waitUntil(lambda: not guide.running and len(guide.keys) == 2, timeout=20_000)
+def test_it_can_be_cancelled_and_lists_what_it_has(queue, opened, qtbot):
+    qtbot.waitUntil(lambda: queue.possible("errors"), timeout=5000)  # the runs are listed
+    queue.activate("next")
+    queue.cancel()
+    qtbot.waitUntil(lambda: not queue.running, timeout=20_000)
+    assert queue.result is not None and queue.result.analyzed <= queue.result.total == 2
+    queue.refresh()
+    qtbot.waitUntil(lambda: not queue.running and len(queue.keys) == 2, timeout=20_000)
 
 
-def test_the_other_list_can_be_asked_for_while_it_looks(guide: LabelQueue, opened, qtbot):
-    guide.activate("next")
-    guide.activate("errors")
-    qtbot.waitUntil(lambda: guide.issue_list is not None and not guide.running, timeout=20_000)
-    assert guide.mode == "errors" and set(guide.keys) == set(opened.keys[1:3]) | {opened.key} - {opened.keys[0]}
+def test_the_other_list_can_be_asked_for_while_it_looks(queue: LabelQueue, opened, qtbot):
+    queue.activate("next")
+    queue.activate("errors")
+    qtbot.waitUntil(lambda: queue.issue_list is not None and not queue.running, timeout=20_000)
+    assert queue.mode == "errors" and set(queue.keys) == set(opened.keys[1:3]) | {opened.key} - {opened.keys[0]}
 
 
-def test_the_list_waits_for_the_list_of_runs(guide, opened, run, qtbot):
-    qtbot.waitUntil(lambda: guide.possible("errors"), timeout=5000)
-    guide.training.ended.emit(Finished(why="done"))  # the runs are read again
-    guide.activate("next")
-    assert not guide.running and guide.result is None
-    qtbot.waitUntil(lambda: not guide.running and guide.result is not None, timeout=20_000)
-    assert guide.result.model == run.name
+def test_the_list_waits_for_the_list_of_runs(queue, opened, run, qtbot):
+    qtbot.waitUntil(lambda: queue.possible("errors"), timeout=5000)
+    queue.training.ended.emit(Finished(why="done"))  # the runs are read again
+    queue.activate("next")
+    assert not queue.running and queue.result is None
+    qtbot.waitUntil(lambda: not queue.running and queue.result is not None, timeout=20_000)
+    assert queue.result.model == run.name
 
 
-def test_a_training_that_ends_has_it_look_again(guide: LabelQueue, opened, run, qtbot):
-    lead(guide, qtbot, "next")
-    found = guide.result
+def test_a_training_that_ends_has_it_look_again(queue: LabelQueue, opened, run, qtbot):
+    activate(queue, qtbot, "next")
+    found = queue.result
     write_onnx(run.best / "network.onnx", WEIGHTS / 2, BIAS)
-    guide.training.ended.emit(Finished(why="done"))
-    qtbot.waitUntil(lambda: not guide.running and guide.result not in (None, found), timeout=20_000)
+    queue.training.ended.emit(Finished(why="done"))
+    qtbot.waitUntil(lambda: not queue.running and queue.result not in (None, found), timeout=20_000)
 
 
-def test_without_a_model_only_the_order_of_kinds_is_offered(guide: LabelQueue, opened, run, qtbot):
+def test_without_a_model_only_the_order_of_kinds_is_offered(queue: LabelQueue, opened, run, qtbot):
     (run.best / "network.onnx").unlink()
-    guide.runs.refresh()
-    lead(guide, qtbot, "next")
-    assert guide.possible("next") and not guide.possible("errors")
-    assert guide.result.model == "" and len(guide.keys) == 2
+    queue.runs.refresh()
+    activate(queue, qtbot, "next")
+    assert queue.possible("next") and not queue.possible("errors")
+    assert queue.result.model == "" and len(queue.keys) == 2
 
 
-def test_a_run_that_cannot_be_read_is_reported(guide: LabelQueue, opened, run, qtbot):
+def test_a_run_that_cannot_be_read_is_reported(queue: LabelQueue, opened, run, qtbot):
     run.dataset_path.write_text("{")
-    with qtbot.waitSignal(guide.failed, timeout=20_000) as failed:
-        guide.activate("errors")
+    with qtbot.waitSignal(queue.failed, timeout=20_000) as failed:
+        queue.activate("errors")
     assert isinstance(failed.args[0], RunBroken)
-    qtbot.waitUntil(lambda: not guide.running, timeout=20_000)
+    qtbot.waitUntil(lambda: not queue.running, timeout=20_000)
 
 
-def test_accept_model(guide, errors, opened, qtbot):
-    lead(guide, qtbot, "errors")
+def test_accept_model(queue, errors, opened, qtbot):
+    activate(queue, qtbot, "errors")
     missing, extra = opened.keys[1], opened.keys[2]
-    assert set(guide.keys) == {missing, extra} and errors.issue is None
+    assert set(queue.keys) == {missing, extra} and errors.issue is None
     show(opened, qtbot, missing)
     assert errors.issue.kind == "missing" and errors.possible()
     assert errors.accept_model() and errors.issue is None
@@ -145,12 +145,12 @@ def test_accept_model(guide, errors, opened, qtbot):
     assert saved_mask(opened, missing).sum() > 20
     act = opened.note.history[-1]
     assert act.what == "accept proposal" and act.detail.startswith("run 20260101-000000-unet: missing scratch 1.00")
-    assert guide.keys.count(missing) == 1  # it is open
+    assert queue.keys.count(missing) == 1  # it is open
     opened.undo()
     assert errors.issue is not None and not opened.mask.any()
     opened.redo()
     show(opened, qtbot, extra)
-    assert missing not in guide.keys
+    assert missing not in queue.keys
     before = opened.mask.copy()
     assert errors.issue.kind == "extra" and errors.accept_model()
     before[:6, :6] = 0
@@ -159,8 +159,8 @@ def test_accept_model(guide, errors, opened, qtbot):
     assert opened.mask[:6, :6].all() and errors.issue is not None
 
 
-def test_kept_label_is_remembered_and_can_be_undone(guide, errors, opened, qtbot):
-    lead(guide, qtbot, "errors")
+def test_kept_label_is_remembered_and_can_be_undone(queue, errors, opened, qtbot):
+    activate(queue, qtbot, "errors")
     key = opened.keys[2]
     show(opened, qtbot, key)
     before = opened.mask.copy()
@@ -169,21 +169,21 @@ def test_kept_label_is_remembered_and_can_be_undone(guide, errors, opened, qtbot
     assert errors.issue is None and np.array_equal(opened.mask, before)
     opened.flush()
     assert annotation.load_note(opened.project, key).confirmed[0].kind == "extra"
-    guide.refresh()
-    qtbot.waitUntil(lambda: not guide.running, timeout=20_000)
+    queue.refresh()
+    qtbot.waitUntil(lambda: not queue.running, timeout=20_000)
     assert errors.issue is None
     show(opened, qtbot, opened.keys[0])
-    assert key not in guide.keys
+    assert key not in queue.keys
     show(opened, qtbot, key)
     errors.undo(key)
     opened.flush()
     assert annotation.load_note(opened.project, key).confirmed == []
-    guide.refresh()
-    qtbot.waitUntil(lambda: not guide.running and errors.issue is not None, timeout=20_000)
+    queue.refresh()
+    qtbot.waitUntil(lambda: not queue.running and errors.issue is not None, timeout=20_000)
 
 
-def test_locked_class_is_not_overwritten(guide, errors, opened, qtbot):
-    lead(guide, qtbot, "errors")
+def test_locked_class_is_not_overwritten(queue, errors, opened, qtbot):
+    activate(queue, qtbot, "errors")
     show(opened, qtbot, opened.keys[2])
     opened.classes.set_locked(1, True)
     with qtbot.waitSignal(errors.refused) as refused:
@@ -191,19 +191,19 @@ def test_locked_class_is_not_overwritten(guide, errors, opened, qtbot):
     assert refused.args == ["locked"] and opened.mask[:6, :6].all()
 
 
-def test_a_read_only_project_is_looked_at_and_left_alone(guide: LabelQueue, errors, opened, root, qtbot):
+def test_a_read_only_project_is_looked_at_and_left_alone(queue: LabelQueue, errors, opened, root, qtbot):
     opened.open_project(root, write=False)
     qtbot.waitUntil(lambda: len(opened.rows) == 8, timeout=20_000)
-    lead(guide, qtbot, "errors")
+    activate(queue, qtbot, "errors")
     show(opened, qtbot, opened.keys[1])
     assert errors.issue is not None and not errors.possible()
     assert not errors.accept_model() and not errors.keep_label()
 
 
-def test_closing_the_project_ends_it(guide: LabelQueue, opened):
-    guide.activate("next")
+def test_closing_the_project_ends_it(queue: LabelQueue, opened):
+    queue.activate("next")
     opened.close_project()
-    assert not guide.running and guide.mode == "" and guide.keys == [] and guide.result is None
+    assert not queue.running and queue.mode == "" and queue.keys == [] and queue.result is None
 
 
 def test_verdict_of_model_can_be_undone(session, tmp_path, qtbot):
@@ -211,11 +211,11 @@ def test_verdict_of_model_can_be_undone(session, tmp_path, qtbot):
     assert session.open_project(tmp_path / "p")
     settle(session, qtbot)
     training = TrainingControl(session)
-    guide = LabelQueue(session, training, RunList(session, training))
-    errors = LabelIssueReview(session, guide)
+    queue = LabelQueue(session, training, RunList(session, training))
+    errors = LabelIssueReview(session, queue)
     try:
-        lead(guide, qtbot, "errors")
-        key = guide.keys[0]
+        activate(queue, qtbot, "errors")
+        key = queue.keys[0]
         show(session, qtbot, key)
         session.editor.begin("paint")
         session.editor.paint_segment((5, 5), (9, 5), 2, NOT_LABELED)  # an older step, which undo must leave alone
@@ -230,5 +230,5 @@ def test_verdict_of_model_can_be_undone(session, tmp_path, qtbot):
         assert session.note.verdict == "OK" and session.flush()
         assert annotation.load_note(session.project, key).verdict == "OK"
     finally:
-        guide.close()
+        queue.close()
         training.close()

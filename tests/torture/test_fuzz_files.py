@@ -24,7 +24,7 @@ from workbench.cli import main
 from workbench.core.evaluation import operating_point
 from workbench.core.images.display import Display
 from workbench.core.problems import Problem, RunBroken
-from workbench.core.project import annotation, class_merge, display_file
+from workbench.core.project import annotation, class_merge
 from workbench.core.project.class_merge import ClassMergePlan
 from workbench.core.project.history import Patch
 from workbench.core.project.importing import import_labels
@@ -46,6 +46,7 @@ from workbench.inference.batch.results_log import RESULTS_LOG_FILE, ResultsLogEr
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import SettingsError, load_settings, save_settings
 from workbench.inference.predictor import Predictor
+from workbench.session import display_presets
 from workbench.session.journal import decode_records, encode_record
 from workbench.session.preferences import Preferences
 from workbench.training import checkpoint
@@ -214,10 +215,10 @@ def _mask(project: Project, run: Run) -> Target:
 
 def _display(project: Project, run: Run) -> Target:
     presets = {"bright": Display(low=10, high=90, gamma=1.5)}
-    display_file.save_displays(project, display_file.DisplayFile(presets=presets, good_sample="lot0/p000.png"))
+    display_presets.save_displays(project, display_presets.DisplayFile(presets=presets, good_sample="lot0/p000.png"))
 
     def read() -> None:
-        for display in display_file.load_displays(project).presets.values():
+        for display in display_presets.load_displays(project).presets.values():
             display.apply(np.zeros((4, 4), np.uint8))
 
     return Target(project.root / "display.json", read)

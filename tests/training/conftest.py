@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import types
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from filelock import FileLock
 from PIL import Image
 
 from tests.conftest import fill_project, scratched
@@ -104,25 +108,56 @@ def child():
         one.close()
 
 
+def shared_folder(tmp_path_factory, name: str, make: Callable[[Path], None]) -> Path:
+    """Return a folder filled by `make` once for all processes of a parallel test run."""
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+    folder = base / name
+    with FileLock(base / f"{name}.lock"):
+        if not (folder / "complete").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            make(folder)
+            (folder / "complete").touch()
+    return folder
+
+
+def shared_run(tmp_path_factory, name: str, make: Callable[[Path], Run]) -> Run:
+    """Train the run that `make` creates below a folder, once for all processes. Return a copy for this process."""
+
+    def train(folder: Path) -> None:
+        run = make(folder)
+        _train(run)
+        (folder / "run.txt").write_text(run.root.relative_to(folder).as_posix(), "utf-8")
+
+    shared = shared_folder(tmp_path_factory, name, train)
+    copy = shutil.copytree(shared, tmp_path_factory.mktemp(name) / "copy")
+    return Run(copy / (copy / "run.txt").read_text("utf-8"))
+
+
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory) -> Run:
-    """A UNet that has come to its end; not to be changed. 12 pictures with defects, 4 without, a name of every kind."""
-    root = tmp_path_factory.mktemp("trained") / "Projekt [ä] 项目"
-    with Project.create(root, classes=["scratch"]) as project:
-        fill_project(project, 12, good=4, verdicts=True)
-        run = make_run(project, epochs=14, average=0.9)
-    _train(run)
-    return run
+    """Finished UNet run, not to be changed: 12 images with defects, 4 without, a folder name of every kind."""
+
+    def make(folder: Path) -> Run:
+        with Project.create(folder / "Projekt [ä] 项目", classes=["scratch"]) as project:
+            fill_project(project, 12, good=4, verdicts=True)
+            return make_run(project, epochs=14, average=0.9)
+
+    return shared_run(tmp_path_factory, "trained", make)
 
 
 @pytest.fixture(scope="session")
 def trained_resnet(tmp_path_factory) -> Run:
-    root = tmp_path_factory.mktemp("trained-resnet") / "project"
-    with Project.create(root, classes=["scratch"], verdicts=["OK", "NG"]) as project:
-        fill_project(project, 10, good=10, verdicts=True)
-        run = make_run(project, "resnet", epochs=60, average=0.9, standardize=False)
-    _train(run)
-    return run
+    """Finished ResNet run, not to be changed: 10 images with verdict NG, 10 with OK."""
+
+    def make(folder: Path) -> Run:
+        with Project.create(folder / "project", classes=["scratch"], verdicts=["OK", "NG"]) as project:
+            fill_project(project, 10, good=10, verdicts=True)
+            return make_run(project, "resnet", epochs=60, average=0.9, standardize=False)
+
+    return shared_run(tmp_path_factory, "trained-resnet", make)
 
 
 def _train(run: Run) -> None:
@@ -140,24 +175,30 @@ EXPORTED += [name for name in ("openvino", "bf16") if not unavailable_reason(nam
 
 @pytest.fixture(scope="session")
 def exported(trained, tmp_path_factory):
-    """All formats that can be made here, into a folder with a name of every kind, beside pictures of all the kinds that
-    cause trouble."""
-    pictures = trained.project_root / "pictures"
-    generator = np.random.default_rng(3)
-    picture, _ = scratched(generator, 900, 700, defects=9)
-    write_png(pictures / "large.png", picture)
-    write_png(pictures / "deep.png", scratched(generator)[0].astype(np.uint16) * 257)
-    turned = Image.fromarray(scratched(generator)[0])
-    turned.getexif()[0x0112] = 6
-    turned.save(pictures / "turned.jpg", exif=turned.getexif())
-    (pictures / "broken.png").write_bytes(b"nothing")
-    out = tmp_path_factory.mktemp("out") / "出口 [1]"
-    one = Child("export", trained.root, "--out", out, "--formats", ",".join(EXPORTED), "--seconds", 0.6)
-    code = one.end()
-    for name in ("large.png", "deep.png", "turned.jpg", "broken.png"):
-        (pictures / name).unlink()
-    assert code == 0, one.stderr[-3000:]
-    return out, one.events
+    """Export of `trained` in all available formats, not to be changed: (folder, events of the child process).
+
+    The project contains images of every kind: large, 16 bits, turned by EXIF, damaged.
+    """
+
+    def make(folder: Path) -> None:
+        project_root = shutil.copytree(trained.project_root, folder / "project")
+        images = project_root / "pictures"
+        generator = np.random.default_rng(3)
+        image, _ = scratched(generator, 900, 700, defects=9)
+        write_png(images / "large.png", image)
+        write_png(images / "deep.png", scratched(generator)[0].astype(np.uint16) * 257)
+        turned = Image.fromarray(scratched(generator)[0])
+        turned.getexif()[0x0112] = 6
+        turned.save(images / "turned.jpg", exif=turned.getexif())
+        (images / "broken.png").write_bytes(b"nothing")
+        run = project_root / "runs" / trained.name
+        one = Child("export", run, "--out", folder / "出口 [1]", "--formats", ",".join(EXPORTED), "--seconds", 0.6)
+        assert one.end() == 0, one.stderr[-3000:]
+        (folder / "events.jsonl").write_text("".join(one.lines), "utf-8")
+
+    folder = shared_folder(tmp_path_factory, "exported", make)
+    lines = (folder / "events.jsonl").read_text("utf-8").splitlines()
+    return folder / "出口 [1]", [event for line in lines if (event := decode(line)) is not None]
 
 
 def arrays_of(path: Path) -> dict[str, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
 from workbench.session.preferences import Preferences
 from workbench.ui.shell.application import Application
+from workbench.ui.widgets.theme import Theme
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -30,9 +32,18 @@ def root(tmp_path) -> Path:
     return root
 
 
+@pytest.fixture(scope="session")
+def load_theme(qapp):
+    """`Theme.load` that returns equal themes as one object, whose icons are drawn once."""
+    load = functools.cache(Theme.load)
+    yield load
+    load.cache_clear()  # pixmaps end before the QApplication
+
+
 @pytest.fixture
-def application(qapp, qtbot):
+def application(qapp, qtbot, monkeypatch, load_theme):
     """Application without a project, in English."""
+    monkeypatch.setattr(Theme, "load", load_theme)
     application = Application(qapp, Preferences(language="en", theme="dark"))
     application.window.resize(1280, 800)
     application.show()

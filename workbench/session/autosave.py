@@ -9,23 +9,17 @@ is written to `journal/kept`.
 from __future__ import annotations
 
 import contextlib
-import json
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from workbench.core.names import free_path
 from workbench.core.problems import CannotWrite, LabelsChangedElsewhere, Problem, SavedLater
-from workbench.core.project.annotation import encode_mask
 from workbench.core.project.history import Patch
 from workbench.core.project.leftovers import remove_leftovers
 from workbench.core.project.project import Project
-from workbench.core.project.storage import inside, write_bytes, write_json
-from workbench.session.label import Label, MaskChanged, Saved, save_label
+from workbench.session.label import Label, MaskChanged, Saved, copy_labels, save_label
 from workbench.session.label_recovery import LabelRecovery
 from workbench.session.note_changes import NoteChange
 from workbench.session.rescue_journal import RescuedJournal
@@ -107,7 +101,7 @@ class Autosave(QObject):
         """Write the unsaved labels to another folder, in the saving thread; `on_done` receives the folder used."""
         project, labels = self._project, list(self._unsaved.values())
         if project is not None:
-            self._tasks.submit(lambda _: _copy_labels(labels, project, folder), on_done, on_failed)
+            self._tasks.submit(lambda _: copy_labels(labels, project, folder), on_done, on_failed)
 
     def unsaved(self, key: str) -> Label | None:
         """Return the label of an image if it has unsaved changes."""
@@ -264,43 +258,3 @@ class Autosave(QObject):
         if state != self.state:
             self.state = state
             self.state_changed.emit(state)
-
-
-def _copy_labels(labels: Sequence[Label], project: Project, folder: Path) -> Path:
-    """Write masks/<key>.png and notes/<key>.json of `labels` into `folder` and return the folder used.
-
-    A folder that already holds files is not touched: the copy then goes into a new folder inside it. A mask is written
-    if its pixels are unsaved, a note always. Raises CannotWrite.
-    """
-    target = _empty_folder(folder, project)
-    for label in labels:
-        if label.mask_unsaved and label.mask is not None:
-            write_bytes(inside(target / "masks", label.key + ".png"), _encoded(label, label.mask, project))
-        write_json(inside(target / "notes", label.key + ".json"), json.loads(label.note.model_dump_json()))
-    return target
-
-
-def _encoded(label: Label, mask: np.ndarray, project: Project) -> bytes:
-    """Return the file of a label's mask. Raises CannotWrite if a stroke changes it meanwhile."""
-    before = label.write_sequence
-    try:
-        data = encode_mask(mask, list(project.classes))
-    except MemoryError as error:
-        raise CannotWrite(path=label.key, why="there is not enough memory for it") from error
-    if before % 2 or label.write_sequence != before:
-        raise CannotWrite(path=label.key, why="it is being edited")
-    return data
-
-
-def _empty_folder(folder: Path, project: Project) -> Path:
-    """Return `folder` if it is empty or new, else a new folder in it, named after the project."""
-    try:
-        if not folder.exists() or not any(folder.iterdir()):
-            folder.mkdir(parents=True, exist_ok=True)
-            return folder
-        stem = f"{project.root.name}-unsaved-{time.strftime('%Y%m%d-%H%M%S')}"
-        target = free_path(folder, stem)
-        target.mkdir()
-    except OSError as error:
-        raise CannotWrite.of(folder, error) from error
-    return target

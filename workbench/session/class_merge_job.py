@@ -17,7 +17,7 @@ from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
 from workbench.session.label_lock import LabelLock
 from workbench.session.tasks import Task, TaskRunner, ThinnedProgress
-from workbench.session.undo import Barrier
+from workbench.session.undo import JobBarrier
 
 _SAMPLED = 500  # number of masks measured to estimate the disk space
 
@@ -30,27 +30,6 @@ class MergeExtent:
     regions: int
     pixels: int
     nbytes: int = 0
-
-
-class ClassMergeStep(Barrier):
-    """Merge or deletion of classes. Undo starts a job, which removes this command from the stack at its end."""
-
-    title = "merge classes"
-
-    def __init__(self, job: ClassMergeJob, contents: dict[str, str]) -> None:
-        super().__init__(contents)
-        self._job = job
-
-    def can_undo(self) -> bool:
-        plan = self._job.plan
-        return self._job.can_undo_merge and plan is not None and plan.state != "doing"
-
-    def undo(self) -> bool:
-        self._job.undo_merge()
-        return False
-
-    def redo(self) -> bool:
-        return False
 
 
 class ClassMergeJob(QObject):
@@ -130,7 +109,7 @@ class ClassMergeJob(QObject):
         except Problem as problem:
             self.problem_met.emit(problem)
             return False
-        self._undo_stack.start_barrier(ClassMergeStep(self, self._undo_stack.contents))
+        self._start_barrier()
         self._run(project, plan)
         return True
 
@@ -143,8 +122,15 @@ class ClassMergeJob(QObject):
             self.undo_merge()
             return
         if self._undo_stack.barrier is None:  # the change was started before the project was opened
-            self._undo_stack.start_barrier(ClassMergeStep(self, self._undo_stack.contents))
+            self._start_barrier()
         self._run(project, plan)
+
+    def _start_barrier(self) -> None:
+        def can_undo() -> bool:
+            return self.can_undo_merge and self.plan is not None and self.plan.state != "doing"
+
+        contents = self._undo_stack.contents
+        self._undo_stack.start_barrier(JobBarrier("merge classes", contents, can_undo=can_undo, undo=self.undo_merge))
 
     def undo_merge(self) -> None:
         """Restore the former masks and classes."""

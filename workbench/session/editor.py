@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.geometry.drawing import NOTHING, Paint, Point, Rect, Runs, Stamp, segment_runs
+from workbench.core.geometry.drawing import Paint, Point, Rect, Runs, Stamp, segment_runs
 from workbench.core.geometry.polygons import polygon_runs
 from workbench.core.geometry.selection import EMPTY, Selection, region_at
 from workbench.core.problems import ClassesChanging, Problem, ProjectReadOnly, UnknownClass
@@ -46,6 +46,7 @@ class Editor(QObject):
         self._project: Project | None = None
         self._recording: StepRecording | None = None
         self._make_command: MakeCommand = MaskEdit
+        self._postponed: list[Callable[[], object]] = []  # steps that wait for the end of the edit
         self._refused = False
         self._tasks = TaskRunner(1, self)
         self._replacing = False  # the mask is being changed in a thread; no other change is allowed
@@ -82,8 +83,7 @@ class Editor(QObject):
         Return False, after `problem_met`, if the image cannot be painted on.
         """
         self.commit()
-        problem = self.refusal()
-        label = self.label
+        problem, label = self.refusal(), self.label
         if problem is not None:
             self.problem_met.emit(problem)
         if problem is not None or label is None or label.mask is None:
@@ -111,7 +111,17 @@ class Editor(QObject):
         if self._recording is not None and self.label is not None:
             changed = self._end(self.label, self._recording, self._recording.finish())
         self._recording = None
+        steps, self._postponed = self._postponed, []
+        for step in steps:
+            step()
         return changed
+
+    def run_after_edit(self, step: Callable[[], object]) -> None:
+        """Call `step`, which makes an edit of its own: now, or after the end of the edit in progress."""
+        if self.painting:
+            self._postponed.append(step)
+        else:
+            step()
 
     def _end(self, label: Label, recording: StepRecording, patch: Patch | None) -> bool:
         self._recording = None
@@ -127,12 +137,12 @@ class Editor(QObject):
     def cancel(self) -> None:
         """End the edit and restore the former pixels."""
         self._finish_replacing()
-        self._refused = False
         recording, self._recording = self._recording, None
         if recording is not None and self.label is not None:
             rect = recording.cancel()
             self.label.end(recording.touched, changed=False)
             self.mask_changed.emit(rect)
+        self.commit()  # there is nothing to commit, but steps may have waited for the end
 
     def refusal(self) -> Problem | None:
         """Return the reason why the open image cannot be changed; None if it can, or if none is open."""
@@ -302,13 +312,7 @@ class Editor(QObject):
         if recording is None or not all(step.fits(recording.mask) for step in route):
             self.cancel()
             return
-        rect = NOTHING
-        for step in route:
-            for band in step.bands:
-                recording.touch(band)
-            rect = rect.united(step.apply(recording.mask))
-            recording.explicit = recording.explicit if step.explicit is None else step.explicit
-        self.mask_changed.emit(rect)
+        self.mask_changed.emit(recording.replay(route))
         self._turn_explicit(label, recording)
         self.commit()
 

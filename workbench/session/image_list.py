@@ -10,7 +10,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from workbench.core.problems import Problem
-from workbench.core.project.image_index import ImageRow
+from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
 from workbench.session import index_worker
 from workbench.session.tasks import TaskRunner, ignore_failure

@@ -65,7 +65,6 @@ class ImagesRemoved(UndoCommand):
 class ImageRemoval(Job):
     """Removal and restoration of images. The labels must not be edited while it runs: the window is blocked."""
 
-    progressed = Signal(int, int)
     removed = Signal(object)  # Removal
     restored = Signal(object, object)  # Removal, paths of copies of files whose places were taken
 

@@ -29,7 +29,7 @@ from workbench.core.suggestions.suggestions import (
 from workbench.inference.regions import most_certain_regions
 from workbench.session.predictions import Predictions
 from workbench.session.session import Session
-from workbench.session.suggestion_decisions import REJECT, RESTORE, SuggestionDecisions
+from workbench.session.suggestion_decisions import RESTORE, SuggestionDecisions
 from workbench.session.tasks import Task, TaskRunner
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ class ImageSuggestions(QObject):
         self._edits: dict[int, tuple[SuggestionDecision, Suggestion]] = {}
         self._decisions = SuggestionDecisions(session, self)
         self._decisions.revised.connect(self._filter)
+        self._decisions.refused.connect(self.refused)
         self._tasks = TaskRunner(parent=self)
         self._filter_timer = QTimer(self, singleShot=True, interval=_DELAY)
         self._filter_timer.timeout.connect(self._filter)
@@ -96,20 +97,7 @@ class ImageSuggestions(QObject):
 
     def accept(self, suggestions: Sequence[Suggestion]) -> bool:
         """Paint suggestions as labels of their classes: one step. Return False if nothing was painted."""
-        editor = self._session.editor
-        requested = self._still_shown(suggestions)
-        if not requested:
-            return False
-        accepted = _decisions(requested, "accepted")
-        if not self._decisions.begin_accept(accepted):
-            return False
-        for suggestion in requested:
-            editor.paint_region(suggestion.selection.inside, suggestion.selection.corner, suggestion.class_id)
-        if not self._decisions.commit_accept(_origin(requested, self._names()), accepted):
-            self.refused.emit("locked" if editor.locked else "kept")
-            return False
-        self._remove_decided(accepted)
-        return True
+        return self._remove_decided(self._decisions.accept(self._still_shown(suggestions), self._names()))
 
     def accept_all(self) -> bool:
         hidden = self._session.classes.hidden
@@ -117,12 +105,7 @@ class ImageSuggestions(QObject):
 
     def reject(self, suggestions: Sequence[Suggestion]) -> bool:
         """Reject suggestions for this image and model: one step, which changes no pixel."""
-        requested = self._still_shown(suggestions)
-        rejected = _decisions(requested, "rejected")
-        if not requested or not self._decisions.decide(REJECT, _origin(requested, self._names()), added=rejected):
-            return False
-        self._remove_decided(rejected)
-        return True
+        return self._remove_decided(self._decisions.reject(self._still_shown(suggestions), self._names()))
 
     def restore_rejected(self) -> bool:
         """Restore the rejected suggestions of this image: one step."""
@@ -147,9 +130,12 @@ class ImageSuggestions(QObject):
         if key == self._session.key:
             self._load(key)
 
-    def _remove_decided(self, decisions: list[SuggestionDecision]) -> None:
-        self._set_undecided(open_ones(self._undecided, None, decisions))
-        self._filter_timer.start()
+    def _remove_decided(self, decisions: Sequence[SuggestionDecision]) -> bool:
+        """Remove decided suggestions from the list. Return False if there are none."""
+        if decisions:
+            self._set_undecided(open_ones(self._undecided, None, decisions))
+            self._filter_timer.start()
+        return bool(decisions)
 
     def _still_shown(self, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
         """Return those that are still undecided; a new prediction replaces suggestions by similar ones."""
@@ -327,18 +313,3 @@ class ImageSuggestions(QObject):
             self._filter()
         for _ in range(4):  # listing and filtering may trigger another round if few are left
             self._tasks.wait()
-
-
-def _decisions(suggestions: list[Suggestion], what: str) -> list[SuggestionDecision]:
-    return [suggestion.origin.model_copy(update={"what": what}) for suggestion in suggestions]
-
-
-def _origin(suggestions: list[Suggestion], names: dict[int, str]) -> str:
-    """Return the origin of accepted or rejected regions, for the image's history."""
-    models = ", ".join(dict.fromkeys(suggestion.model for suggestion in suggestions))
-    if len(suggestions) == 1:
-        (only,) = suggestions
-        changed = ", changed before" if only.edited else ""
-        return f"run {models}: {names.get(only.class_id, only.class_id)}, score {only.score:.2f}{changed}"
-    scores = [suggestion.score for suggestion in suggestions]
-    return f"run {models}: {len(suggestions)} regions, scores {min(scores):.2f} to {max(scores):.2f}"

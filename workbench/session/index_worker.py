@@ -9,11 +9,11 @@ from pathlib import Path, PurePath
 
 from workbench.core.images.image_files import IMAGE_SUFFIXES
 from workbench.core.problems import BadGrouping, FolderMissing, Problem
-from workbench.core.project.folder_walk import walk
 from workbench.core.project.grouping import check_pattern
-from workbench.core.project.image_index import ImageIndex, ImageRow, with_index
+from workbench.core.project.image_index import ImageIndex, with_index
+from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
-from workbench.core.project.sources import natural_key
+from workbench.core.project.sources import natural_key, walk
 
 REPORT_INTERVAL = 0.2  # seconds
 # A worker that never sleeps holds the interpreter lock for 5 ms at a time, and the window needs it often.

@@ -3,8 +3,8 @@
 Strokes of an image: numbered segments `journal/<hash of key>-<n>.bin`, each with records
 `length · crc32 · JSON head · packed areas`. A record cut off by a crash ends its segment; all others stay valid.
 
-Changes of its note: segments `journal/<hash of key>-<n>.note`, each with records
-`length · crc32 · JSON`, see note_changes. A segment with a record of a newer version is left as it is and reported.
+Changes of its note: segments `journal/<hash of key>-<n>.note`, each with records `length · crc32 · JSON`, see
+note_changes. A segment with a record of a newer version is left as it is and reported.
 """
 
 from __future__ import annotations
@@ -109,8 +109,7 @@ def _patch(payload: bytes) -> tuple[Patch, Size]:
 class Journal:
     """Journal folder of one open project, for the GUI thread. Writes are unbuffered.
 
-    A record that cannot be written is queued in front of the next. Strokes and changes of a note have separate
-    segments, numbered in one sequence.
+    Strokes and note changes have separate segments, numbered in one sequence. A record that fails is queued first.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -295,8 +294,7 @@ def _write_all(file: io.FileIO, data: bytes) -> None:
 
 
 def _remove(path: Path) -> bool:
-    try:
+    with contextlib.suppress(OSError):
         path.unlink(missing_ok=True)
-    except OSError:
-        return False
-    return True
+        return True
+    return False

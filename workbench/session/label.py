@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from workbench.core.geometry.drawing import Rect
+from workbench.core.names import free_path
 from workbench.core.problems import CannotWrite, Problem
 from workbench.core.project import annotation
-from workbench.core.project.annotation import Note, backup_conflict
-from workbench.core.project.image_index import ImageRow
+from workbench.core.project.annotation import Note, backup_conflict, encode_mask
+from workbench.core.project.image_row import ImageRow
 from workbench.core.project.incremental_png import IncrementalPng
 from workbench.core.project.project import ClassInfo, Project
-from workbench.core.project.storage import file_stamp, write_bytes
+from workbench.core.project.storage import file_stamp, inside, write_bytes, write_json
 from workbench.inference.io.regular_files import read_regular
 from workbench.session.note_changes import NoteChange, difference
 
@@ -215,8 +218,53 @@ def _content_of(path: Path) -> str:
         return ""
 
 
+def noted_row(row: ImageRow, note: Note) -> ImageRow:
+    """Return `row` updated by a change of the note."""
+    return replace(row, status=note.status, verdict=note.verdict, group=note.group or "")
+
+
 def saved_row(row: ImageRow, saved: Saved) -> ImageRow:
     """Return `row` updated by a save."""
     counts = row.counts if saved.counts is None else saved.counts
     masked = row.masked or saved.counts is not None
     return replace(row, status=saved.status, verdict=saved.verdict, counts=counts, masked=masked, broken="")
+
+
+def copy_labels(labels: Sequence[Label], project: Project, folder: Path) -> Path:
+    """Write masks/<key>.png and notes/<key>.json of `labels` into `folder` and return the folder used.
+
+    A folder that already holds files is not touched: the copy then goes into a new folder inside it. A mask is written
+    if its pixels are unsaved, a note always. Raises CannotWrite.
+    """
+    target = _empty_folder(folder, project)
+    for label in labels:
+        if label.mask_unsaved and label.mask is not None:
+            write_bytes(inside(target / "masks", label.key + ".png"), _encoded(label, label.mask, project))
+        write_json(inside(target / "notes", label.key + ".json"), json.loads(label.note.model_dump_json()))
+    return target
+
+
+def _encoded(label: Label, mask: np.ndarray, project: Project) -> bytes:
+    """Return the file of a label's mask. Raises CannotWrite if a stroke changes it meanwhile."""
+    before = label.write_sequence
+    try:
+        data = encode_mask(mask, list(project.classes))
+    except MemoryError as error:
+        raise CannotWrite(path=label.key, why="there is not enough memory for it") from error
+    if before % 2 or label.write_sequence != before:
+        raise CannotWrite(path=label.key, why="it is being edited")
+    return data
+
+
+def _empty_folder(folder: Path, project: Project) -> Path:
+    """Return `folder` if it is empty or new, else a new folder in it, named after the project."""
+    try:
+        if not folder.exists() or not any(folder.iterdir()):
+            folder.mkdir(parents=True, exist_ok=True)
+            return folder
+        stem = f"{project.root.name}-unsaved-{time.strftime('%Y%m%d-%H%M%S')}"
+        target = free_path(folder, stem)
+        target.mkdir()
+    except OSError as error:
+        raise CannotWrite.of(folder, error) from error
+    return target

@@ -13,35 +13,15 @@ from workbench.core.project import import_files, import_journal, importing
 from workbench.core.project.import_files import ImportPass
 from workbench.core.project.import_journal import ImportRecord
 from workbench.core.project.import_plan import ImportPlan, plan_import
-from workbench.core.project.label_reading import ImportReport, ImportRequest, LabelFiles, open_labels
+from workbench.core.project.label_files import LabelFiles, open_labels
+from workbench.core.project.label_reading import ImportReport, ImportRequest
 from workbench.core.project.project import Project
 from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
 from workbench.session.editor import Editor
 from workbench.session.label_lock import LabelLock
 from workbench.session.tasks import Job, Task, ThinnedProgress
-from workbench.session.undo import Barrier
-
-
-class ImportStep(Barrier):
-    """An import of labels. Undo and redo start a job, which moves this command on the stack at its end."""
-
-    title = "import labels"
-
-    def __init__(self, job: LabelImportJob, contents: dict[str, str]) -> None:
-        super().__init__(contents)
-        self._job = job
-
-    def can_undo(self) -> bool:
-        return self._job.ready
-
-    def undo(self) -> bool:
-        self._job.undo_import()
-        return False
-
-    def redo(self) -> bool:
-        self._job.redo_import()
-        return False
+from workbench.session.undo import JobBarrier
 
 
 class LabelImportJob(Job):
@@ -50,7 +30,6 @@ class LabelImportJob(Job):
     activity: "reading" for a preview, "importing", "undoing" or "redoing"; "" if there is none.
     """
 
-    progressed = Signal(int, int)
     planned = Signal(object)  # ImportPlan
     imported = Signal(object)  # ImportReport; canceled if nothing was imported
     undone = Signal(object)  # ImportPass
@@ -76,18 +55,24 @@ class LabelImportJob(Job):
         self._project = project
         if not project.writable or not import_files.folder_of(project).exists():
             return
+        if not self._load_record(project):
+            return
+        state = self._record.state if self._record is not None else ""
+        if state == "doing":
+            self._write("recovering", lambda _: self.recovered.emit(self._record))
+        elif state == "undoing":
+            self.undo_import()
+        elif state != "done":
+            self._record, delete = None, lambda _: import_journal.delete(project)
+            self._begin("deleting", delete, lambda _: self._lock.release(), self._failed)
+
+    def _load_record(self, project: Project) -> bool:
         try:
             self._record = import_journal.load_record(project)
         except Problem as problem:
             self.problem_met.emit(problem)
-            return
-        state = self._record.state if self._record is not None else ""
-        if state == "doing":
-            self._write("recovering", self._recovered)
-        elif state == "undoing":
-            self.undo_import()
-        elif state != "done":
-            self._delete_journal()
+            return False
+        return True
 
     def close(self) -> None:
         """End without a result. Files that are being prepared are deleted; an import that is written is completed."""
@@ -120,18 +105,20 @@ class LabelImportJob(Job):
         self._next = None
 
         def read(task: Task) -> ImportPlan | None:
-            if self._files is None or self._files.path != path:
-                self._stack.close()
-                self._files = self._stack.enter_context(open_labels(project, path))
-            return plan_import(
-                project, self._files, request, progress=ThinnedProgress(task.report), stopped=task.cancelled
-            )
+            files = self._open_files(project, path)
+            return plan_import(project, files, request, progress=ThinnedProgress(task.report), stopped=task.cancelled)
 
         def fail(problem: Problem) -> None:
             if not self._start_next():
                 self.failed.emit(problem)
 
         self._begin("reading", read, self._planned, fail, NothingToImport)
+
+    def _open_files(self, project: Project, path: Path) -> LabelFiles:
+        if self._files is None or self._files.path != path:
+            self._stack.close()
+            self._files = self._stack.enter_context(open_labels(project, path))
+        return self._files
 
     def _planned(self, plan: ImportPlan | None) -> None:
         if not self._start_next() and plan is not None:
@@ -166,12 +153,8 @@ class LabelImportJob(Job):
             return False
 
         def prepare(task: Task) -> tuple[ImportReport, ImportRecord]:
-            if self._files is None or self._files.path != path:
-                self._stack.close()
-                self._files = self._stack.enter_context(open_labels(project, path))
-            return importing.prepare_import(
-                project, self._files, request, progress=ThinnedProgress(task.report), stopped=task.cancelled
-            )
+            files, progress = self._open_files(project, path), ThinnedProgress(task.report)
+            return importing.prepare_import(project, files, request, progress=progress, stopped=task.cancelled)
 
         self._begin("importing", prepare, self._prepared, self._failed, NothingToImport)
         return True
@@ -185,22 +168,25 @@ class LabelImportJob(Job):
             return
 
         def end(_: ImportPass) -> None:
-            self._undo_stack.start_barrier(ImportStep(self, self._undo_stack.contents))
+            self._start_barrier()
             self.imported.emit(report)
 
         self._write("importing", end)
 
     def add_written(self) -> None:
         """Put an import that was written elsewhere, such as a merge of projects, on the undo stack."""
-        project = self._project
-        if project is None:
-            return
-        try:
-            self._record = import_journal.load_record(project)
-        except Problem as problem:
-            self.problem_met.emit(problem)
-            return
-        self._undo_stack.start_barrier(ImportStep(self, self._undo_stack.contents))
+        if self._project is not None and self._load_record(self._project):
+            self._start_barrier()
+
+    def _start_barrier(self) -> None:
+        barrier = JobBarrier(
+            "import labels",
+            self._undo_stack.contents,
+            can_undo=lambda: self.ready,
+            undo=self.undo_import,
+            redo=self.redo_import,
+        )
+        self._undo_stack.start_barrier(barrier)
 
     def undo_import(self) -> None:
         """Restore the project as before the import; `undone` follows."""
@@ -222,7 +208,7 @@ class LabelImportJob(Job):
         except Problem as problem:
             self._failed(problem)
             return
-        self._undo_stack.move_barrier_to_undone(ImportStep)
+        self._undo_stack.move_barrier_to_undone("import labels")
         self._report_written()
         self.undone.emit(result)
 
@@ -262,9 +248,6 @@ class LabelImportJob(Job):
             self.undo_import()
 
         self._begin(activity, lambda task: import_files.write_files(project, ThinnedProgress(task.report)), end, fail)
-
-    def _recovered(self, _: ImportPass) -> None:
-        self.recovered.emit(self._record)
 
     # --- common -------------------------------------------------------------------------------------
 
@@ -307,11 +290,6 @@ class LabelImportJob(Job):
             return False
         self._editor.finish_stroke()
         return self._autosave.flush()
-
-    def _delete_journal(self) -> None:
-        project, self._record = self._project, None
-        assert project is not None
-        self._begin("deleting", lambda _: import_journal.delete(project), lambda _: self._lock.release(), self._failed)
 
     def lock_open_image(self, _: str = "") -> None:
         """Forbid painting on the open image while files are written."""

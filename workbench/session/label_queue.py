@@ -17,7 +17,7 @@ from workbench.core.label_next.label_advice import (
 from workbench.core.label_next.label_issues import LabelIssue, is_confirmed, is_current
 from workbench.core.label_next.label_ranking import RankReason, issue_reason
 from workbench.core.problems import ModelUnusable, Problem
-from workbench.core.project.image_index import ImageRow
+from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 from workbench.session.session import Session
@@ -45,7 +45,6 @@ class LabelQueue(Job):
     """Label queue and list of suspected label errors. `mode` selects the list in use, "" for none."""
 
     changed = Signal()  # the mode, or the listed images
-    progressed = Signal(int, int)
 
     def __init__(
         self, session: Session, training: TrainingControl, runs: RunList, parent: QObject | None = None

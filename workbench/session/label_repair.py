@@ -8,7 +8,7 @@ from typing import Literal
 
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.check.label_repairs import specks, tiny_holes
+from workbench.core.check.findings import specks, tiny_holes
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import EMPTY, Selection
 from workbench.session.session import Session

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -18,7 +17,7 @@ from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
 from workbench.session.image_loader import ImageLoader
 from workbench.session.image_notes import ImageNotes
-from workbench.session.label import Saved, saved_row
+from workbench.session.label import Saved, noted_row, saved_row
 from workbench.session.label_copy import LabelCopier
 from workbench.session.label_import_job import LabelImportJob
 from workbench.session.open_image import OpenImage
@@ -219,10 +218,7 @@ class OpenProject(QObject):
         if label is not None and label.key == key:
             if label.unsaved:
                 self.autosave.changed(label)
-            row = self.image_list.row(key)
-            self.image_list.put(
-                replace(row, status=label.note.status, verdict=label.note.verdict, group=label.note.group or "")
-            )
+            self.image_list.put(noted_row(self.image_list.row(key), label.note))
         self.note_changed.emit(key)
 
     def _label_saved(self, key: str, saved: Saved) -> None:

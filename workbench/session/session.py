@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from workbench.core.problems import Problem
 from workbench.core.project.annotation import Note
 from workbench.core.project.history import Patch
-from workbench.core.project.image_index import ImageRow
+from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
 from workbench.core.project.source_locations import locate_source
 from workbench.inference.io.tiff_regions import ImageArray

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.project.annotation import SuggestionDecision
 from workbench.core.project.history import Patch
+from workbench.core.suggestions.suggestions import Suggestion
 from workbench.session.session import Session
 from workbench.session.undo import MaskEdit, PatchTarget
 
@@ -42,6 +43,7 @@ class SuggestionDecisions(QObject):
     """Decisions on the suggestions of the open image."""
 
     revised = Signal()  # decisions were undone or redone
+    refused = Signal(str)  # reason why nothing was accepted
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -64,16 +66,27 @@ class SuggestionDecisions(QObject):
         session.undo_stack.push(step)
         return True
 
-    def begin_accept(self, accepted: Entries) -> bool:
-        """Start an edit that paints accepted suggestions. Return False, after `problem_met`, if that is not allowed."""
-        return self._session.editor.begin(ACCEPT, self._step(accepted, ()))
+    def accept(self, suggestions: Sequence[Suggestion], names: Mapping[int, str]) -> Entries:
+        """Paint suggestions as labels of their classes: one undo command. Return the decisions, none if refused.
 
-    def commit_accept(self, detail: str, accepted: Entries) -> bool:
-        """End the edit and add the decisions. Return False if no pixel was changed; nothing is decided then."""
-        if not self._session.editor.commit():
-            return False
-        self._record(ACCEPT, detail, accepted, ())
-        return True
+        names: of the classes, by id. `refused` or `problem_met` gives the reason.
+        """
+        editor, accepted = self._session.editor, _entries(suggestions, "accepted")
+        if not suggestions or not editor.begin(ACCEPT, self._step(accepted, ())):
+            return ()
+        for suggestion in suggestions:
+            editor.paint_region(suggestion.selection.inside, suggestion.selection.corner, suggestion.class_id)
+        if not editor.commit():
+            self.refused.emit("locked" if editor.locked else "kept")
+            return ()
+        self._record(ACCEPT, _origin(suggestions, names), accepted, ())
+        return accepted
+
+    def reject(self, suggestions: Sequence[Suggestion], names: Mapping[int, str]) -> Entries:
+        """Reject suggestions: one undo command without pixels. Return the decisions, none if refused."""
+        rejected = _entries(suggestions, "rejected")
+        decided = bool(suggestions) and self.decide(REJECT, _origin(suggestions, names), added=rejected)
+        return rejected if decided else ()
 
     def revise(self, *, added: Entries, removed: Entries) -> bool:
         """Change the decisions in the note of the open image as undo and redo do. Return True."""
@@ -100,3 +113,18 @@ class SuggestionDecisions(QObject):
             note.add(what, detail)
         session.notes.touched(now=what != ACCEPT)
         session.note_changed.emit(session.key)
+
+
+def _entries(suggestions: Sequence[Suggestion], what: str) -> list[SuggestionDecision]:
+    return [suggestion.origin.model_copy(update={"what": what}) for suggestion in suggestions]
+
+
+def _origin(suggestions: Sequence[Suggestion], names: Mapping[int, str]) -> str:
+    """Return the origin of accepted or rejected regions, for the image's history."""
+    models = ", ".join(dict.fromkeys(suggestion.model for suggestion in suggestions))
+    if len(suggestions) == 1:
+        (only,) = suggestions
+        changed = ", changed before" if only.edited else ""
+        return f"run {models}: {names.get(only.class_id, only.class_id)}, score {only.score:.2f}{changed}"
+    scores = [suggestion.score for suggestion in suggestions]
+    return f"run {models}: {len(suggestions)} regions, scores {min(scores):.2f} to {max(scores):.2f}"

@@ -231,6 +231,7 @@ class Job(QObject):
 
     failed = Signal(object)  # Problem
     state_changed = Signal()
+    progressed = Signal(int, int)  # done, total
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -69,6 +69,34 @@ class Barrier(UndoCommand, ABC):
         self.contents = contents
 
 
+class JobBarrier(Barrier):
+    """A barrier whose undo and redo start a job, which moves this command on the stack at its end."""
+
+    def __init__(
+        self,
+        title: str,
+        contents: dict[str, str],
+        *,
+        can_undo: Callable[[], bool],
+        undo: Callable[[], object],
+        redo: Callable[[], object] = lambda: None,
+    ) -> None:
+        super().__init__(contents)
+        self.title = title
+        self._can_undo, self._undo, self._redo = can_undo, undo, redo
+
+    def can_undo(self) -> bool:
+        return self._can_undo()
+
+    def undo(self) -> bool:
+        self._undo()
+        return False
+
+    def redo(self) -> bool:
+        self._redo()
+        return False
+
+
 @dataclass(frozen=True)
 class StackState:
     """Content of an `UndoStack`: commands, oldest first, the next to redo last, and content sums."""
@@ -206,13 +234,13 @@ class UndoStack(QObject):
             self._drop_through_barrier()
             self.changed.emit()
 
-    def move_barrier_to_undone(self, kind: type[Barrier]) -> None:
-        """Move the newest barrier of a kind to the undone commands, as its change was reverted and can be repeated.
+    def move_barrier_to_undone(self, title: str) -> None:
+        """Move the newest barrier, if it has this title, to the undone commands: its change was reverted.
 
         If it is not the last command, it is dropped with the commands before it.
         """
         barrier = self.barrier
-        if not isinstance(barrier, kind):
+        if barrier is None or barrier.title != title:
             return
         if self.next_undo is not barrier:
             self._drop_through_barrier()

@@ -13,11 +13,11 @@ from workbench.core.project.image_index import ImageRow
 from workbench.core.project.project import DONT_CARE
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_history import RunLine
+from workbench.session.next_step import RunFacts, Workflow, WorkflowState, workflow
 from workbench.session.session import Session
 from workbench.session.training.export_job import ExportJob
 from workbench.session.training.run_list import RunList
 from workbench.session.training.training_control import TrainingControl
-from workbench.session.workflow import RunFacts, Workflow, WorkflowState, workflow
 
 _DELAY = 100  # ms from a change to the next update: changes come in groups
 
@@ -73,7 +73,8 @@ class WorkflowMonitor(QObject):
         self._evaluated: set[str] = set()  # names of runs
         self._model: Literal["unet", "resnet"] = "unet"
         self._minutes = 5.0
-        self._timer = QTimer(self, singleShot=True, interval=_DELAY, timeout=self._update)
+        self._timer = QTimer(self, singleShot=True, interval=_DELAY)
+        self._timer.timeout.connect(self._update)
         session.images_listed.connect(self._recount)
         session.rows_changed.connect(self._rows_changed)
         session.project_closed.connect(self._project_closed)

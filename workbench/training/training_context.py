@@ -261,7 +261,6 @@ def prepare(
         on_gpu=training_device.is_gpu,
     )
     learner.process_group = group
-    threads = training_settings.threads or min(4, max(1, cores() // group.local_processes))
     steps = None if training_settings.epochs is None else training_settings.epochs * _steps_per_epoch(sampler)
     seconds = None if steps is not None else (training_settings.minutes or DEFAULT_MINUTES) * 60
     return TrainingContext(
@@ -276,7 +275,7 @@ def prepare(
         loader=(DeviceLoader if training_device.is_gpu else PatchLoader)(
             sampler,
             batch=training_settings.batch,
-            threads=threads,
+            threads=training_settings.threads or min(4, max(1, cores() // group.local_processes)),
             places=group.batch_positions(training_settings.batch),
         ),
         evaluator=Evaluator(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from workbench.core.check.project_check import check
 from workbench.core.check.project_statistics import project_statistics
-from workbench.session.display_presets import DisplayPresets
+from workbench.session.display_presets import DisplayPresets, ReferenceComparison
 from workbench.session.error_log import ErrorLog
 from workbench.session.evaluation_jobs import EvaluationComparisonJob, EvaluationReportJob
 from workbench.session.image_pages import ImagePages
@@ -14,12 +14,9 @@ from workbench.session.image_suggestions import ImageSuggestions
 from workbench.session.label_issue_review import LabelIssueReview
 from workbench.session.label_queue import LabelQueue
 from workbench.session.label_repair import LabelRepair
-from workbench.session.packing_job import PackingJob
 from workbench.session.predictions import Predictions
 from workbench.session.preferences import Preferences
-from workbench.session.project_merge_job import ProjectMergeJob
-from workbench.session.reference_comparison import ReferenceComparison
-from workbench.session.report_job import ReportJob
+from workbench.session.project_jobs import PackingJob, ProjectMergeJob, ReportJob
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.session.run_thresholds import RunThresholds
 from workbench.session.session import Session

@@ -11,7 +11,8 @@ import pytest
 from workbench.core.image_list.image_search import TERMS, SearchError, completions, parse, select
 from workbench.core.image_list.image_table import ImageTable, group_of
 from workbench.core.image_list.thumbnail_cache import label_thumbnail
-from workbench.core.project.image_index import ImageIndex, ImageRow, count_regions
+from workbench.core.project.image_index import ImageIndex
+from workbench.core.project.image_row import ImageRow, count_regions
 from workbench.core.project.project import ClassInfo, Grouping
 
 CLASSES = [ClassInfo(id=1, name="scratch", color="#111111"), ClassInfo(id=7, name="oil Stain", color="#222222")]

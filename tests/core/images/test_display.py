@@ -7,11 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from workbench.core.images.display import Display, automatic, full_range, stretched
-from workbench.core.images.tone_mapping import ToneMapper, select_channel
+from workbench.core.images.display import Display, ToneMapper, automatic, full_range, select_channel, stretched
 from workbench.core.problems import ProjectBroken, ProjectReadOnly
-from workbench.core.project.display_file import DisplayFile, load_displays, save_displays
 from workbench.core.project.project import Project
+from workbench.session.display_presets import DisplayFile, load_displays, save_displays
 
 RNG = np.random.default_rng(2)
 

@@ -10,14 +10,12 @@ import pytest
 from tests.conftest import fill_project, scratched
 from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, gray_settings, spotted, write_onnx
 from workbench.core.geometry.drawing import Rect
-from workbench.core.images.descriptor import SIZE, describe
 from workbench.core.images.image_files import read
 from workbench.core.label_next import label_ranking
+from workbench.core.label_next.image_features import DESCRIPTOR_SIZE, SALIENCE_SIZE, describe, saliency_features
 from workbench.core.label_next.image_scan import ImageScanner, spread_keys
 from workbench.core.label_next.label_issues import LabelIssue
 from workbench.core.label_next.label_ranking import Candidate, LabeledImage, rank
-from workbench.core.label_next.saliency import SIZE as SPOT_SIZE
-from workbench.core.label_next.saliency import saliency_features
 from workbench.core.label_next.uncertainty import (
     RegionCertainty,
     certain_share,
@@ -97,7 +95,7 @@ def test_every_image_has_a_descriptor(kind):
         "broken": np.where(gray > 128, np.nan, gray).astype(np.float32),
     }[kind]
     feature = describe(picture)
-    assert feature.shape == (SIZE,) and np.isfinite(feature).all()
+    assert feature.shape == (DESCRIPTOR_SIZE,) and np.isfinite(feature).all()
     assert np.linalg.norm(feature) == pytest.approx(1, abs=1e-5)
     if kind in ("colour", "sixteen", "float"):
         assert feature @ describe(gray) > 0.98  # the same scene
@@ -115,12 +113,12 @@ def test_alike_images_are_nearer_than_others():
 
 
 def directions(count: int, seed: int = 0) -> np.ndarray:
-    found = np.abs(np.random.default_rng(seed).normal(size=(count, SIZE))).astype(np.float32) ** 3
+    found = np.abs(np.random.default_rng(seed).normal(size=(count, DESCRIPTOR_SIZE))).astype(np.float32) ** 3
     return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
-NOTHING = LabeledImage(np.zeros((0, SIZE), np.float32), names={3: "dark", 7: "bright"})
-MANY = LabeledImage(np.zeros((0, SIZE), np.float32), counts={3: 100, 7: 100}, names={3: "dark", 7: "bright"})
+NOTHING = LabeledImage(np.zeros((0, DESCRIPTOR_SIZE), np.float32), names={3: "dark", 7: "bright"})
+MANY = LabeledImage(np.zeros((0, DESCRIPTOR_SIZE), np.float32), counts={3: 100, 7: 100}, names={3: "dark", 7: "bright"})
 HALF = RegionCertainty(3, 0, 0.5, 0.5, BOX, 81)
 CLEAR = RegionCertainty(7, 0, 0.99, 0.01, BOX, 81)
 
@@ -173,7 +171,7 @@ def test_a_spot_is_salient_at_its_own_scale_and_sign():
     plain, small, large = (
         saliency_features(spotted_with(*spots)) for spots in ((), ((3, -60, 100),), ((12, -60, 100),))
     )
-    assert plain.shape == (SPOT_SIZE,) and plain.dtype == np.float32
+    assert plain.shape == (SALIENCE_SIZE,) and plain.dtype == np.float32
     bright, dark = plain[::2], plain[1::2]
     assert np.argmax(small[1::2] - dark) < np.argmax(large[1::2] - dark)
     assert (small[1::2] - dark).max() > 4 * abs(small[::2] - bright).max()  # nothing bright has come
@@ -194,7 +192,7 @@ def test_every_image_has_a_salience(kind):
         "broken": np.where(gray > 200, np.nan, gray).astype(np.float32),
     }[kind]
     found = saliency_features(picture)
-    assert found.shape == (SPOT_SIZE,) and np.isfinite(found).all()
+    assert found.shape == (SALIENCE_SIZE,) and np.isfinite(found).all()
 
 
 def test_what_stands_out_as_on_labeled_defects_comes_first_and_says_so():
@@ -245,7 +243,7 @@ def test_without_a_model_the_queue_covers_the_kinds():
     candidates = []
     for kind, count in enumerate((60, 25, 5)):
         for n in range(count):
-            feature = kinds[kind] + rng.normal(0, 0.004, SIZE).astype(np.float32)
+            feature = kinds[kind] + rng.normal(0, 0.004, DESCRIPTOR_SIZE).astype(np.float32)
             candidates.append(Candidate(f"{kind} {n}", feature / np.linalg.norm(feature)))
     entries = rank(candidates, NOTHING, 3)
     assert [entry.key[0] for entry in entries] == ["0", "1", "2"]
@@ -289,7 +287,7 @@ def test_verdicts_are_ranked_by_their_margin():
     )
     assert [entry.key for entry in entries] == ["torn", "sure"]
     assert str(entries[0].reasons[0]) == "Unsure whether OK or NG"
-    scarce = LabeledImage(np.zeros((0, SIZE), np.float32), counts={"OK": 40, "NG": 1})
+    scarce = LabeledImage(np.zeros((0, DESCRIPTOR_SIZE), np.float32), counts={"OK": 40, "NG": 1})
     entries = rank(
         [
             Candidate("torn", features[0], probabilities={"OK": 0.7, "NG": 0.3}),

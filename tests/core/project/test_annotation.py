@@ -12,7 +12,7 @@ from workbench.core import problems
 from workbench.core.check.project_check import check
 from workbench.core.project import annotation
 from workbench.core.project.exporting import export_labels
-from workbench.core.project.image_index import read_row
+from workbench.core.project.image_row import read_row
 from workbench.core.project.importing import import_labels
 from workbench.core.runs.dataset import collect
 from workbench.inference.io.image_io import write_png

@@ -16,7 +16,8 @@ from tests.conftest import ROOT
 from workbench.core.problems import CannotWrite
 from workbench.core.project import annotation, import_files, import_journal, importing
 from workbench.core.project.importing import import_labels
-from workbench.core.project.label_reading import ImportRequest, open_labels
+from workbench.core.project.label_files import open_labels
+from workbench.core.project.label_reading import ImportRequest
 from workbench.core.project.project import Project
 from workbench.core.runs.launch import worker_environment
 from workbench.inference.io.image_io import write_png

@@ -142,7 +142,7 @@ def test_an_interrupted_merge_is_completed(copies, monkeypatch):
     mine, theirs = copies
     work(mine, theirs)
     with monkeypatch.context() as patched:
-        patched.setattr(import_files, "write_files", lambda project: 1 / 0)
+        patched.setattr(import_journal, "write_files", lambda project: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             merge_project(mine, theirs)
     assert annotation.load_mask(mine, "p2.png") is None

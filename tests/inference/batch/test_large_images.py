@@ -12,7 +12,7 @@ import pytest
 import tifffile
 
 from tests.inference.conftest import BRIGHT, gray_settings
-from workbench.inference import components, predictor
+from workbench.inference import components, tiles
 from workbench.inference.io.image_io import read_image
 from workbench.inference.io.tiff_regions import TiffImage
 from workbench.inference.predictor import Predictor
@@ -58,7 +58,7 @@ def test_tiles_are_lower_where_a_row_of_them_would_take_too_much_memory(monkeypa
     """Of a wide picture, and a model of many classes; the answer is the same."""
     picture = np.random.default_rng(0).integers(0, 256, (900, 1400), dtype=np.uint8)
     whole = Predictor(replace(SETTINGS, tile=1408, overlap=0), Coarse()).probabilities(picture)
-    monkeypatch.setattr(predictor, "_MAX_PENDING_BYTES", 300 * 1400 * 4)
+    monkeypatch.setattr(tiles, "_MAX_PENDING_BYTES", 300 * 1400 * 4)
     asked: list[tuple[int, ...]] = []
 
     class Noting(Coarse):
@@ -72,7 +72,7 @@ def test_tiles_are_lower_where_a_row_of_them_would_take_too_much_memory(monkeypa
 
 
 def test_a_image_that_is_one_tile_stays_one_however_many_classes_there_are(monkeypatch):
-    monkeypatch.setattr(predictor, "_MAX_PENDING_BYTES", 1000)
+    monkeypatch.setattr(tiles, "_MAX_PENDING_BYTES", 1000)
     engine = Coarse()
     Predictor(SETTINGS, engine).probabilities(np.zeros((500, 512), np.uint8))
     assert engine.calls == 1

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from workbench.core.project.project import Project
-from workbench.core.runs import process_exit
+from workbench.core.runs import child_process, process_exit
 from workbench.core.runs.child_process import ChildProcess, StopTimeouts
 from workbench.core.runs.events import Checkpoint, Failed, Finished, Started, Step, Trouble, encode
 from workbench.core.runs.run import Run, create_run
@@ -82,7 +82,8 @@ def test_events_arrive_typed_and_in_order(begin, run, qtbot):
     assert not run_attach.orders_path(run).exists()
 
 
-def test_commands_are_sent_through_the_pipe(begin, qtbot):
+def test_commands_are_sent_through_the_pipe(begin, qtbot, monkeypatch, niceness_of_children):
+    monkeypatch.setattr(child_process, "NICENESS", niceness_of_children)
     thread = begin("obey")
     thread.pause()  # before it has begun: kept for it
     wait_for(qtbot, thread, Started)

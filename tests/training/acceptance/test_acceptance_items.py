@@ -12,7 +12,7 @@ from workbench.core.messages import Message
 from workbench.core.runs.events import Failed, Finished, Trouble
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts
 from workbench.training import precision
-from workbench.training.acceptance import correctness, facts, items, memory, overflow, resuming, speed, workflow
+from workbench.training.acceptance import correctness, facts, items, memory, overflow, resuming, speed, user_workflow
 from workbench.training.acceptance.correctness import make_small_learner, small_batch
 from workbench.training.acceptance.items import FAIL, ITEMS, PASS, SKIP, SLOW, Conditions
 from workbench.training.losses import segmentation_loss
@@ -278,6 +278,6 @@ def test_gpu_of_the_training_is_identified(cuda, reported, status):
 
 
 def test_quality_is_the_metric_of_the_model():
-    assert workflow.quality("unet", {"any_defect": {"dice": 0.7}, "dice": 0.4}) == 0.7
-    assert workflow.quality("unet", {"dice": 0.4}) == 0.4
-    assert workflow.quality("resnet", {"macro_f1": 0.9}) == 0.9 and workflow.quality("resnet", {}) is None
+    assert user_workflow.quality("unet", {"any_defect": {"dice": 0.7}, "dice": 0.4}) == 0.7
+    assert user_workflow.quality("unet", {"dice": 0.4}) == 0.4
+    assert user_workflow.quality("resnet", {"macro_f1": 0.9}) == 0.9 and user_workflow.quality("resnet", {}) is None

@@ -15,7 +15,7 @@ from workbench.inference.io.opencv import cv2
 from workbench.session.session import Session
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.layers.image_pyramid import IDS, RANKS, MaskPyramid, halvings
-from workbench.ui.canvas.layers.viewport import Viewport
+from workbench.ui.canvas.layers.view_state import Viewport
 
 ZOOMS = (0.21, 0.5, 0.7, 1.0, 1.3, 3.7, 4.0)
 RED = {1: "#ff0000", 2: "#00ff00"}
@@ -115,7 +115,7 @@ def test_fit_shows_every_defect(view, qtbot):
     view.scene.show_image(np.full(mask.shape, 128, np.uint8))
     view.scene.show_labels(mask)
     view.scene.set_colors(RED)
-    view.fit()
+    view.view_state.fit()
     qtbot.wait(10)
     shown = on_screen(view).astype(int)
     red = (shown[:, :, 0] - shown[:, :, 1]) > 40
@@ -170,7 +170,7 @@ def test_display_window_does_not_change_16_bit_values(view, qtbot):
     image = np.linspace(1000, 3000, 200 * 100).reshape(100, 200).astype(np.uint16)
     copy = image.copy()
     view.scene.show_image(image)
-    view.actual_size()
+    view.view_state.actual_size()
     view.scene.set_display(Display(1500, 2500, 1.0))
     qtbot.wait(10)
     shown = on_screen(view)[:, :, 0]
@@ -217,7 +217,7 @@ def test_hidden_overlays_and_hidden_classes_are_not_drawn(view, qtbot):
     view.scene.show_image(np.full((100, 100), 100, np.uint8))
     view.scene.show_labels(mask)
     view.scene.set_colors(RED, hidden={2})
-    view.actual_size()
+    view.view_state.actual_size()
     qtbot.wait(10)
     x, y = view.view.x + 50, view.view.y
     shown = on_screen(view)
@@ -233,7 +233,7 @@ def test_predictions_are_outlines_until_they_are_filled(view, qtbot):
     view.scene.show_image(np.full((100, 100), 100, np.uint8))
     view.scene.set_colors(RED)
     view.scene.show_predictions(mask)
-    view.actual_size()
+    view.view_state.actual_size()
     qtbot.wait(10)
     x, y = view.view.x, view.view.y
 
@@ -261,7 +261,7 @@ def test_large_prediction_replaces_the_previous_one_when_ready(view, qtbot):
 
     view.scene.show_image(np.full(large.shape, 100, np.uint8))
     view.scene.set_colors(RED)
-    view.fit()
+    view.view_state.fit()
     view.scene.show_predictions(small)
     qtbot.waitUntil(lambda: view.scene.predictions is not None, timeout=5000)
     before = view.scene.predictions
@@ -288,7 +288,7 @@ def test_large_image_is_shown_before_its_halvings_are_computed(view, qtbot):
     image = textured(2000, 2400)
     view.scene.show_image(image)
     assert len(view.scene.image.levels) == 1
-    view.fit()
+    view.view_state.fit()
     qtbot.wait(5)
     qtbot.waitUntil(lambda: len(view.scene.image.levels) > 3, timeout=5000)
 
@@ -306,7 +306,7 @@ def test_stroke_during_level_construction_is_shown(view, qtbot, monkeypatch):
     view.scene.show_image(np.full(mask.shape, 128, np.uint8))
     view.scene.show_labels(mask)
     view.scene.set_colors(RED)
-    view.fit()
+    view.view_state.fit()
     view.repaint()
     qtbot.waitUntil(lambda: bool(painted), timeout=10_000)
     view.scene.mask_changed(painted[0])

@@ -172,7 +172,7 @@ def test_broken_display_file_is_reported_and_not_overwritten(driver):
 def test_minimap_shows_and_moves_the_view(driver):
     driver.open("lot1/new.png")
     canvas = driver.canvas
-    canvas.fit()
+    canvas.view_state.fit()
     assert canvas.minimap.area is None
     canvas.set_view(canvas.view.at_scale(32).centered(10, 10))
     area = canvas.minimap.area
@@ -225,7 +225,7 @@ def test_region_navigation_keeps_the_scale(driver):
     assert driver.window.status.step.text() == "Region 1 of 3"
     driver.key(Qt.Key.Key_N, SHIFT)
     assert driver.window.status.step.text() == "Region 3 of 3"
-    canvas.zoom(3)
+    canvas.view_state.zoom(3)
     driver.key(Qt.Key.Key_N)
     assert canvas.view.scale == pytest.approx(6.0)
     session.undo(), session.undo(), session.undo()
@@ -290,7 +290,7 @@ def test_difference_from_the_reference_image(driver):
     driver.open("other.png")
     driver.key(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
     driver.qtbot.waitUntil(lambda: canvas.scene.heat is not None, timeout=10_000)
-    canvas.actual_size()
+    canvas.view_state.actual_size()
     driver.qtbot.wait(10)
     x, y = canvas.view.x, canvas.view.y
     shown = canvas.grab().toImage()

@@ -50,12 +50,12 @@ def test_new_shortcut_is_used_shown_and_stored(page, driver):
     assert Preferences.load().shortcuts == {"fit": "Q"}
     page.window().close()
     driver.activate()
-    driver.canvas.actual_size()
+    driver.canvas.view_state.actual_size()
     driver.key(Qt.Key.Key_Q)
     driver.qtbot.waitUntil(lambda: driver.canvas.view_state.fitted)
     search = window.images.search
     search.setFocus()
-    driver.canvas.actual_size()
+    driver.canvas.view_state.actual_size()
     QTest.keyClicks(search, "q")  # in an editor a letter is text
     assert search.text() == "q" and not driver.canvas.view_state.fitted
 

@@ -136,12 +136,12 @@ def sheet(driver):
 def test_status_and_data_split_of_selected_thumbnails(sheet):
     session, view = sheet.session, sheet.window.images.thumbnail_view
     readable = [key for key in session.keys if not session.rows[key].broken]
-    QTest.mouseClick(view.not_done_button, LEFT)
+    QTest.mouseClick(view.bulk.not_done_button, LEFT)
     assert {note(sheet, key).status for key in readable} == {"started"}
-    QTest.mouseClick(view.done_button, LEFT)
+    QTest.mouseClick(view.bulk.done_button, LEFT)
     assert {note(sheet, key).status for key in readable} == {"done"} and len(view.selected()) == 5
     assert any("4 images marked as done" in text for text in sheet.window.messages.texts)
-    entries(view.split_button.menu())["Validation set"].trigger()
+    entries(view.bulk.split_button.menu())["Validation set"].trigger()
     sheet.qtbot.waitUntil(lambda: {note(sheet, key).pin for key in readable} == {"val"})
     for _ in range(3):
         session.undo()

@@ -11,8 +11,8 @@ from tests.conftest import fill_project
 from tests.ui.images.test_images_panel import CountedList, HundredThousand
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
+from workbench.ui.images.image_filters import EXAMPLES
 from workbench.ui.images.image_model import RowRole
-from workbench.ui.images.search_field import EXAMPLES
 from workbench.ui.images.thumbnail_provider import EDGE, ThumbnailProvider
 from workbench.ui.images.thumbnail_view import ThumbnailView
 
@@ -113,7 +113,7 @@ def test_thumbnail_view_sets_verdicts_of_many_images_as_one_step(driver):
     was = {key: row.verdict for key, row in session.rows.items()}
     view.select_all()
     assert len(view.selected()) == 5 and "5 selected" in view.selection_label.text()
-    view.buttons["OK"].click()
+    view.bulk.verdict_buttons["OK"].click()
     session.verdict_steps.finish()
     assert session.flush()
     good = [key for key in session.keys if not session.rows[key].broken]

@@ -18,9 +18,9 @@ def dialog(opened, qtbot):
 
 def run(dialog, qtbot, format: str, out):
     dialog.format.setCurrentIndex(dialog.format.findData(format))
-    dialog.out.setText(str(out))
+    dialog.folder.line.setText(str(out))
     with qtbot.waitSignal(dialog.job.ended, timeout=10_000) as ended:
-        qtbot.mouseClick(dialog.export_button, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(dialog.start_button, Qt.MouseButton.LeftButton)
     return ended.args[0]
 
 
@@ -46,9 +46,9 @@ def test_report_links_to_the_images(dialog, opened, qtbot, tmp_path):
 def test_folder_with_files_is_refused(dialog, qtbot, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "a.txt").write_text("x")
-    dialog.out.setText(str(tmp_path / "out"))
+    dialog.folder.line.setText(str(tmp_path / "out"))
     with qtbot.waitSignal(dialog.job.failed, timeout=10_000):
-        dialog.export_button.click()
+        dialog.start_button.click()
     assert "already exists" in dialog.status.text()
 
 

@@ -41,8 +41,8 @@ def with_model(opened, qtbot):
 
 
 def wait_for_queue(application, qtbot) -> None:
-    guide = application.services.label_queue
-    qtbot.waitUntil(lambda: not guide.running and guide.result is not None, timeout=20_000)
+    queue = application.services.label_queue
+    qtbot.waitUntil(lambda: not queue.running and queue.result is not None, timeout=20_000)
 
 
 def test_ctrl_l_lists_images_to_label_next(with_model, driver, qtbot):

@@ -44,9 +44,9 @@ def dialog(application, qtbot):
 
 def fill_form(dialog, model, images, out) -> None:
     assert not dialog.start_button.isEnabled()
-    dialog.form.model.setEditText(str(model))
-    dialog.form.images.setText(str(images))
-    dialog.form.out.setText(str(out))
+    dialog.model.line.setText(str(model))
+    dialog.images.line.setText(str(images))
+    dialog.out.line.setText(str(out))
     assert dialog.start_button.isEnabled()
 
 
@@ -61,9 +61,9 @@ def column_texts(dialog, column: int) -> list[str]:
 def test_folder_is_predicted_while_window_stays_usable(dialog, gray_export, images, tmp_path, qtbot):
     out = tmp_path / "out"
     fill_form(dialog, gray_export, images, out)
-    with qtbot.waitSignal(dialog.work.ended, timeout=LONG):
+    with qtbot.waitSignal(dialog.job.ended, timeout=LONG):
         click(dialog.start_button)
-        assert dialog.work.running and dialog.start_button.text() == "Stop" and not dialog.form.model.isEnabled()
+        assert dialog.job.running and dialog.start_button.text() == "Stop" and not dialog.model.isEnabled()
     assert column_texts(dialog, 0) == ["0.png", "1.png", "2.png", "3.png", "4.png", "broken.png"]
     entries = json.loads((out / "results.json").read_text("utf-8"))["pictures"]
     counts = [f"{len(entry['regions'])} regions" for entry in entries]
@@ -89,19 +89,15 @@ def test_stopped_prediction_continues(dialog, gray_export, images, tmp_path, qtb
 
     monkeypatch.setattr(folder_prediction, "_image_predicted", wait_for_click)
     fill_form(dialog, gray_export, images, tmp_path / "out")
-    assert not dialog.form.skip_existing.isEnabled()
-    with qtbot.waitSignal(dialog.work.ended, timeout=LONG) as first:
+    assert not dialog.skip_existing.isEnabled()
+    with qtbot.waitSignal(dialog.job.ended, timeout=LONG) as first:
         click(dialog.start_button)
         qtbot.waitUntil(lambda: dialog.results.rowCount() >= 2, timeout=LONG)
         click(dialog.start_button)
         pressed.set()
     assert not first.args[0].whole and 2 <= first.args[0].images < 25
-    assert (
-        dialog.form.skip_existing.isEnabled()
-        and dialog.form.skip_existing.isChecked()
-        and "Stopped" in dialog.status.text()
-    )
-    with qtbot.waitSignal(dialog.work.ended, timeout=LONG) as second:
+    assert dialog.skip_existing.isEnabled() and dialog.skip_existing.isChecked() and "Stopped" in dialog.status.text()
+    with qtbot.waitSignal(dialog.job.ended, timeout=LONG) as second:
         click(dialog.start_button)
     assert second.args[0].whole and second.args[0].images == 25
     assert dialog.results.rowCount() == 25 + 1 - first.args[0].images
@@ -113,8 +109,8 @@ def test_watched_folder_predicts_new_images_until_stopped(dialog, gray_export, i
     out, line = tmp_path / "out", tmp_path / "line"
     line.mkdir()
     fill_form(dialog, gray_export, line, out)
-    dialog.form.watch.setChecked(True)
-    assert not dialog.form.skip_existing.isEnabled()
+    dialog.watch.setChecked(True)
+    assert not dialog.skip_existing.isEnabled()
     click(dialog.start_button)
     qtbot.waitUntil(lambda: "Waiting for images" in dialog.status.text(), timeout=LONG)
     shutil.copy(images / "0.png", line / "a.png")
@@ -122,16 +118,16 @@ def test_watched_folder_predicts_new_images_until_stopped(dialog, gray_export, i
     qtbot.waitUntil(lambda: not dialog.preview.pixmap().isNull(), timeout=LONG)  # the preview follows the newest image
     shutil.copy(images / "1.png", line / "b.png")
     qtbot.waitUntil(lambda: column_texts(dialog, 0) == ["a.png", "b.png"], timeout=LONG)
-    assert "2 images done, 0 skipped" in dialog.status.text() and dialog.work.running
+    assert "2 images done, 0 skipped" in dialog.status.text() and dialog.job.running
     rows = (out / "regions.csv").read_text("utf-8-sig")
     assert "a.png" in rows and "b.png" in rows  # written while watching
-    with qtbot.waitSignal(dialog.work.ended, timeout=LONG) as first:
+    with qtbot.waitSignal(dialog.job.ended, timeout=LONG) as first:
         click(dialog.start_button)
     assert (first.args[0].images, first.args[0].whole) == (2, False) and "Stopped" in dialog.status.text()
     shutil.copy(images / "2.png", line / "c.png")
     click(dialog.start_button)  # continues
     qtbot.waitUntil(lambda: column_texts(dialog, 0) == ["c.png"], timeout=LONG)
-    with qtbot.waitSignal(dialog.work.ended, timeout=LONG) as second:
+    with qtbot.waitSignal(dialog.job.ended, timeout=LONG) as second:
         click(dialog.start_button)
     assert second.args[0].images == 3
 
@@ -142,24 +138,24 @@ def test_failures_are_shown(dialog, gray_export, images, tmp_path, qtbot):
         (tmp_path / "nothing", images, "neither a run nor an export"),
         (gray_export, tmp_path / "none", "there is no such file"),
     ):
-        dialog.form.model.setEditText(str(model))
-        dialog.form.images.setText(str(folder))
-        with qtbot.waitSignal(dialog.work.failed, timeout=LONG):
+        dialog.model.line.setText(str(model))
+        dialog.images.line.setText(str(folder))
+        with qtbot.waitSignal(dialog.job.failed, timeout=LONG):
             click(dialog.start_button)
         assert expected in dialog.status.text()
     damaged = tmp_path / "damaged"
     shutil.copytree(gray_export, damaged)
     (damaged / "network.onnx").write_bytes(b"")
-    dialog.form.model.setEditText(str(damaged))
-    dialog.form.images.setText(str(images))
-    with qtbot.waitSignal(dialog.work.failed, timeout=LONG):
+    dialog.model.line.setText(str(damaged))
+    dialog.images.line.setText(str(images))
+    with qtbot.waitSignal(dialog.job.failed, timeout=LONG):
         click(dialog.start_button)
     assert "network.onnx has been changed" in dialog.status.text() and not (tmp_path / "out").exists()
 
 
 def test_closing_dialog_keeps_results(application, dialog, verdict_export, images, tmp_path, qtbot):
     fill_form(dialog, verdict_export, images, tmp_path / "out")
-    with qtbot.waitSignal(dialog.work.ended, timeout=LONG):
+    with qtbot.waitSignal(dialog.job.ended, timeout=LONG):
         click(dialog.start_button)
     assert set(column_texts(dialog, 1)[:5]) <= {"OK", "NG"}
     click(dialog.start_button)
@@ -172,7 +168,7 @@ def test_closing_dialog_keeps_results(application, dialog, verdict_export, image
 def test_closing_window_asks_and_stops_prediction(application, dialog, gray_export, images, tmp_path, qtbot):
     fill_form(dialog, gray_export, images, tmp_path / "out")
     click(dialog.start_button)
-    work = dialog.work
+    work = dialog.job
     with qtbot.waitSignal(dialog.destroyed, timeout=LONG):
         assert work.running
         application.window.close()

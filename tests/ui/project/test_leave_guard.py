@@ -348,12 +348,12 @@ def start_prediction(working, tmp_path, monkeypatch, *, watch: bool = False):
     monkeypatch.setattr(folder_prediction, "_predict", predict)
     working.window.table["predict_folder"].trigger()
     dialog = working.window.findChild(PredictFolderDialog)
-    dialog.form.model.setEditText(str(tmp_path))
-    dialog.form.images.setText(str(tmp_path))
-    dialog.form.out.setText(str(tmp_path / "out"))
-    dialog.form.watch.setChecked(watch)
+    dialog.model.line.setText(str(tmp_path))
+    dialog.images.line.setText(str(tmp_path))
+    dialog.out.line.setText(str(tmp_path / "out"))
+    dialog.watch.setChecked(watch)
     dialog.start_button.click()
-    assert dialog.work.running
+    assert dialog.job.running
     return dialog, finished
 
 
@@ -364,11 +364,11 @@ def test_the_prediction_of_a_folder_is_asked_about(working, qtbot, tmp_path, mon
     assert "folder of images is being predicted" in working.answer(name).text()
     assert working.window.isVisible()
     if name == "cancel":
-        assert dialog.work.running and dialog.isVisible()
+        assert dialog.job.running and dialog.isVisible()
         finished.set()
         return
     if name == "wait":
-        assert dialog.work.running and working.window.findChild(Waiting).isVisible()
+        assert dialog.job.running and working.window.findChild(Waiting).isVisible()
         finished.set()
     qtbot.waitUntil(lambda: not working.window.isVisible(), timeout=60_000)
     assert finished.is_set() == (name == "wait")
@@ -385,7 +385,7 @@ def test_nobody_can_wait_for_a_folder_that_is_watched(working, qtbot, tmp_path, 
 def test_closing_the_project_does_not_stop_the_prediction_of_a_folder(working, tmp_path, monkeypatch):
     dialog, finished = start_prediction(working, tmp_path, monkeypatch)
     working.window.table["close_project"].trigger()
-    assert working.session.project is None and dialog.work.running
+    assert working.session.project is None and dialog.job.running
     finished.set()
 
 

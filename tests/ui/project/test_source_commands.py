@@ -12,9 +12,8 @@ from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
 from workbench.ui.actions.image_menus import ImageMenu
-from workbench.ui.project.merge_dialog import MergeDialog
-from workbench.ui.project.packing_dialogs import PackDialog, UnpackDialog
 from workbench.ui.project.sources_dialog import SourcesDialog
+from workbench.ui.project.transfer_dialogs import MergeDialog, PackDialog, UnpackDialog
 from workbench.ui.widgets.question_dialog import Question
 
 

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 
 from workbench.core.project import annotation
 from workbench.inference.io.image_io import write_png
-from workbench.session.workflow import ENOUGH, NextStep, RunFacts, WorkflowState, next_step, workflow
+from workbench.session.next_step import ENOUGH, NextStep, RunFacts, WorkflowState, next_step, workflow
 from workbench.ui.help.guide_window import GuideWindow
 from workbench.ui.project.new_project_dialog import NewProjectDialog
 from workbench.ui.project.quick_project_dialog import QuickProjectDialog

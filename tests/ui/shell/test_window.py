@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
 from workbench.core.project.project import Project
 from workbench.session.preferences import Preferences
+from workbench.ui.project.help_dialogs import AboutDialog
 from workbench.ui.project.new_project_dialog import NewProjectDialog, names
-from workbench.ui.project.project_commands import AboutDialog
 from workbench.ui.project.quick_project_dialog import QuickProjectDialog
 from workbench.ui.shell.application import Application, unusable_qt
 from workbench.ui.widgets.theme import NAMES, Theme

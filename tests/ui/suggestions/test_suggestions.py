@@ -122,7 +122,7 @@ def test_space_accepts_suggestion_under_pointer(user):
 
 
 def test_space_with_drag_pans_and_accepts_nothing(user):
-    user.canvas.actual_size()
+    user.canvas.view_state.actual_size()
     user.over(70, 70)
     before, pixel = user.canvas.view, user.pixel(70, 70)
     QTest.keyPress(user.canvas, Qt.Key.Key_Space)

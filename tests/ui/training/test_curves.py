@@ -189,7 +189,7 @@ def test_metrics_on_other_validation_images_are_not_compared(shown, opened, qtbo
     other.dataset_path.write_text(dataset.model_dump_json(), "utf-8")
     shelf.refresh()
     qtbot.waitUntil(lambda: len(shelf.lines) == 2, timeout=5000)
-    shown.compare()
+    shown.header.compare()
     assert (
         "0.90" not in shown.header.compare_menu.view.item(0).text()
         and "different validation images" in shown.header.compare_menu.view.item(0).text()
@@ -205,6 +205,7 @@ def test_metrics_on_other_validation_images_are_not_compared(shown, opened, qtbo
 
 def test_long_run_is_drawn_with_few_points(opened, qtbot):
     story, panel = opened.services.run_monitor, opened.window.training
+    panel.heading.setChecked(True)
     live(opened)
     opened.services.training.reported.emit(STARTED)
     for number in range(100_000):
@@ -222,6 +223,7 @@ def test_long_run_is_drawn_with_few_points(opened, qtbot):
 
 def test_plots_are_redrawn_in_turn_and_only_for_new_data(opened, qtbot):
     panel, training = opened.window.training, opened.services.training
+    panel.heading.setChecked(True)
     live(opened)
     training.reported.emit(STARTED)
     for event in steps(3):
@@ -243,6 +245,7 @@ def test_plots_are_redrawn_in_turn_and_only_for_new_data(opened, qtbot):
 
 def test_time_left_is_that_of_the_whole_run(opened, qtbot):
     panel, training = opened.window.training, opened.services.training
+    panel.heading.setChecked(True)
     live(opened)
     training._on_event(Started(model="unet", device="cpu", seconds_planned=300.0, pictures={"val": 1}))
     training._on_event(Step(step=1, time=100.0, loss=1.0, rate=0.1, progress=0.4))

@@ -33,7 +33,8 @@ def steps(count: int, **more) -> list[Step]:
 
 @pytest.fixture
 def old_run(opened, qtbot) -> Run:
-    """A finished run on disk."""
+    """A finished run on disk, and the open training panel."""
+    opened.window.training.heading.setChecked(True)
     run = create_run(opened.services.session.project, request("unet", minutes=0.1, device="cpu"))
     events = [
         STARTED,

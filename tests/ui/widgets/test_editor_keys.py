@@ -242,6 +242,7 @@ def test_return_in_a_number_field_of_a_tool_commits(driver, tool, name, text, va
 def test_escape_in_a_field_restores_the_old_value(driver):
     window, canvas = driver.window, driver.canvas
     driver.open(NEW)
+    window.training.heading.setChecked(True)
     spin, minutes, search = window.options._spins["size"], window.training.controls.minutes, window.images.search
     device, opacity = window.training.controls.device, window.layers.findChild(QAbstractSlider)
     canvas.set_diameter(26)
@@ -266,6 +267,7 @@ def test_escape_in_a_field_restores_the_old_value(driver):
 def test_field_used_with_the_pointer_returns_the_focus(driver, qtbot):
     window, canvas = driver.window, driver.canvas
     driver.open(NEW)
+    window.training.heading.setChecked(True)
     slider = window.options._sliders["size"]
     QTest.mouseClick(slider, Qt.MouseButton.LeftButton, pos=QPoint(60, slider.height() // 2))
     assert canvas.hasFocus()

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import get_args
 
 from workbench.core import problems
-from workbench.core.check.findings import KINDS, Kind, LintFinding
-from workbench.core.check.label_checks import check_image
+from workbench.core.check.findings import KINDS, Finding, Kind, check_image
 from workbench.core.messages import Message
 from workbench.core.project import annotation
 from workbench.core.project.grouping import check_pattern, near_duplicates
@@ -25,7 +24,7 @@ def check(
     project: Project,
     progress: Callable[[int, int], None] | None = None,
     stopped: Callable[[], bool] = lambda: False,
-) -> list[LintFinding]:
+) -> list[Finding]:
     """Return all findings of a project, in the order of `Kind`; those found so far if `stopped` returns True.
 
     Decodes every image once and reads every mask and note.
@@ -55,18 +54,16 @@ def check(
     return sorted(findings, key=lambda finding: order[finding.kind])
 
 
-def _missing_sources(project: Project) -> list[LintFinding]:
+def _missing_sources(project: Project) -> list[Finding]:
     return [
-        LintFinding(
-            "missing_source", source.name, Message("check.missing_source", path=str(source.folder(project.root)))
-        )
+        Finding("missing_source", source.name, Message("check.missing_source", path=str(source.folder(project.root))))
         for source in project.missing_sources()
     ]
 
 
-def _orphan_files(project: Project, keys: set[str]) -> list[LintFinding]:
+def _orphan_files(project: Project, keys: set[str]) -> list[Finding]:
     """Return masks and notes whose image is no longer listed: renamed, moved or ignored."""
-    findings: list[LintFinding] = []
+    findings: list[Finding] = []
     missing = tuple(source.prefix for source in project.missing_sources())  # reported as such
     for folder, suffix in (("masks", ".png"), ("notes", ".json")):
         root = project.root / folder
@@ -76,14 +73,14 @@ def _orphan_files(project: Project, keys: set[str]) -> list[LintFinding]:
             if path.name.startswith(".") or key in keys or (missing and key.startswith(missing)):
                 continue
             kind: Kind = "stray_mask" if folder == "masks" else "stray_note"
-            findings.append(LintFinding(kind, f"{folder}/{relative}", Message("check.stray")))
+            findings.append(Finding(kind, f"{folder}/{relative}", Message("check.stray")))
     return findings
 
 
-def _classes(project: Project, painted: set[int]) -> list[LintFinding]:
+def _classes(project: Project, painted: set[int]) -> list[Finding]:
     findings = (
         [
-            LintFinding("unused_class", info.name, Message("check.unused_class", id=info.id), name=info.name)
+            Finding("unused_class", info.name, Message("check.unused_class", id=info.id), name=info.name)
             for info in project.classes
             if info.id not in painted
         ]
@@ -96,17 +93,17 @@ def _classes(project: Project, painted: set[int]) -> list[LintFinding]:
         if plain and plain in spelled:
             other = spelled[plain]
             detail = Message("check.similar_classes", name=other)
-            findings.append(LintFinding("similar_classes", info.name, detail, other=other, name=info.name))
+            findings.append(Finding("similar_classes", info.name, detail, other=other, name=info.name))
         spelled.setdefault(plain, info.name)
     return findings
 
 
-def _grouping(project: Project, keys: list[str]) -> list[LintFinding]:
+def _grouping(project: Project, keys: list[str]) -> list[Finding]:
     try:
         check_pattern(project, keys)
     except problems.BadGrouping as problem:
         detail = Message("check.bad_grouping", pattern=problem.fields["pattern"], why=problem.fields["why"])
-        return [LintFinding("bad_grouping", "project.json", detail)]
+        return [Finding("bad_grouping", "project.json", detail)]
     return []
 
 
@@ -121,7 +118,7 @@ def _splits(project: Project) -> list[Dataset]:
     return found
 
 
-def _duplicates(project: Project, keys: list[str], splits: list[Dataset]) -> list[LintFinding]:
+def _duplicates(project: Project, keys: list[str], splits: list[Dataset]) -> list[Finding]:
     """Return files with identical bytes. The detail states if they are on different sides of a split, also a leak."""
     by_size: dict[int, list[str]] = defaultdict(list)
     for key in keys:
@@ -145,11 +142,11 @@ def _duplicates(project: Project, keys: list[str], splits: list[Dataset]) -> lis
                 detail = Message("check.duplicate_differs", name=first)
             else:
                 detail = Message("check.duplicate", name=first)
-            findings.append(LintFinding("duplicate", key, detail, key, other=first))
+            findings.append(Finding("duplicate", key, detail, key, other=first))
     return findings
 
 
-def _leaks(project: Project, splits: list[Dataset]) -> list[LintFinding]:
+def _leaks(project: Project, splits: list[Dataset]) -> list[Finding]:
     """Return similar images of which one is used for training and the other for validation or test."""
     pairs: dict[tuple[str, str], str] = {}
     for dataset in splits:
@@ -160,7 +157,7 @@ def _leaks(project: Project, splits: list[Dataset]) -> list[LintFinding]:
                 pairs.setdefault((held, learned), sides[held])
     details = {"val": "check.leak_validation", "test": "check.leak_test"}
     return [
-        LintFinding("leak", held, Message(details[split], name=learned), held, other=learned)
+        Finding("leak", held, Message(details[split], name=learned), held, other=learned)
         for (held, learned), split in pairs.items()
     ]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from workbench.core.problems import BadGrouping
-from workbench.core.project.image_index import ImageRow
-from workbench.core.project.name_pattern import name_pattern
+from workbench.core.project.grouping import name_pattern
+from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Grouping
 
 STATUSES = ("new", "started", "done")
@@ -134,3 +134,15 @@ def group_of(row: ImageRow, grouping: Grouping) -> str:
             if group is not None:
                 return group
     return row.key.rpartition("/")[0]
+
+
+def next_row(rows: np.ndarray, current: int, step: int) -> int | None:
+    """Return the nearest of some ascending rows after `current` (before with -1), wrapping around; None if no other.
+
+    current: -1 if no row is current; the first row is returned then, or the last with -1.
+    """
+    rows = rows[rows != current]
+    if step < 0:
+        rows = rows[::-1]
+    ahead = rows if current < 0 else rows[rows > current] if step > 0 else rows[rows < current]
+    return int((ahead if ahead.size else rows)[0]) if rows.size else None

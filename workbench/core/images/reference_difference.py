@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.core.geometry.drawing import Rect
-from workbench.core.images.tone_mapping import select_channel
+from workbench.core.images.display import select_channel
 from workbench.inference.io.opencv import cv2
 
 _COARSE = 1024  # pixels of the longer side at which the two are aligned

@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from workbench.core.geometry.drawing import Rect
-from workbench.core.images.descriptor import SIZE
-from workbench.core.label_next import saliency
+from workbench.core.label_next.image_features import DESCRIPTOR_SIZE, SALIENCE_SIZE
 from workbench.core.label_next.label_issues import LabelIssue, issue_from_json, issue_to_json
 from workbench.core.label_next.uncertainty import RegionCertainty
 from workbench.core.project.image_index import database_path
@@ -80,7 +79,7 @@ class FeatureCache:
             for key, stamp, descriptor, salience in self._database.execute(
                 "SELECT key, stamp, feature, salience FROM features"
             )
-            if len(descriptor) == 2 * SIZE and len(salience) == 4 * saliency.SIZE
+            if len(descriptor) == 2 * DESCRIPTOR_SIZE and len(salience) == 4 * SALIENCE_SIZE
         }
 
     def stamps(self) -> dict[str, str]:

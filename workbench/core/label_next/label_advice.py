@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.core.images.descriptor import SIZE
+from workbench.core.label_next.image_features import DESCRIPTOR_SIZE
 from workbench.core.label_next.image_scan import AT_ONCE, ImageScanner, ScanResult, spread_keys
 from workbench.core.label_next.label_issues import LabelIssue, is_confirmed, verdict_issue, worst_first
 from workbench.core.label_next.label_ranking import Candidate, LabeledImage, RankedImage, rank
 from workbench.core.problems import Problem
 from workbench.core.project import annotation
 from workbench.core.project.grouping import parts
-from workbench.core.project.image_index import ImageRow
+from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 
@@ -109,7 +109,11 @@ def _labeled(
     results: Mapping[str, ScanResult],
     groups: Mapping[str, str],
 ) -> LabeledImage:
-    features = np.stack([result.feature for result in results.values()]) if results else np.zeros((0, SIZE), np.float32)
+    features = (
+        np.stack([result.feature for result in results.values()])
+        if results
+        else np.zeros((0, DESCRIPTOR_SIZE), np.float32)
+    )
     defective = tuple(result.salience for key, result in results.items() if rows[key].counts)
     good = tuple(
         result.salience

@@ -1,14 +1,12 @@
 """Label queue: images that a model would learn most from, with reasons, and few similar ones.
 
 While few images of a class are labeled, the value of an image depends on the defects that the model finds in it: on a
-production line most surfaces are good, a young model is unsure because of its own mistakes on them, and more defects
-improve it most (Attenberg and Provost, 2010: for a rare class, finding examples comes before resolving uncertainty).
-Spots that stand out in the same way as labeled defects increase the value (see `saliency`). With more labels, the
-uncertainty of the model gains weight (Settles, 2009). Contradictions between model and label always count. As in
-maximal marginal relevance (Carbonell and Goldstein, 1998), images similar to a chosen one, or of the same part, count
-less. Before any defect is labeled, only appearance is available: the next image is the one furthest from all chosen or
-labeled ones (k-center: Gonzalez, 1985; Sener and Savarese, 2018), since defects are unusual on a surface, and
-representative of most others (facility location: Nemhauser, Wolsey and Fisher, 1978).
+production line most surfaces are good, and finding more defects comes before resolving uncertainty (Attenberg and
+Provost, 2010). Spots that stand out in the same way as labeled defects increase the value (`saliency_match`). With more
+labels, the uncertainty of the model gains weight (Settles, 2009). Contradictions between model and label always count.
+Images similar to a chosen one, or of the same part, count less (maximal marginal relevance: Carbonell and Goldstein,
+1998). Before any defect is labeled, the next image is the one furthest from all chosen or labeled ones (k-center:
+Gonzalez, 1985; Sener and Savarese, 2018) and representative of most others (Nemhauser et al., 1978).
 """
 
 from __future__ import annotations
@@ -20,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from workbench.core.label_next.image_features import saliency_match
 from workbench.core.label_next.label_issues import LabelIssue, worst_first
-from workbench.core.label_next.saliency import saliency_match
 from workbench.core.label_next.uncertainty import (
     CERTAIN,
     RegionCertainty,

@@ -103,6 +103,28 @@ class Note(BaseModel):
         return self.model_dump(mode="json")
 
 
+def continues(earlier: Note, later: Note) -> bool:
+    """Return True if the history of `later` begins with that of `earlier` and goes on."""
+    return _is_prefix(earlier.history, later.history) and not _is_prefix(later.history, earlier.history)
+
+
+def _is_prefix(start: list[HistoryEntry], whole: list[HistoryEntry]) -> bool:
+    if len(start) > len(whole):
+        return False
+    if not start:
+        return True
+    last, same = start[-1], whole[len(start) - 1]
+    # A repeated action replaces the last entry, so that its time may be later.
+    repeated = (last.what, last.who, last.detail) == (same.what, same.who, same.detail) and last.when <= same.when
+    return repeated and start[:-1] == whole[: len(start) - 1]
+
+
+def united_history(ours: Note, theirs: Note) -> list[HistoryEntry]:
+    """Return the entries of two histories without duplicates, by time."""
+    entries = list({entry.model_dump_json(): entry for entry in (*ours.history, *theirs.history)}.values())
+    return sorted(entries, key=lambda entry: entry.when)
+
+
 def load_note(project: Project, key: str) -> Note:
     """Return the note of an image, an empty one if there is none. Raises NoteBroken and its subclass NoteTooNew."""
     path = project.note_path(key)

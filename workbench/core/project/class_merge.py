@@ -7,7 +7,6 @@ it. An interrupted change can be finished or undone, and a finished one can be u
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -22,10 +21,11 @@ from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message
 from workbench.core.problems import BadClass, CannotWrite, MaskBroken, NoteBroken, OriginalKept, Problem, ProjectBroken
 from workbench.core.project import annotation
-from workbench.core.project.image_index import ImageIndex, Numbers, walk_stamps
+from workbench.core.project.image_index import ImageIndex
+from workbench.core.project.image_row import Numbers, walk_stamps
 from workbench.core.project.project import BACKGROUND, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
-from workbench.core.project.storage import check_links, file_stamp, inside, write_json
-from workbench.inference.io.atomic_write import make_folder, replace_path, replacing
+from workbench.core.project.storage import check_links, file_stamp, inside, link_file, write_json
+from workbench.inference.io.atomic_write import make_folder, replace_path
 from workbench.inference.io.opencv import cv2
 
 Progress = Callable[[int, int], None]
@@ -284,11 +284,9 @@ def _unreplaced(project: Project) -> Iterator[str]:
         path = project.mask_path(key)
         if indexed.get(key, ("",))[0] == file_stamp(path):
             continue  # already read as a mask of its image's size, and not written since
-        try:
+        with contextlib.suppress(MaskBroken, FileNotFoundError):
             if annotation.read_mask(path).shape == annotation.read_mask(_original(project, key)).shape:
                 continue
-        except (MaskBroken, FileNotFoundError):
-            pass
         yield key
 
 
@@ -300,22 +298,3 @@ def _back_up_original(project: Project, key: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_path(_original(project, key), path)
     return path
-
-
-def link_file(path: Path, original: Path) -> None:
-    """Hard-link a file, so that its content survives when it is replaced; copy it where links are unsupported."""
-    try:
-        make_folder(original.parent)
-        try:
-            os.link(path, original)
-        except FileNotFoundError:
-            raise
-        except OSError:
-            with path.open("rb") as source, replacing(original) as file:
-                shutil.copyfileobj(source, file)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            original.unlink(missing_ok=True)
-        raise CannotWrite.of(original, error) from error

@@ -1,4 +1,4 @@
-"""Identical images in two projects."""
+"""Images with identical files, in one project or in two."""
 
 from __future__ import annotations
 
@@ -10,31 +10,45 @@ from workbench.core.project.project import Project
 from workbench.inference.io.regular_files import read_regular
 
 
+class FileTable:
+    """Images of a project by the content of their files, of which only those of a requested size are read."""
+
+    def __init__(self, project: Project, keys: Iterable[str]) -> None:
+        self._project = project
+        self._by_size: dict[int, list[str]] = {}
+        self._contents: dict[str, bytes | None] = {}
+        for key in keys:
+            try:
+                self._by_size.setdefault(project.image_path(key).stat().st_size, []).append(key)
+            except OSError:
+                continue
+
+    def equal(self, path: Path) -> list[str]:
+        """Return the images whose files equal a file, byte for byte. Raises OSError if it cannot be listed."""
+        candidates = self._by_size.get(path.stat().st_size, [])
+        digest = content(path) if candidates else None
+        return [key for key in candidates if digest is not None and self._content(key) == digest]
+
+    def _content(self, key: str) -> bytes | None:
+        if key not in self._contents:
+            self._contents[key] = content(self._project.image_path(key))
+        return self._contents[key]
+
+
 def find_duplicates(project: Project, keys: Sequence[str], other: Project, other_keys: Iterable[str]) -> list[str]:
     """Return those of `keys` whose files equal, byte for byte, a file of `other_keys` in the other project.
 
     Names are ignored. Reads files of equal size: not for the GUI thread.
     """
-    other_files = _by_size(other, other_keys)
-    contents = {size: {content(path) for path in paths.values()} - {None} for size, paths in other_files.items()}
-    duplicates = {
-        key
-        for size, paths in _by_size(project, keys).items()
-        for key, path in paths.items()
-        if size in contents and content(path) in contents[size]
-    }
-    return [key for key in keys if key in duplicates]
+    table = FileTable(other, other_keys)
+    return [key for key in keys if _has_equal(table, project.image_path(key))]
 
 
-def _by_size(project: Project, keys: Iterable[str]) -> dict[int, dict[str, Path]]:
-    paths: dict[int, dict[str, Path]] = {}
-    for key in keys:
-        path = project.image_path(key)
-        try:
-            paths.setdefault(path.stat().st_size, {})[key] = path
-        except OSError:
-            continue
-    return paths
+def _has_equal(table: FileTable, path: Path) -> bool:
+    try:
+        return bool(table.equal(path))
+    except OSError:
+        return False
 
 
 def content(path: Path) -> bytes | None:

@@ -14,14 +14,12 @@ from workbench.core.messages import Message
 from workbench.core.project import annotation
 from workbench.core.project.formats.base import without_suffix
 from workbench.core.project.formats.coco import CocoWriter
-from workbench.core.project.formats.cvat_xml import CvatWriter
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, LabelExportOptions, LabelWriter
 from workbench.core.project.formats.labelme import LabelmeWriter
-from workbench.core.project.formats.mvtec import MvtecWriter
-from workbench.core.project.formats.paddle_lists import PaddleWriter
+from workbench.core.project.formats.mask_export import MvtecWriter, PaddleWriter, VocWriter
 from workbench.core.project.formats.png_masks import PngWriter
-from workbench.core.project.formats.verdict_export import ImageFolderWriter, VerdictTableWriter
-from workbench.core.project.formats.voc_masks import VocWriter
+from workbench.core.project.formats.verdict_labels import ImageFolderWriter, VerdictTableWriter
+from workbench.core.project.formats.xml_labels import CvatWriter
 from workbench.core.project.formats.yolo import YoloBoxWriter, YoloWriter
 from workbench.core.project.project import Project
 

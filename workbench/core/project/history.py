@@ -142,6 +142,16 @@ class StepRecording:
                 for column, content in enumerate(contents, first):
                     tiles[column] = content if isinstance(content, int) else content.copy()
 
+    def replay(self, patches: Iterable[Patch]) -> Rect:
+        """Apply patches as part of this operation; return the rectangle that they change."""
+        united = NOTHING
+        for patch in patches:
+            for band in patch.bands:
+                self.touch(band)
+            united = united.united(patch.apply(self.mask))
+            self.explicit = self.explicit if patch.explicit is None else patch.explicit
+        return united
+
     @property
     def touched(self) -> list[Rect]:
         """Areas where pixels may have changed: whole rows of tiles."""

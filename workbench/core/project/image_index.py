@@ -12,19 +12,14 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
-from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message
-from workbench.core.problems import IndexRebuilt, Problem
-from workbench.core.project import annotation
-from workbench.core.project.folder_walk import walk
+from workbench.core.problems import IndexRebuilt
+from workbench.core.project.image_row import FileStamps, ImageRow, Numbers, read_row, stamp_of
 from workbench.core.project.project import Project
-from workbench.core.project.storage import file_stamp, leads_outside
-from workbench.inference.io.opencv import cv2
+from workbench.core.project.storage import leads_outside
 
 VERSION = 3
 _COLUMNS = 'key, width, height, status, verdict, counts, masked, broken, regions, "group", date'
@@ -40,40 +35,6 @@ _FILES = ("index.sqlite", "index.sqlite-wal", "index.sqlite-shm")
 _NOT_DAMAGED = ("locked", "busy", "is full", "readonly", "unable to open")
 _LOCK_TIMEOUT = 10.0  # seconds to wait for another process that writes
 _BATCH_SIZE = 200  # rows per commit
-
-Numbers = tuple[tuple[int, int], ...]  # (class id, number)
-
-
-@dataclass(frozen=True, slots=True)
-class ImageRow:
-    """Indexed data of one image."""
-
-    key: str
-    width: int = 0
-    height: int = 0
-    status: str = "new"
-    verdict: str | None = None
-    counts: Numbers = ()  # pixels of each painted class
-    masked: bool = False  # a mask file exists
-    broken: str = ""  # the reason, in English; "" if all files are readable
-    regions: Numbers = ()  # connected regions (8 neighbors) of each painted class
-    group: str = ""  # from the note; "" if it has none
-    date: float = 0.0  # of the image file, seconds since 1970
-    score: float | None = None  # 0..1, probability of the strongest predicted defect
-
-    @property
-    def area(self) -> int:
-        """Painted pixels of all classes."""
-        return sum(pixels for _, pixels in self.counts)
-
-    @property
-    def region_count(self) -> int:
-        return sum(number for _, number in self.regions)
-
-    @property
-    def labeled(self) -> bool:
-        """True if the user has set a status or a verdict."""
-        return self.status != "new" or self.verdict is not None
 
 
 class ImageIndex:
@@ -139,7 +100,7 @@ class ImageIndex:
         removed = known.keys() - set(keys)
         self._database.executemany("DELETE FROM pictures WHERE key = ?", ((key,) for key in removed))
         self._database.commit()
-        stamps = _Stamps(self.project)
+        stamps = FileStamps(self.project)
         moves: list[tuple[int, str]] = []
         for place, key in enumerate(keys):
             if cancelled is not None and cancelled():
@@ -264,73 +225,12 @@ def _expected_schema() -> set[tuple]:
         return _schema_of(database)
 
 
-class _Stamps:
-    """Sizes and times of all files of a project, from three directory walks: much faster than a query per file."""
-
-    def __init__(self, project: Project) -> None:
-        self._images: dict[str, str] = {}
-        for source in project.file.sources:
-            walk_stamps(source.folder(project.root), self._images, source.prefix)
-        self._masks = walk_stamps(project.root / "masks")
-        self._notes = walk_stamps(project.root / "notes")
-
-    def of(self, key: str) -> str:
-        mask, note = self._masks.get(key + ".png", "-"), self._notes.get(key + ".json", "-")
-        return f"{self._images.get(key, '-')}|{mask}|{note}"
-
-
-def stamp_of(project: Project, key: str) -> str:
-    """Return the stamp of one image's files."""
-    try:
-        return file_stamp(project.image_path(key), project.mask_path(key), project.note_path(key))
-    except Problem:
-        return "-|-|-"
-
-
 def _needs_reread(broken: str, stamp: str, counts: str, ids: set[int]) -> bool:
     """Return True if changed classes may affect a row: a new class may repair it, a removed one may break it."""
     try:
         return "|-|" not in stamp if broken else any(id not in ids for id, _ in _numbers(counts))
     except (TypeError, ValueError):
         raise sqlite3.DatabaseError(Message("index.row")) from None
-
-
-def walk_stamps(folder: Path, target: dict[str, str] | None = None, prefix: str = "") -> dict[str, str]:
-    """Return the stamp of every file below a folder, by its POSIX path, without unreadable files."""
-    stamps = {} if target is None else target
-    for relative, entry in walk(folder):
-        with contextlib.suppress(OSError):
-            state = entry.stat()
-            stamps[prefix + relative] = f"{state.st_size}:{state.st_mtime_ns}"
-    return stamps
-
-
-def read_row(project: Project, key: str) -> ImageRow:
-    """Read the files of one image. Never raises; a broken file becomes the row's reason."""
-    try:
-        path = project.image_path(key)
-        width, height = image_size(path)
-        date = path.stat().st_mtime
-    except (Problem, OSError) as problem:
-        return ImageRow(key=key, broken=str(problem))
-    try:
-        note = annotation.load_note(project, key)
-        mask = annotation.load_mask(project, key, (width, height))
-    except Problem as problem:
-        return ImageRow(key=key, width=width, height=height, broken=str(problem), date=date)
-    counts = () if mask is None else annotation.foreground_counts(mask)
-    regions = () if mask is None else tuple((id, count_regions(mask, id)) for id, _ in counts)
-    return ImageRow(
-        key, width, height, note.status, note.verdict, counts, mask is not None, "", regions, note.group or "", date
-    )
-
-
-def count_regions(mask: np.ndarray, id: int) -> int:
-    """Return the number of connected regions (8 neighbors) of a class in uint8 (H, W)."""
-    plane = (mask == id).view(np.uint8)  # OpenCV takes a mask of one pixel for a number
-    # Contours need far less memory than labels with four bytes per pixel; holes are recognized by their parent.
-    _, tree = cv2.findContours(plane, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
-    return 0 if tree is None else int((tree[0][:, 3] < 0).sum())
 
 
 def _values(row: ImageRow) -> tuple:

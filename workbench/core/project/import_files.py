@@ -11,10 +11,9 @@ import numpy as np
 
 from workbench.core.problems import CannotWrite, MaskBroken, NoteBroken, ProjectBroken
 from workbench.core.project import annotation
-from workbench.core.project.class_merge import link_file
 from workbench.core.project.import_images import same_content
 from workbench.core.project.project import Project
-from workbench.core.project.storage import check_links, inside, write_bytes
+from workbench.core.project.storage import check_links, inside, link_file, write_bytes
 from workbench.inference.io.atomic_write import make_folder
 
 Progress = Callable[[int, int], None]

@@ -202,6 +202,19 @@ def finish_undo(project: Project, record: ImportRecord) -> ImportRecord:
     return record
 
 
+def execute(project: Project, record: ImportRecord) -> None:
+    """Put the prepared files of an import in their places. After a failure the project is restored."""
+    record = begin(project, record)
+    try:
+        write_files(project)
+    except Problem:
+        record = begin_undo(project, record)
+        restore_files(project)
+        finish_undo(project, record)
+        raise
+    finish(project, record)
+
+
 def recover(project: Project, progress: Progress = lambda done, total: None) -> ImportRecord | None:
     """Finish an interrupted import or undo, and delete one that was not begun. Returns the record of a written import.
 

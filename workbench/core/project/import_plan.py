@@ -9,16 +9,10 @@ import numpy as np
 
 from workbench.core.images.image_files import thumbnail
 from workbench.core.project import annotation
-from workbench.core.project.image_index import count_regions
+from workbench.core.project.image_row import count_regions
 from workbench.core.project.import_classes import matching_class
-from workbench.core.project.label_reading import (
-    ImportReport,
-    ImportRequest,
-    LabelFiles,
-    LabelReading,
-    Progress,
-    ReadLabel,
-)
+from workbench.core.project.label_files import LabelFiles
+from workbench.core.project.label_reading import ImportReport, ImportRequest, LabelReading, Progress, ReadLabel
 from workbench.core.project.project import MAX_CLASS_ID, Project
 from workbench.inference.io.image_io import decode_image
 from workbench.inference.io.opencv import cv2

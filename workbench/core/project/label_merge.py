@@ -8,7 +8,6 @@ journal of imports, as one step that can be undone.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,13 +19,14 @@ import numpy as np
 from workbench.core.messages import Message
 from workbench.core.names import numbered_names
 from workbench.core.problems import ImageBroken, MaskWrongSize, Problem
-from workbench.core.project import annotation, import_files, import_journal
-from workbench.core.project.annotation import HistoryEntry, Note
-from workbench.core.project.duplicates import content
-from workbench.core.project.folder_walk import walk
+from workbench.core.project import annotation, import_journal
+from workbench.core.project.annotation import Note, continues, united_history
+from workbench.core.project.duplicates import FileTable
+from workbench.core.project.import_classes import matching_class
 from workbench.core.project.import_images import same_content
-from workbench.core.project.import_journal import ImportJournal, ImportRecord
+from workbench.core.project.import_journal import ImportJournal
 from workbench.core.project.project import ClassInfo, Project
+from workbench.core.project.sources import walk
 from workbench.core.project.storage import inside
 
 Keep = Literal["mine", "theirs", "newer"]
@@ -106,24 +106,11 @@ def merge_project(
             import_journal.delete(project)
         raise
     if report.complete:
-        _write(project, journal.record)
+        import_journal.execute(project, journal.record)
         report.undoable = True
     else:
         import_journal.delete(project)
     return report
-
-
-def _write(project: Project, record: ImportRecord) -> None:
-    """Put the prepared files in their places. After a failure the project is restored."""
-    record = import_journal.begin(project, record)
-    try:
-        import_files.write_files(project)
-    except Problem:
-        record = import_journal.begin_undo(project, record)
-        import_files.restore_files(project)
-        import_journal.finish_undo(project, record)
-        raise
-    import_journal.finish(project, record)
 
 
 class _JournalWriter:
@@ -157,7 +144,8 @@ class _Merge:
         self.report = MergeReport()
         self._new_keys: set[str] = set()
         self.ids: dict[int, int] = {}  # of the classes, by id in the other project
-        self.images = _ImageTable(project)
+        self._keys = set(project.images())
+        self._files = FileTable(project, sorted(self._keys))
 
     def run(self, progress: Callable[[int, int], None], stopped: Callable[[], bool]) -> MergeReport:
         self._match_classes()
@@ -184,22 +172,20 @@ class _Merge:
     def _match_classes(self) -> None:
         """Match classes by name; those that are missing get free ids. The project itself does not change."""
         shadow = Project(self.project.root, self.project.file.model_copy(deep=True))
-        known = {info.name.strip().casefold(): info.id for info in self.project.classes}
         used = {info.id for info in self.project.classes} | set(self.project.file.retired_ids)
         for info in self.other.classes:
-            id = known.get(info.name.strip().casefold())
-            if id is None:
+            known = matching_class(info.name, self.project.classes)
+            if known is None:
                 self.report.added_classes.append(info.name)
                 requested = info.id if info.id not in used else None
-                added = shadow.add_class(info.name, id=requested, color=info.color, save=False)
-                self.added.append(added)
-                id = added.id
-                used.add(id)
-            self.ids[info.id] = id
+                known = shadow.add_class(info.name, id=requested, color=info.color, save=False)
+                self.added.append(known)
+                used.add(known.id)
+            self.ids[info.id] = known.id
 
     def _merge_image(self, key: str, listed: bool) -> None:
         path = self.other.image_path(key) if listed else None
-        mine = self.images.match(key, path)
+        mine = self._match(key, path)
         theirs = self._load(self.other, key, self.ids)
         if mine is None:
             if path is None:
@@ -220,12 +206,23 @@ class _Merge:
         if theirs.empty or _same(ours, theirs):
             self.report.equal += not theirs.empty
             return
-        if ours.empty or _continues(ours.note, theirs.note):
+        if ours.empty or continues(ours.note, theirs.note):
             self._take(mine, theirs, ours)
-        elif _continues(theirs.note, ours.note):
+        elif continues(theirs.note, ours.note):
             self.report.kept += 1
         else:
             self._resolve(mine, ours, theirs)
+
+    def _match(self, key: str, path: Path | None) -> str | None:
+        """Return the key of the image with the content of `path`; without a path, the image of the same key."""
+        own = _own_key(key)
+        if path is None:
+            return next((name for name in (key, own) if name in self._keys), None)
+        try:
+            same = self._files.equal(path)
+        except OSError as error:
+            raise ImageBroken(path=str(path), why=Message.of(error)) from error
+        return next((name for name in (key, own) if name in same), same[0] if same else None)
 
     def _new_key(self, path: Path, key: str) -> tuple[str, bool]:
         """Return the key of a new image, numbered if it is used, and False if its file is there already."""
@@ -252,7 +249,7 @@ class _Merge:
             return
         self._back_up(key, theirs)
         note = ours.note.model_copy(deep=True)
-        note.history = _united(ours.note, theirs.note)
+        note.history = united_history(ours.note, theirs.note)
         note.add(_ACT, f"{self.other.file.name}: mine kept")
         self.writer.add(key, self.added, note=note)
 
@@ -268,7 +265,7 @@ class _Merge:
         if ours is not None:
             if not ours.empty:
                 self._back_up(key, ours)
-            note.history = _united(ours.note, theirs.note)
+            note.history = united_history(ours.note, theirs.note)
             note.pin = note.pin or ours.note.pin
             note.group = note.group or ours.note.group
         note.add(_ACT, f"{self.other.file.name}: theirs taken")
@@ -296,41 +293,6 @@ class _Merge:
         return _Label(note, mask, changed)
 
 
-class _ImageTable:
-    """Images of a project by size in bytes, with their hashes when they are needed."""
-
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self._keys = set(project.images())
-        self._by_size: dict[int, list[str]] = defaultdict(list)
-        self._hashes: dict[str, bytes | None] = {}
-        for key in sorted(self._keys):
-            try:
-                self._by_size[project.image_path(key).stat().st_size].append(key)
-            except OSError:
-                continue
-
-    def match(self, key: str, path: Path | None) -> str | None:
-        """Return the key of the image with the content of `path`; without a path, the image of the same key."""
-        own = _own_key(key)
-        if path is None:
-            return next((name for name in (key, own) if name in self._keys), None)
-        try:
-            candidates = self._by_size.get(path.stat().st_size, [])
-        except OSError as error:
-            raise ImageBroken(path=str(path), why=Message.of(error)) from error
-        if not candidates:
-            return None
-        digest = content(path)
-        same = [name for name in candidates if self._hash(name) == digest]
-        return next((name for name in (key, own) if name in same), same[0] if same else None)
-
-    def _hash(self, key: str) -> bytes | None:
-        if key not in self._hashes:
-            self._hashes[key] = content(self._project.image_path(key))
-        return self._hashes[key]
-
-
 def _own_key(key: str) -> str:
     """Return the key that an image gets in the project's own folder: that of a source without the at-sign."""
     return key.removeprefix("@")
@@ -352,28 +314,6 @@ def _same(ours: _Label, theirs: _Label) -> bool:
     if ours.mask is None or theirs.mask is None:
         return not any(label.mask is not None and label.mask.any() for label in (ours, theirs))
     return np.array_equal(ours.mask, theirs.mask)
-
-
-def _continues(earlier: Note, later: Note) -> bool:
-    """Return True if the history of `later` begins with that of `earlier` and goes on."""
-    return _is_prefix(earlier.history, later.history) and not _is_prefix(later.history, earlier.history)
-
-
-def _is_prefix(start: list[HistoryEntry], whole: list[HistoryEntry]) -> bool:
-    if len(start) > len(whole):
-        return False
-    if not start:
-        return True
-    last, same = start[-1], whole[len(start) - 1]
-    # A repeated action replaces the last entry, so that its time may be later.
-    repeated = (last.what, last.who, last.detail) == (same.what, same.who, same.detail) and last.when <= same.when
-    return repeated and start[:-1] == whole[: len(start) - 1]
-
-
-def _united(ours: Note, theirs: Note) -> list[HistoryEntry]:
-    """Return the entries of two histories without duplicates, by time."""
-    entries = list({entry.model_dump_json(): entry for entry in (*ours.history, *theirs.history)}.values())
-    return sorted(entries, key=lambda entry: entry.when)
 
 
 def _changed(label: _Label) -> float:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -13,27 +12,22 @@ from typing import Literal
 import numpy as np
 
 from workbench.core import problems
+from workbench.core.geometry.selection.box_cut import box_region
 from workbench.core.images.image_files import image_size, read_displayed
 from workbench.core.messages import Message
 from workbench.core.project import annotation
-from workbench.core.project.archives import unpacked
-from workbench.core.project.box_regions import box_region
-from workbench.core.project.formats import FORMATS, Format, recognized
 from workbench.core.project.formats.base import (
     FAULTS,
-    FileTree,
     ImportedEntry,
     ImportedLabel,
     ImportOptions,
     UnreadableLabel,
     reason,
-    suffix_of,
 )
-from workbench.core.project.formats.yolo import dataset_tree
-from workbench.core.project.image_copies import ImageCopies
 from workbench.core.project.import_classes import ImportClasses
-from workbench.core.project.import_images import ImportImage, ImportImages, check_length, mask_patterns
+from workbench.core.project.import_images import ImageCopies, ImportImage, ImportImages, check_length, mask_patterns
 from workbench.core.project.import_journal import ImportRecord
+from workbench.core.project.label_files import LabelFiles
 from workbench.core.project.project import Project
 from workbench.core.project.sources import Source, source_of
 from workbench.inference.io.image_io import decode_image
@@ -92,54 +86,6 @@ class ImportReport:
     def all_notes(self) -> list[str]:
         """Remarks on the import and on single images."""
         return [*self.notes, *(f"{Path(path).name}: {text}" for path, text in self.image_notes)]
-
-
-@dataclass(frozen=True)
-class LabelFiles:
-    """Folder, label file or unpacked archive of an import, and the formats recognized in it, best first.
-
-    single: one label file was chosen, so that images without a label in it are not imported.
-    """
-
-    path: Path
-    tree: FileTree
-    found: list[tuple[Format, int]]
-    archive: bool = False
-    single: bool = False
-
-    def format(self, name: str) -> Format:
-        """Return the format of this name, the best one for "auto". Raises UnknownFormat, NothingToImport."""
-        if name != "auto" and name not in FORMATS:
-            raise problems.UnknownFormat(name=name, known=", ".join(["auto", *FORMATS]))
-        if name == "auto" and not self.found:
-            raise self.nothing()
-        return self.found[0][0] if name == "auto" else FORMATS[name]
-
-    def nothing(self) -> problems.NothingToImport:
-        """Return the problem that no label was found, with the kinds of files that there are."""
-        counts = Counter(suffix_of(name) or "?" for name in self.tree.files)
-        kinds = ", ".join(f"{count} {suffix}" for suffix, count in counts.most_common(5))
-        why = Message("import.contents", names=kinds) if kinds else Message("import.no_files")
-        return problems.NothingToImport(path=str(self.path), why=why)
-
-
-@contextmanager
-def open_labels(project: Project, path: Path | str) -> Iterator[LabelFiles]:
-    """Yield the files of an import; an archive is unpacked as long as the block runs.
-
-    Raises FolderMissing, NothingToImport.
-    """
-    path, single = Path(path), False
-    with unpacked(project, path) as folder:
-        if folder.is_dir():
-            tree = FileTree.of(folder, project)
-        elif folder.is_file():
-            is_dataset = suffix_of(folder.name) in (".yaml", ".yml")
-            tree = dataset_tree(folder, project) if is_dataset else FileTree.of_file(folder)
-            single = not is_dataset
-        else:
-            raise problems.FolderMissing(path=str(path))
-        yield LabelFiles(path, tree, recognized(tree), archive=folder != path, single=single)
 
 
 @dataclass

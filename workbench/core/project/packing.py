@@ -15,11 +15,10 @@ from pathlib import Path, PurePosixPath
 from workbench.core.messages import Message
 from workbench.core.names import free_path
 from workbench.core.problems import CannotWrite, NotPacked
-from workbench.core.project.archives import extract
-from workbench.core.project.folder_walk import walk
 from workbench.core.project.formats.base import UnreadableLabel
+from workbench.core.project.label_files import extract
 from workbench.core.project.project import Project
-from workbench.core.project.sources import Source
+from workbench.core.project.sources import Source, walk
 from workbench.inference.io.atomic_write import make_folder, replacing
 
 Progress = Callable[[int, int], None]

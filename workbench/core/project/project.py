@@ -11,87 +11,40 @@ from __future__ import annotations
 import threading
 import uuid
 from pathlib import Path
-from typing import Literal
-
-from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from workbench.core import problems
-from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message
-from workbench.core.project.project_folder import ProjectFolder
+from workbench.core.project.project_file import (
+    BACKGROUND,
+    DONT_CARE,
+    MAX_CLASS_ID,
+    MAX_CLASS_NAME,
+    NOT_LABELED,
+    PALETTE,
+    ClassInfo,
+    Grouping,
+    ProjectFile,
+    read_project_file,
+)
+from workbench.core.project.project_folder import ProjectFolder, ProjectLock
 from workbench.core.project.project_json import ProjectJson
-from workbench.core.project.project_lock import ProjectLock
 from workbench.core.project.sources import Source, copy_image, source_of
 from workbench.core.project.storage import check_links, inside, leads_outside
 from workbench.inference.io.atomic_write import keep_root
 
-FORMAT = 1
-BACKGROUND, DONT_CARE, NOT_LABELED = 0, 254, 255
-MAX_CLASS_ID = 253
-MAX_CLASS_NAME = 100  # characters
-
-# Distinct colors on gray images, also for color-blind users (after Okabe and Ito 2008, extended).
-PALETTE = (
-    "#e69f00",
-    "#56b4e9",
-    "#d55e00",
-    "#009e73",
-    "#cc79a7",
-    "#f0e442",
-    "#0072b2",
-    "#ff5c8a",
-    "#7fdb6a",
-    "#b48cff",
-    "#00c2c7",
-    "#ff9b54",
-    "#c5e063",
-    "#8fa8ff",
-    "#ff6ad5",
-    "#5ad1a4",
-)
-
-
-class ClassInfo(BaseModel):
-    """Defect class that can be painted. `id` (1..253) never changes; name, color, key and order can be edited."""
-
-    model_config = ConfigDict(extra="ignore")
-    id: int = Field(ge=1, le=MAX_CLASS_ID)
-    name: str = Field(min_length=1, max_length=MAX_CLASS_NAME)
-    color: str = Field(pattern=r"^#[0-9a-fA-F]{6}$")
-    key: str | None = Field(default=None, max_length=1)
-
-
-class Grouping(BaseModel):
-    """Rule that groups images of the same part, which must stay in the same split.
-
-    auto: near-duplicates and images with neighboring numbers; folder: the subfolder; pattern: the groups of a regular
-    expression on the key; each: every image is its own group.
-    """
-
-    rule: Literal["auto", "folder", "pattern", "each"] = "auto"
-    pattern: str = ""
-
-
-class ProjectFile(BaseModel):
-    """Content of project.json."""
-
-    model_config = ConfigDict(extra="ignore")
-    format: int = FORMAT
-    id: str = ""  # shared with copies of the project; identifies the folder after it was moved
-    name: str
-    classes: list[ClassInfo] = []
-    verdicts: list[str] = []
-    um_per_pixel: float | None = Field(default=None, gt=0)
-    sources: list[Source] = [Source()]
-    grouping: Grouping = Grouping()
-    split_seed: int = 0
-    retired_ids: list[int] = []  # ids of deleted classes; never reused
-
-    @field_validator("id", mode="before")
-    @classmethod
-    def _check_id(cls, id: object) -> str:
-        valid = isinstance(id, str) and len(id) == 32 and set(id) <= set("0123456789abcdef")
-        return str(id) if valid else ""
+__all__ = [
+    "BACKGROUND",
+    "DONT_CARE",
+    "MAX_CLASS_ID",
+    "MAX_CLASS_NAME",
+    "NOT_LABELED",
+    "PALETTE",
+    "ClassInfo",
+    "Grouping",
+    "Project",
+    "ProjectFile",
+    "read_project_file",
+]
 
 
 class Project:
@@ -300,25 +253,8 @@ class Project:
 
     def add_class(self, name: str, *, id: int | None = None, color: str | None = None, save: bool = True) -> ClassInfo:
         """Add a class with the next free id. Ids that were used before are not reused."""
-        name = name.strip()
-        if not name:
-            raise problems.BadClass(name=repr(name), why=Message("class.no_name"))
-        if len(name) > MAX_CLASS_NAME:
-            short = f"{name[:MAX_CLASS_NAME]}..."
-            raise problems.BadClass(name=short, why=Message("class.name_too_long", n=MAX_CLASS_NAME))
         self.refresh()
-        if any(c.name == name for c in self.file.classes):
-            raise problems.BadClass(name=name, why=Message("class.duplicate_name"))
-        used = {c.id for c in self.file.classes} | set(self.file.retired_ids)
-        if id is None:
-            id = next((n for n in range(max(used, default=0) + 1, MAX_CLASS_ID + 1)), None) or next(
-                (n for n in range(1, MAX_CLASS_ID + 1) if n not in used), 0
-            )
-        if not 1 <= id <= MAX_CLASS_ID or id in used:
-            raise problems.BadClass(name=name, why=Message("class.no_free_id", n=MAX_CLASS_ID))
-        keys = {c.key for c in self.file.classes}
-        key = next((str(n) for n in range(1, 10) if str(n) not in keys), None)
-        info = ClassInfo(id=id, name=name, color=color or PALETTE[(id - 1) % len(PALETTE)], key=key)
+        info = self.file.new_class(name, id=id, color=color)
         self.file.classes.append(info)
         if save:
             self.save()
@@ -336,22 +272,3 @@ def _check_folders(root: Path) -> None:
     for name in ("masks", "notes", "proposals", "journal", ".cache"):
         if leads_outside(root, root / name):
             raise problems.LinkOutsideFolder(path=str(root / name), why=Message("file.link_outside"))
-
-
-def read_project_file(root: Path) -> ProjectFile:
-    """Parse and validate project.json, read-only. Raises NotAProject, ProjectBroken, ProjectTooNew."""
-    path = root / "project.json"
-    try:
-        file = load_versioned(
-            path, ProjectFile, FORMAT, problems.ProjectBroken, too_new=problems.ProjectTooNew, required=True
-        )
-    except FileNotFoundError as error:
-        raise problems.NotAProject(path=str(root)) from error
-    for source in file.sources:
-        parts = [len(part.encode()) for part in (f"@{source.name}", *Path(source.path).parts)]
-        if max(parts) > 255 or sum(parts) > 4000:
-            raise problems.ProjectBroken(path=str(path), why=Message("project.source_too_long"))
-    ids = [c.id for c in file.classes]
-    if len(set(ids)) != len(ids):
-        raise problems.ProjectBroken(path=str(path), why=Message("class.shared_id"))
-    return file

@@ -1,16 +1,29 @@
-"""Identity of an open project's folder, which may be moved, deleted, unmounted or replaced."""
+"""Folder of an open project: its identity while it is moved or replaced, and its write lock for one process.
+
+The lock is held on a file beside project.json. Earlier versions locked `.cache/lock`. That file is locked too, so that
+old and new versions exclude each other. A lock belongs to a file, not to a path: if the file is deleted and recreated,
+another process can lock the new one. `check` detects this. The token in `.cache/holder.json` identifies the most recent
+holder, also where file identities are not stable.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import secrets
+import socket
+import stat
 import threading
 from pathlib import Path
 from typing import Any
 
+import filelock
+
 from workbench.core.messages import Message
-from workbench.core.problems import ProjectGone
+from workbench.core.problems import CannotWrite, ProjectGone, ProjectLocked, ProjectTaken
 from workbench.core.project.project_json import ProjectJson
+from workbench.core.project.storage import check_links, write_json
 from workbench.inference.io.atomic_write import keep_root
 
 State = tuple[tuple[int, int], tuple[int, int, int]]
@@ -75,3 +88,113 @@ def _read(root: Path) -> bytes:
         return (root / "project.json").read_bytes()
     except OSError:
         return b""
+
+
+NAME = "project.lock"
+_MAX_BYTES = 10_000  # bytes of holder.json
+
+
+class ProjectLock:
+    """Acquired lock. The constructor raises ProjectLocked or CannotWrite if the lock cannot be acquired."""
+
+    def __init__(self, root: Path) -> None:
+        self._root, self._token = root, secrets.token_hex(8)
+        self._locks: dict[str, tuple[filelock.BaseFileLock, tuple[int, int] | None]] = {}
+        try:
+            self._acquire(NAME)
+            self._acquire_legacy()
+        except filelock.Timeout as error:
+            self.release()
+            raise ProjectLocked(**_holder(root)) from error
+        except OSError as error:
+            self.release()
+            raise CannotWrite.of(root, error) from error
+        except CannotWrite:
+            self.release()
+            raise
+
+    def release(self) -> None:
+        for lock, _ in self._locks.values():
+            lock.release()
+        self._locks.clear()
+
+    def check(self) -> None:
+        """Reacquire the lock if its file was deleted. Raises ProjectTaken if another process holds the new file."""
+        if all(_identity(self._root / name) == identity for name, (_, identity) in self._locks.items()):
+            return
+        try:
+            if _identity(self._root / NAME) != self._locks[NAME][1]:
+                self._acquire(NAME)
+            self._acquire_legacy()
+        except filelock.Timeout as error:
+            if self._is_held_here(self._root):
+                return  # file identity changed on a network drive, or another process acquired only part of the lock
+            raise ProjectTaken(path=str(self._root), why=Message("file.locked"), **_holder(self._root)) from error
+        except OSError as error:
+            raise CannotWrite.of(self._root, error) from error
+
+    def move_to(self, root: Path) -> ProjectLock:
+        """Return this lock if its file was moved to `root`, else a new one. Raises ProjectLocked, CannotWrite."""
+        if _identity(root / NAME) != self._locks[NAME][1]:
+            try:
+                return ProjectLock(root)
+            except ProjectLocked:
+                if not self._is_held_here(root):
+                    raise
+        self._root = root
+        return self
+
+    def _is_held_here(self, root: Path) -> bool:
+        return _read_holder(root).get("token") == self._token
+
+    def _acquire_legacy(self) -> None:
+        legacy, lock = ".cache/lock", self._locks.get(".cache/lock")
+        if lock is not None and _identity(self._root / legacy) == lock[1]:
+            return
+        check_links(self._root, self._root / legacy)
+        (self._root / ".cache").mkdir(exist_ok=True)
+        self._acquire(legacy)
+        with contextlib.suppress(CannotWrite):  # the file is only informative
+            holder = {"pid": os.getpid(), "host": socket.gethostname(), "token": self._token}
+            write_json(self._root / ".cache" / "holder.json", holder)
+
+    def _acquire(self, name: str) -> None:
+        path = self._root / name
+        lock = filelock.FileLock(path, thread_local=False)
+        lock.acquire(timeout=0)
+        previous = self._locks.get(name)
+        self._locks[name] = (lock, _identity(path))
+        if previous is not None:
+            previous[0].release()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        state = os.stat(path)
+    except OSError:
+        return None
+    return state.st_dev, state.st_ino
+
+
+def _holder(root: Path) -> dict[str, str | int]:
+    """Return the process and host in holder.json, "?" for missing or invalid values."""
+    holder = _read_holder(root)
+    pid, host = holder.get("pid"), holder.get("host")
+    if not isinstance(pid, int) or isinstance(pid, bool) or not 0 < pid < 1 << 32:
+        pid = "?"
+    if not isinstance(host, str) or not 0 < len(host) <= 255 or not host.isprintable():
+        host = "?"
+    return {"pid": pid, "host": host}
+
+
+def _read_holder(root: Path) -> dict[str, Any]:
+    """Return the content of holder.json, {} if it is not a JSON object."""
+    path = root / ".cache" / "holder.json"
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise ValueError("no file")
+        with path.open("rb") as file:
+            content = json.loads(file.read(_MAX_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}

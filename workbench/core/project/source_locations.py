@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from workbench.core.problems import FolderMissing, NotInProject, SourceMismatch
-from workbench.core.project.folder_walk import walk
 from workbench.core.project.project import Project
-from workbench.core.project.sources import Source, relative_path
+from workbench.core.project.sources import Source, relative_path, walk
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
 import time
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 from workbench.core.messages import Message
 from workbench.core.names import free_path
 from workbench.core.problems import CannotWrite, LinkOutsideFolder, ProjectBroken
-from workbench.inference.io.atomic_write import write_atomic
+from workbench.inference.io.atomic_write import make_folder, replacing, write_atomic
 
 
 def backup_conflict(root: Path, stem: str, data: bytes, suffix: str) -> Path:
@@ -85,3 +87,22 @@ def file_stamp(*paths: Path) -> str:
         except OSError:
             parts.append("-")
     return "|".join(parts)
+
+
+def link_file(path: Path, original: Path) -> None:
+    """Hard-link a file, so that its content survives when it is replaced; copy it where links are unsupported."""
+    try:
+        make_folder(original.parent)
+        try:
+            os.link(path, original)
+        except FileNotFoundError:
+            raise
+        except OSError:
+            with path.open("rb") as source, replacing(original) as file:
+                shutil.copyfileobj(source, file)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            original.unlink(missing_ok=True)
+        raise CannotWrite.of(original, error) from error

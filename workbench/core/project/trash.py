@@ -21,9 +21,8 @@ from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message
 from workbench.core.names import free_path
 from workbench.core.problems import CannotWrite, NotInProject, Problem, ProjectBroken
-from workbench.core.project.folder_walk import walk
 from workbench.core.project.project import Project
-from workbench.core.project.sources import Source
+from workbench.core.project.sources import Source, walk
 from workbench.core.project.storage import check_links, inside, unused_backup_path, write_json
 from workbench.inference.io.atomic_write import make_folder
 

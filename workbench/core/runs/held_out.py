@@ -86,7 +86,9 @@ def split_by_part(
             of_stratum.setdefault(rarest, []).append(members)
     if not target_shares["test"]:
         totals -= assigned["test"]  # set apart by the user; the others are distributed without these
-    requested = [split for split in SPLITS[:0:-1] if target_shares[split]]  # held-out splits, the last one first
+    requested: list[Split] = [
+        split for split in SPLITS[:0:-1] if target_shares[split]
+    ]  # held-out splits, the last one first
     for stratum in sorted(of_stratum, key=lambda s: (totals[s], str(s))):
         ordered = _in_series_order(project, of_stratum[stratum])
         for position, split in enumerate(requested):

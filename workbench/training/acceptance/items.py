@@ -98,9 +98,9 @@ _ROWS: tuple[tuple[Any, ...], ...] = (
     ("speed ResNet-34", "ResNet-34, images of 96 pixels", "speed:compare", 400, "", "resnet34-96"),
     ("speed ResNet-50", "ResNet-50, images of 224 pixels", "speed:compare", 400, "", "resnet50-224"),
     ("data", "images prepared per second by 1 to 8 threads", "speed:check_loader", 240),
-    ("whole UNet", "train, evaluate, export, self-test, predict", "workflow:check_model", 900, "", "unet"),
-    ("whole ResNet", "train, evaluate, export, self-test, predict", "workflow:check_model", 900, "", "resnet"),
-    ("quality", "GPU against CPU settings in equal minutes", "workflow:compare_quality", 900),
+    ("whole UNet", "train, evaluate, export, self-test, predict", "user_workflow:check_model", 900, "", "unet"),
+    ("whole ResNet", "train, evaluate, export, self-test, predict", "user_workflow:check_model", 900, "", "resnet"),
+    ("quality", "GPU against CPU settings in equal minutes", "user_workflow:compare_quality", 900),
     ("two processes", "two GPUs compute as two replicas on the CPU", "two_processes:check_step", 400),
     ("lost process", "a run ends with a sentence if one process dies", "two_processes:check_loss", 300),
 )

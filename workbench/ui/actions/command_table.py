@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 
 from PySide6.QtCore import QObject, SignalInstance
 
-from workbench.session.display_presets import DisplayPresets
+from workbench.session.display_presets import DisplayPresets, ReferenceComparison
 from workbench.session.image_pages import ImagePages
 from workbench.session.preferences import Preferences
-from workbench.session.reference_comparison import ReferenceComparison
 from workbench.session.session import Session
 from workbench.session.training.continuous_training import ContinuousTraining
 from workbench.ui.canvas.canvas_widget import Canvas
@@ -111,7 +110,7 @@ class CommandContext:
             self.comparison.changed,
             self.comparison.switched,
             self.suggestions.changed,
-            self.label_next.guide.changed,
+            self.label_next.queue.changed,
             self.label_next.errors.changed,
             self.evaluation.switched,
             self.evaluation.reports.changed,

@@ -77,7 +77,7 @@ class SuggestionCommands(CommandGroup):
 class LabelNextCommands(CommandGroup):
     def commands(self, context: CommandContext) -> list[Command]:
         controller = context.label_next
-        queue, issues = controller.guide, controller.errors
+        queue, issues = controller.queue, controller.errors
         return [
             Command(
                 "label_next",

@@ -61,7 +61,7 @@ class LiveTrainingCommands(CommandGroup):
             Command(
                 "compare_runs",
                 self.tr("&Compare with other runs…"),
-                panel.compare,
+                panel.header.compare,
                 "compare",
                 panel.can_compare,
                 tip=self.tr("Compare the curves with those of other runs"),

@@ -16,10 +16,10 @@ class ViewCommands(CommandGroup):
             return canvas.scene.image is not None
 
         commands = [
-            Command("fit", self.tr("&Fit to window"), canvas.fit, "fit", has_image),
-            Command("actual", self.tr("&100%"), canvas.actual_size, "actual", has_image),
-            Command("zoom_in", self.tr("&Zoom in"), partial(canvas.zoom, 1.25), "zoom-in", has_image),
-            Command("zoom_out", self.tr("Zoom &out"), partial(canvas.zoom, 0.8), "zoom-out", has_image),
+            Command("fit", self.tr("&Fit to window"), canvas.view_state.fit, "fit", has_image),
+            Command("actual", self.tr("&100%"), canvas.view_state.actual_size, "actual", has_image),
+            Command("zoom_in", self.tr("&Zoom in"), partial(canvas.view_state.zoom, 1.25), "zoom-in", has_image),
+            Command("zoom_out", self.tr("Zoom &out"), partial(canvas.view_state.zoom, 0.8), "zoom-out", has_image),
             Command(
                 "labels",
                 self.tr("Show &labels"),

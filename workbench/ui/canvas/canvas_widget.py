@@ -17,17 +17,15 @@ from workbench.ui.canvas.items.display_items import ClassPicker, PreviewGuard, W
 from workbench.ui.canvas.items.minimap import Minimap
 from workbench.ui.canvas.items.ruler import Ruler
 from workbench.ui.canvas.layers.canvas_scene import CanvasScene
-from workbench.ui.canvas.layers.view_state import ViewState
-from workbench.ui.canvas.layers.viewport import Viewport
+from workbench.ui.canvas.layers.view_state import Viewport, ViewState
 from workbench.ui.canvas.navigation import Navigation
 from workbench.ui.canvas.scene_renderer import SceneRenderer
 from workbench.ui.canvas.tools.polygon_tool import PolygonTool
 from workbench.ui.canvas.tools.region_tool import RegionTool, SelectedRegion
 from workbench.ui.canvas.tools.tool_base import Tool
-from workbench.ui.canvas.tools.tool_context import ToolContext
+from workbench.ui.canvas.tools.tool_context import ToolContext, ToolTasks
 from workbench.ui.canvas.tools.tool_options import ToolOptions, next_diameter
 from workbench.ui.canvas.tools.tool_registry import TOOLS
-from workbench.ui.canvas.tools.tool_tasks import ToolTasks
 from workbench.ui.shortcuts import key_text
 from workbench.ui.widgets.editor_keys import TEXTS
 
@@ -118,16 +116,6 @@ class Canvas(QWidget):
 
     def set_view(self, view: Viewport) -> None:
         self.view_state.set(view)
-
-    def fit(self) -> None:
-        self.view_state.fit()
-
-    def actual_size(self) -> None:
-        self.view_state.set(self.view.at_scale(1.0))
-
-    def zoom(self, factor: float) -> None:
-        """Zoom around the center of the screen area."""
-        self.view_state.set(self.view.zoomed(factor, self.view.width / 2, self.view.height / 2))
 
     # --- tools and interactors -------------------------------------------------------------------
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import (
-    QDialog,
-    QFileDialog,
     QHBoxLayout,
     QHeaderView,
     QLabel,
     QListWidget,
     QListWidgetItem,
-    QProgressBar,
     QPushButton,
     QSplitter,
     QTableView,
@@ -22,48 +18,34 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.check.findings import KINDS, Kind, LintFinding, findings_csv, kind_texts
-from workbench.core.problems import Problem
-from workbench.core.project.storage import write_bytes
-from workbench.session.report_job import ReportJob
+from workbench.core.check.findings import KINDS, Finding, Kind, findings_csv, kind_texts
+from workbench.session.project_jobs import ReportJob
 from workbench.session.session import Session
-from workbench.ui.check.finding_model import FindingModel
-from workbench.ui.check.finding_repairs import FindingRepairs
-from workbench.ui.text.formatting import number, problem_text
+from workbench.ui.check.finding_repairs import FindingModel, FindingRepairs
+from workbench.ui.check.report_dialog import ReportDialog
+from workbench.ui.text.formatting import number
 from workbench.ui.text.message_translation import translate_message
 
 _KindRole = Qt.ItemDataRole.UserRole
 
 
-class CheckDialog(QDialog):
-    """Non-modal dialog with the result of the last check. Closing it keeps the result and a running check."""
+class CheckDialog(ReportDialog):
+    """Result of the last check."""
 
     shown = Signal(str, object)  # key of an image to open, and the place (x, y) in it, or None
 
     def __init__(
-        self, session: Session, job: ReportJob[list[LintFinding]], repairs: FindingRepairs, parent: QWidget
+        self, session: Session, job: ReportJob[list[Finding]], repairs: FindingRepairs, parent: QWidget
     ) -> None:
-        super().__init__(parent)
-        self._session, self._job, self._repairs = session, job, repairs
+        super().__init__(session, job, parent)
+        self._repairs = repairs
         repairs.setParent(self)
         self.setWindowTitle(self.tr("Check labels"))
         self.resize(940, 560)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(22, 18, 22, 16)
-        column.setSpacing(12)
-        self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.bar = QProgressBar(textVisible=False)
-        self.bar.setAccessibleName(self.tr("Progress of the check"))
-        column.addWidget(self.status)
-        column.addWidget(self.bar)
-        column.addWidget(self._make_lists(), 1)
-        column.addLayout(self._make_buttons())
-        job.progressed.connect(self._progressed)
-        job.changed.connect(self._update)
-        job.state_changed.connect(self._update)
-        job.failed.connect(self._failed)
-        session.project_closed.connect(self.close)
-        self._update()
+        self.action = self.tr("Check")
+        self.body.addWidget(self._make_lists(), 1)
+        self.save = self.add_button(self.tr("Save as CSV…"), self._save)
+        self.refresh()
 
     def _make_lists(self) -> QSplitter:
         self.kinds = QListWidget(objectName="rows")
@@ -104,49 +86,16 @@ class CheckDialog(QDialog):
         self.repair_buttons: list[QPushButton] = []
         return splitter
 
-    def _make_buttons(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        self.save = QPushButton(self.tr("Save as CSV…"))
-        self.save.setAutoDefault(False)
-        self.save.clicked.connect(self._save)
-        close = QPushButton(self.tr("Close"))
-        close.setAutoDefault(False)
-        close.clicked.connect(self.close)
-        self.start_button = QPushButton(objectName="primary")
-        self.start_button.setAutoDefault(False)
-        self.start_button.clicked.connect(self.start)
-        row.addWidget(self.save)
-        row.addStretch(1)
-        row.addWidget(close)
-        row.addWidget(self.start_button)
-        return row
-
     # --- commands --------------------------------------------------------------------------------
 
-    def start(self) -> None:
-        """Start the check, or cancel the running one."""
-        if self._job.running:
-            self._job.cancel()
-            self.start_button.setEnabled(False)
-        else:
-            self.bar.setRange(0, 0)
-            self._job.start()
-
-    def selected(self) -> list[LintFinding]:
+    def selected(self) -> list[Finding]:
         """Return the selected findings; all of the shown kind if none is selected."""
         rows = sorted({index.row() for index in self.table.selectionModel().selectedRows()})
         return [self.model.findings[row] for row in rows] or list(self.model.findings)
 
     def _save(self) -> None:
-        folder = self._session.project.root if self._session.project is not None else Path.home()
-        name, _ = QFileDialog.getSaveFileName(
-            self, self.tr("Save findings"), str(folder / "findings.csv"), self.tr("CSV files (*.csv)")
-        )
-        if name:
-            try:
-                write_bytes(Path(name), findings_csv(self._job.result or (), translate_message))
-            except Problem as problem:
-                self._failed(problem)
+        table = findings_csv(self.report.result or (), translate_message)
+        self.save_csv(self.tr("Save findings"), "findings.csv", table)
 
     def _open(self, index: QModelIndex) -> None:
         """Show the image of a finding, at the place of the finding."""
@@ -157,28 +106,26 @@ class CheckDialog(QDialog):
 
     # --- updates ---------------------------------------------------------------------------------
 
-    def _update(self) -> None:
-        running, result = self._job.running, self._job.result
-        self.bar.setVisible(running)
-        self.start_button.setText(self.tr("Cancel") if running else self.tr("Check"))
-        self.start_button.setEnabled(True)
+    def refresh(self, *_: object) -> None:
+        super().refresh()
+        result = self.report.result
         self.save.setEnabled(bool(result))
-        if not running:
-            self.status.setText(self._status_text(result))
+        if not self.report.running:
+            self.show_status(self._status_text(result))
         self._list_kinds(result or ())
 
-    def _status_text(self, result: Sequence[LintFinding] | None) -> str:
+    def _status_text(self, result: Sequence[Finding] | None) -> str:
         if result is None:
             return self.tr("Find label errors, data leakage and damaged files. The check changes nothing.")
         if not result:
             text = self.tr("No problems found.")
         else:
             text = self.tr("Findings: {n}.").format(n=number(len(result)))
-        if self._job.outdated:
+        if self.report.outdated:
             return " ".join((text, self.tr("The project has changed since the check. Check again to update the list.")))
         return text
 
-    def _list_kinds(self, findings: Sequence[LintFinding]) -> None:
+    def _list_kinds(self, findings: Sequence[Finding]) -> None:
         kind = self._kind()
         counts = {kind: sum(finding.kind == kind for finding in findings) for kind in KINDS}
         blocked = self.kinds.blockSignals(True)
@@ -202,7 +149,7 @@ class CheckDialog(QDialog):
 
     def _show_kind(self, *_: object) -> None:
         kind = self._kind()
-        findings = [finding for finding in self._job.result or () if finding.kind == kind]
+        findings = [finding for finding in self.report.result or () if finding.kind == kind]
         if findings != list(self.model.findings):
             self.model.set_findings(findings)
         self.advice.setText(translate_message(kind_texts()[kind][1]) if kind is not None else "")
@@ -222,20 +169,13 @@ class CheckDialog(QDialog):
 
     def _update_repairs(self, *_: object) -> None:
         for button in self.repair_buttons:
-            button.setEnabled(self._session.writable and not self._job.running and bool(self.model.findings))
+            button.setEnabled(self.session.writable and not self.report.running and bool(self.model.findings))
         n = len(self.selected()) if self.repair_buttons else 0
         chosen = bool(self.table.selectionModel().hasSelection())
         pattern = self.tr("Selected findings: {n}") if chosen else self.tr("All findings of this kind: {n}")
         self.scope.setText(pattern.format(n=number(n)) if n else "")
 
-    def _progressed(self, done: int, total: int) -> None:
-        self.bar.setRange(0, total)
-        self.bar.setValue(done)
-        if done < total:
-            text = self.tr("Checking images: {done} of {total}").format(done=number(done), total=number(total))
-        else:
-            text = self.tr("Comparing images…")
-        self.status.setText(text)
-
-    def _failed(self, problem: Exception) -> None:
-        self.status.setText(" ".join(filter(None, problem_text(problem))))
+    def progress_text(self, done: str, total: str) -> str:
+        if done == total:
+            return self.tr("Comparing images…")
+        return self.tr("Checking images: {done} of {total}").format(done=done, total=total)

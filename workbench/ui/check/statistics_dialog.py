@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from PySide6.QtCore import Qt
@@ -11,17 +10,12 @@ from PySide6.QtGui import QColor, QIcon, QPixmap
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
-    QDialog,
-    QFileDialog,
     QGridLayout,
     QHBoxLayout,
     QHeaderView,
     QLabel,
-    QProgressBar,
-    QPushButton,
     QTableWidget,
     QTableWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -33,52 +27,43 @@ from workbench.core.check.project_statistics import (
     region_csv,
     summary,
 )
-from workbench.core.problems import Problem
-from workbench.core.project.storage import write_bytes
-from workbench.session.report_job import ReportJob
+from workbench.session.project_jobs import ReportJob
 from workbench.session.session import Session
+from workbench.ui.check.report_dialog import ReportDialog
 from workbench.ui.check.size_histogram import SizeHistogram
-from workbench.ui.text.formatting import listed, model_name, number, problem_text
+from workbench.ui.text.formatting import listed, model_name, number
 from workbench.ui.widgets.theme import ThemeManager
 
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
-class StatisticsDialog(QDialog):
-    """Non-modal dialog with the statistics of the open project. They are kept until labels change."""
+class StatisticsDialog(ReportDialog):
+    """Statistics of the open project. They are kept until labels change."""
 
     def __init__(
         self, session: Session, job: ReportJob[ProjectStatistics], style: ThemeManager, parent: QWidget
     ) -> None:
-        super().__init__(parent)
-        self._session, self._job = session, job
+        super().__init__(session, job, parent)
         self.setWindowTitle(self.tr("Statistics"))
         self.resize(980, 660)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(22, 18, 22, 16)
-        column.setSpacing(12)
-        self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.bar = QProgressBar(textVisible=False)
-        self.bar.setAccessibleName(self.tr("Progress of the statistics"))
-        column.addWidget(self.status)
-        column.addWidget(self.bar)
+        self.action = self.tr("Refresh")
         self._summary = QGridLayout()
         self._summary.setHorizontalSpacing(18)
         self._summary.setVerticalSpacing(4)
         self._summary.setColumnStretch(1, 1)
-        column.addLayout(self._summary)
         self.table = self._make_table()
-        column.addWidget(self.table, 3)
-        column.addLayout(self._make_choice())
         self.histogram = SizeHistogram(style)
-        column.addWidget(self.histogram, 4)
-        column.addLayout(self._make_buttons())
-        job.progressed.connect(self._progressed)
-        job.changed.connect(self._update)
-        job.state_changed.connect(self._update)
-        job.failed.connect(self._failed)
-        session.project_closed.connect(self.close)
-        self._update()
+        self.body.addLayout(self._summary)
+        self.body.addWidget(self.table, 3)
+        self.body.addLayout(self._make_choice())
+        self.body.addWidget(self.histogram, 4)
+        self.save_classes = self.add_button(
+            self.tr("Save classes as CSV…"), lambda: self._save("classes.csv", class_csv)
+        )
+        self.save_regions = self.add_button(
+            self.tr("Save regions as CSV…"), lambda: self._save("regions.csv", region_csv)
+        )
+        self.refresh()
 
     def _make_table(self) -> QTableWidget:
         table = QTableWidget(0, 10)
@@ -117,60 +102,22 @@ class StatisticsDialog(QDialog):
         row.addWidget(self.measure)
         return row
 
-    def _make_buttons(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        self.save_classes = QPushButton(self.tr("Save classes as CSV…"))
-        self.save_regions = QPushButton(self.tr("Save regions as CSV…"))
-        self.save_classes.clicked.connect(lambda: self._save("classes.csv", class_csv))
-        self.save_regions.clicked.connect(lambda: self._save("regions.csv", region_csv))
-        close = QPushButton(self.tr("Close"))
-        close.clicked.connect(self.close)
-        self.start_button = QPushButton(objectName="primary")
-        self.start_button.clicked.connect(self.start)
-        for button in (self.save_classes, self.save_regions, close, self.start_button):
-            button.setAutoDefault(False)
-        row.addWidget(self.save_classes)
-        row.addWidget(self.save_regions)
-        row.addStretch(1)
-        row.addWidget(close)
-        row.addWidget(self.start_button)
-        return row
-
     # --- commands --------------------------------------------------------------------------------
 
-    def start(self) -> None:
-        """Compute the statistics, or cancel the running computation."""
-        if self._job.running:
-            self._job.cancel()
-            self.start_button.setEnabled(False)
-        else:
-            self.bar.setRange(0, 0)
-            self._job.start()
-
-    def _save(self, name: str, content: Callable[[ProjectStatistics], bytes]) -> None:
-        folder = self._session.project.root if self._session.project is not None else Path.home()
-        path, _ = QFileDialog.getSaveFileName(
-            self, self.tr("Save statistics"), str(folder / name), self.tr("CSV files (*.csv)")
-        )
-        if path and self._job.result is not None:
-            try:
-                write_bytes(Path(path), content(self._job.result))
-            except Problem as problem:
-                self._failed(problem)
+    def _save(self, name: str, table: Callable[[ProjectStatistics], bytes]) -> None:
+        if self.report.result is not None:
+            self.save_csv(self.tr("Save statistics"), name, table(self.report.result))
 
     # --- updates ---------------------------------------------------------------------------------
 
-    def _update(self) -> None:
-        running, result = self._job.running, self._job.result
-        self.bar.setVisible(running)
-        self.start_button.setText(self.tr("Cancel") if running else self.tr("Refresh"))
-        self.start_button.setEnabled(True)
+    def refresh(self, *_: object) -> None:
+        super().refresh()
+        result = self.report.result
         for button in (self.save_classes, self.save_regions):
             button.setEnabled(result is not None)
-        if not running:
+        if not self.report.running:
             outdated = self.tr("The project has changed since these numbers were computed.")
-            self.status.setText(outdated if self._job.outdated and result is not None else "")
-            self.status.setVisible(bool(self.status.text()))
+            self.show_status(outdated if self.report.outdated and result is not None else "")
             self._show(result or ProjectStatistics())
 
     def _show(self, result: ProjectStatistics) -> None:
@@ -243,11 +190,11 @@ class StatisticsDialog(QDialog):
 
     def _select_class(self) -> None:
         rows = self.table.selectionModel().selectedRows()
-        if rows and self._job.result is not None:
+        if rows and self.report.result is not None:
             self.chosen_class.setCurrentIndex(rows[0].row() + 1)
 
     def _draw(self, *_: object) -> None:
-        result = self._job.result or ProjectStatistics()
+        result = self.report.result or ProjectStatistics()
         chosen, measure = self.chosen_class.currentData() or 0, self.measure.currentData()
         entries = [entry for entry in result.classes if chosen in (0, entry.id)]
         values = [value for entry in entries for value in (entry.areas if measure == "area" else entry.lengths)]
@@ -260,16 +207,8 @@ class StatisticsDialog(QDialog):
         color = entries[0].color if len(entries) == 1 else "#7f8ea3"
         self.histogram.show_sizes(sizes, label, color)
 
-    def _progressed(self, done: int, total: int) -> None:
-        self.bar.setRange(0, total)
-        self.bar.setValue(done)
-        text = self.tr("Reading labels: {done} of {total} images")
-        self.status.setText(text.format(done=number(done), total=number(total)))
-        self.status.show()
-
-    def _failed(self, problem: Exception) -> None:
-        self.status.setText(" ".join(filter(None, problem_text(problem))))
-        self.status.show()
+    def progress_text(self, done: str, total: str) -> str:
+        return self.tr("Reading labels: {done} of {total} images").format(done=done, total=total)
 
 
 def _counts(counts: dict[str, int]) -> str:

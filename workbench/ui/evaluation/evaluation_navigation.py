@@ -100,7 +100,7 @@ class EvaluationNavigation(QObject):
         self._scroll_list()
         box = pending[1]
         if box.empty:
-            self._view.fit()
+            self._view.view_state.fit()
             return
         view = self._view.view
         scale = min(_SCALE, _SHARE * view.width / max(1, box.width), _SHARE * view.height / max(1, box.height))

@@ -1,13 +1,122 @@
-"""Filter and sort order of the image list."""
+"""Search field, filter and sort order of the image list, and pages shown in place of an empty list."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+from collections.abc import Sequence
 
+from PySide6.QtCore import QCoreApplication, QSize, QStringListModel, Qt, Signal
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import (
+    QComboBox,
+    QCompleter,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from workbench.core.image_list.image_search import SearchError, completions
+from workbench.session.session import Session
 from workbench.ui.images.image_model import ImageListModel
+from workbench.ui.text.formatting import listed
 from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import Theme
+
+EXAMPLES = (
+    "class:scratch",
+    "status:open",
+    "verdict:NG",
+    "prob:<0.5",
+    "group:lot7",
+    "regions:>3",
+    "date:2026-11",
+    "-class:any",
+)
+_MAX_GROUPS = 500  # groups among the completions
+
+
+class SearchField(QLineEdit):
+    """Line edit of name words and search terms; completes the last term."""
+
+    def __init__(self, session: Session, model: ImageListModel) -> None:
+        super().__init__(clearButtonEnabled=True)
+        self.setPlaceholderText(self.tr("Name, class:, prob:<0.5"))
+        self.setAccessibleName(self.tr("Search by name or terms"))
+        self.setToolTip(search_help())
+        self._icon = self.addAction(QIcon(), QLineEdit.ActionPosition.LeadingPosition)
+        self._session, self._model = session, model
+        self._completions = QStringListModel(self)
+        self._completer = _TermCompleter(self._completions, self)
+        self.setCompleter(self._completer)
+        self.textEdited.connect(self._complete)
+
+    def restyle(self, theme: Theme) -> None:
+        self._icon.setIcon(theme.icon("search", "muted"))
+
+    def _complete(self, text: str) -> None:
+        project = self._session.project
+        if project is None:
+            return
+        groups = sorted(filter(None, self._model.table.words("group")))[:_MAX_GROUPS] if "group:" in text else []
+        self._completions.setStringList(completions(text, project.classes, project.file.verdicts, groups))
+
+
+class _TermCompleter(QCompleter):
+    """Completer that replaces the last term only. Matching is done before, so it offers all its entries."""
+
+    def __init__(self, completions: QStringListModel, field: QLineEdit) -> None:
+        super().__init__(completions, field)
+        self._field = field
+        self.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        self.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
+        self.setFilterMode(Qt.MatchFlag.MatchContains)
+
+    def pathFromIndex(self, index) -> str:
+        text = self._field.text()
+        quote = text.rfind('"') if text.count('"') % 2 else len(text)
+        return text[: text.rfind(" ", 0, quote) + 1] + index.data()
+
+    def splitPath(self, path: str) -> list[str]:
+        return [""]
+
+
+def search_help() -> str:
+    """Return a short help text of the search."""
+    terms = QCoreApplication.translate(
+        "search", "Type part of the name, or terms. An image must match all of them. Examples: {examples}"
+    )
+    operators = QCoreApplication.translate("search", "Put a minus before a term to negate it. A comma means “or”.")
+    return terms.format(examples=listed(EXAMPLES)) + "\n" + operators
+
+
+def error_text(error: SearchError) -> str:
+    """Return the message for an invalid term."""
+    known = listed(error.known[:12]) + ("…" if len(error.known) > 12 else "")
+    pattern = {
+        "term": QCoreApplication.translate("search", "Unknown search term {term}. Available: {known}."),
+        "value": QCoreApplication.translate("search", "{term}: unknown value {value}. Available: {known}."),
+        "number": QCoreApplication.translate("search", "{term}: {value} is not a number. Examples: 5, <5, >=5, 2..5."),
+        "date": QCoreApplication.translate(
+            "search", "{term}: {value} is not a date. Examples: 2026-11-21, 2026-11, >2026."
+        ),
+        "empty": QCoreApplication.translate("search", "{term}: a value is missing after the colon."),
+    }[error.kind]
+    return pattern.format(term=error.term, value=error.value, known=known)
+
+
+class SearchErrors(QLabel):
+    """Messages for the invalid terms of a search; hidden without any."""
+
+    def __init__(self) -> None:
+        super().__init__(objectName="wrong", wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.hide()
+
+    def show_errors(self, errors: Sequence[SearchError]) -> None:
+        self.setText("\n".join(map(error_text, errors)))
+        self.setVisible(bool(errors))
 
 
 class ImageFilters(QWidget):
@@ -77,3 +186,77 @@ class ImageFilters(QWidget):
         self.descending.setIcon(theme.icon("chevron-down" if self.descending.isChecked() else "chevron-up", "muted"))
         self.thumbnails.setIcon(theme.icon("grid"))
         self.label_next.setIcon(theme.icon("queue", "text"))
+
+
+class EmptyProjectPage(QWidget):
+    """Page of a project without images."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(18, 12, 18, 12)
+        column.setSpacing(8)
+        column.addStretch(1)
+        self.icon = QLabel(alignment=Qt.AlignmentFlag.AlignCenter)
+        text = QLabel(self.tr("Drop images or folders here"), alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        text.setObjectName("heading")
+        note = QLabel(
+            self.tr("Images are copied into the project. The original files are not changed."),
+            alignment=Qt.AlignmentFlag.AlignCenter,
+            wordWrap=True,
+        )
+        note.setObjectName("muted")
+        self.files = QPushButton(self.tr("Add images…"), objectName="primary")
+        self.folder = QPushButton(self.tr("Add folder…"))
+        for widget in (self.icon, text, note):
+            column.addWidget(widget)
+        column.addSpacing(6)
+        column.addWidget(self.files)
+        column.addWidget(self.folder)
+        column.addStretch(2)
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, 300)
+
+
+class NoMatchPage(QWidget):
+    """Page shown if the filters hide all images."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(18, 12, 18, 12)
+        column.addStretch(1)
+        text = QLabel(self.tr("No matching images"), alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        text.setObjectName("heading")
+        self.clear = QPushButton(self.tr("Show all images"))
+        self.help = QLabel(search_help(), wordWrap=True, objectName="muted")
+        self.help.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        column.setSpacing(10)
+        column.addWidget(text)
+        column.addWidget(self.clear, 0, Qt.AlignmentFlag.AlignCenter)
+        column.addWidget(self.help)
+        column.addStretch(2)
+
+
+class EmptyQueuePage(QWidget):
+    """Page shown while the active queue is empty or not built yet."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(18, 12, 18, 12)
+        column.setSpacing(10)
+        column.addStretch(1)
+        self.text = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, objectName="heading")
+        self.all = QPushButton(self.tr("Show all images"))
+        column.addWidget(self.text)
+        column.addWidget(self.all, 0, Qt.AlignmentFlag.AlignCenter)
+        column.addStretch(2)
+
+    def show_state(self, *, running: bool) -> None:
+        self.text.setText(
+            self.tr("Analyzing images. The list appears when the analysis is complete.")
+            if running
+            else self.tr("No images left in this list")
+        )

@@ -10,8 +10,8 @@ import numpy as np
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 
 from workbench.core.image_list.image_search import SearchError, parse, select
-from workbench.core.image_list.image_table import ImageTable
-from workbench.core.project.image_index import ImageRow
+from workbench.core.image_list.image_table import ImageTable, next_row
+from workbench.core.project.image_row import ImageRow
 from workbench.session.label_queue import LabelQueue
 from workbench.session.session import Session
 from workbench.ui.text import formatting
@@ -57,8 +57,7 @@ class ImageListModel(QAbstractTableModel):
         self.table = ImageTable([], {})
         self.order = np.zeros(0, np.int64)  # indices into the session's list
         self._rows = np.zeros(0, np.int64)  # row of each index; -1 if not listed
-        self.text = ""
-        self.filter_name = "all"
+        self.text, self.filter_name = "", "all"
         self.sort_by, self.descending = "name", False
         self.search_errors: list[SearchError] = []
 
@@ -179,16 +178,8 @@ class ImageListModel(QAbstractTableModel):
     def next_where(self, state: str, key: str | None, step: int) -> str | None:
         """Return the nearest listed image after `key` (before with -1), wrapping around, in a state of the search."""
         matches, _ = select(parse(f"status:{state}"), self.table, ())
-        rows = np.flatnonzero(matches[self.order])
-        current = self.index_of(key).row()
-        rows = rows[rows != current]
-        if not rows.size:
-            return None
-        if current < 0 and step < 0:
-            current = len(self.order)
-        ahead = rows[rows > current] if step > 0 else rows[rows < current][::-1]
-        wrapped = rows if step > 0 else rows[::-1]
-        return self.key_at(int((ahead if ahead.size else wrapped)[0]))
+        row = next_row(np.flatnonzero(matches[self.order]), self.index_of(key).row(), step)
+        return None if row is None else self.key_at(row)
 
     # --- updates ------------------------------------------------------------------------------------
 

@@ -6,17 +6,22 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QObject, QPoint, Qt, QTimer, Signal
-from PySide6.QtWidgets import QAbstractItemView, QLabel, QLineEdit, QListView, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QLabel, QListView, QStackedWidget, QVBoxLayout, QWidget
 
-from workbench.core.project.image_index import ImageRow
+from workbench.core.project.image_row import ImageRow
 from workbench.session.label_queue import LabelQueue
 from workbench.session.session import Session
-from workbench.ui.images.empty_states import EmptyProjectPage, EmptyQueuePage, NoMatchPage
 from workbench.ui.images.image_delegate import ImageDelegate
-from workbench.ui.images.image_filters import ImageFilters
+from workbench.ui.images.image_filters import (
+    EmptyProjectPage,
+    EmptyQueuePage,
+    ImageFilters,
+    NoMatchPage,
+    SearchErrors,
+    SearchField,
+)
 from workbench.ui.images.image_model import ImageListModel
 from workbench.ui.images.label_queue_header import LabelQueueHeader
-from workbench.ui.images.search_field import SearchField, error_text
 from workbench.ui.images.thumbnail_provider import ThumbnailProvider
 from workbench.ui.images.thumbnail_view import ThumbnailView
 from workbench.ui.text.formatting import number
@@ -35,8 +40,7 @@ class ImagesPanel(QWidget):
         super().__init__(parent)
         self.setObjectName("panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._session = session
-        self._style, self._queue = style, queue
+        self._session, self._style, self._queue = session, style, queue
         self._requested: str | None = None  # key of the image requested last
         self.thumbnails = ThumbnailProvider(self)
         self.model = ImageListModel(session, queue)
@@ -70,9 +74,6 @@ class ImagesPanel(QWidget):
         column.setSpacing(6)
         self.search = SearchField(self._session, self.model)
         self.search.textChanged.connect(self._filter_changed)
-        self._search_icon = self.search.addAction(
-            style.theme.icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition
-        )
         top = QVBoxLayout()
         top.setContentsMargins(8, 0, 8, 0)
         top.setSpacing(6)
@@ -84,9 +85,7 @@ class ImagesPanel(QWidget):
         self.thumbnails_toggled.connect(self.filters.thumbnails.setChecked)
         self.filters.queue_requested.connect(lambda: self._queue.activate("next"))
         top.addWidget(self.filters)
-        self.search_errors = QLabel(objectName="wrong", wordWrap=True)
-        self.search_errors.setTextFormat(Qt.TextFormat.PlainText)
-        self.search_errors.hide()
+        self.search_errors = SearchErrors()
         top.addWidget(self.search_errors)
         column.addWidget(self.queue_header)
         column.addLayout(top)
@@ -280,8 +279,7 @@ class ImagesPanel(QWidget):
             self.pages.setCurrentWidget(page if self._session.keys else self.empty_page)
             self.empty_queue_page.show_state(running=self._queue.running)
         self.empty_page.setEnabled(self._session.writable)
-        self.search_errors.setText("\n".join(map(error_text, self.model.search_errors)))
-        self.search_errors.setVisible(bool(self.model.search_errors))
+        self.search_errors.show_errors(self.model.search_errors)
         self._update_count()
 
     def _update_count(self) -> None:
@@ -296,5 +294,5 @@ class ImagesPanel(QWidget):
     def _restyle(self) -> None:
         self.filters.restyle(self._style.theme)
         self.search_errors.setStyleSheet(f"color: {self._style.theme.colors['warning']}")
-        self._search_icon.setIcon(self._style.theme.icon("search", "muted"))
+        self.search.restyle(self._style.theme)
         self.empty_page.icon.setPixmap(self._style.theme.pixmap("picture-add", 40, "muted", self.devicePixelRatioF()))

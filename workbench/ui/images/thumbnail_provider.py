@@ -13,7 +13,7 @@ from PySide6.QtGui import QImage, QPixmap
 from workbench.core.image_list.thumbnail_cache import ThumbnailCache, label_thumbnail
 from workbench.core.problems import ImageBroken, Problem
 from workbench.core.project.annotation import read_mask
-from workbench.core.project.image_index import ImageRow, Numbers
+from workbench.core.project.image_row import ImageRow, Numbers
 from workbench.core.project.project import Project
 from workbench.session.tasks import Task, TaskRunner
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIndex, Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -19,17 +17,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.project.annotation import Split, Status
 from workbench.session.session import Session
+from workbench.ui.images.bulk_actions import BulkActions
 from workbench.ui.images.image_delegate import CELL, ThumbnailDelegate
 from workbench.ui.images.image_model import ImageListModel
-from workbench.ui.images.split_menu import SplitMenu
 from workbench.ui.images.thumbnail_provider import ThumbnailProvider
 from workbench.ui.text.formatting import number
 from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
-
-_MAX_VERDICTS = 6  # verdicts with a button
 
 
 class ThumbnailView(QWidget):
@@ -90,15 +85,16 @@ class ThumbnailView(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
+        self.bulk = BulkActions(session, self.selected)
         layout.addLayout(self._make_bar())
         layout.addWidget(self._pages, 1)
         self.list_view.selectionModel().selectionChanged.connect(self._update_bar)
         self.model.modelAboutToBeReset.connect(self._save_selection)
         self.model.modelReset.connect(self._restore_selection)
-        for signal in (session.project_opened, session.project_closed, session.classes_changed):
-            signal.connect(self._list_verdicts)
+        for signal in (session.project_opened, session.project_closed):
+            signal.connect(self._update_bar)
         session.classes_changed.connect(self.list_view.viewport().update)
-        self._list_verdicts()
+        self._update_bar()
 
     def _make_bar(self) -> QHBoxLayout:
         bar = QHBoxLayout()
@@ -118,28 +114,18 @@ class ThumbnailView(QWidget):
         bar.addLayout(row)
         bar.addWidget(self.all_button)
         bar.addWidget(self.selection_label, 1)
-        self._verdicts = QHBoxLayout()
-        self._verdicts.setSpacing(6)
-        self.done_button, self.not_done_button = QPushButton(self.tr("Done")), QPushButton(self.tr("Not done"))
-        self.done_button.setToolTip(self.tr("Mark the selected images as done"))
-        self.not_done_button.setToolTip(self.tr("Mark the selected images as not done"))
-        self.done_button.clicked.connect(lambda: self.set_status("done"))
-        self.not_done_button.clicked.connect(lambda: self.set_status("started"))
-        self.split_button = QPushButton(self.tr("Data split"))
-        self.split_button.setToolTip(self.tr("Data split of the selected images and of their groups"))
-        self.split_button.setMenu(SplitMenu(self.set_split, self))
-        for button in (self.done_button, self.not_done_button, self.split_button):
-            bar.addWidget(button)
-        bar.addLayout(self._verdicts)
-        close = QToolButton()
-        close.setIcon(self._style.theme.icon("close"))
+        bar.addWidget(self.bulk)
+        self.close_button = close = QToolButton()
         close.setAccessibleName(self.tr("Back to the image"))
         set_key_tip(close, close.accessibleName(), "cancel")
         close.clicked.connect(self.closed)
-        self._style.changed.connect(lambda: close.setIcon(self._style.theme.icon("close")))
+        self._style.changed.connect(self._restyle)
+        self._restyle()
         bar.addWidget(close)
-        self.buttons: dict[str, QPushButton] = {}
         return bar
+
+    def _restyle(self) -> None:
+        self.close_button.setIcon(self._style.theme.icon("close"))
 
     # --- actions ---------------------------------------------------------------------------------
 
@@ -162,15 +148,7 @@ class ThumbnailView(QWidget):
 
     def set_verdict(self, verdict: str | None) -> None:
         """Set or remove the verdict of all selected images in one step."""
-        self._session.verdict_steps.set_verdicts(self.selected(), verdict)
-
-    def set_status(self, status: Status) -> None:
-        """Set the status of all selected images in one step."""
-        self._session.verdict_steps.set_statuses(self.selected(), status)
-
-    def set_split(self, split: Split | None) -> None:
-        """Pin all selected images to a data split in one step."""
-        self._session.verdict_steps.set_pins(self.selected(), split)
+        self.bulk.set_verdict(verdict)
 
     def show_current(self) -> None:
         """Select the current image and scroll to it."""
@@ -236,26 +214,4 @@ class ThumbnailView(QWidget):
     def _update_bar(self, *_: object) -> None:
         count = sum(selection_range.height() for selection_range in self.list_view.selectionModel().selection())
         self.selection_label.setText(self.tr("{n} selected").format(n=number(count)) if count else "")
-        for button in (*self.buttons.values(), self.done_button, self.not_done_button, self.split_button):
-            button.setEnabled(bool(count) and self._session.writable)
-
-    def _list_verdicts(self) -> None:
-        project = self._session.project
-        names = list(project.file.verdicts)[:_MAX_VERDICTS] if project else []
-        entries = [*names, ""] if names else []
-        if list(self.buttons) != entries:
-            for button in self.buttons.values():
-                self._verdicts.removeWidget(button)
-                button.deleteLater()
-            self.buttons = {}
-            for i, name in enumerate(entries):
-                button = QPushButton(name.replace("&", "&&") or self.tr("No verdict"))
-                tip = self.tr("Set the verdict of the selected images: {name}").format(name=name)
-                if name:
-                    set_key_tip(button, tip, f"verdict_next_{i + 1}")
-                else:
-                    button.setToolTip(self.tr("Remove the verdicts of the selected images"))
-                button.clicked.connect(partial(self.set_verdict, name or None))
-                self.buttons[name] = button
-                self._verdicts.addWidget(button)
-        self._update_bar()
+        self.bulk.setEnabled(bool(count) and self._session.writable)

@@ -4,32 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Qt, QUrl
-from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QDialog,
-    QFileDialog,
-    QFormLayout,
-    QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QProgressBar,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Qt
+from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
 
 from workbench.core.names import free_path
-from workbench.core.problems import Problem
 from workbench.core.project.exporting import EXPORT_FORMATS, LabelExportReport
 from workbench.core.project.formats.label_export import LabelExportOptions
-from workbench.session.label_export_job import LabelExportJob, LabelExportRequest
+from workbench.session.project_jobs import LabelExportJob, LabelExportRequest
 from workbench.session.session import Session
 from workbench.ui.label_files.skipped_list import SkippedList
-from workbench.ui.text.formatting import number, problem_text
+from workbench.ui.text.formatting import number
 from workbench.ui.text.message_translation import translate_message
+from workbench.ui.widgets.job_dialog import JobDialog, PathField, open_path
 
 # Content that a format cannot hold, as counted by the writers.
 _LOSSES = {
@@ -45,89 +31,46 @@ _LOSSES = {
 }
 
 
-class LabelExportDialog(QDialog):
+class LabelExportDialog(JobDialog):
     """Dialog for one export after another. Activating a row of the report opens the image."""
 
+    while_running = "stop"
+
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(LabelExportJob(session), parent)
+        self.job.setParent(self)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Export labels"))
         self.resize(680, 460)
         self._session = session
-        self.job = LabelExportJob(session, self)
         self._out: Path | None = None
+        self.action = self.tr("Export")
         self.format, self.shapes = QComboBox(), QComboBox()
         for format in EXPORT_FORMATS.values():
             self.format.addItem(self._title(format.name), format.name)
-        self.out = QLineEdit(placeholderText=self.tr("New or empty folder"))
+        self.folder = PathField(self.tr("Folder for the labels"), "folder", placeholder=self.tr("New or empty folder"))
         self.images = QCheckBox(self.tr("Copy the &images"))
         self.done_only = QCheckBox(self.tr("Only images marked as &done"), checked=True)
         self.split = QCheckBox(self.tr("Include the data s&plit"), checked=True)
-        self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.add_field(self.tr("&Format"), self.format)
+        self._shapes_label = self.add_field(self.tr("&Regions"), self.shapes)
+        self.add_field(self.tr("F&older"), self.folder)
+        self.add_options(self.images, self.done_only, self.split)
         self.report = SkippedList(unfolded=True)
-        self.bar = QProgressBar(textVisible=False)
-        self.folder_button = QPushButton(self.tr("Open folder"), objectName="link")
-        self.close_button = QPushButton(self.tr("Close"))
-        self.export_button = QPushButton(self.tr("Export"), objectName="primary")
-        self._lay_out()
-        self.format.currentIndexChanged.connect(self._format_chosen)
-        self.out.textChanged.connect(self._show_state)
-        self.export_button.clicked.connect(self._export)
-        self.close_button.clicked.connect(self.reject)
-        self.folder_button.clicked.connect(self._open_folder)
-        self.report.activated.connect(self._open_image)
-        self.job.progressed.connect(self._show_progress)
-        self.job.ended.connect(self._show_report)
-        self.job.failed.connect(self._show_failure)
-        self.job.state_changed.connect(self._show_state)
-        session.project_closed.connect(self.close)
+        self.body.addWidget(self.report, 1)
+        self.folder_button = self.add_button(self.tr("Open folder"), lambda: open_path(self._out), link=True)
         self.folder_button.hide()
+        self.format.currentIndexChanged.connect(self._format_chosen)
+        self.report.activated.connect(self._open_image)
+        self.job.ended.connect(self._show_report)
+        session.project_closed.connect(self.close)
         self._format_chosen()
 
-    def _lay_out(self) -> None:
-        form = QFormLayout()
-        form.setHorizontalSpacing(14)
-        form.setVerticalSpacing(9)
-        form.addRow(self.tr("&Format"), self.format)
-        self._shapes_label = QLabel(self.tr("&Regions"))
-        self._shapes_label.setBuddy(self.shapes)
-        form.addRow(self._shapes_label, self.shapes)
-        browse = QPushButton(self.tr("Browse…"))
-        browse.setAutoDefault(False)
-        browse.clicked.connect(self._browse)
-        row = QHBoxLayout()
-        row.setSpacing(6)
-        row.addWidget(self.out, 1)
-        row.addWidget(browse)
-        label = QLabel(self.tr("F&older"))
-        label.setBuddy(self.out)
-        form.addRow(label, row)
-        options = QHBoxLayout()
-        options.setSpacing(22)
-        for box in (self.images, self.done_only, self.split):
-            options.addWidget(box)
-        options.addStretch(1)
-        form.addRow("", options)
-        self._form = QWidget()
-        self._form.setLayout(form)
-        form.setContentsMargins(0, 0, 0, 0)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
-        buttons.addWidget(self.folder_button)
-        buttons.addStretch(1)
-        buttons.addWidget(self.close_button)
-        buttons.addWidget(self.export_button)
-        self.close_button.setAutoDefault(False)
-        self.export_button.setDefault(True)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(22, 18, 22, 16)
-        column.setSpacing(12)
-        column.addWidget(self._form)
-        column.addWidget(self.bar)
-        column.addWidget(self.status)
-        column.addWidget(self.report, 1)
-        column.addStretch(0)
-        column.addLayout(buttons)
+    def complete(self) -> bool:
+        return self.folder.path is not None
+
+    def progress_text(self, done: str, total: str) -> str:
+        return self.tr("{done} of {total} images").format(done=done, total=total)
 
     # --- commands -------------------------------------------------------------------------------------
 
@@ -144,54 +87,30 @@ class LabelExportDialog(QDialog):
         self.images.setEnabled(not format.always_images)
         if format.always_images:
             self.images.setChecked(True)
-        if self._session.project is not None and (not self.out.text() or not self.out.isModified()):
+        line = self.folder.line
+        if self._session.project is not None and (not line.text() or not line.isModified()):
             folder = self._session.project.root.parent
-            self.out.setText(str(free_path(folder, f"{self._session.project.root.name}-{format.name}")))
-        self._show_state()
+            line.setText(str(free_path(folder, f"{self._session.project.root.name}-{format.name}")))
+        self.refresh()
 
-    def _browse(self) -> None:
-        start = self.out.text() or str(Path.home())
-        folder = QFileDialog.getExistingDirectory(self, self.tr("Folder for the labels"), str(Path(start).parent))
-        if folder:
-            self.out.setText(folder)
-            self.out.setModified(True)
-
-    def _export(self) -> None:
-        if self.job.running:
-            self.job.cancel()
-            return
+    def begin(self) -> None:
         keys = None
         if self.done_only.isChecked():
             keys = [key for key in self._session.keys if self._session.rows[key].status == "done"]
         options = LabelExportOptions(
             images=self.images.isChecked(), shapes=self.shapes.currentData(), split=self.split.isChecked()
         )
-        self._out = Path(self.out.text().strip()).expanduser()
+        self._out = self.folder.path
         self.report.show_entries([])
         self.folder_button.hide()
-        self.status.clear()
         if not self.job.start(LabelExportRequest(self.format.currentData(), self._out, keys, options)):
-            self.status.setText(self.tr("Unsaved labels could not be saved, so nothing was exported."))
-
-    def _open_folder(self) -> None:
-        if self._out is not None:
-            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._out.absolute())))
+            self.show_status(self.tr("Unsaved labels could not be saved, so nothing was exported."))
 
     def _open_image(self, key: str) -> None:
         if key in self._session.rows:
             self._session.open_image(key)
 
-    def done(self, result: int) -> None:
-        """End the export however the dialog is closed."""
-        self.job.close()
-        super().done(result)
-
     # --- events ---------------------------------------------------------------------------------------
-
-    def _show_progress(self, done: int, total: int) -> None:
-        self.bar.setRange(0, total)
-        self.bar.setValue(done)
-        self.status.setText(self.tr("{done} of {total} images").format(done=number(done), total=number(total)))
 
     def _show_report(self, report: LabelExportReport) -> None:
         if report.cancelled:
@@ -201,24 +120,12 @@ class LabelExportDialog(QDialog):
         lines = [text.format(n=number(report.labels), path=report.path)]
         if report.losses:
             lines.append(self.tr("This format cannot hold everything. Press Enter on a row to open the image."))
-        self.status.setText("\n".join(lines))
+        self.show_status("\n".join(lines))
         rows = list(report.skipped)
         for key, kinds in report.losses.items():
             rows += [(key, _loss_text(kind)) for kind in kinds]
         self.report.show_entries(report.skipped, losses=rows[len(report.skipped) :])
         self.folder_button.show()
-
-    def _show_failure(self, problem: Problem) -> None:
-        self.status.setText(" ".join(filter(None, problem_text(problem))))
-
-    def _show_state(self) -> None:
-        running = self.job.running
-        self._form.setEnabled(not running)
-        self.bar.setVisible(running)
-        if not running:
-            self.bar.setRange(0, 0)
-        self.export_button.setText(self.tr("Cancel") if running else self.tr("Export"))
-        self.export_button.setEnabled(running or bool(self.out.text().strip()))
 
     def _title(self, name: str) -> str:
         titles = {

@@ -9,11 +9,11 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from workbench.core.problems import Problem
-from workbench.core.project.folder_walk import walk
 from workbench.core.project.formats import recognized
 from workbench.core.project.formats.base import FileTree
 from workbench.core.project.import_files import ImportPass
 from workbench.core.project.import_journal import ImportRecord
+from workbench.core.project.sources import walk
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
 from workbench.ui.text.formatting import number, problem_text

@@ -167,22 +167,22 @@ class LabelNextController(QObject):
     def __init__(
         self,
         session: Session,
-        guide: LabelQueue,
+        queue: LabelQueue,
         errors: LabelIssueReview,
         images: ImagesPanel,
         canvas: Canvas,
         messages: MessageBar,
     ) -> None:
         super().__init__(canvas)
-        self.guide, self.errors = guide, errors
+        self.queue, self.errors = queue, errors
         self._session, self._images, self._canvas, self._messages = session, images, canvas, messages
         self.marker = LabelIssueMarker(canvas)
         canvas.add_item(self.marker)
         self.bar = LabelIssueBar(session, errors, canvas)
         self._requested_from: str | None = None  # key of the image that was open when a queue was requested
         self._confirmed_key: str | None = None  # image whose message has the button to undo a kept label
-        guide.changed.connect(self._open_first)
-        guide.failed.connect(messages.problem)
+        queue.changed.connect(self._open_first)
+        queue.failed.connect(messages.problem)
         errors.changed.connect(self._show_issue)
         errors.refused.connect(canvas.refused)
         errors.confirmed.connect(self._label_confirmed)
@@ -191,8 +191,8 @@ class LabelNextController(QObject):
 
     def toggle(self, mode: Mode) -> None:
         """Activate the queue `mode`, or deactivate it if it is active."""
-        self._requested_from = self._session.key if self.guide.mode != mode else None
-        self.guide.activate("" if self.guide.mode == mode else mode)
+        self._requested_from = self._session.key if self.queue.mode != mode else None
+        self.queue.activate("" if self.queue.mode == mode else mode)
         self._open_first()
 
     def can_answer(self) -> bool:
@@ -209,8 +209,8 @@ class LabelNextController(QObject):
 
     def _open_first(self) -> None:
         """Open the first image of a requested queue once it is computed, if the open image is unchanged and saved."""
-        session, keys = self._session, self.guide.keys
-        if self._requested_from is None or self.guide.result is None:
+        session, keys = self._session, self.queue.keys
+        if self._requested_from is None or self.queue.result is None:
             return
         key, self._requested_from = self._requested_from, None
         if keys and session.key == key and session.save_state == "saved":

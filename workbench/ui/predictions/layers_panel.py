@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QPushButton, QSlider, QWidget
 
-from workbench.session.reference_comparison import ReferenceComparison
+from workbench.session.display_presets import ReferenceComparison
 from workbench.ui.canvas.layers.canvas_layers import MaskStyle
 from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.canvas.layers.prediction_layer import PredictionStyle

@@ -250,7 +250,7 @@ class LeaveGuard(QObject):
             self._next_step()
 
     def _running_predictions(self) -> list[PredictFolderDialog]:
-        return [dialog for dialog in self._window.findChildren(PredictFolderDialog) if dialog.work.running]
+        return [dialog for dialog in self._window.findChildren(PredictFolderDialog) if dialog.job.running]
 
     def _ask_predictions(self) -> None:
         running = self._running_predictions()
@@ -260,11 +260,11 @@ class LeaveGuard(QObject):
 
         def stop() -> None:
             for dialog in running:
-                dialog.work.cancel()
+                dialog.job.cancel()
 
-        endless = any(dialog.form.watch.isChecked() for dialog in running)
+        endless = any(dialog.watch.isChecked() for dialog in running)
         text = self.tr("A folder of images is being predicted.")
-        self._ask_work(text, lambda: any(dialog.work.running for dialog in running), stop, can_wait=not endless)
+        self._ask_work(text, lambda: any(dialog.job.running for dialog in running), stop, can_wait=not endless)
 
     def _ask_work(
         self, text: str, running: Callable[[], bool], stop: Callable[[], None], *, can_wait: bool = True

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import platform
 from pathlib import Path
 
-import PySide6
-from PySide6.QtCore import QObject, QSize, Qt, QTimer, QUrl, Signal
-from PySide6.QtGui import QAction, QDesktopServices, QIcon
-from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QObject, QTimer, QUrl, Signal
+from PySide6.QtGui import QAction, QDesktopServices
+from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
-from workbench import __version__
-from workbench.core import resources
 from workbench.core.images.image_files import IMAGE_SUFFIXES
 from workbench.core.names import free_path
 from workbench.core.problems import Problem
@@ -23,7 +19,7 @@ from workbench.session.tasks import Task, TaskRunner
 from workbench.session.training.run_list import RunList
 from workbench.ui.label_files.label_files_controller import LabelFilesController
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
-from workbench.ui.project.gpu_check_dialog import GpuCheckDialog
+from workbench.ui.project.help_dialogs import AboutDialog, GpuCheckDialog
 from workbench.ui.project.leave_guard import LeaveGuard
 from workbench.ui.project.new_project_dialog import NewProject, NewProjectDialog
 from workbench.ui.project.quick_project_dialog import QuickProjectDialog
@@ -226,7 +222,6 @@ class ProjectCommands(QObject):
         dialog = self._window.findChild(PredictFolderDialog)
         if dialog is None:
             dialog = PredictFolderDialog(self._runs.models(), self._window)
-            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.show()
         dialog.raise_()
         dialog.activateWindow()
@@ -275,42 +270,3 @@ class ProjectCommands(QObject):
         for dialog in self._window.findChildren(PredictFolderDialog):
             dialog.close()
         self._tasks.wait()
-
-
-class AboutDialog(QDialog):
-    """About dialog."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(self.tr("About Defect Workbench"))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(26, 22, 26, 18)
-        column.setSpacing(12)
-        row = QHBoxLayout()
-        row.setSpacing(18)
-        logo = QLabel()
-        logo.setPixmap(QIcon(str(resources.path("icons/app.svg"))).pixmap(QSize(64, 64), self.devicePixelRatioF()))
-        row.addWidget(logo)
-        texts = QVBoxLayout()
-        texts.addWidget(QLabel("Defect Workbench", objectName="title"))
-        texts.addWidget(QLabel(self.tr("Version {version}").format(version=__version__), objectName="muted"))
-        row.addLayout(texts, 1)
-        column.addLayout(row)
-        column.addWidget(
-            QLabel(
-                self.tr(
-                    "Label surface defects, train UNet and ResNet models on this workstation, review the "
-                    "results and export a model for the production line. No data leaves this computer."
-                ),
-                wordWrap=True,
-            )
-        )
-        machine = f"Python {platform.python_version()} · Qt {PySide6.__version__} · {platform.platform()}"
-        label = QLabel(machine, objectName="muted", wordWrap=True)
-        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        column.addWidget(label)
-        close = QPushButton(self.tr("Close"))
-        close.clicked.connect(self.accept)
-        column.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
-        self.setMinimumWidth(460)

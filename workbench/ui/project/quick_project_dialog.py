@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QPushButt
 
 from workbench.core.images.image_files import IMAGE_SUFFIXES
 from workbench.core.names import free_path
-from workbench.core.project.folder_walk import walk
+from workbench.core.project.sources import walk
 from workbench.session.tasks import Task, TaskRunner, ignore_failure
 from workbench.ui.label_files.label_files_controller import detect
 from workbench.ui.project.new_project_dialog import NewProject, names

@@ -11,9 +11,8 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from workbench.core.names import free_path
 from workbench.core.project.source_locations import holds_labeled_images
 from workbench.core.project.trash import Removal
-from workbench.ui.project.merge_dialog import MergeDialog
-from workbench.ui.project.packing_dialogs import PackDialog, UnpackDialog
 from workbench.ui.project.sources_dialog import SourcesDialog
+from workbench.ui.project.transfer_dialogs import MergeDialog, PackDialog, UnpackDialog
 from workbench.ui.services import Services
 from workbench.ui.text.formatting import listed, number
 from workbench.ui.widgets.message_bar import MessageBar

@@ -148,6 +148,7 @@ class GarbageControl(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._excludes = False
         gc.disable()
         self._timer = QTimer(self, interval=_COLLECTION_INTERVAL, timeout=self._collect)
         self._timer.start()
@@ -159,14 +160,17 @@ class GarbageControl(QObject):
         """
         gc.collect()
         gc.freeze()
+        self._excludes = True
 
     def schedule(self) -> None:
-        """Make the excluded objects collectable again, before the window is rebuilt."""
-        gc.unfreeze()
+        """Make the objects that were excluded collectable again, before the window is rebuilt."""
+        if self._excludes:
+            gc.unfreeze()
+            self._excludes = False
 
     def close(self) -> None:
         self._timer.stop()
-        gc.unfreeze()
+        self.schedule()
         gc.collect()
         gc.enable()
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRect, Qt, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRect, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenuBar, QPushButton, QWidget
 
-from workbench.session.workflow import ENOUGH, STAGES, NextStep, Stage, Workflow
+from workbench.session.next_step import ENOUGH, STAGES, NextStep, Stage, Workflow
 from workbench.session.workflow_monitor import WorkflowMonitor
 from workbench.ui.actions.actions import Actions
-from workbench.ui.evaluation.evaluation_navigation import EvaluationNavigation
-from workbench.ui.evaluation.evaluation_page import EvaluationPage
 from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.text.formatting import number
-from workbench.ui.training.train_controls import TrainControls
 from workbench.ui.widgets.theme import ThemeManager
 
 _GAP = 16  # px between the last menu and the bar
@@ -167,29 +164,6 @@ class StageBarPlacement(QObject):
         self._bar.set_compact(self._bar.full_width() > room)
         width = min(self._bar.sizeHint().width(), room)
         self._bar.setGeometry(QRect(menus.width() - width, 0, width, menus.height() - 1))
-
-
-def connect_workflow(
-    monitor: WorkflowMonitor,
-    bar: StageBar,
-    controls: TrainControls,
-    navigation: EvaluationNavigation,
-    evaluation: EvaluationPage,
-) -> None:
-    """Report the choices for the next training and the opened evaluation to the workflow."""
-
-    def report_plan() -> None:
-        model, minutes, _ = controls.values()
-        monitor.set_plan(model, minutes)
-
-    def report_evaluation(on: bool) -> None:
-        bar.show_evaluation(on)
-        if on:
-            QTimer.singleShot(0, bar, lambda: monitor.mark_evaluated(evaluation.run))  # the run is shown after that
-
-    controls.changed.connect(report_plan)
-    navigation.switched.connect(report_evaluation)
-    report_plan()
 
 
 def step_text(step: NextStep) -> str:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
-from workbench.session.workflow import Stage
 from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext
 from workbench.ui.actions.image_menus import ImageMenus
@@ -37,7 +34,7 @@ from workbench.ui.services import Services
 from workbench.ui.shell.canvas_header import CanvasHeader
 from workbench.ui.shell.missing_folder import MissingFolder
 from workbench.ui.shell.notifications import Notifications
-from workbench.ui.shell.stage_bar import StageBar, StageBarPlacement, connect_workflow
+from workbench.ui.shell.stage_pages import add_stage_bar
 from workbench.ui.shell.status_bar import StatusBar
 from workbench.ui.shell.tool_strip import ToolColumn
 from workbench.ui.shell.welcome import Welcome
@@ -120,13 +117,7 @@ class Window(QMainWindow):
         self.suggestions_panel = SuggestionsPanel(session, self.suggestions_controller, style)
         self.evaluation = EvaluationPage(services, style)
         self.evaluation_navigation = EvaluationNavigation(
-            session,
-            services.evaluation,
-            self.evaluation,
-            self.overlay,
-            self.canvas,
-            self.training,
-            self.images.view,
+            session, services.evaluation, self.evaluation, self.overlay, self.canvas, self.training, self.images.view
         )
         self.training_settings = SettingsController(
             session, services.saved_overrides, services.run_list, self.training, style
@@ -137,13 +128,7 @@ class Window(QMainWindow):
         self.leave_guard = LeaveGuard(self, services, self.messages)
         self.label_files = LabelFilesController(self, session, style, self.messages)
         self.project_commands = ProjectCommands(
-            self,
-            session,
-            services.preferences,
-            services.run_list,
-            self.messages,
-            self.leave_guard,
-            self.label_files,
+            self, session, services.preferences, services.run_list, self.messages, self.leave_guard, self.label_files
         )
         self.source_commands = SourceCommands(self, services, self.messages)
         self.report_commands = ReportCommands(self, services, self.source_commands, self.images, self.canvas, style)
@@ -188,8 +173,8 @@ class Window(QMainWindow):
         self.status = StatusBar(session, self.canvas, lambda: self.overlay.run)
         self.welcome = Welcome(self.table, style)
         fill_menu_bar(self.menuBar(), self.table, self.project_commands.recent_menu)
-        self.stage_bar = StageBar(self._services.workflow, self.table, style, self._stage_pages())
-        self._stage_bar_placement = StageBarPlacement(self.stage_bar, self.menuBar())
+        pages = self.training, self.evaluation, self.evaluation_navigation
+        self.stage_bar = add_stage_bar(self.menuBar(), self._services.workflow, self.table, style, *pages)
         self.addActions(list(self.table.all()))
         self.setStatusBar(self.status)
         self.side = side_panel(
@@ -230,6 +215,7 @@ class Window(QMainWindow):
         session.project_opened.connect(self._show_project)
         session.project_closed.connect(self._show_project)
         session.folder.changed.connect(self._update_title)
+        style.changed.connect(self._restyle)
         session.image_previewed.connect(lambda _, small, size: canvas.scene.show_preview(small, size))
         presets = services.display_presets
         presets.scale_changed.connect(lambda: canvas.ruler.set_scale(presets.um_per_pixel))
@@ -237,19 +223,13 @@ class Window(QMainWindow):
         services.predictions.predicted.connect(self.table.refresh)
         services.run_list.listed.connect(self.table.refresh)
         services.continuous_training.changed.connect(training.refresh)  # its best model can be exported from then on
-        style.changed.connect(self._restyle)
         self.welcome.chosen.connect(self.project_commands.open)
         self.source_commands.unpacked.connect(self.project_commands.open)
         self.project_commands.unpack_requested.connect(self.source_commands.unpack)
         self.images.files_requested.connect(self.project_commands.add_images)
         self.images.folder_requested.connect(self.project_commands.add_folder)
-        training.view.first_steps.clicked.connect(self.table["first_steps"].trigger)
         self.overlay.text_changed.connect(self.header.show_model_text)
-        self.evaluation.segmentation.placeholder.training_requested.connect(self._stage_pages()["train"])
         self.evaluation_navigation.switched.connect(self.workspace.show_center_only)
-        connect_workflow(
-            services.workflow, self.stage_bar, training.controls, self.evaluation_navigation, self.evaluation
-        )
         self.region_navigator.stepped.connect(self.status.show_step)
         self.region_navigator.arrived.connect(canvas.suggestions.highlight_at_pointer)
         canvas.tool_changed.connect(lambda: canvas.ruler.switch(False))
@@ -265,21 +245,6 @@ class Window(QMainWindow):
             self.evaluation.verdicts.failed,
         ):
             failed.connect(self.messages.problem)
-
-    def _stage_pages(self) -> dict[Stage, Callable[[], object]]:
-        """Return the functions that show the page of each stage."""
-        evaluation, training = self.evaluation_navigation, self.training
-
-        def show_training() -> None:
-            evaluation.leave()
-            training.heading.setChecked(True)
-
-        return {
-            "label": evaluation.leave,
-            "train": show_training,
-            "evaluate": evaluation.show,
-            "export": self.table["export_choices"].trigger,
-        }
 
     # --- events ----------------------------------------------------------------------------------
 

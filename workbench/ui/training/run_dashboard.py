@@ -91,11 +91,6 @@ class RunDashboard(QWidget):
         self.legend.table_requested.connect(self.files.save_table)
         self._series_changed()
 
-    def show_hint(self, text: str, *, introduction: bool) -> None:
-        """Set the text that is shown without curves. introduction: with the button that opens the first steps."""
-        self.hint.setText(text)
-        self.first_steps.setVisible(introduction)
-
     def clear(self) -> None:
         """Clear the view when another run starts or none is shown."""
         self.result.set_text("")

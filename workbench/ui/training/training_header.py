@@ -28,7 +28,6 @@ class TrainingHeader(QWidget):
         training: TrainingControl,
         run_list: RunList,
         style: ThemeManager,
-        *,
         controls: TrainControls,
         result: QWidget,
     ) -> None:

@@ -40,9 +40,8 @@ class TrainingPanel(QWidget):
         monitor: RunMonitor,
         run_list: RunList,
         style: ThemeManager,
-        parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent, objectName="panel")
+        super().__init__(objectName="panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._session, self._training, self._exporter = session, training, exporter
         self.overrides: Callable[[str], dict[str, Any]] = lambda model: {}  # settings that the user changed
@@ -50,9 +49,7 @@ class TrainingPanel(QWidget):
         self._was_live = False  # this run was followed live: its ending is reported as new
         self.view = RunDashboard(style, monitor, run_list)
         self.controls = TrainControls(style)
-        self.header = TrainingHeader(
-            session, training, run_list, style, controls=self.controls, result=self.view.result
-        )
+        self.header = TrainingHeader(session, training, run_list, style, self.controls, self.view.result)
         self.heading, self.runs = self.header.heading, self.header.runs
         self._build()
         self.heading.toggled.connect(self._set_expanded)
@@ -66,8 +63,8 @@ class TrainingPanel(QWidget):
         training.reported.connect(self._event_reported)
         training.ended.connect(self._ended)
         exporter.progressed.connect(self._export_progressed)
-        for signal in (session.project_opened, session.project_closed):
-            signal.connect(self._project_changed)
+        session.project_opened.connect(self._project_changed)
+        session.project_closed.connect(self._project_changed)
         for signal in (training.recalled, training.state_changed, exporter.state_changed, session.images_listed):
             signal.connect(self.refresh)
         session.rows_changed.connect(self._refresh_hint)
@@ -114,9 +111,6 @@ class TrainingPanel(QWidget):
             self._training.unpause()
         elif self.can_pause():
             self._training.pause()
-
-    def compare(self) -> None:
-        self.header.compare()
 
     def export(self) -> None:
         """Export the shown run, or cancel the export in progress."""
@@ -218,10 +212,8 @@ class TrainingPanel(QWidget):
 
     def _refresh_hint(self, *_: object) -> None:
         runs = self.runs.count() > 0
-        self.view.show_hint(
-            _hint_text(self._session, self._training, runs=runs),
-            introduction=self._session.project is not None and not (runs or self._training.busy),
-        )
+        self.view.hint.setText(_hint_text(self._session, self._training, runs=runs))
+        self.view.first_steps.setVisible(self._session.project is not None and not (runs or self._training.busy))
 
     def _refresh_progress(self, *_: object) -> None:
         training = self._training

@@ -13,8 +13,8 @@ from workbench.core.geometry.drawing import Rect
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
 from workbench.inference.io.opencv import cv2
-from workbench.ui.actions.menus import ToolGroupButton
 from workbench.ui.canvas.tools.tool_registry import TOOLS
+from workbench.ui.shell.tool_strip import ToolGroupButton
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 K = Qt.Key

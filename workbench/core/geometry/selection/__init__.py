@@ -4,21 +4,23 @@ Images are (H, W) or (H, W, 3) RGB, uint8, uint16 or float32; points are image c
 covers [0, 1) x [0, 1). Computation time depends on the size of the selection, not of the image.
 """
 
-from workbench.core.geometry.selection.auto_tolerance import suggest_tolerance
 from workbench.core.geometry.selection.box_cut import box_cut
 from workbench.core.geometry.selection.crack_tracer import NO_CRACK, Crack, CrackTracer, trace_crack
 from workbench.core.geometry.selection.intelligent_scissors import IntelligentScissors, close_outline
 from workbench.core.geometry.selection.lightness import GrayLevels, levels_of
-from workbench.core.geometry.selection.magic_wand import LIVE, MAX_PIXELS, magic_wand
 from workbench.core.geometry.selection.outlines import outline_of, with_outline
 from workbench.core.geometry.selection.pixel_selection import EMPTY, Point, Selection, around, ellipse
 from workbench.core.geometry.selection.region_measurements import Measures, measures
 from workbench.core.geometry.selection.region_operations import encircle, fill_holes, grow, region_at, shrink, smooth
-from workbench.core.geometry.selection.threshold_selection import (
+from workbench.core.geometry.selection.tone_selection import (
+    LIVE,
+    MAX_PIXELS,
     ToneBand,
     ToneHistogram,
     histogram,
+    magic_wand,
     select_band,
+    suggest_tolerance,
     tone_band_at,
 )
 

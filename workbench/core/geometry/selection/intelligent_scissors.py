@@ -12,8 +12,7 @@ from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.polygons import polygon_inside, polygon_rect
 from workbench.core.geometry.selection.lightness import GrayLevels, levels_of, reduced
 from workbench.core.geometry.selection.pixel_selection import EMPTY, Point, Selection, pixel_at
-from workbench.core.geometry.selection.ridge_filter import cost_of
-from workbench.core.geometry.selection.shortest_paths import ShortestPathSearch
+from workbench.core.geometry.selection.shortest_paths import ShortestPathSearch, cost_of
 from workbench.inference.io.opencv import cv2
 
 SIGMA = 1.5  # pixels: smoothing before the gradient

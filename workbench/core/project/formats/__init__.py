@@ -1,4 +1,4 @@
-"""Label formats of other tools, one module per format. `find` reads labels under a path.
+"""Label formats of other tools: one module per format, or for formats that are alike. `find` reads labels under a path.
 
 Writers are listed in `core.project.exporting`.
 """
@@ -11,20 +11,13 @@ from dataclasses import dataclass
 from workbench.core.images.image_files import image_size
 from workbench.core.problems import Problem
 from workbench.core.project.formats import (
-    cityscapes,
-    class_folders,
     coco,
-    createml,
     cvat_backup,
-    datumaro,
-    deeppcb,
-    eiseg,
+    json_formats,
     label_studio,
     labelme,
     png_masks,
-    supervisely,
-    verdict_table,
-    via,
+    verdict_labels,
     xml_labels,
     yolo,
 )
@@ -53,22 +46,22 @@ FORMATS: dict[str, Format] = {
     format.name: format
     for format in (
         Format("labelme", labelme.recognition_score, labelme.find),
-        Format("cityscapes", cityscapes.recognition_score, cityscapes.find),
+        Format("cityscapes", json_formats.CITYSCAPES.recognition_score, json_formats.CITYSCAPES.find),
         Format("png", png_masks.recognition_score, png_masks.find),
         Format("coco", coco.recognition_score, coco.find),
         Format("cvat", xml_labels.cvat_score, xml_labels.find_cvat),
         Format("cvat-backup", cvat_backup.recognition_score, cvat_backup.find),
         Format("voc", xml_labels.voc_score, xml_labels.find_voc),
         Format("yolo", yolo.recognition_score, yolo.find),
-        Format("deeppcb", deeppcb.recognition_score, deeppcb.find),
-        Format("via", via.recognition_score, via.find),
-        Format("createml", createml.recognition_score, createml.find),
-        Format("eiseg", eiseg.recognition_score, eiseg.find),
-        Format("datumaro", datumaro.recognition_score, datumaro.find),
+        Format("deeppcb", yolo.deeppcb_score, yolo.find_deeppcb),
+        Format("via", json_formats.VIA.recognition_score, json_formats.VIA.find),
+        Format("createml", json_formats.CREATEML.recognition_score, json_formats.CREATEML.find),
+        Format("eiseg", json_formats.EISEG.recognition_score, json_formats.EISEG.find),
+        Format("datumaro", json_formats.DATUMARO.recognition_score, json_formats.DATUMARO.find),
         Format("labelstudio", label_studio.recognition_score, label_studio.find),
-        Format("supervisely", supervisely.recognition_score, supervisely.find),
-        Format("verdicts", verdict_table.recognition_score, verdict_table.find),
-        Format("folders", class_folders.recognition_score, class_folders.find, own_files=False),
+        Format("supervisely", json_formats.SUPERVISELY.recognition_score, json_formats.SUPERVISELY.find),
+        Format("verdicts", verdict_labels.table_score, verdict_labels.find_table),
+        Format("folders", verdict_labels.folder_score, verdict_labels.find_folders, own_files=False),
     )
 }
 

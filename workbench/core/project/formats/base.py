@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
@@ -15,9 +16,8 @@ import numpy as np
 from workbench.core.geometry.drawing import Rect
 from workbench.core.messages import Message
 from workbench.core.problems import Problem
-from workbench.core.project.folder_walk import walk
 from workbench.core.project.project import Project
-from workbench.core.project.sources import natural_key
+from workbench.core.project.sources import natural_key, walk
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.json_io import read_file
 
@@ -165,6 +165,11 @@ class FileTree:
             if suffix_of(relative) in (*IMAGE_SUFFIXES, ".yaml", ".yml", ".names") and relative != label
         ]
         return cls(root, (label, *sorted(paths, key=natural_key)))
+
+    @cached_property
+    def image_stems(self) -> frozenset[str]:
+        """Names of the images without folder and suffix."""
+        return frozenset(PurePosixPath(name).stem for name in self.images)
 
     def path(self, relative: str) -> Path:
         return self.root / relative

@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 
 from workbench.core.geometry.drawing import Rect
-from workbench.core.images.upright_copy import copy_upright
+from workbench.core.images.image_files import copy_upright
 from workbench.core.problems import CannotWrite, ImageBroken
 from workbench.core.project import annotation
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, Project

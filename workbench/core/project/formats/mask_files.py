@@ -1,18 +1,22 @@
-"""Reading of mask files as stored: bits, palette, gray values or colors."""
+"""Reading of mask files as stored: bits, palette, gray values, colors, and arrays of NumPy, MATLAB 5 and TIFF."""
 
 from __future__ import annotations
 
+import struct
+import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import tifffile
 from PIL import Image
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import UnreadableLabel
-from workbench.core.project.formats.mask_arrays import read_array
 from workbench.inference.io import size_limits
+from workbench.inference.io.json_io import read_file
 from workbench.inference.io.regular_files import open_regular
 
 _MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "I;16", "I;16B", "I;16L", "I")
@@ -126,3 +130,122 @@ def codes_of(values: np.ndarray) -> np.ndarray:
     """Return colors (H, W, 3) as numbers 0xRRGGBB, int32 (H, W)."""
     channels = values.astype(np.int32)
     return (channels[:, :, 0] << 16) | (channels[:, :, 1] << 8) | channels[:, :, 2]
+
+
+_LARGEST = 1 << 30  # bytes of a file and of its uncompressed content
+_STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
+_MATRIX, _COMPRESSED = 14, 15
+_CELL, _STRUCT, _FIRST_NUMBER, _LAST_NUMBER = 1, 2, 6, 15
+
+
+def read_array(path: Path) -> tuple[np.ndarray, int] | None:
+    """Return (class ids, number of instances) of a file, or None for a kind of TIFF that an image decoder reads.
+
+    Ids are integers from 0, (H, W). Of two planes, the first holds the numbers of instances and the second the classes
+    (PaddleLabel). Raises UnreadableLabel, OSError, ValueError.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".npy":
+        array = np.lib.format.open_memmap(path, mode="r")
+        _check_size(array.shape, array.dtype)
+    elif suffix == ".mat":
+        array = _from_matlab(read_file(path, limit=_LARGEST))
+    else:
+        with tifffile.TiffFile(path) as file:
+            series = file.series[0]
+            planes = len(series.shape) == 3 and 2 in (series.shape[0], series.shape[-1])
+            if not planes and series.dtype.kind != "f":
+                return None
+            _check_size(series.shape, series.dtype)
+            array = series.asarray()
+    array = np.squeeze(array) if array.ndim > 2 else array
+    instances = 0
+    if array.ndim == 3 and 2 in (array.shape[0], array.shape[-1]):
+        first, array = (array[0], array[1]) if array.shape[0] == 2 else (array[..., 0], array[..., 1])
+        instances = len(np.unique(first[first > 0]))
+    if array.ndim != 2:
+        raise UnreadableLabel(Message("import.no_mask_array"))
+    ids = _integers(np.asarray(array))
+    # In MATLAB, numbers start at 1, which is the background (BSDS, CrackForest).
+    return (ids - 1 if suffix == ".mat" and ids.size and ids.min() == 1 else ids), instances
+
+
+def _check_size(shape: tuple[int, ...], dtype: np.dtype) -> None:
+    sides = sorted(shape)[-2:] if len(shape) > 1 else (1, 1)
+    too_large = size_limits.size_problem(sides[1], sides[0], int(np.prod(shape, dtype=object)), dtype.itemsize)
+    if too_large:
+        raise UnreadableLabel(too_large)
+
+
+def _integers(array: np.ndarray) -> np.ndarray:
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all() or (array != np.rint(array)).any():
+            raise UnreadableLabel(Message("import.values"))
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "biu" or (array.size and int(array.min()) < 0):
+        raise UnreadableLabel(Message("import.values"))
+    largest = int(array.max()) if array.size else 0
+    return array.astype(np.uint8 if largest < 256 else np.uint16 if largest < 65536 else np.uint32)
+
+
+# --- MATLAB 5 --------------------------------------------------------------------------------------
+
+
+def _from_matlab(data: bytes) -> np.ndarray:
+    """Return the first matrix of integers in a MATLAB 5 file, also inside cells and structures."""
+    order = {b"IM": "<", b"MI": ">"}.get(data[126:128])
+    if order is None:
+        raise UnreadableLabel(Message("import.no_mask_array"))
+    try:
+        for array in _matrices(data[128:], order):
+            if (
+                array.ndim == 2
+                and min(array.shape) > 1
+                and array.dtype.kind in "iuf"
+                and (array == np.rint(array)).all()
+            ):
+                return array
+    except (struct.error, zlib.error, IndexError, KeyError) as error:
+        raise UnreadableLabel(Message("import.damaged", why=str(error))) from None
+    raise UnreadableLabel(Message("import.no_mask_array"))
+
+
+def _elements(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
+    """Yield (type, content) of the data elements."""
+    position = 0
+    while position + 8 <= len(data):
+        kind, size = struct.unpack_from(order + "II", data, position)
+        if kind >> 16:  # small element: size and type in one word, the content in the other
+            kind, size = kind & 0xFFFF, kind >> 16
+            yield kind, data[position + 4 : position + 4 + size]
+            position += 8
+            continue
+        yield kind, data[position + 8 : position + 8 + size]
+        position += 8 + size
+        if kind != _COMPRESSED:
+            position += -position % 8
+
+
+def _matrices(data: bytes, order: str, depth: int = 0) -> Iterator[np.ndarray]:
+    for kind, content in _elements(data, order):
+        if kind == _COMPRESSED:
+            yield from _matrices(zlib.decompressobj().decompress(content, _LARGEST), order, depth)
+        elif kind == _MATRIX and depth < 8:
+            yield from _matrix(content, order, depth)
+
+
+def _matrix(content: bytes, order: str, depth: int) -> Iterator[np.ndarray]:
+    elements = list(_elements(content, order))
+    if len(elements) < 3:
+        return
+    kind = struct.unpack_from(order + "I", elements[0][1])[0] & 0xFF
+    shape = np.frombuffer(elements[1][1], order + "i4")
+    if kind in (_CELL, _STRUCT):
+        for inner, value in elements[3:]:
+            if inner == _MATRIX:
+                yield from _matrix(value, order, depth + 1) if depth < 8 else ()
+    elif _FIRST_NUMBER <= kind <= _LAST_NUMBER and len(elements) > 3:
+        stored, value = elements[3]
+        values = np.frombuffer(value, np.dtype(order + _STORED[stored]))
+        if len(values) == np.prod(shape):
+            yield values.reshape(tuple(shape), order="F")

@@ -1,4 +1,4 @@
-"""YOLO text files: one line per object with a class number and a box or polygon in fractions of the image size."""
+"""Text files with one object per line: boxes or polygons in fractions (YOLO), and boxes in pixels (DeepPCB)."""
 
 from __future__ import annotations
 
@@ -217,3 +217,40 @@ class YoloBoxWriter(YoloWriter):
     """Bounding boxes of the regions instead of polygons."""
 
     boxes = True
+
+
+_DEEPPCB_LINE = re.compile(r"(\d+)[ ,]+(\d+)[ ,]+(\d+)[ ,]+(\d+)[ ,]+([1-6])\s*")
+_LARGEST_DEEPPCB = 16 << 20  # bytes of a label file
+_DEEPPCB_NAMES = ("open", "short", "mousebite", "spur", "copper", "pin-hole")  # of the numbers from 1
+
+
+def deeppcb_score(tree: FileTree) -> int:
+    return len(_deeppcb_files(tree))
+
+
+def find_deeppcb(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
+    """Return the labels found. `known` is not used, since the numbers of classes are fixed."""
+    return find_shapes(tree, _deeppcb_files(tree), _parse_deeppcb, options)
+
+
+def _deeppcb_files(tree: FileTree) -> list[str]:
+    stems = {PurePosixPath(name).stem for name in tree.images}
+    names = [name for name in tree.with_suffix(".txt") if f"{PurePosixPath(name).stem}_test" in stems]
+    return [name for name in names if _deeppcb_boxes(tree, name)]
+
+
+def _deeppcb_boxes(tree: FileTree, name: str) -> list[tuple[int, ...]]:
+    """Return (left, top, right, bottom, class number) of the boxes; [] for another kind of file."""
+    try:
+        lines = decode_text(read_file(tree.path(name), limit=_LARGEST_DEEPPCB)).splitlines()
+    except (FileNotFoundError, ValueError):
+        return []
+    matches = [_DEEPPCB_LINE.fullmatch(line) for line in lines if line.strip()]
+    return [tuple(map(int, match.groups())) for match in matches if match] if all(matches) else []
+
+
+def _parse_deeppcb(tree: FileTree, name: str) -> Iterator[ShapedImage]:
+    shaped = ShapedImage(f"{PurePosixPath(name).stem}_test")
+    for left, top, right, bottom, number in _deeppcb_boxes(tree, name):
+        shaped.shapes.append(Shape(_DEEPPCB_NAMES[number - 1], "box", [(left, top), (right, bottom)]))
+    yield shaped

@@ -8,8 +8,7 @@ from PySide6.QtGui import QColor, QImage, QPainter, QPen
 from workbench.core.geometry.drawing import Rect
 from workbench.ui.canvas.interactor import Interactor, PointerEvent
 from workbench.ui.canvas.layers.canvas_scene import CanvasScene
-from workbench.ui.canvas.layers.view_state import ViewState
-from workbench.ui.canvas.layers.viewport import Viewport
+from workbench.ui.canvas.layers.view_state import Viewport, ViewState
 from workbench.ui.canvas.scene_renderer import SceneRenderer
 
 _LONG_SIDE, _SHORT_SIDE = 160, 24  # largest longer and smallest shorter side, logical pixels

@@ -15,12 +15,11 @@ import numpy as np
 from PySide6.QtGui import QImage
 
 from workbench.core.geometry.drawing import Rect
-from workbench.core.images.display import Display, Palette
-from workbench.core.images.tone_mapping import ToneMapper
+from workbench.core.images.display import Display, Palette, ToneMapper
 from workbench.core.project.project import DONT_CARE, NOT_LABELED
 from workbench.inference.io.opencv import cv2
 from workbench.ui.canvas.layers.image_pyramid import IDS, MaskPyramid, max_halvings
-from workbench.ui.canvas.layers.viewport import Viewport
+from workbench.ui.canvas.layers.view_state import Viewport
 
 Request = tuple[int, Rect]  # level number, and the part of the level to be read
 

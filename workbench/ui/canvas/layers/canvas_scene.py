@@ -17,8 +17,7 @@ from workbench.ui.canvas.layers.canvas_layers import HeatLayer, ImageLayer, Mask
 from workbench.ui.canvas.layers.image_pyramid import MaskPyramid, halvings, levels_by_region
 from workbench.ui.canvas.layers.prediction_layer import Maps, PredictionLayer, PredictionStyle
 from workbench.ui.canvas.layers.suggestion_layer import SuggestionLayer
-from workbench.ui.canvas.layers.view_state import ViewState
-from workbench.ui.canvas.layers.viewport import Viewport
+from workbench.ui.canvas.layers.view_state import Viewport, ViewState
 
 _SYNCHRONOUS = 3_000_000  # pixels: halvings of a smaller image are made synchronously, else in a thread
 _REBUILT = 16 << 20  # pixels: after a larger change the levels of the label are rebuilt in a thread

@@ -13,7 +13,7 @@ from workbench.core.geometry.drawing import Rect
 from workbench.inference.io.opencv import cv2
 from workbench.ui.canvas.layers.canvas_layers import HeatLayer, MaskLayer, premultiplied
 from workbench.ui.canvas.layers.image_pyramid import MaskPyramid
-from workbench.ui.canvas.layers.viewport import Viewport
+from workbench.ui.canvas.layers.view_state import Viewport
 
 Mode = Literal["outline", "filled", "heat", "doubt"]
 MODES: tuple[Mode, ...] = ("outline", "filled", "heat", "doubt")

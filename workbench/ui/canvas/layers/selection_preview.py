@@ -9,8 +9,7 @@ from PySide6.QtGui import QColor, QImage, QPainter
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Selection
 from workbench.inference.io.opencv import cv2
-from workbench.ui.canvas.layers.view_state import ViewState
-from workbench.ui.canvas.layers.viewport import Viewport
+from workbench.ui.canvas.layers.view_state import Viewport, ViewState
 
 _MARGIN = 3  # device pixels: largest overhang of the outline
 

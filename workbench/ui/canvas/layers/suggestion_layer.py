@@ -17,7 +17,7 @@ from workbench.core.suggestions.suggestions import Suggestion
 from workbench.inference.io.opencv import cv2
 from workbench.ui.canvas.layers.canvas_layers import premultiplied
 from workbench.ui.canvas.layers.selection_preview import shape_of
-from workbench.ui.canvas.layers.viewport import Viewport
+from workbench.ui.canvas.layers.view_state import Viewport
 
 _FILL, _GAP = 0.20, 0.75  # opacities
 _CACHED = 1 << 18  # device pixels: a larger region is drawn in parts on demand

@@ -32,9 +32,6 @@ class Brush(Tool):
     def color(self) -> QColor:
         return self.context.color
 
-    def id_for(self, event: PointerEvent) -> int:
-        return self.context.background_id if event.erase else self.context.class_id
-
     @property
     def busy(self) -> bool:
         return bool(self._points)
@@ -54,7 +51,7 @@ class Brush(Tool):
     def start(self, event: PointerEvent) -> None:
         self._id, self._length = self.id_for(event), 0.0
         self._points = [event.point]
-        self.context.begin("erase" if self._id == self.context.background_id else self.action)
+        self.context.editor.begin("erase" if self._id == self.context.background_id else self.action)
         self.context.editor.paint_segment(event.point, event.point, self.pen_radius(event), self._id)
 
     def move(self, event: PointerEvent) -> None:
@@ -74,15 +71,15 @@ class Brush(Tool):
         self._points = []
         mask, id, action = self.context.mask, self._id, self.action
         if not closing or mask is None:
-            self.context.commit()
+            self.context.editor.commit()
             return
         shape = mask.shape
         (left, top), (right, bottom) = ([f(p[i] for p in points) for i in (0, 1)] for f in (min, max))
         if (right - left) * (bottom - top) <= SYNCHRONOUS:
             self.context.paint_selection(encircle(points, shape), id)
-            self.context.commit()
+            self.context.editor.commit()
         else:
-            self.context.commit()
+            self.context.editor.commit()
             self.context.tasks.run(
                 lambda: encircle(points, shape), lambda selection: self.context.paint_step(selection, id, action)
             )
@@ -92,7 +89,7 @@ class Brush(Tool):
         if self._points:
             area = self._area()
             self._points = []
-            self.context.cancel()
+            self.context.editor.cancel()
             self.redraw(area)
 
     @property

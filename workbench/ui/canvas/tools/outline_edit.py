@@ -42,9 +42,9 @@ def polygon_edit(context: ToolContext, points: Sequence[Point], id: int) -> Outl
     """Return the edit of a polygon that is painted with class `id`."""
 
     def paint(corners: Sequence[Point]) -> None:
-        context.begin("polygon")
+        context.editor.begin("polygon")
         context.editor.paint_polygon(corners, id)
-        context.commit()
+        context.editor.commit()
 
     return OutlineEdit(context, list(points), id, paint)
 

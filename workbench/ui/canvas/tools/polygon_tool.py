@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import math
-
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPolygonF
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QPainter, QPolygonF
 
 from workbench.core.geometry.selection import Point, Selection
 from workbench.ui.canvas.interactor import PointerEvent
+from workbench.ui.canvas.tools.corner_tool import CornerTool, draw_corners
 from workbench.ui.canvas.tools.outline_edit import OutlineEdit, polygon_edit, region_edit
-from workbench.ui.canvas.tools.tool_base import DARK, ENDING, Tool, bounds, outline
+from workbench.ui.canvas.tools.tool_base import ENDING, bounds, outline
 from workbench.ui.canvas.tools.tool_context import ERASING, ToolContext
 
-SNAP = 9.0  # logical pixels in which a corner is caught
-EDGE_SNAP = 5.0  # logical pixels in which an edge is caught, to add a corner
 
-
-class PolygonTool(Tool):
+class PolygonTool(CornerTool):
     """Polygon tool: clicks set corners; Enter, a double click or a click on the first corner paints.
 
     Drag a corner to move it, drag an edge to add one, Shift-click or Delete to remove the one under the pointer. The
@@ -29,7 +25,6 @@ class PolygonTool(Tool):
     def __init__(self, context: ToolContext) -> None:
         super().__init__(context)
         self.points: list[Point] = []
-        self._pointer: Point | None = None
         self._dragged: int | None = None
         self._closing = False  # the first corner is pressed; its release without a move closes the polygon
         self._id = 0
@@ -77,11 +72,6 @@ class PolygonTool(Tool):
             self._dragged = len(self.points) - 1
         self._redraw()
 
-    def _hit(self, point: Point) -> tuple[int | None, int | None]:
-        """Return the corner, else the edge, within reach of a point."""
-        corner = self._corner(point)
-        return corner, self._edge(point) if corner is None else None
-
     def _start_edit(self, event: PointerEvent) -> bool:
         """Take a corner or an edge of the painted outline. Return False if none is within reach."""
         edit = self.edit
@@ -124,6 +114,10 @@ class PolygonTool(Tool):
         """Corners that the pointer can take."""
         return self.points if self.points or self.edit is None else self.edit.points
 
+    @property
+    def _closed(self) -> bool:
+        return not self.points
+
     def move(self, event: PointerEvent) -> None:
         corners = self._corners
         if self._dragged is not None and self._dragged < len(corners):
@@ -144,12 +138,9 @@ class PolygonTool(Tool):
             self._apply()
 
     def hover(self, point: Point | None) -> None:
-        if self._corners:
-            self._redraw()
-            self._pointer = point
-            self._redraw()
-        else:
-            self._pointer = point
+        self._redraw()
+        self._pointer = point
+        self._redraw()
 
     def wants(self, key: int) -> bool:
         if self.edit is not None and not self.busy:
@@ -196,33 +187,10 @@ class PolygonTool(Tool):
         self._dragged = None
         self._redraw()
 
-    def _corner(self, point: Point) -> int | None:
-        """Return the nearest corner within reach of a point."""
-        distances = [self.view.distance(vertex, point) for vertex in self._corners]
-        nearest = min(range(len(distances)), key=distances.__getitem__, default=None)
-        return nearest if nearest is not None and distances[nearest] <= SNAP else None
-
-    def _edge(self, point: Point) -> int | None:
-        """Return the first corner of the edge within reach of a point.
-
-        The closing edge of an unfinished polygon, not drawn yet, is excluded.
-        """
-        position = self.view.to_widget(point)
-        corners = [self.view.to_widget(p) for p in self._corners]
-        if not self.points and corners:
-            corners.append(corners[0])
-        for i, (a, b) in enumerate(zip(corners, corners[1:])):
-            if _edge_distance(position, a, b) <= EDGE_SNAP:
-                return i
-        return None
-
     def _redraw(self) -> None:
-        if self._corners:
-            self.redraw(self._area())
-
-    def _area(self) -> QRectF:
         points = [*self._corners, *([self._pointer] if self._pointer else [])]
-        return bounds((self.view.to_widget(p) for p in points), 8)
+        if self._corners:
+            self.redraw(bounds((self.view.to_widget(p) for p in points), 8))
 
     @property
     def color(self) -> QColor:
@@ -234,32 +202,13 @@ class PolygonTool(Tool):
             return
         finished = not self.points
         color = self.color if not finished or self.edit is None else self._edit_color(self.edit.id)
-        corners = [self.view.to_widget(p) for p in points]
-        corner = None if self._pointer is None else self._corner(self._pointer)
-        edge = None if self._pointer is None or corner is not None else self._edge(self._pointer)
-        preview = []
-        if self._pointer and self._dragged is None and corner is None and edge is None and not finished:
-            preview = [self.view.to_widget(self._pointer)]
-        outline(painter, QPolygonF(corners + preview), color, fill=not finished or self._changed, closed=finished)
-        painter.setPen(QPen(QColor(0, 0, 0, 190), 1.2))
-        for i, position in enumerate(corners):
-            size = 5.5 if i == corner else 3.5
-            painter.setBrush(QBrush(ERASING if i == 0 or finished else color))
-            painter.drawEllipse(position, size, size)
-        if edge is not None and self._dragged is None:
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            for line_color, width in ((DARK, 3.0), (ERASING, 1.4)):
-                painter.setPen(QPen(line_color, width))
-                painter.drawEllipse(self.view.to_widget(self._pointer), 4.5, 4.5)
+        corner, edge = (None, None) if self._pointer is None else self._hit(self._pointer)
+        free = self._pointer is not None and self._dragged is None and corner is None and edge is None
+        preview = [self._pointer] if free and not finished else []
+        shape = QPolygonF([self.view.to_widget(p) for p in (*points, *preview)])
+        outline(painter, shape, color, fill=not finished or self._changed, closed=finished)
+        marked = self._pointer if edge is not None and self._dragged is None else None
+        draw_corners(painter, self.view, points, ERASING if finished else color, corner, marked)
 
     def _edit_color(self, id: int) -> QColor:
         return ERASING if id == self.context.background_id else self.context.color_of(id)
-
-
-def _edge_distance(position: QPointF, a: QPointF, b: QPointF) -> float:
-    """Return the distance of a point from an edge."""
-    along, out = b - a, position - a
-    length = along.x() ** 2 + along.y() ** 2
-    t = min(max((out.x() * along.x() + out.y() * along.y()) / length, 0.0), 1.0) if length else 0.0
-    foot = a + along * t
-    return math.hypot(position.x() - foot.x(), position.y() - foot.y())

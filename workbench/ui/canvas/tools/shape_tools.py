@@ -1,16 +1,18 @@
-"""Tools that drag an outline: rectangle of whole pixels, inscribed ellipse, lasso."""
+"""Tools that drag an outline: rectangle of whole pixels, inscribed ellipse, lasso, and box of suggestions."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPolygonF
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Point, Selection, ellipse, encircle
+from workbench.core.suggestions.suggestions import in_box
 from workbench.ui.canvas.interactor import PointerEvent
+from workbench.ui.canvas.tools.region_tool import DRAG_DISTANCE
 from workbench.ui.canvas.tools.tool_base import Tool, bounds, box_area, outline
 from workbench.ui.canvas.tools.tool_context import ERASING, ToolContext
 
@@ -157,3 +159,42 @@ class LassoTool(Tool):
 def _square(start: Point, end: Point) -> Point:
     side = max(abs(end[0] - start[0]), abs(end[1] - start[1]))
     return start[0] + math.copysign(side, end[0] - start[0]), start[1] + math.copysign(side, end[1] - start[1])
+
+
+ACCEPTING = QColor("#6fd08c")
+_DIGITS = range(Qt.Key.Key_1, Qt.Key.Key_9 + 1)
+
+
+class SuggestionTool(RectangleTool):
+    """Tool that paints accepted suggestions only. Keys 1 to 9 change the class of the suggestion under the pointer."""
+
+    cursor = Qt.CursorShape.ArrowCursor
+    needs_class = False
+
+    def start(self, event: PointerEvent) -> None:
+        super().start(event)
+        self._rejects = event.erase
+
+    def apply(self, box: Rect) -> None:
+        suggestions = self.context.suggestions
+        if self.view.to_length(max(box.width, box.height) - 1) < DRAG_DISTANCE:
+            suggestion = suggestions.at((box.x + 0.5, box.y + 0.5))
+            chosen = [suggestion] if suggestion is not None else []
+        else:
+            chosen = in_box(suggestions.suggestions, box)
+        if chosen:
+            (suggestions.rejected if self._rejects else suggestions.accepted).emit(chosen)
+        else:
+            self.context.refuse("no proposal")
+
+    def wants(self, key: int) -> bool:
+        return super().wants(key) or (key in _DIGITS and self.context.suggestions.current is not None)
+
+    def handle_key(self, key: int) -> bool:
+        if key in _DIGITS:
+            return self.context.suggestions.reclass_by_digit(key)
+        return super().handle_key(key)
+
+    @property
+    def color(self) -> QColor:
+        return ERASING if self._rejects else ACCEPTING

@@ -64,7 +64,7 @@ class ThresholdTool(Brush):
         self._points = [event.point]
         if self.context.options.on("band_auto"):
             self.context.options.set("band", band.tolerance)
-        self.context.begin("threshold brush")
+        self.context.editor.begin("threshold brush")
         self._paint_to(event.point)
 
     def move(self, event: PointerEvent) -> None:
@@ -89,7 +89,7 @@ class ThresholdTool(Brush):
     def finish(self, event: PointerEvent) -> None:
         if self._points:
             self._points, self._band = [], None
-            self.context.commit()
+            self.context.editor.commit()
 
     def cancel(self) -> None:
         super().cancel()

@@ -6,7 +6,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen, QPixmap, QPolygonF
@@ -45,26 +44,30 @@ class Tool(Interactor):
         if refusal:
             self.context.refuse(refusal)
             return False
-        self._observe(self.start, event)
+        busy = self.busy
+        self.start(event)
+        self._record_closing(busy)
         return True
 
     def release(self, event: PointerEvent) -> None:
-        self._observe(self.finish, event)
+        busy = self.busy
+        self.finish(event)
+        self._record_closing(busy)
 
     def key(self, event: QKeyEvent) -> bool:
         if event.key() == Qt.Key.Key_Escape and self.context.tasks.busy:
             self.context.tasks.cancel()
             self.cancel()
             return True
-        return self._observe(self.handle_key, event.key())
-
-    def _observe(self, handle: Callable[[Any], Any], event: PointerEvent | int) -> Any:
-        """Handle an event, and record the time if it closes the tool's shape."""
         busy = self.busy
-        result = handle(event)
-        if busy and self.closes and not self.busy:
+        handled = self.handle_key(event.key())
+        self._record_closing(busy)
+        return handled
+
+    def _record_closing(self, was_busy: bool) -> None:
+        """Record the time if the event that was handled has closed the tool's shape."""
+        if was_busy and self.closes and not self.busy:
             self.context.shape_end.record()
-        return result
 
     @property
     def just_closed(self) -> bool:

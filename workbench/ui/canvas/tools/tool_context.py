@@ -1,4 +1,4 @@
-"""Interface between the tools, the session and the view; turns selections into undoable steps."""
+"""Interface between the tools, the session and the view: undoable steps, and computations outside the GUI thread."""
 
 from __future__ import annotations
 
@@ -8,16 +8,84 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QColor
 
-from workbench.core.geometry.selection import GrayLevels, Point, Selection, levels_of
+from workbench.core.geometry.selection import EMPTY, GrayLevels, Point, Selection, levels_of
+from workbench.core.problems import Problem
 from workbench.core.project.project import BACKGROUND, DONT_CARE
 from workbench.session.session import Session
+from workbench.session.tasks import TaskRunner, ignore_failure
 from workbench.ui.canvas.canvas_content import CanvasContent
 from workbench.ui.canvas.layers.view_state import ViewState
 from workbench.ui.canvas.scene_renderer import SceneRenderer
 from workbench.ui.canvas.tools.tool_options import ToolOptions
-from workbench.ui.canvas.tools.tool_tasks import ToolTasks
+
+Compute = Callable[[], Any]
+Deliver = Callable[[Any], None]
+
+
+class ToolTasks(QObject):
+    """Tasks of the tools: `run` delivers every result, `preview` only the newest, both in the GUI thread."""
+
+    changed = Signal(bool)  # True when tasks start, False when all are done
+    failed = Signal(object)  # Problem
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._tasks = TaskRunner(1, self)  # one thread: the tasks of one gesture are computed in order
+        self._running = 0  # number of tasks besides previews
+
+    @property
+    def busy(self) -> bool:
+        return self._running > 0
+
+    def run(self, compute: Compute, deliver: Deliver) -> None:
+        """Compute in a thread, then call `deliver` with the result."""
+
+        def end() -> None:
+            self._running -= 1
+            if not self._running:
+                self.changed.emit(False)
+
+        def on_done(result: Any) -> None:
+            end()
+            deliver(result)
+
+        def on_failed(problem: Problem) -> None:
+            end()
+            self.failed.emit(problem)
+
+        self._running += 1
+        self.changed.emit(True)
+        self._tasks.submit(lambda _: compute(), on_done, on_failed, urgent=True)
+
+    def cancel(self) -> None:
+        """Cancel all tasks and previews."""
+        self._tasks.cancel()
+        if self._running:
+            self._running = 0
+            self.changed.emit(False)
+
+    def preview(self, compute: Compute, deliver: Deliver) -> None:
+        """Compute a preview during a pointer move; skipped if a newer one is requested before its start."""
+        # A Problem is ignored: the click that follows reports it.
+        self._tasks.submit(lambda _: compute(), deliver, ignore_failure, key="preview", finish_running=True)
+
+    def cancel_preview(self) -> None:
+        """Cancel the previews."""
+        self._tasks.cancel("preview")
+
+    def finish(self) -> None:
+        """Wait for all tasks and deliver their results now."""
+        self.cancel_preview()
+        if self._running:
+            self._tasks.wait()
+
+    def close(self) -> None:
+        self.cancel()
+        self._tasks.stop()
+
 
 ERASING = QColor("#ffffff")
 DONT_CARE_COLOR = QColor("#c8c8c8")
@@ -68,8 +136,6 @@ class ToolContext:
         self.options, self.tasks = options, tasks
         self.refuse, self.report, self.choose_region = refuse, report, choose_region
         self.shape_end = ShapeEnd()
-        self._stroke = False
-        self._postponed: list[Callable[[], None]] = []  # steps that wait for the end of the stroke
         self._levels: tuple[np.ndarray, GrayLevels] | None = None
 
     # --- state -----------------------------------------------------------------------------------
@@ -95,8 +161,6 @@ class ToolContext:
     def reset(self) -> None:
         """Drop cached state when another image is shown."""
         self._levels = None
-        self._postponed.clear()
-        self._stroke = False
         self.shape_end.reset()
 
     def contains(self, point: Point) -> bool:
@@ -157,51 +221,23 @@ class ToolContext:
 
     # --- painting --------------------------------------------------------------------------------
 
-    def begin(self, action: str) -> None:
-        """Begin a stroke, which is one undo step. action: its name in the history."""
-        self._stroke = True
-        self.editor.begin(action)
-
-    def commit(self) -> None:
-        self.editor.commit()
-        self._end_stroke()
-
-    def cancel(self) -> None:
-        self.editor.cancel()
-        self._end_stroke()
-
     def paint_selection(self, selection: Selection, id: int) -> None:
         """Paint a selection, within the present step or as a step of its own."""
         self.editor.paint_region(selection.inside, selection.corner, id)
 
     def paint_step(self, selection: Selection, id: int, action: str) -> None:
         """Paint a finished selection as one step, after the end of a stroke in progress."""
-
-        def paint() -> None:
-            self.editor.begin(action)
-            self.paint_selection(selection, id)
-            self.editor.commit()
-
-        self._run_or_postpone(paint)
+        self.replace(EMPTY, selection, id, action)
 
     def replace(self, old: Selection, new: Selection, id: int, action: str) -> None:
-        """Replace `old` by `new` with class `id` in one step."""
+        """Replace `old` by `new` with class `id` in one step, after the end of a stroke in progress."""
 
-        def replace() -> None:
+        def step() -> None:
             self.editor.begin(action)
-            self.editor.replace_region(old, new, id)
+            if old.empty:
+                self.paint_selection(new, id)
+            else:
+                self.editor.replace_region(old, new, id)
             self.editor.commit()
 
-        self._run_or_postpone(replace)
-
-    def _run_or_postpone(self, step: Callable[[], None]) -> None:
-        if self._stroke:
-            self._postponed.append(step)
-        else:
-            step()
-
-    def _end_stroke(self) -> None:
-        self._stroke = False
-        steps, self._postponed = self._postponed, []
-        for step in steps:
-            step()
+        self.editor.run_after_edit(step)

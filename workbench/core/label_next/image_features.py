@@ -1,0 +1,114 @@
+"""Image features: a descriptor, close for similar images, and salience, which grows with the strongest spots."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.inference.io.opencv import cv2
+
+_EDGE, _CELLS, _COARSE, _ORIENTATIONS = 64, 4, 8, 8
+DESCRIPTOR_SIZE = _COARSE**2 + _CELLS**2 * _ORIENTATIONS + 6
+
+
+def describe(image: np.ndarray) -> np.ndarray:
+    """Return a descriptor, float32 (DESCRIPTOR_SIZE,) of length 1, of an image, uint8, uint16 or float32.
+
+    It has three parts: the coarse brightness distribution, histograms of edge directions in cells (after Dalal and
+    Triggs, 2005), and the tone distribution including outliers, which respond to small defects.
+    """
+    gray = small_gray(image, _EDGE, _EDGE)
+    mean, spread = float(gray.mean()), float(gray.std())
+    maximum = max(1e-6, float(np.abs(gray).max()))
+    flat = (gray - mean) / (spread + 0.01 * maximum)
+    coarse = cv2.resize(flat, (_COARSE, _COARSE), interpolation=cv2.INTER_AREA).ravel()
+    fine = flat - cv2.GaussianBlur(flat, (0, 0), 3)
+    tails = np.quantile(fine, (0.002, 0.02, 0.98, 0.998)) / 4
+    aspect = np.log2(image.shape[1] / image.shape[0]) / 4
+    tones = np.array([*tails, mean / maximum - 0.5, aspect])
+    parts = (0.5 * _unit(coarse), 0.7 * _unit(_directions(flat)), 0.5 * np.clip(tones, -1, 1))
+    return _unit(np.concatenate(parts)).astype(np.float32)
+
+
+def small_gray(image: np.ndarray, width: int, height: int) -> np.ndarray:
+    """Return the area means as float32 (height, width); non-finite values become the smallest finite one."""
+    small = cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA).astype(np.float32)
+    if small.ndim == 3:
+        small = small.mean(axis=2)
+    finite = np.isfinite(small)
+    return small if finite.all() else np.where(finite, small, small[finite].min() if finite.any() else 0)
+
+
+def _directions(flat: np.ndarray) -> np.ndarray:
+    dx, dy = cv2.Sobel(flat, cv2.CV_32F, 1, 0), cv2.Sobel(flat, cv2.CV_32F, 0, 1)
+    strength = np.hypot(dx, dy)
+    orientation = np.floor(np.arctan2(dy, dx) % np.pi / np.pi * _ORIENTATIONS).astype(int) % _ORIENTATIONS
+    cell = np.arange(_EDGE) * _CELLS // _EDGE
+    bin_index = (cell[:, None] * _CELLS + cell[None, :]) * _ORIENTATIONS + orientation
+    return np.sqrt(np.bincount(bin_index.ravel(), strength.ravel(), _CELLS**2 * _ORIENTATIONS))
+
+
+def _unit(values: np.ndarray) -> np.ndarray:
+    length = float(np.linalg.norm(values))
+    return values / length if length > 1e-9 else values
+
+
+_SIGMAS = (1.0, 1.6, 2.5, 4.0, 6.3, 10.0, 16.0)  # pixels; the response is greatest at the scale of the spot's radius
+_SHARE, _MAX_VALUE = 0.2, 8.0  # share of candidates with a value above 0; limit of deviations
+_MAX_EDGE = 512  # pixels of the longer side after reduction
+_SAMPLE = 5  # stride of the pixels used for the median
+SALIENCE_SIZE = 2 * (len(_SIGMAS) - 1)
+
+
+def saliency_features(image: np.ndarray) -> np.ndarray:
+    """Return float32 (SALIENCE_SIZE,) for an image (H, W) or (H, W, 3), uint8, uint16 or float32.
+
+    For each scale, the log of the deviation of the brightest and the darkest spot from the typical value in this image:
+    differences of Gaussians (Marr and Hildreth, 1980) over their median absolute deviation. Large images are reduced
+    first.
+    """
+    gray = _gray(image)
+    blurred = [cv2.GaussianBlur(gray, (0, 0), sigma) for sigma in _SIGMAS]
+    values_by_scale = []
+    for fine, coarse, sigma in zip(blurred, blurred[1:], _SIGMAS):
+        band = fine - coarse
+        border = int(2 * sigma) + 2  # exclude the image border
+        if min(band.shape) > 4 * border:
+            band = band[border:-border, border:-border]
+        values = band.ravel()
+        typical = 1.4826 * float(np.median(np.abs(values[::_SAMPLE]))) + 1e-3  # the median of a band is 0
+        spot = min(values.size, max(3, round(sigma * sigma)))  # pixels
+        values = np.partition(values, (spot - 1, values.size - spot))
+        values_by_scale += [float(values[-spot:].mean()) / typical, float(-values[:spot].mean()) / typical]
+    return np.log(np.maximum(values_by_scale, 0) + 1e-3).astype(np.float32)
+
+
+def saliency_match(candidates: np.ndarray, defective: np.ndarray, good: np.ndarray) -> np.ndarray:
+    """Return how much candidates stand out in the same way as labeled defects, float (n,).
+
+    1 for the greatest, falling to 0 at rank n/5.
+
+    candidates, defective, good: float (., SALIENCE_SIZE). Scales and signs are weighted by how far the labeled
+    defects exceed the labeled good images; negative weights are set to 0, because a defect adds salience. Returns zeros
+    if either is missing.
+    """
+    if not len(defective) or not len(good) or not len(candidates):
+        return np.zeros(len(candidates))
+    everything = np.concatenate([candidates, defective, good]).astype(np.float64)
+    median = np.median(everything, axis=0)
+    typical = 1.4826 * np.median(np.abs(everything - median), axis=0) + 1e-6
+    normalized, defective_normalized, good_normalized = (
+        (group - median) / typical for group in (candidates, defective, good)
+    )
+    weights = np.maximum(defective_normalized.mean(axis=0) - good_normalized.mean(axis=0), 0)
+    strength = np.clip(normalized, 0, _MAX_VALUE) @ weights
+    rank_of = np.argsort(np.argsort(-strength, kind="stable"))
+    return np.where(strength > 0, np.maximum(0, 1 - rank_of / (_SHARE * len(candidates))), 0)
+
+
+def _gray(image: np.ndarray) -> np.ndarray:
+    """Return float32 (H, W) with mean 0 and standard deviation 1."""
+    factor = min(1.0, _MAX_EDGE / max(image.shape[:2]))
+    height, width = (max(1, round(side * factor)) for side in image.shape[:2])
+    gray = small_gray(image, width, height)
+    spread = float(gray.std())
+    return (gray - float(gray.mean())) / spread if spread > 0 else np.zeros_like(gray)

@@ -1,0 +1,237 @@
+"""JSON label files of Cityscapes, Create ML, Datumaro, EISeg, Supervisely and VGG Image Annotator (VIA 2)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import io
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from workbench.core.messages import Message
+from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel
+from workbench.core.project.formats.coco import decode_rle
+from workbench.core.project.formats.data_split import split_of
+from workbench.core.project.formats.json_labels import json_files, load
+from workbench.core.project.formats.shape_labels import BACKGROUND, ShapedImage, find_shapes
+from workbench.core.project.formats.shapes import Shape, pairs
+
+Parse = Callable[[FileTree, str], Iterator[ShapedImage]]
+_CITYSCAPES_ENDINGS = ("_polygons", "_gtFine", "_gtCoarse", "_gtBboxCityPersons")
+_CITYSCAPES_IMAGE = "_leftImg8bit"
+_CITYSCAPES_GROUP = "group"  # end of the label of several objects drawn as one: "cargroup"
+_LARGEST_BITMAP = 64 << 20  # bytes of an uncompressed bitmap file
+
+
+@dataclass(frozen=True)
+class JsonFormat:
+    """Format of JSON files that list shapes with the names of their classes.
+
+    parse: yields the images of a file. keys: texts that its files contain. image_key: the one that occurs once for each
+    image; None for files with one image.
+    """
+
+    parse: Parse
+    keys: tuple[bytes, ...]
+    image_key: bytes | None = None
+
+    def recognition_score(self, tree: FileTree) -> int:
+        """Return the likely number of labels in a tree."""
+        files = json_files(tree, *self.keys)
+        return sum(1 if self.image_key is None else data.count(self.image_key) for _, data in files)
+
+    def find(self, tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
+        """Return the labels found. `known` is not used, since shapes have names."""
+        return find_shapes(tree, [name for name, _ in json_files(tree, *self.keys)], self.parse, options)
+
+
+def _parse_cityscapes(tree: FileTree, name: str) -> Iterator[ShapedImage]:
+    """Yield the image of a file: polygons that are painted over one another in their order."""
+    content = load(tree.path(name))
+    objects = content.get("objects") if isinstance(content, dict) else None
+    if not isinstance(objects, list):
+        raise UnreadableLabel(Message("import.no_polygons"))
+    shaped = ShapedImage(_cityscapes_image(name, tree), split=split_of(name), lost=Counter())
+    width, height = content.get("imgWidth"), content.get("imgHeight")
+    if isinstance(width, int) and isinstance(height, int) and width > 0 < height:
+        shaped.size = width, height
+    named = {str(one.get("label")) for one in objects}
+    for one in objects:
+        label = str(one["label"])
+        if one.get("deleted"):
+            continue
+        if label.endswith(_CITYSCAPES_GROUP) and label.removesuffix(_CITYSCAPES_GROUP) in named:
+            shaped.lost["marks of groups"] += 1
+            label = label.removesuffix(_CITYSCAPES_GROUP)
+        shaped.shapes.append(Shape(BACKGROUND if label == "unlabeled" else label, "polygon", one["polygon"]))
+    yield shaped
+
+
+def _cityscapes_image(name: str, tree: FileTree) -> str:
+    """Return the name of the image: "a_gtFine_polygons.json" belongs to "a_leftImg8bit.png"."""
+    path = PurePosixPath(name)
+    stem = path.stem
+    for ending in _CITYSCAPES_ENDINGS:
+        stem = stem.removesuffix(ending)
+    if stem + _CITYSCAPES_IMAGE in tree.image_stems:
+        stem += _CITYSCAPES_IMAGE
+    return str(path.with_name(stem))
+
+
+def _parse_createml(tree: FileTree, name: str) -> Iterator[ShapedImage]:
+    """Yield the images of a file, with boxes given by their centers."""
+    for image in load(tree.path(name)):
+        shaped = ShapedImage(str(image["image"]), split=split_of(name))
+        for entry in image.get("annotations") or []:
+            box = entry["coordinates"]
+            x, y, width, height = (float(box[key]) for key in ("x", "y", "width", "height"))
+            corners = [(x - width / 2, y - height / 2), (x + width / 2, y + height / 2)]
+            shaped.shapes.append(Shape(str(entry["label"]), "box", corners))
+        yield shaped
+
+
+def _parse_datumaro(tree: FileTree, name: str) -> Iterator[ShapedImage]:
+    """Yield the images of a file: polygons, boxes, masks and labels; categories by index."""
+    content = load(tree.path(name))
+    labels = [str(one["name"]) for one in content["categories"].get("label", {}).get("labels", [])]
+    for item in content["items"]:
+        image = item.get("image") or {}
+        size = image.get("size")  # height, width
+        stored = (int(size[1]), int(size[0])) if size else None
+        path = image.get("path") or item["id"]
+        shaped = ShapedImage(str(path), stored, split=split_of(name), lost=Counter())
+        for entry in sorted(item.get("annotations") or [], key=lambda one: one.get("z_order") or 0):
+            _add_datumaro(entry, labels, shaped)
+        yield shaped
+
+
+def _add_datumaro(entry: dict[str, Any], labels: list[str], shaped: ShapedImage) -> None:
+    number = entry.get("label_id")
+    label = labels[number] if isinstance(number, int) and 0 <= number < len(labels) else f"class_{number}"
+    kind = entry.get("type")
+    if kind in ("polygon", "polyline"):
+        shaped.shapes.append(Shape(label, "polygon" if kind == "polygon" else "line", list(pairs(entry["points"]))))
+    elif kind == "bbox":
+        x, y, width, height = entry["bbox"]
+        shaped.shapes.append(Shape(label, "box", [(x, y), (x + width, y + height)]))
+    elif kind == "mask":
+        shaped.shapes.append(Shape(label, "bitmap", [(0, 0)], bitmap=partial(decode_rle, entry["rle"])))
+    elif kind == "points":
+        shaped.shapes.append(Shape(label, "point", list(pairs(entry["points"]))))
+    elif kind == "label" and shaped.verdict is None:
+        shaped.verdict = label
+    else:
+        shaped.lost[f"annotations of the kind {kind}"] += 1
+
+
+def _parse_eiseg(tree: FileTree, name: str) -> Iterator[ShapedImage]:
+    """Yield the image of a file: a list of polygons with a label each."""
+    content = load(tree.path(name))
+    if not isinstance(content, list):
+        raise UnreadableLabel(Message("import.no_polygons"))
+    polygons = [Shape(str(one["name"]), "polygon", one["points"]) for one in content]
+    yield ShapedImage(name, shapes=polygons, split=split_of(name))
+
+
+def _parse_supervisely(tree: FileTree, name: str) -> Iterator[ShapedImage]:
+    """Yield the image of a file in a folder "ann": polygons, boxes and bitmaps."""
+    content = load(tree.path(name))
+    size = content.get("size") or {}
+    stored = (size["width"], size["height"]) if size.get("width") and size.get("height") else None
+    # "ann/part.jpg.json" belongs to "img/part.jpg".
+    path = PurePosixPath(name)
+    image = str(path.parent.parent / "img" / path.stem)
+    shaped = ShapedImage(image, stored, split=split_of(name), lost=Counter())
+    for entry in content["objects"]:
+        shape = _supervisely_shape(entry)
+        if shape is None:
+            shaped.lost[f"shapes of the kind {entry.get('geometryType')}"] += 1
+        else:
+            shaped.shapes.append(shape)
+    yield shaped
+
+
+def _supervisely_shape(entry: dict[str, Any]) -> Shape | None:
+    label, kind = str(entry["classTitle"]), entry.get("geometryType")
+    if kind == "bitmap":
+        bitmap = entry["bitmap"]
+        return Shape(label, "bitmap", [bitmap["origin"]], bitmap=partial(_supervisely_bitmap, bitmap["data"]))
+    points = (entry.get("points") or {}).get("exterior") or []
+    if kind == "polygon":
+        return Shape(label, "polygon", points, holes=tuple((entry["points"].get("interior")) or ()))
+    if kind == "rectangle":
+        return Shape(label, "box", points)
+    if kind in ("line", "point"):
+        return Shape(label, kind, points)
+    return None
+
+
+def _supervisely_bitmap(data: str) -> np.ndarray:
+    """Return a bitmap, bool (h, w): a PNG compressed by zlib, in base64."""
+    try:
+        packed = zlib.decompressobj().decompress(base64.b64decode(data), _LARGEST_BITMAP)
+        with Image.open(io.BytesIO(packed)) as file:
+            if file.width * file.height > 1 << 28:
+                raise UnreadableLabel(Message("import.run_lengths"))
+            pixels = np.asarray(file.convert("RGBA"))
+    except (zlib.error, binascii.Error, OSError, SyntaxError, EOFError) as error:
+        raise ValueError(str(error)) from None
+    return (pixels[..., :3].any(axis=2)) & (pixels[..., 3] > 0)
+
+
+def _parse_via(tree: FileTree, name: str) -> Iterator[ShapedImage]:
+    """Yield the images of a file or project, with their regions."""
+    content = load(tree.path(name))
+    images = content.get("_via_img_metadata", content)
+    for image in images.values():
+        shaped = ShapedImage(str(image["filename"]), split=split_of(name), lost=Counter())
+        regions = image.get("regions") or []
+        for region in regions.values() if isinstance(regions, dict) else regions:
+            shape = _via_shape(region["shape_attributes"], _via_label(region.get("region_attributes")))
+            if shape is None:
+                shaped.lost[f"shapes of the kind {region['shape_attributes'].get('name')}"] += 1
+            else:
+                shaped.shapes.append(shape)
+        yield shaped
+
+
+def _via_label(attributes: Any) -> str:
+    """Return the value of the first attribute; of a group of check boxes, the first that is checked."""
+    for value in (attributes or {}).values():
+        if isinstance(value, dict):
+            value = next((key for key, on in value.items() if on), "")
+        if value:
+            return str(value)
+    return "defect"
+
+
+def _via_shape(shape: dict[str, Any], label: str) -> Shape | None:
+    kind = shape.get("name")
+    if kind in ("polygon", "polyline"):
+        points = list(zip(shape["all_points_x"], shape["all_points_y"]))
+        return Shape(label, "polygon" if kind == "polygon" else "line", points)
+    if kind == "rect":
+        x, y = shape["x"], shape["y"]
+        return Shape(label, "box", [(x, y), (x + shape["width"], y + shape["height"])])
+    if kind in ("circle", "ellipse"):
+        radii = (shape["r"], shape["r"]) if kind == "circle" else (shape["rx"], shape["ry"])
+        return Shape(label, "ellipse", [(shape["cx"], shape["cy"]), radii])
+    if kind == "point":
+        return Shape(label, "point", [(shape["cx"], shape["cy"])])
+    return None
+
+
+CITYSCAPES = JsonFormat(_parse_cityscapes, (b'"imgHeight"', b'"objects"', b'"polygon"'))
+CREATEML = JsonFormat(_parse_createml, (b'"image"', b'"annotations"', b'"coordinates"'), b'"image"')
+DATUMARO = JsonFormat(_parse_datumaro, (b'"items"', b'"categories"', b'"annotations"'), b'"annotations"')
+EISEG = JsonFormat(_parse_eiseg, (b'"labelIdx"', b'"points"'))
+SUPERVISELY = JsonFormat(_parse_supervisely, (b'"objects"', b'"classTitle"'))
+VIA = JsonFormat(_parse_via, (b'"shape_attributes"', b'"filename"'), b'"filename"')

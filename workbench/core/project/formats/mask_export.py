@@ -1,0 +1,180 @@
+"""Writers of labels as mask images: PaddleSeg's and PaddleX's lists, the layout of MVTec AD, and Pascal VOC folders."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from pathlib import PurePosixPath
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+import numpy as np
+
+from workbench.core.project import annotation
+from workbench.core.project.formats.base import is_good
+from workbench.core.project.formats.label_export import (
+    VOID,
+    ExportedImage,
+    LabelExport,
+    encode_numbers,
+    palette,
+    regions,
+)
+from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELED
+from workbench.core.project.storage import write_bytes, write_text
+
+
+class PaddleWriter:
+    """images/, annotations/<image>.png (0 background, 1..n classes, 255 ignored), train.txt, val.txt, test.txt.
+
+    labels.txt and class_names.txt name the numbers from 0, background first. A list without images is not written, as
+    PaddleX refuses empty lists.
+    """
+
+    def __init__(self, export: LabelExport) -> None:
+        self._export = export
+        self._lists: dict[str, list[str]] = defaultdict(list)
+        self._names: set[str] = set()
+
+    def add(self, image: ExportedImage) -> None:
+        export = self._export
+        export.lose(image, "verdicts", int(image.verdict is not None))
+        if image.mask is None:
+            return
+        export.lose(image, "masks with unlabeled areas", int((image.mask == NOT_LABELED).any()))
+        name = self._name(image)
+        picture = PurePosixPath("images", name + PurePosixPath(image.key).suffix)
+        mask = PurePosixPath("annotations", f"{name}.png")
+        write_bytes(export.out / mask, encode_numbers(export.table[image.mask], palette(export)))
+        export.copy_image(image, picture)
+        self._lists[image.split or "train"].append(f"{picture} {mask}")
+
+    def _name(self, image: ExportedImage) -> str:
+        """Return the name of an image without blanks, which separate the columns of a list."""
+        base = name = "_".join(image.name.split())
+        number = 1
+        while name.casefold() in self._names:
+            number += 1
+            name = f"{base}_{number}"
+        self._names.add(name.casefold())
+        return name
+
+    def finish(self) -> None:
+        for split, rows in self._lists.items():
+            write_text(self._export.out / f"{split}.txt", "".join(f"{row}\n" for row in rows))
+        last = max(self._export.names, default=0)
+        names = ["background", *(self._export.names.get(id, f"_unused_{id}_") for id in range(1, last + 1))]
+        for name in ("labels.txt", "class_names.txt"):
+            write_text(self._export.out / name, "".join(f"{one}\n" for one in names))
+
+
+class MvtecWriter:
+    """Images without defects in train/good (in test/good if their split is test), others in test by their class.
+
+    Masks are black and white. The images are always copied, since their folder is the label.
+    """
+
+    def __init__(self, export: LabelExport) -> None:
+        self._export = export
+        gray = np.repeat(np.arange(256, dtype=np.uint8)[:, None], 3, axis=1)
+        self._palette = gray
+
+    def add(self, image: ExportedImage) -> None:
+        export = self._export
+        ids = [] if image.mask is None else [id for id in annotation.ids_in(image.mask) if 0 < id <= MAX_CLASS_ID]
+        flat = PurePosixPath(export.image_name(image).replace("/", "_"))
+        if not ids:
+            if image.mask is None and (image.verdict is None or not is_good(image.verdict)):
+                export.lose(image, "images without a mask")
+                return
+            folder = "test" if image.split in ("val", "test") else "train"
+            export.copy_image(image, PurePosixPath(folder, "good", flat), always=True)
+            return
+        assert image.mask is not None
+        export.lose_areas(image)
+        export.lose(image, "classes in one mask", len(ids) - 1)
+        export.lose(image, "verdicts", int(image.verdict is not None))
+        areas = annotation.counts(image.mask)
+        largest = export.names[export.numbers[max(ids, key=lambda id: areas[id])]]
+        kind = re.sub(r"[^\w-]+", "_", largest) if len(ids) == 1 else "combined"
+        defect = np.where((image.mask > 0) & (image.mask <= MAX_CLASS_ID), 255, 0).astype(np.uint8)
+        target = export.out / "ground_truth" / kind / f"{flat.stem}_mask.png"
+        write_bytes(target, encode_numbers(defect, self._palette))
+        export.copy_image(image, PurePosixPath("test", kind, flat), always=True)
+
+    def finish(self) -> None:
+        pass
+
+
+_MOST_OBJECTS = 254  # numbers of an object mask
+
+
+class VocWriter:
+    """SegmentationClass, SegmentationObject, Annotations (boxes), ImageSets, JPEGImages and labelmap.txt.
+
+    Masks have the colors of labelmap.txt, by which CVAT reads them, as the palette of class numbers.
+    """
+
+    def __init__(self, export: LabelExport) -> None:
+        self._export = export
+        self._colors = palette(export)
+        self._sets: dict[str, list[str]] = defaultdict(list)
+
+    def add(self, image: ExportedImage) -> None:
+        export = self._export
+        export.lose(image, "verdicts", int(image.verdict is not None))
+        if image.mask is None:
+            return
+        export.lose(image, "masks with unlabeled areas", int((image.mask == NOT_LABELED).any()))
+        found = list(regions(image.mask, tuple(export.numbers)))
+        objects = np.zeros(image.mask.shape, np.uint8)
+        objects[(image.mask == DONT_CARE) | (image.mask == NOT_LABELED)] = VOID
+        for number, region in enumerate(found[:_MOST_OBJECTS], 1):
+            objects[region.rect.slices][region.inside] = number
+        export.lose(image, "objects", max(0, len(found) - _MOST_OBJECTS))
+        name = f"{image.name}.png"
+        class_file, object_file = (export.out / folder / name for folder in ("SegmentationClass", "SegmentationObject"))
+        write_bytes(class_file, encode_numbers(export.table[image.mask], self._colors))
+        write_bytes(object_file, encode_numbers(objects, _object_colors()))
+        names = [(export.names[export.numbers[region.class_id]], region.rect) for region in found]
+        write_text(export.out / "Annotations" / f"{image.name}.xml", _boxes(export, image, names))
+        export.copy_image(image, PurePosixPath("JPEGImages", export.image_name(image)))
+        self._sets[image.split or "default"].append(image.name)
+
+    def finish(self) -> None:
+        rows = ["# label:color_rgb:parts:actions", "background:0,0,0::"]
+        rows += [f"{name}:{','.join(map(str, self._colors[id]))}::" for id, name in self._export.names.items()]
+        write_text(self._export.out / "labelmap.txt", "\n".join(rows) + "\n")
+        for split, names in self._sets.items():
+            for kind in ("Segmentation", "Main"):
+                path = self._export.out / "ImageSets" / kind / f"{split}.txt"
+                write_text(path, "".join(f"{name}\n" for name in names))
+
+
+def _object_colors() -> np.ndarray:
+    """Return distinct colors of object numbers, uint8 (256, 3): the bits of a number, interleaved over the channels."""
+    numbers = np.arange(256)
+    colors = np.zeros((256, 3), np.uint8)
+    for bit in range(8):
+        colors[:, bit % 3] |= (((numbers >> bit) & 1) << (7 - bit // 3)).astype(np.uint8)
+    return colors
+
+
+def _boxes(export: LabelExport, image: ExportedImage, objects: list) -> str:
+    root = Element("annotation")
+    name = PurePosixPath(export.image_name(image))
+    SubElement(root, "folder").text = str(name.parent) if name.parent.name else "JPEGImages"
+    SubElement(root, "filename").text = str(name)
+    size = SubElement(root, "size")
+    for key, value in (("width", image.width), ("height", image.height), ("depth", 3)):
+        SubElement(size, key).text = str(value)
+    SubElement(root, "segmented").text = "1"
+    for label, rect in objects:
+        entry = SubElement(root, "object")
+        SubElement(entry, "name").text = label
+        SubElement(entry, "difficult").text = "0"
+        box = SubElement(entry, "bndbox")
+        corners = (rect.x, rect.y, rect.x + rect.width, rect.y + rect.height)
+        for key, value in zip(("xmin", "ymin", "xmax", "ymax"), corners):
+            SubElement(box, key).text = str(value)
+    indent(root)
+    return tostring(root, encoding="unicode") + "\n"

@@ -1,0 +1,120 @@
+"""Files of an import: a folder, a label file, or a zip archive that is unpacked into a temporary folder."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import stat
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PureWindowsPath
+
+from workbench.core import problems
+from workbench.core.messages import Message
+from workbench.core.project.formats import FORMATS, Format, recognized
+from workbench.core.project.formats.base import FileTree, UnreadableLabel, decode_text, reason, suffix_of
+from workbench.core.project.formats.yolo import dataset_tree
+from workbench.core.project.leftovers import holding_part
+from workbench.core.project.project import Project
+from workbench.inference.io.atomic_write import make_folder
+
+LARGEST_ARCHIVE = 64 << 30  # bytes of an unpacked archive
+
+
+@contextmanager
+def unpacked(project: Project, path: Path) -> Iterator[Path]:
+    """Yield `path`, or a temporary folder with the files of a zip archive. Raises NothingToImport."""
+    if path.suffix.lower() != ".zip" or not path.is_file():
+        yield path
+        return
+    folder = project.root / ".cache" / f"import-{secrets.token_hex(8)}"
+    with holding_part(folder):  # a folder that a killed import leaves is removed with the other leftovers
+        try:
+            make_folder(folder)
+            with zipfile.ZipFile(path) as archive:
+                extract(archive, folder)
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError, zlib.error) as error:
+            raise problems.NothingToImport(path=str(path), why=reason(error)) from error
+        yield folder
+
+
+def extract(
+    archive: zipfile.ZipFile, folder: Path, progress: Callable[[int, int], None] = lambda done, total: None
+) -> None:
+    """Write the files of an archive below `folder`. Links, absolute paths and paths that lead out are left out.
+
+    progress: called before each file with its number and the number of files; an exception ends the extraction.
+    """
+    members = [info for info in archive.infolist() if not info.is_dir() and not stat.S_ISLNK(info.external_attr >> 16)]
+    if sum(info.file_size for info in members) > LARGEST_ARCHIVE:
+        raise UnreadableLabel(Message("import.archive_too_large", n=LARGEST_ARCHIVE >> 30))
+    left = LARGEST_ARCHIVE
+    for number, info in enumerate(members):
+        progress(number, len(members))
+        name = info.filename
+        if not info.flag_bits & 0x800:  # written by a program that stores names in the system's encoding
+            with contextlib.suppress(UnicodeError):
+                name = decode_text(name.encode("cp437"))
+        parts = PureWindowsPath(name).parts
+        if PureWindowsPath(name).anchor or name.startswith("/") or ".." in parts or not parts:
+            continue
+        target = folder.joinpath(*parts)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with archive.open(info) as source, target.open("xb") as file:
+            while block := source.read(1 << 20):
+                left -= len(block)
+                if left < 0:
+                    raise UnreadableLabel(Message("import.archive_too_large", n=LARGEST_ARCHIVE >> 30))
+                file.write(block)
+
+
+@dataclass(frozen=True)
+class LabelFiles:
+    """Folder, label file or unpacked archive of an import, and the formats recognized in it, best first.
+
+    single: one label file was chosen, so that images without a label in it are not imported.
+    """
+
+    path: Path
+    tree: FileTree
+    found: list[tuple[Format, int]]
+    archive: bool = False
+    single: bool = False
+
+    def format(self, name: str) -> Format:
+        """Return the format of this name, the best one for "auto". Raises UnknownFormat, NothingToImport."""
+        if name != "auto" and name not in FORMATS:
+            raise problems.UnknownFormat(name=name, known=", ".join(["auto", *FORMATS]))
+        if name == "auto" and not self.found:
+            raise self.nothing()
+        return self.found[0][0] if name == "auto" else FORMATS[name]
+
+    def nothing(self) -> problems.NothingToImport:
+        """Return the problem that no label was found, with the kinds of files that there are."""
+        counts = Counter(suffix_of(name) or "?" for name in self.tree.files)
+        kinds = ", ".join(f"{count} {suffix}" for suffix, count in counts.most_common(5))
+        why = Message("import.contents", names=kinds) if kinds else Message("import.no_files")
+        return problems.NothingToImport(path=str(self.path), why=why)
+
+
+@contextmanager
+def open_labels(project: Project, path: Path | str) -> Iterator[LabelFiles]:
+    """Yield the files of an import; an archive is unpacked as long as the block runs.
+
+    Raises FolderMissing, NothingToImport.
+    """
+    path, single = Path(path), False
+    with unpacked(project, path) as folder:
+        if folder.is_dir():
+            tree = FileTree.of(folder, project)
+        elif folder.is_file():
+            is_dataset = suffix_of(folder.name) in (".yaml", ".yml")
+            tree = dataset_tree(folder, project) if is_dataset else FileTree.of_file(folder)
+            single = not is_dataset
+        else:
+            raise problems.FolderMissing(path=str(path))
+        yield LabelFiles(path, tree, recognized(tree), archive=folder != path, single=single)

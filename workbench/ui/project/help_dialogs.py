@@ -1,0 +1,174 @@
+"""Dialogs of the help menu: `Check GPU`, with the build of PaddlePaddle that fits, and `About`."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import PySide6
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QGuiApplication, QIcon
+from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+
+from workbench import __version__
+from workbench.core import resources
+from workbench.core.runs.gpu_facts import GpuFacts, dotted, read_gpu_facts
+from workbench.core.runs.launch import is_frozen, program_command
+from workbench.core.runs.paddle_builds import BuildChoice, InstalledBuild, choose_for_machine, installed_build, mismatch
+from workbench.core.runs.pip_commands import replace_paddle_command
+from workbench.session.tasks import TaskRunner
+
+_WIDTH = 640  # px
+
+
+@dataclass(frozen=True)
+class _Findings:
+    facts: GpuFacts
+    installed: InstalledBuild | None
+    choice: BuildChoice
+
+
+def read_findings() -> _Findings:
+    """Query the driver and Paddle's version file. Takes up to a second, so it is called in a worker thread."""
+    facts = read_gpu_facts()
+    return _Findings(facts, installed_build(), choose_for_machine(facts))
+
+
+class GpuCheckDialog(QDialog):
+    """Non-modal dialog. Nothing is installed or run by it: the commands are copied into a terminal."""
+
+    def __init__(self, parent: QWidget | None = None, *, read: Callable[[], _Findings] = read_findings) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("Check GPU"))
+        self.setMinimumWidth(_WIDTH)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(22, 20, 22, 18)
+        self._column.setSpacing(12)
+        self.summary = _label(self.tr("Reading the driver…"), "heading")
+        self._column.addWidget(self.summary)
+        self._form = QFormLayout()
+        self._form.setHorizontalSpacing(16)
+        self._column.addLayout(self._form)
+        self.commands: dict[str, QLineEdit] = {}
+        self._tasks = TaskRunner(parent=self)
+        self._tasks.submit(lambda _: read(), self._show)
+
+    def done(self, result: int) -> None:
+        self._tasks.cancel()
+        super().done(result)
+
+    def _show(self, findings: _Findings) -> None:
+        facts, installed, choice = findings.facts, findings.installed, findings.choice
+        self.summary.setText(self._summary(findings))
+        for gpu in facts.gpus:
+            self._form.addRow(self.tr("GPU {n}:").format(n=gpu.index), _label(str(gpu)))
+        if facts.driver:
+            newest = self.tr("{driver}, up to CUDA {cuda}").format(driver=facts.driver, cuda=dotted(facts.cuda))
+            self._form.addRow(self.tr("Driver:"), _label(newest))
+        self._form.addRow("PaddlePaddle:", _label(self._paddle_text(installed)))
+        if choice.build is not None and not self._fits(findings) and not is_frozen():
+            self._add_command(
+                "install", self.tr("Install the matching PaddlePaddle:"), replace_paddle_command(choice.build)
+            )
+        self._add_command("doctor", self.tr("Check the installation:"), _quoted(program_command("doctor")))
+        if facts.usable:
+            test = self.tr("Test the GPU (10 to 12 minutes, writes gpu-report.md):")
+            self._add_command("acceptance", test, _quoted(program_command("doctor", "--gpu")))
+        self._column.addStretch(1)
+        close = QPushButton(self.tr("Close"))
+        close.clicked.connect(self.accept)
+        self._column.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
+
+    def _summary(self, findings: _Findings) -> str:
+        facts, installed, choice = findings.facts, findings.installed, findings.choice
+        if not facts.gpus:
+            return self.tr("No NVIDIA GPU can be used. Training runs on the CPU.")
+        if facts.hidden:
+            return self.tr("The environment variable CUDA_VISIBLE_DEVICES hides the GPU. Training runs on the CPU.")
+        if choice.build is None:
+            return self.tr("PaddlePaddle does not support this GPU. Training runs on the CPU.")
+        if choice.update:
+            text = self.tr("The NVIDIA driver is too old. Update it to version {n} or newer.")
+            return text.format(n=choice.update)
+        if installed is None or installed.cuda is None:
+            return self.tr("The installed PaddlePaddle does not use the GPU.")
+        if mismatch(installed, facts):
+            return self.tr("The installed PaddlePaddle was built for other GPUs or drivers.")
+        return self.tr("Training can use the GPU.")
+
+    def _fits(self, findings: _Findings) -> bool:
+        installed = findings.installed
+        return installed is not None and installed.cuda is not None and not mismatch(installed, findings.facts)
+
+    def _paddle_text(self, installed: InstalledBuild | None) -> str:
+        if installed is None:
+            return self.tr("not installed")
+        if installed.cuda is None:
+            return self.tr("{version}, for CPUs only").format(version=installed.version)
+        text = self.tr("{version}, for CUDA {cuda}").format(version=installed.version, cuda=dotted(installed.cuda))
+        return f"{text}, cuDNN {installed.cudnn}" if installed.cudnn else text
+
+    def _add_command(self, name: str, title: str, command: str) -> None:
+        self._column.addWidget(_label(title))
+        field = QLineEdit(command, readOnly=True)
+        field.setAccessibleName(title)
+        field.setCursorPosition(0)
+        copy = QPushButton(self.tr("Copy"))
+        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(command))
+        row = QHBoxLayout()
+        row.addWidget(field, 1)
+        row.addWidget(copy)
+        self._column.addLayout(row)
+        self.commands[name] = field
+
+
+def _label(text: str, name: str = "") -> QLabel:
+    label = QLabel(text, wordWrap=True, objectName=name)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return label
+
+
+def _quoted(command: list[str]) -> str:
+    return " ".join(f'"{part}"' if " " in part or "\\" in part else part for part in command)
+
+
+class AboutDialog(QDialog):
+    """About dialog."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("About Defect Workbench"))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(26, 22, 26, 18)
+        column.setSpacing(12)
+        row = QHBoxLayout()
+        row.setSpacing(18)
+        logo = QLabel()
+        logo.setPixmap(QIcon(str(resources.path("icons/app.svg"))).pixmap(QSize(64, 64), self.devicePixelRatioF()))
+        row.addWidget(logo)
+        texts = QVBoxLayout()
+        texts.addWidget(QLabel("Defect Workbench", objectName="title"))
+        texts.addWidget(QLabel(self.tr("Version {version}").format(version=__version__), objectName="muted"))
+        row.addLayout(texts, 1)
+        column.addLayout(row)
+        column.addWidget(
+            QLabel(
+                self.tr(
+                    "Label surface defects, train UNet and ResNet models on this workstation, review the "
+                    "results and export a model for the production line. No data leaves this computer."
+                ),
+                wordWrap=True,
+            )
+        )
+        machine = f"Python {platform.python_version()} · Qt {PySide6.__version__} · {platform.platform()}"
+        label = QLabel(machine, objectName="muted", wordWrap=True)
+        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        column.addWidget(label)
+        close = QPushButton(self.tr("Close"))
+        close.clicked.connect(self.accept)
+        column.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
+        self.setMinimumWidth(460)

@@ -1,0 +1,242 @@
+"""Dialog for one long task: fields, a status line with progress, and a button that starts and cancels it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QShowEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QComboBox,
+    QDialog,
+    QFileDialog,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QProgressBar,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from workbench.session.tasks import Job
+from workbench.ui.text.formatting import number, problem_text
+
+
+class PathField(QWidget):
+    """Line for a path with a Browse button.
+
+    mode: "folder", "open" or "save" (a zip file). choices: paths that a list offers beside the line.
+    """
+
+    chosen = Signal(str)  # path of the Browse button
+
+    def __init__(
+        self,
+        title: str,
+        mode: Literal["folder", "open", "save"],
+        path: Path | None = None,
+        *,
+        placeholder: str = "",
+        choices: Sequence[Path] | None = None,
+    ) -> None:
+        super().__init__()
+        self._title, self._mode = title, mode
+        if choices is None:
+            self.line = self.input = QLineEdit()
+        else:
+            box = self.input = QComboBox(editable=True)
+            box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+            box.addItems([str(choice) for choice in choices])
+            self.line = box.lineEdit()
+        if path is not None:
+            self.line.setText(str(path))
+        self.line.setPlaceholderText(placeholder)
+        self.input.setAccessibleName(title)
+        self.input.setToolTip(title)
+        button = QPushButton(self.tr("Browse…"))
+        button.setAutoDefault(False)
+        button.setToolTip(title)
+        button.clicked.connect(self._browse)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(6)
+        row.addWidget(self.input, 1)
+        row.addWidget(button)
+
+    @property
+    def path(self) -> Path | None:
+        text = self.line.text().strip()
+        return Path(text).expanduser() if text else None
+
+    def _browse(self) -> None:
+        current, kinds = self.line.text().strip() or str(Path.home()), self.tr("Zip files (*.zip)")
+        if self._mode == "folder":
+            present = next((path for path in (Path(current), *Path(current).parents) if path.is_dir()), Path.home())
+            chosen = QFileDialog.getExistingDirectory(self, self._title, str(present))
+        elif self._mode == "open":
+            chosen, _ = QFileDialog.getOpenFileName(self, self._title, current, kinds)
+        else:
+            chosen, _ = QFileDialog.getSaveFileName(self, self._title, current, kinds)
+        if chosen:
+            self.line.setText(chosen)
+            self.line.setModified(True)
+            self.chosen.emit(chosen)
+
+
+class JobDialog(QDialog):
+    """Base class. Subclasses set `action`, fill `form` and `body`, and implement `begin` and `progress_text`.
+
+    action, cancel_action: text of the button that starts and cancels the job. while_running: effect of closing the
+    dialog on a running job.
+    """
+
+    while_running: Literal["stay open", "stop", "continue"] = "stay open"
+
+    def __init__(self, job: Job, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setMinimumWidth(620)
+        self.job, self.action, self.cancel_action = job, "", self.tr("Cancel")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(22, 18, 22, 16)
+        column.setSpacing(12)
+        self.fields = QWidget()
+        self.form = QFormLayout(self.fields)
+        self.form.setContentsMargins(0, 0, 0, 0)
+        self.form.setHorizontalSpacing(14)
+        self.form.setVerticalSpacing(9)
+        self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.status.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.bar = QProgressBar(textVisible=False)
+        self.bar.setAccessibleName(self.tr("Progress"))
+        self.body = QVBoxLayout()
+        self.body.setSpacing(12)
+        self.body.addStretch(0)  # takes the space that no widget below takes
+        column.addWidget(self.fields)
+        column.addWidget(self.status)
+        column.addWidget(self.bar)
+        column.addLayout(self.body, 1)
+        row = self._buttons = QHBoxLayout()
+        row.addStretch(1)
+        self.close_button = QPushButton(self.tr("Close"))
+        self.close_button.setAutoDefault(False)
+        self.close_button.clicked.connect(self.reject)
+        self.start_button = QPushButton(objectName="primary")
+        self.start_button.setDefault(True)
+        self.start_button.clicked.connect(self.start)
+        row.addWidget(self.close_button)
+        row.addWidget(self.start_button)
+        column.addLayout(row)
+        job.state_changed.connect(self.refresh)
+        job.failed.connect(self.show_failure)
+        job.progressed.connect(self._progressed)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Order the buttons after the fields, which subclasses add later."""
+        each, last = self.nextInFocusChain(), None
+        while each is not self:
+            if self.fields.isAncestorOf(each) and each.focusPolicy() != Qt.FocusPolicy.NoFocus:
+                last = each
+            each = each.nextInFocusChain()
+        if last is not None:
+            self.setTabOrder(last, self.close_button)
+            self.setTabOrder(self.close_button, self.start_button)
+        super().showEvent(event)
+
+    # --- for subclasses --------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Start the job."""
+        raise NotImplementedError
+
+    def complete(self) -> bool:
+        """Return True if the job can be started with the present fields."""
+        return True
+
+    def progress_text(self, done: str, total: str) -> str:
+        """Return the text of the status line while the job runs."""
+        raise NotImplementedError
+
+    def add_field(self, name: str, field: QWidget) -> QLabel:
+        """Add a named field to the form and return its label."""
+        label = QLabel(name)
+        target = field.input if isinstance(field, PathField) else field
+        label.setBuddy(target)
+        label.setMinimumHeight(target.sizeHint().height())  # centers the label vertically beside its field
+        line = field.line if isinstance(field, PathField) else field
+        if isinstance(line, QLineEdit):
+            line.textChanged.connect(self.refresh)
+        self.form.addRow(label, field)
+        return label
+
+    def add_options(self, *boxes: QWidget) -> None:
+        """Add check boxes side by side below the fields."""
+        row = QHBoxLayout()
+        row.setSpacing(22)
+        for box in boxes:
+            row.addWidget(box)
+        row.addStretch(1)
+        self.form.addRow("", row)
+
+    def add_button(self, text: str, on_click: Callable[[], object], *, link: bool = False) -> QPushButton:
+        """Add a button on the left and return it."""
+        button = QPushButton(text, objectName="link" if link else "")
+        button.setAutoDefault(False)
+        button.clicked.connect(lambda: on_click())
+        self._buttons.insertWidget(self._buttons.indexOf(self.close_button) - 1, button)
+        return button
+
+    def show_status(self, text: str) -> None:
+        self.status.setText(text)
+        self.status.setVisible(bool(text))
+
+    # --- events ----------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start the job, or cancel the running one."""
+        if self.job.running:
+            self.job.cancel()
+            self.start_button.setEnabled(False)
+        else:
+            self.show_status("")
+            self.bar.setRange(0, 0)
+            self.begin()
+
+    def refresh(self, *_: object) -> None:
+        running = self.job.running
+        self.fields.setVisible(self.form.rowCount() > 0)
+        self.fields.setEnabled(not running)
+        self.close_button.setEnabled(not running or self.while_running != "stay open")
+        self.bar.setVisible(running)
+        self.start_button.setText(self.cancel_action if running else self.action)
+        self.start_button.setEnabled(running or self.complete())
+
+    def show_failure(self, problem: Exception) -> None:
+        self.show_status(" ".join(filter(None, problem_text(problem))))
+
+    def done(self, result: int) -> None:
+        """Close the dialog, and end its job or not according to `while_running`."""
+        if self.while_running == "stop":
+            self.job.close()
+        if self.while_running == "continue" or not self.job.running:
+            super().done(result)
+
+    def keyPressEvent(self, event) -> None:
+        """Ignore Enter in a list, which opens the current row and must not start the job too."""
+        entered = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if not (entered and isinstance(self.focusWidget(), QAbstractItemView)):
+            super().keyPressEvent(event)
+
+    def _progressed(self, done: int, total: int) -> None:
+        self.bar.setRange(0, total)
+        self.bar.setValue(done)
+        self.show_status(self.progress_text(number(done), number(total)))
+
+
+def open_path(path: Path) -> None:
+    """Open a file or folder with the program that the desktop has chosen for it."""
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(path.absolute())))
