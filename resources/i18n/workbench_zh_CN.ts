@@ -28,6 +28,45 @@
     </message>
 </context>
 <context>
+    <name>BulkActions</name>
+    <message>
+        <source>Done</source>
+        <translation>完成</translation>
+    </message>
+    <message>
+        <source>Not done</source>
+        <translation>未完成</translation>
+    </message>
+    <message>
+        <source>Mark the selected images as done</source>
+        <translation>将选中的图片标记为已完成</translation>
+    </message>
+    <message>
+        <source>Mark the selected images as not done</source>
+        <translation>将选中的图片标记为未完成</translation>
+    </message>
+    <message>
+        <source>Data split</source>
+        <translation>数据划分</translation>
+    </message>
+    <message>
+        <source>Data split of the selected images and of their groups</source>
+        <translation>选中图片及其分组的数据划分</translation>
+    </message>
+    <message>
+        <source>No verdict</source>
+        <translation>不判定</translation>
+    </message>
+    <message>
+        <source>Set the verdict of the selected images: {name}</source>
+        <translation>设置所选图片的判定：{name}</translation>
+    </message>
+    <message>
+        <source>Remove the verdicts of the selected images</source>
+        <translation>清除所选图片的判定</translation>
+    </message>
+</context>
+<context>
     <name>Canvas</name>
     <message>
         <source>Image</source>
@@ -75,10 +114,6 @@
         <translation>检查标注</translation>
     </message>
     <message>
-        <source>Progress of the check</source>
-        <translation>检查进度</translation>
-    </message>
-    <message>
         <source>Kinds of findings</source>
         <translation>发现的问题类型</translation>
     </message>
@@ -91,20 +126,8 @@
         <translation>另存为 CSV…</translation>
     </message>
     <message>
-        <source>Close</source>
-        <translation>关闭</translation>
-    </message>
-    <message>
         <source>Save findings</source>
         <translation>保存检查结果</translation>
-    </message>
-    <message>
-        <source>CSV files (*.csv)</source>
-        <translation>CSV 文件 (*.csv)</translation>
-    </message>
-    <message>
-        <source>Cancel</source>
-        <translation>取消</translation>
     </message>
     <message>
         <source>Check</source>
@@ -386,6 +409,53 @@
     <message>
         <source>Remove from comparison</source>
         <translation>从比较中移除</translation>
+    </message>
+</context>
+<context>
+    <name>ComparisonDialog</name>
+    <message>
+        <source>Compare runs</source>
+        <translation>比较训练记录</translation>
+    </message>
+    <message>
+        <source>Progress</source>
+        <translation>进度</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>&amp;Save report…</source>
+        <translation>保存报告(&amp;S)…</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>&amp;First run</source>
+        <translation>第一个训练记录(&amp;F)</translation>
+    </message>
+    <message>
+        <source>Sec&amp;ond run</source>
+        <translation>第二个训练记录(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Choose two different runs.</source>
+        <translation>请选择两个不同的训练记录。</translation>
+    </message>
+    <message>
+        <source>Evaluating both runs on the same images…</source>
+        <translation>正在相同图片上评估两个训练记录…</translation>
+    </message>
+    <message>
+        <source>Canceled.</source>
+        <translation>已取消。</translation>
+    </message>
+    <message>
+        <source>Measured on {n} images of {parts} parts that neither run was trained on.</source>
+        <translation>在两个训练记录都未用于训练的 {n} 张图片（{parts} 个零件）上测得。</translation>
     </message>
 </context>
 <context>
@@ -1025,6 +1095,22 @@
         <translation>返回图片</translation>
     </message>
     <message>
+        <source>Compare…</source>
+        <translation>比较…</translation>
+    </message>
+    <message>
+        <source>Compare with another run on the same images</source>
+        <translation>在相同图片上与另一训练记录比较</translation>
+    </message>
+    <message>
+        <source>Save report…</source>
+        <translation>保存报告…</translation>
+    </message>
+    <message>
+        <source>Save figures, curves and the largest errors as a web page or a PDF file</source>
+        <translation>将指标、曲线和最大的错误保存为网页或 PDF 文件</translation>
+    </message>
+    <message>
         <source>Validation  {n}</source>
         <translation>验证  {n}</translation>
     </message>
@@ -1118,6 +1204,21 @@
     <message>
         <source>{progress}, {time} left</source>
         <translation>{progress}，剩余 {time}</translation>
+    </message>
+</context>
+<context>
+    <name>EvaluationReports</name>
+    <message>
+        <source>Web page (*.html)</source>
+        <translation>网页 (*.html)</translation>
+    </message>
+    <message>
+        <source>PDF document (*.pdf)</source>
+        <translation>PDF 文档 (*.pdf)</translation>
+    </message>
+    <message>
+        <source>Save report</source>
+        <translation>保存报告</translation>
     </message>
 </context>
 <context>
@@ -1256,6 +1357,25 @@
     <message>
         <source>Not exported: {why}</source>
         <translation>未导出：{why}</translation>
+    </message>
+</context>
+<context>
+    <name>FigureTable</name>
+    <message>
+        <source>Figures of both runs</source>
+        <translation>两个训练记录的指标</translation>
+    </message>
+    <message>
+        <source>Figure</source>
+        <translation>指标</translation>
+    </message>
+    <message>
+        <source>Difference (95% CI)</source>
+        <translation>差值（95% 置信区间）</translation>
+    </message>
+    <message>
+        <source>Second run</source>
+        <translation>第二个训练记录</translation>
     </message>
 </context>
 <context>
@@ -2348,10 +2468,6 @@
         <translation>打开文件夹</translation>
     </message>
     <message>
-        <source>Close</source>
-        <translation>关闭</translation>
-    </message>
-    <message>
         <source>Export</source>
         <translation>导出</translation>
     </message>
@@ -2362,10 +2478,6 @@
     <message>
         <source>&amp;Regions</source>
         <translation>区域(&amp;R)</translation>
-    </message>
-    <message>
-        <source>Browse…</source>
-        <translation>浏览…</translation>
     </message>
     <message>
         <source>F&amp;older</source>
@@ -2406,10 +2518,6 @@
     <message>
         <source>This format cannot hold everything. Press Enter on a row to open the image.</source>
         <translation>该格式无法保存全部内容。在某一行按 Enter 键可打开对应图片。</translation>
-    </message>
-    <message>
-        <source>Cancel</source>
-        <translation>取消</translation>
     </message>
     <message>
         <source>PNG masks</source>
@@ -2490,7 +2598,7 @@
     <name>LabelNextCommands</name>
     <message>
         <source>&amp;Label next</source>
-        <translation>推荐标注(&amp;W)</translation>
+        <translation>推荐标注(&amp;L)</translation>
     </message>
     <message>
         <source>Images that would improve the model most, with the reason for each</source>
@@ -2517,8 +2625,8 @@
         <translation>保留可疑标注，不再提示。</translation>
     </message>
     <message>
-        <source>Use &amp;model result</source>
-        <translation>采用模型结果(&amp;M)</translation>
+        <source>Use model result</source>
+        <translation>采用模型结果</translation>
     </message>
     <message>
         <source>Ne&amp;xt flagged region</source>
@@ -2774,6 +2882,22 @@
     <message>
         <source>Compare the curves with those of other runs</source>
         <translation>与其他训练记录的曲线比较</translation>
+    </message>
+    <message>
+        <source>Compare runs side by si&amp;de…</source>
+        <translation>并排比较训练记录(&amp;D)…</translation>
+    </message>
+    <message>
+        <source>Compare the figures of two runs on the same images, with the images on which they differ</source>
+        <translation>在相同图片上比较两个训练记录的指标，并显示结果不同的图片</translation>
+    </message>
+    <message>
+        <source>Save evaluatio&amp;n report…</source>
+        <translation>保存评估报告(&amp;N)…</translation>
+    </message>
+    <message>
+        <source>Save figures, curves and the largest errors of the shown evaluation</source>
+        <translation>保存当前评估的指标、曲线和最大的错误</translation>
     </message>
     <message>
         <source>Save curves as &amp;image…</source>
@@ -3241,6 +3365,14 @@
         <translation>曲线已保存到 {path}。</translation>
     </message>
     <message>
+        <source>Report saved: {path}</source>
+        <translation>报告已保存：{path}</translation>
+    </message>
+    <message>
+        <source>Open</source>
+        <translation>打开</translation>
+    </message>
+    <message>
         <source>The project is read-only in this window.</source>
         <translation>项目在此窗口中为只读。</translation>
     </message>
@@ -3593,6 +3725,17 @@
     </message>
 </context>
 <context>
+    <name>PairView</name>
+    <message>
+        <source>Images on which the runs differ</source>
+        <translation>结果不同的图片</translation>
+    </message>
+    <message>
+        <source>Open this image</source>
+        <translation>打开此图片</translation>
+    </message>
+</context>
+<context>
     <name>PathField</name>
     <message>
         <source>Browse…</source>
@@ -3625,10 +3768,6 @@
 <context>
     <name>PredictFolderDialog</name>
     <message>
-        <source>Close</source>
-        <translation>关闭</translation>
-    </message>
-    <message>
         <source>Stopping…</source>
         <translation>正在停止…</translation>
     </message>
@@ -3647,6 +3786,58 @@
     <message>
         <source>Open results folder</source>
         <translation>打开结果文件夹</translation>
+    </message>
+    <message>
+        <source>Folder of a run or an export</source>
+        <translation>训练记录或导出的文件夹</translation>
+    </message>
+    <message>
+        <source>Folder of the images to predict</source>
+        <translation>要预测的图片所在文件夹</translation>
+    </message>
+    <message>
+        <source>Subfolders are included</source>
+        <translation>包含子文件夹</translation>
+    </message>
+    <message>
+        <source>Folder for the results</source>
+        <translation>结果文件夹</translation>
+    </message>
+    <message>
+        <source>For masks, overlays, regions.csv and results.json</source>
+        <translation>存放掩膜、叠加图、regions.csv 和 results.json</translation>
+    </message>
+    <message>
+        <source>Save &amp;overlays</source>
+        <translation>保存叠加图(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Save each image with its predictions drawn on it</source>
+        <translation>为每张图片保存一份绘有预测结果的图</translation>
+    </message>
+    <message>
+        <source>&amp;Skip images that already have results</source>
+        <translation>跳过已有结果的图片(&amp;S)</translation>
+    </message>
+    <message>
+        <source>&amp;Watch folder</source>
+        <translation>监视文件夹(&amp;W)</translation>
+    </message>
+    <message>
+        <source>Predict new images in the folder until stopped</source>
+        <translation>持续预测文件夹中的新图片，直到停止</translation>
+    </message>
+    <message>
+        <source>&amp;Model</source>
+        <translation>模型(&amp;M)</translation>
+    </message>
+    <message>
+        <source>&amp;Images</source>
+        <translation>图片(&amp;I)</translation>
+    </message>
+    <message>
+        <source>&amp;Results</source>
+        <translation>结果(&amp;R)</translation>
     </message>
     <message>
         <source>Loading the model and listing images…</source>
@@ -3679,65 +3870,6 @@
     <message>
         <source>Predict</source>
         <translation>预测</translation>
-    </message>
-</context>
-<context>
-    <name>PredictFolderForm</name>
-    <message>
-        <source>Folder of a run or an export</source>
-        <translation>训练记录或导出的文件夹</translation>
-    </message>
-    <message>
-        <source>Subfolders are included</source>
-        <translation>包含子文件夹</translation>
-    </message>
-    <message>
-        <source>For masks, overlays, regions.csv and results.json</source>
-        <translation>存放掩膜、叠加图、regions.csv 和 results.json</translation>
-    </message>
-    <message>
-        <source>Save &amp;overlays</source>
-        <translation>保存叠加图(&amp;O)</translation>
-    </message>
-    <message>
-        <source>&amp;Skip images that already have results</source>
-        <translation>跳过已有结果的图片(&amp;S)</translation>
-    </message>
-    <message>
-        <source>&amp;Watch folder</source>
-        <translation>监视文件夹(&amp;W)</translation>
-    </message>
-    <message>
-        <source>Predict new images in the folder until stopped</source>
-        <translation>持续预测文件夹中的新图片，直到停止</translation>
-    </message>
-    <message>
-        <source>Save each image with its predictions drawn on it</source>
-        <translation>为每张图片保存一份绘有预测结果的图</translation>
-    </message>
-    <message>
-        <source>&amp;Model</source>
-        <translation>模型(&amp;M)</translation>
-    </message>
-    <message>
-        <source>&amp;Images</source>
-        <translation>图片(&amp;I)</translation>
-    </message>
-    <message>
-        <source>Folder of the images to predict</source>
-        <translation>要预测的图片所在文件夹</translation>
-    </message>
-    <message>
-        <source>&amp;Results</source>
-        <translation>结果(&amp;R)</translation>
-    </message>
-    <message>
-        <source>Folder for the results</source>
-        <translation>结果文件夹</translation>
-    </message>
-    <message>
-        <source>Browse…</source>
-        <translation>浏览…</translation>
     </message>
 </context>
 <context>
@@ -3934,51 +4066,7 @@
     </message>
 </context>
 <context>
-    <name>PreferencesDialog</name>
-    <message>
-        <source>Settings</source>
-        <translation>设置</translation>
-    </message>
-    <message>
-        <source>Labels are saved automatically half a second after each change, and before that in a journal. Nothing has to be saved manually.</source>
-        <translation>每次修改后半秒自动保存标注，在此之前已写入日志，无需手动保存。</translation>
-    </message>
-    <message>
-        <source>All other training settings: Train &gt; Training settings.</source>
-        <translation>其他训练设置：训练 &gt; 训练设置。</translation>
-    </message>
-    <message>
-        <source>Appearance</source>
-        <translation>外观</translation>
-    </message>
-    <message>
-        <source>Labeling</source>
-        <translation>标注</translation>
-    </message>
-    <message>
-        <source>Training</source>
-        <translation>训练</translation>
-    </message>
-    <message>
-        <source>Keyboard</source>
-        <translation>键盘</translation>
-    </message>
-    <message>
-        <source>Close</source>
-        <translation>关闭</translation>
-    </message>
-    <message>
-        <source>Reset all shortcuts</source>
-        <translation>重置全部快捷键</translation>
-    </message>
-    <message>
-        <source>Restore defaults</source>
-        <translation>恢复默认值</translation>
-    </message>
-    <message>
-        <source>Restore the defaults of this page</source>
-        <translation>恢复本页的默认值</translation>
-    </message>
+    <name>PreferenceFields</name>
     <message>
         <source>Theme</source>
         <translation>主题</translation>
@@ -4074,6 +4162,53 @@
     <message>
         <source>Automatic uses the GPU if there is one.</source>
         <translation>“自动”会在有 GPU 时使用 GPU。</translation>
+    </message>
+</context>
+<context>
+    <name>PreferencesDialog</name>
+    <message>
+        <source>Settings</source>
+        <translation>设置</translation>
+    </message>
+    <message>
+        <source>Labels are saved automatically half a second after each change, and before that in a journal. Nothing has to be saved manually.</source>
+        <translation>每次修改后半秒自动保存标注，在此之前已写入日志，无需手动保存。</translation>
+    </message>
+    <message>
+        <source>All other training settings: Train &gt; Training settings.</source>
+        <translation>其他训练设置：训练 &gt; 训练设置。</translation>
+    </message>
+    <message>
+        <source>Appearance</source>
+        <translation>外观</translation>
+    </message>
+    <message>
+        <source>Labeling</source>
+        <translation>标注</translation>
+    </message>
+    <message>
+        <source>Training</source>
+        <translation>训练</translation>
+    </message>
+    <message>
+        <source>Keyboard</source>
+        <translation>键盘</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Reset all shortcuts</source>
+        <translation>重置全部快捷键</translation>
+    </message>
+    <message>
+        <source>Restore defaults</source>
+        <translation>恢复默认值</translation>
+    </message>
+    <message>
+        <source>Restore the defaults of this page</source>
+        <translation>恢复本页的默认值</translation>
     </message>
 </context>
 <context>
@@ -4314,6 +4449,13 @@
     </message>
 </context>
 <context>
+    <name>ReportDialog</name>
+    <message>
+        <source>CSV files (*.csv)</source>
+        <translation>CSV 文件 (*.csv)</translation>
+    </message>
+</context>
+<context>
     <name>ResultsModel</name>
     <message>
         <source>Largest, px</source>
@@ -4446,6 +4588,10 @@
         <translation>统计指标和滑块所针对的类别</translation>
     </message>
     <message>
+        <source>Metrics and operating point</source>
+        <translation>指标和工作点</translation>
+    </message>
+    <message>
         <source>Evaluating thresholds…</source>
         <translation>正在评估各阈值…</translation>
     </message>
@@ -4467,6 +4613,10 @@
 </context>
 <context>
     <name>SettingsPage</name>
+    <message>
+        <source>Training settings</source>
+        <translation>训练设置</translation>
+    </message>
     <message>
         <source>Training</source>
         <translation>训练</translation>
@@ -4990,6 +5140,10 @@
 <context>
     <name>StageBar</name>
     <message>
+        <source>Next step</source>
+        <translation>下一步</translation>
+    </message>
+    <message>
         <source>Next step: {step}</source>
         <translation>下一步：{step}</translation>
     </message>
@@ -5153,10 +5307,6 @@
         <translation>统计</translation>
     </message>
     <message>
-        <source>Progress of the statistics</source>
-        <translation>统计进度</translation>
-    </message>
-    <message>
         <source>Classes</source>
         <translation>类别</translation>
     </message>
@@ -5189,20 +5339,8 @@
         <translation>区域另存为 CSV…</translation>
     </message>
     <message>
-        <source>Close</source>
-        <translation>关闭</translation>
-    </message>
-    <message>
         <source>Save statistics</source>
         <translation>保存统计</translation>
-    </message>
-    <message>
-        <source>CSV files (*.csv)</source>
-        <translation>CSV 文件 (*.csv)</translation>
-    </message>
-    <message>
-        <source>Cancel</source>
-        <translation>取消</translation>
     </message>
     <message>
         <source>Refresh</source>
@@ -5627,48 +5765,12 @@
         <translation>全选</translation>
     </message>
     <message>
-        <source>Done</source>
-        <translation>完成</translation>
-    </message>
-    <message>
-        <source>Not done</source>
-        <translation>未完成</translation>
-    </message>
-    <message>
-        <source>Mark the selected images as done</source>
-        <translation>将选中的图片标记为已完成</translation>
-    </message>
-    <message>
-        <source>Mark the selected images as not done</source>
-        <translation>将选中的图片标记为未完成</translation>
-    </message>
-    <message>
-        <source>Data split</source>
-        <translation>数据划分</translation>
-    </message>
-    <message>
-        <source>Data split of the selected images and of their groups</source>
-        <translation>选中图片及其分组的数据划分</translation>
-    </message>
-    <message>
         <source>Back to the image</source>
         <translation>返回图片</translation>
     </message>
     <message>
         <source>{n} selected</source>
         <translation>已选 {n} 张</translation>
-    </message>
-    <message>
-        <source>No verdict</source>
-        <translation>无判定</translation>
-    </message>
-    <message>
-        <source>Set the verdict of the selected images: {name}</source>
-        <translation>设置所选图片的判定：{name}</translation>
-    </message>
-    <message>
-        <source>Remove the verdicts of the selected images</source>
-        <translation>清除所选图片的判定</translation>
     </message>
 </context>
 <context>
@@ -5849,7 +5951,7 @@
     </message>
     <message>
         <source>Predict cu&amp;rrent image</source>
-        <translation>预测当前图片(&amp;R)</translation>
+        <translation>预测当前图片(&amp;T)</translation>
     </message>
     <message>
         <source>Show the prediction of the latest model for this image</source>
@@ -5877,7 +5979,7 @@
     </message>
     <message>
         <source>E&amp;xport options…</source>
-        <translation>导出选项(&amp;C)…</translation>
+        <translation>导出选项(&amp;X)…</translation>
     </message>
 </context>
 <context>
@@ -6129,6 +6231,10 @@
         <translation>进度</translation>
     </message>
     <message>
+        <source>Evaluation</source>
+        <translation>评估</translation>
+    </message>
+    <message>
         <source>Predicting validation and test images…</source>
         <translation>正在预测验证和测试图片…</translation>
     </message>
@@ -6303,6 +6409,10 @@
         <translation>解包已打包的项目 (.zip)…</translation>
     </message>
     <message>
+        <source>Welcome</source>
+        <translation>欢迎</translation>
+    </message>
+    <message>
         <source>Start</source>
         <translation>开始</translation>
     </message>
@@ -6409,28 +6519,32 @@
         <source>{name} (read-only)</source>
         <translation>{name}（只读）</translation>
     </message>
+    <message>
+        <source>Side panel</source>
+        <translation>侧面板</translation>
+    </message>
 </context>
 <context>
     <name>WorkflowCommands</name>
     <message>
-        <source>New project &amp;from folder…</source>
-        <translation>从文件夹新建项目(&amp;F)…</translation>
+        <source>Ne&amp;w project from folder…</source>
+        <translation>从文件夹新建项目(&amp;W)…</translation>
     </message>
     <message>
         <source>Make a project of a folder of images. The images stay where they are.</source>
         <translation>将图片文件夹创建为项目。图片保留在原位置。</translation>
     </message>
     <message>
-        <source>Add &amp;class</source>
-        <translation>添加类别(&amp;C)</translation>
+        <source>A&amp;dd class</source>
+        <translation>添加类别(&amp;D)</translation>
     </message>
     <message>
         <source>Add a class: a type of defects to paint</source>
         <translation>添加类别，即要涂画的缺陷种类</translation>
     </message>
     <message>
-        <source>Add &amp;verdict</source>
-        <translation>添加判定(&amp;V)</translation>
+        <source>Add verd&amp;ict</source>
+        <translation>添加判定(&amp;I)</translation>
     </message>
     <message>
         <source>Add a verdict: a result for a whole image, such as OK or NG</source>
@@ -6974,7 +7088,7 @@
     </message>
     <message>
         <source>Data &amp;split</source>
-        <translation>数据划分(&amp;U)</translation>
+        <translation>数据划分(&amp;S)</translation>
     </message>
     <message>
         <source>Set verdict &amp;and go to next</source>
@@ -10589,6 +10703,302 @@
         <translation>`card.html`：本文档，附误差最大的图片</translation>
     </message>
     <message>
+        <source>it has no validation or test images</source>
+        <translation>它没有验证或测试图片</translation>
+    </message>
+    <message>
+        <source>Evaluation of run {run}</source>
+        <translation>训练记录 {run} 的评估</translation>
+    </message>
+    <message>
+        <source>Project {project}, {date}. Made with Defect Workbench {version}</source>
+        <translation>项目 {project}，{date}。由 Defect Workbench {version} 生成</translation>
+    </message>
+    <message>
+        <source>Evaluated data</source>
+        <translation>评估数据</translation>
+    </message>
+    <message>
+        <source>Figures</source>
+        <translation>指标</translation>
+    </message>
+    <message>
+        <source>Curves</source>
+        <translation>曲线</translation>
+    </message>
+    <message>
+        <source>Calibration</source>
+        <translation>校准</translation>
+    </message>
+    <message>
+        <source>Missed defects</source>
+        <translation>漏检的缺陷</translation>
+    </message>
+    <message>
+        <source>False alarms</source>
+        <translation>误报</translation>
+    </message>
+    <message>
+        <source>Images with the most errors</source>
+        <translation>错误最多的图片</translation>
+    </message>
+    <message>
+        <source>Wrong verdicts</source>
+        <translation>错误的判定</translation>
+    </message>
+    <message>
+        <source>What these figures do not show</source>
+        <translation>这些指标未反映的内容</translation>
+    </message>
+    <message>
+        <source>training, validation and test</source>
+        <translation>训练、验证和测试</translation>
+    </message>
+    <message>
+        <source>Measured on {n} {split} images of {m} parts, with the present labels. Intervals are 95% CI.</source>
+        <translation>在 {m} 个零件的 {n} 张{split}图片上按当前标注测得。区间为 95% 置信区间。</translation>
+    </message>
+    <message>
+        <source>These images were set apart before the training. All images of a part belong to the same split.</source>
+        <translation>这些图片在训练前就已分出。同一零件的所有图片属于同一数据划分。</translation>
+    </message>
+    <message>
+        <source>Training images are included. The figures say nothing about new images.</source>
+        <translation>包含训练图片，因此这些指标不能说明对新图片的效果。</translation>
+    </message>
+    <message>
+        <source>Weights and thresholds were chosen on validation images, so the figures are slightly optimistic.</source>
+        <translation>权重和阈值是在验证图片上选定的，因此指标略偏乐观。</translation>
+    </message>
+    <message>
+        <source>More than half of all pixels are predicted as defects, so the recall is not meaningful.</source>
+        <translation>一半以上的像素被预测为缺陷，因此召回率没有意义。</translation>
+    </message>
+    <message>
+        <source>Every good image has a false alarm, so the model does not separate good images from defective ones.</source>
+        <translation>每张良品图片都有误报，因此模型无法区分良品图片和有缺陷的图片。</translation>
+    </message>
+    <message>
+        <source>All predictions have the same class, although the images contain several classes.</source>
+        <translation>图片包含多个类别，但所有预测都是同一类别。</translation>
+    </message>
+    <message>
+        <source>On good images</source>
+        <translation>良品图片上</translation>
+    </message>
+    <message>
+        <source>Of class {name}</source>
+        <translation>类别 {name}</translation>
+    </message>
+    <message>
+        <source>95% CI</source>
+        <translation>95% 置信区间</translation>
+    </message>
+    <message>
+        <source>Counted</source>
+        <translation>计数</translation>
+    </message>
+    <message>
+        <source>{n} on {m} images</source>
+        <translation>{m} 张图片上 {n} 处</translation>
+    </message>
+    <message>
+        <source>This operating point was set for the evaluation and is not stored with the run.</source>
+        <translation>此工作点仅为本次评估设定，未保存到训练记录。</translation>
+    </message>
+    <message>
+        <source>Predicted probability</source>
+        <translation>预测概率</translation>
+    </message>
+    <message>
+        <source>Share of correct verdicts</source>
+        <translation>正确判定的比例</translation>
+    </message>
+    <message>
+        <source>Share with 95% CI</source>
+        <translation>比例及 95% 置信区间</translation>
+    </message>
+    <message>
+        <source>Mean calibration error (ECE): {n}%. Points on the diagonal are calibrated: verdicts of 80% probability are correct in 80% of the images.</source>
+        <translation>平均校准误差（ECE）：{n}%。对角线上的点已校准：概率为 80% 的判定在 80% 的图片上正确。</translation>
+    </message>
+    <message>
+        <source>in use</source>
+        <translation>使用中</translation>
+    </message>
+    <message>
+        <source>All classes at a common threshold, with the minimum areas of the operating point. The vertical line is the threshold in use.</source>
+        <translation>所有类别使用同一阈值，最小面积取自工作点。竖线为使用中的阈值。</translation>
+    </message>
+    <message>
+        <source>All classes at a common threshold, with the minimum areas of the operating point. The classes use different thresholds.</source>
+        <translation>所有类别使用同一阈值，最小面积取自工作点。实际使用时各类别的阈值不同。</translation>
+    </message>
+    <message>
+        <source>Recall and precision over the threshold</source>
+        <translation>召回率和精确率随阈值的变化</translation>
+    </message>
+    <message>
+        <source>Precision over the recall</source>
+        <translation>精确率随召回率的变化</translation>
+    </message>
+    <message>
+        <source>{name}, {n} px, max. probability {p}</source>
+        <translation>{name}，{n} 像素，最大概率 {p}</translation>
+    </message>
+    <message>
+        <source>{name}, {n} px, probability {p}</source>
+        <translation>{name}，{n} 像素，概率 {p}</translation>
+    </message>
+    <message>
+        <source>{n} of {m} missed defects, largest first</source>
+        <translation>{m} 处漏检中的 {n} 处，从大到小</translation>
+    </message>
+    <message>
+        <source>{n} of {m} false alarms, highest probability first</source>
+        <translation>{m} 处误报中的 {n} 处，按概率从高到低</translation>
+    </message>
+    <message>
+        <source>{n} of {m} images with errors, worst first</source>
+        <translation>{m} 张有错误的图片中的 {n} 张，最差的在前</translation>
+    </message>
+    <message>
+        <source>{n} of {m} wrong verdicts, highest probability first</source>
+        <translation>{m} 个错误判定中的 {n} 个，按概率从高到低</translation>
+    </message>
+    <message>
+        <source>1 missed defect</source>
+        <translation>1 处漏检</translation>
+    </message>
+    <message>
+        <source>{n} missed defects</source>
+        <translation>{n} 处漏检</translation>
+    </message>
+    <message>
+        <source>no errors</source>
+        <translation>没有错误</translation>
+    </message>
+    <message>
+        <source>errors: {n}</source>
+        <translation>错误：{n}</translation>
+    </message>
+    <message>
+        <source>None.</source>
+        <translation>无。</translation>
+    </message>
+    <message>
+        <source>Only {n} images were evaluated. The figures are rough; rely on the intervals.</source>
+        <translation>只评估了 {n} 张图片。指标很粗略，请以区间为准。</translation>
+    </message>
+    <message>
+        <source>The {n} images show {m} parts. Images of the same part are similar and tell less about new parts than as many different parts.</source>
+        <translation>{n} 张图片来自 {m} 个零件。同一零件的图片相似，对新零件的说明力不如同样数量的不同零件。</translation>
+    </message>
+    <message>
+        <source>Only {m} parts were evaluated. Parts that differ from them, for example of another lot, may give other results.</source>
+        <translation>只评估了 {m} 个零件。与之不同的零件（例如其他批次）结果可能不同。</translation>
+    </message>
+    <message>
+        <source>Only {n} labeled defects were evaluated. One more missed defect would change the recall noticeably.</source>
+        <translation>只评估了 {n} 处已标注缺陷。多漏检一处就会使召回率明显变化。</translation>
+    </message>
+    <message>
+        <source>{n} of these images resemble training images, such as `{first}`. The figures are too high.</source>
+        <translation>其中 {n} 张图片与训练图片相似，例如 `{first}`。指标偏高。</translation>
+    </message>
+    <message>
+        <source>The operating point was chosen on these images, so the figures are slightly optimistic.</source>
+        <translation>工作点是在这些图片上选定的，因此指标略偏乐观。</translation>
+    </message>
+    <message>
+        <source>it is a model of another kind than the run it is compared with</source>
+        <translation>它与所比较的训练记录不是同一种模型</translation>
+    </message>
+    <message>
+        <source>the two runs have no validation or test images in common</source>
+        <translation>两个训练记录没有共同的验证或测试图片</translation>
+    </message>
+    <message>
+        <source>Comparison of runs {first} and {second}</source>
+        <translation>训练记录 {first} 与 {second} 的比较</translation>
+    </message>
+    <message>
+        <source>Images on which the runs differ</source>
+        <translation>结果不同的图片</translation>
+    </message>
+    <message>
+        <source>Figure</source>
+        <translation>指标</translation>
+    </message>
+    <message>
+        <source>Difference</source>
+        <translation>差值</translation>
+    </message>
+    <message>
+        <source>Second run</source>
+        <translation>第二个训练记录</translation>
+    </message>
+    <message>
+        <source>better</source>
+        <translation>更好</translation>
+    </message>
+    <message>
+        <source>worse</source>
+        <translation>更差</translation>
+    </message>
+    <message>
+        <source>equal</source>
+        <translation>相同</translation>
+    </message>
+    <message>
+        <source>no clear difference</source>
+        <translation>无明显差异</translation>
+    </message>
+    <message>
+        <source>not known</source>
+        <translation>未知</translation>
+    </message>
+    <message>
+        <source>{figure}: {name}</source>
+        <translation>{figure}：{name}</translation>
+    </message>
+    <message>
+        <source>{n} ({low} to {high})</source>
+        <translation>{n}（{low} 至 {high}）</translation>
+    </message>
+    <message>
+        <source>Both runs were measured on the same {n} {split} images of {m} parts, with the present labels and each at its own operating point. Intervals are 95% CI.</source>
+        <translation>两个训练记录在 {m} 个零件的相同 {n} 张{split}图片上按当前标注测得，各用自己的工作点。区间为 95% 置信区间。</translation>
+    </message>
+    <message>
+        <source>{n} images are left out, because one of the runs was trained on them or did not evaluate them.</source>
+        <translation>有 {n} 张图片未计入，因为其中一个训练记录用它们训练过或未评估它们。</translation>
+    </message>
+    <message>
+        <source>Better or worse: the interval of the difference does not contain 0. The interval is computed by drawing parts with replacement 2000 times and measuring both runs on the same draw; below {n} parts there is none.</source>
+        <translation>更好或更差：差值的区间不包含 0。区间通过对零件有放回抽样 2000 次、并在同一样本上测量两个训练记录得到；少于 {n} 个零件时不给出区间。</translation>
+    </message>
+    <message>
+        <source>Both runs make the same errors on every image.</source>
+        <translation>两个训练记录在每张图片上的错误都相同。</translation>
+    </message>
+    <message>
+        <source>The runs differ on {n} of {k} images. On {m} of them, one run makes no error and the other does. These come first.</source>
+        <translation>两个训练记录在 {k} 张图片中的 {n} 张上结果不同。其中 {m} 张是一个没有错误而另一个有错误，排在最前。</translation>
+    </message>
+    <message>
+        <source>Only {m} parts were compared: too few to tell a difference from chance.</source>
+        <translation>只比较了 {m} 个零件：太少，无法区分差异与偶然。</translation>
+    </message>
+    <message>
+        <source>With many figures, about one in twenty differences without a cause appears clear.</source>
+        <translation>指标很多时，约二十分之一的偶然差异看起来会很明显。</translation>
+    </message>
+    <message>
+        <source>A second training with another random seed gives other figures. A difference between two runs is not yet a difference between two settings.</source>
+        <translation>换一个随机种子再次训练会得到不同的指标。两个训练记录的差异还不等于两组设置的差异。</translation>
+    </message>
+    <message>
         <source>fast</source>
         <translation>快速</translation>
     </message>
@@ -10743,6 +11153,10 @@
     <message>
         <source>Augmentation</source>
         <translation>数据增强</translation>
+    </message>
+    <message>
+        <source>Numeric precision</source>
+        <translation>数值精度</translation>
     </message>
     <message>
         <source>Mixed precision level</source>

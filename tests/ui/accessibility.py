@@ -36,8 +36,8 @@ def focusable(root: QWidget) -> Iterator[QWidget]:
 def used(widget: QWidget) -> bool:
     """Return False for a text that is not set yet: an empty label, or a button without icon and text."""
     if isinstance(widget, QLabel):
-        return bool(widget.text())
-    return not isinstance(widget, QAbstractButton) or bool(widget.text()) or not widget.icon().isNull()
+        return bool(QLabel.text(widget))
+    return not isinstance(widget, QAbstractButton) or bool(QAbstractButton.text(widget)) or not widget.icon().isNull()
 
 
 def is_part(widget: QWidget) -> bool:

@@ -28,26 +28,27 @@ from workbench.core.runs.export_options import ExportOptions
 from workbench.session.error_log import ErrorReport
 from workbench.ui.actions.shortcuts_dialog import ShortcutsDialog
 from workbench.ui.check.check_dialog import CheckDialog
+from workbench.ui.check.report_dialog import ReportDialog
 from workbench.ui.check.statistics_dialog import StatisticsDialog
+from workbench.ui.dialogs.preferences_dialog import PreferencesDialog
 from workbench.ui.evaluation.comparison_dialog import ComparisonDialog
 from workbench.ui.help.guide_window import GuideWindow
 from workbench.ui.label_files.export_dialog import LabelExportDialog
 from workbench.ui.label_files.import_dialog import ImportDialog
 from workbench.ui.labels.class_merge_card import ClassMergeDialog
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
-from workbench.ui.project.gpu_check_dialog import GpuCheckDialog
-from workbench.ui.project.job_dialog import JobDialog
-from workbench.ui.project.merge_dialog import MergeDialog
+from workbench.ui.project.help_dialogs import AboutDialog, GpuCheckDialog
 from workbench.ui.project.new_project_dialog import NewProjectDialog
-from workbench.ui.project.packing_dialogs import PackDialog, UnpackDialog
-from workbench.ui.project.project_commands import AboutDialog
+from workbench.ui.project.quick_project_dialog import QuickProjectDialog
 from workbench.ui.project.sources_dialog import SourcesDialog
+from workbench.ui.project.transfer_dialogs import MergeDialog, PackDialog, UnpackDialog
 from workbench.ui.shell.error_details import ErrorDetails
 from workbench.ui.training.export_options_dialog import ExportOptionsDialog, ExportReport
 from workbench.ui.training.settings_dialog import TrainingSettingsDialog
+from workbench.ui.widgets.job_dialog import JobDialog
 from workbench.ui.widgets.question_dialog import Answer, Question, Waiting
 
-ABSTRACT = {JobDialog}
+ABSTRACT = {JobDialog, ReportDialog}
 
 
 @pytest.fixture
@@ -87,6 +88,8 @@ def factories(application, folder: Path) -> dict[type[QDialog], Callable[[], QDi
         NewProjectDialog: lambda: NewProjectDialog(folder, window),
         PackDialog: lambda: PackDialog(session, services.packing, folder / "p.zip", window),
         UnpackDialog: lambda: UnpackDialog(services.packing, None, folder, window),
+        QuickProjectDialog: lambda: QuickProjectDialog(folder, folder, window),
+        PreferencesDialog: lambda: shown(window.table["settings"].trigger, PreferencesDialog),
         AboutDialog: lambda: AboutDialog(window),
         SourcesDialog: lambda: SourcesDialog(session, window),
         ErrorDetails: lambda: ErrorDetails(ErrorReport("text", "details"), folder, lambda path: None, window),
@@ -156,7 +159,7 @@ def menu_conflicts_of_titles(window: QWidget) -> list[str]:
 
 
 def test_tab_order_of_the_window_follows_the_layout(window, application, qtbot):
-    assert jumps_back(window) == []
+    assert jumps_back(window.workspace) == []  # messages lie over the workspace
     names = [name_of(widget) for widget in tab_order(window)]
     tools = next(number for number, name in enumerate(names) if name.startswith("Brush:"))
     canvas, classes = names.index("Image"), names.index("Classes")
@@ -164,7 +167,7 @@ def test_tab_order_of_the_window_follows_the_layout(window, application, qtbot):
     evaluation = application.services.evaluation
     window.table["review"].trigger()
     qtbot.waitUntil(lambda: evaluation.evaluation is not None, timeout=20_000)
-    assert jumps_back(window) == [] and nameless(window.evaluation) == []
+    assert jumps_back(window.workspace) == [] and nameless(window.evaluation) == []
 
 
 def test_tab_key_reaches_every_widget_of_the_evaluation(window, application, qtbot):

@@ -99,7 +99,7 @@ class LabelNextCommands(CommandGroup):
             ),
             Command(
                 "take_model",
-                self.tr("Use &model result"),
+                self.tr("Use model result"),
                 controller.take_model,
                 enabled=controller.can_answer,
                 tip=self.tr("Replace the flagged label with the prediction"),

@@ -19,21 +19,21 @@ class WorkflowCommands(CommandGroup):
         return [
             Command(
                 "new_from_folder",
-                self.tr("New project &from folder…"),
+                self.tr("Ne&w project from folder…"),
                 context.project.new_from_folder,
                 "folder",
                 tip=self.tr("Make a project of a folder of images. The images stay where they are."),
             ),
             Command(
                 "add_class",
-                self.tr("Add &class"),
+                self.tr("A&dd class"),
                 context.classes.add,
                 enabled=writable,
                 tip=self.tr("Add a class: a type of defects to paint"),
             ),
             Command(
                 "add_verdict",
-                self.tr("Add &verdict"),
+                self.tr("Add verd&ict"),
                 context.verdict.add,
                 enabled=writable,
                 tip=self.tr("Add a verdict: a result for a whole image, such as OK or NG"),

@@ -122,6 +122,7 @@ def _page(title: str, content: QWidget) -> QWidget:
     column.addWidget(QLabel(title, objectName="subtitle"))
     if isinstance(content, SettingsForm):
         area = QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame)
+        area.setAccessibleName(title)
         area.setWidget(content)
         content.setObjectName("settingsPage")
         column.addWidget(area, 1)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRect, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenuBar, QPushButton, QWidget
+from shiboken6 import isValid
 
 from workbench.session.next_step import ENOUGH, STAGES, NextStep, Stage, Workflow
 from workbench.session.workflow_monitor import WorkflowMonitor
@@ -54,6 +55,7 @@ class StageBar(QWidget):
         row.addSpacing(14)
         self.next = QPushButton(objectName="next")
         self.next.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.next.setAccessibleName(self.tr("Next step"))
         self.next.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the arrow follows the text
         self.next.clicked.connect(self._run_step)
         row.addWidget(self.next)
@@ -149,6 +151,8 @@ class StageBarPlacement(QObject):
         self.place()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if not isValid(self._menu_bar):  # the window ends
+            return False
         if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest, QEvent.Type.Show) and (
             watched is self._menu_bar or event.type() == QEvent.Type.LayoutRequest
         ):

@@ -54,6 +54,7 @@ class Welcome(QScrollArea):
 
     def __init__(self, actions: Actions, style: ThemeManager) -> None:
         super().__init__(widgetResizable=True, frameShape=QFrame.Shape.NoFrame, objectName="welcome")
+        self.setAccessibleName(self.tr("Welcome"))
         self._style, self._actions = style, actions
         body = QWidget(objectName="welcomeBody")
         outer = QVBoxLayout(body)

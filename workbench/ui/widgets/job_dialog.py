@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -136,15 +137,16 @@ class JobDialog(QDialog):
         job.progressed.connect(self._progressed)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Order the buttons after the fields, which subclasses add later."""
+        """Let Tab reach the buttons after everything that subclasses added later."""
+        buttons = [self._buttons.itemAt(n).widget() for n in range(self._buttons.count())]
+        buttons = [button for button in buttons if button is not None]
         each, last = self.nextInFocusChain(), None
         while each is not self:
-            if self.fields.isAncestorOf(each) and each.focusPolicy() != Qt.FocusPolicy.NoFocus:
+            if each not in buttons and self.isAncestorOf(each):
                 last = each
             each = each.nextInFocusChain()
-        if last is not None:
-            self.setTabOrder(last, self.close_button)
-            self.setTabOrder(self.close_button, self.start_button)
+        for before, after in pairwise([last, *buttons] if last is not None else buttons):
+            self.setTabOrder(before, after)
         super().showEvent(event)
 
     # --- for subclasses --------------------------------------------------------------------------
