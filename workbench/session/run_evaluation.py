@@ -246,17 +246,11 @@ class RunEvaluation(QObject):
             return None
         if self.stage != "ready" or self.result is None or self.result.point != self.point or self.sweep is None:
             return None
-        return MaskEvaluation(
-            self.run,
-            self._data,
-            self.split,
-            self.settings,
-            self.chosen,
-            self.pass_result,
-            self.result,
-            self.sweep,
-            tuple(self.leaks),
-        )
+        if self.verdicts.result is None:
+            return None
+        rule = self.verdicts.chosen and self.verdicts.chosen.rule
+        results = self.pass_result, self.result, self.sweep, tuple(self.leaks), rule
+        return MaskEvaluation(self.run, self._data, self.split, self.settings, self.chosen, *results)
 
     @property
     def um_per_pixel(self) -> float | None:

@@ -145,7 +145,7 @@ def test_edges_of_inputs_and_focus_are_distinct(name):
         if role:
             background = color_of(selector, ("background",), table)
             surfaces = (background,) if background else ("window", "panel")
-            if re.search("primary|danger|::handle|indicator", selector):
+            if re.search("primary|next|danger|::handle|indicator", selector):
                 surfaces = ("window", "panel")  # the edge lies between the control and its surroundings
             assert all(contrast(theme.color(role), theme.color(each)) >= CONTROL for each in surfaces), selector
 

@@ -30,7 +30,6 @@ from workbench.core.documents.run_blocks import (
 )
 from workbench.core.evaluation.confidence import MIN_OBSERVATIONS
 from workbench.core.evaluation.evaluation_summary import RatePerImage
-from workbench.core.evaluation.operating_point import OperatingPoint
 from workbench.core.evaluation.operating_point_origin import OperatingPointOrigin
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, SplitEvaluation
 from workbench.core.messages import Message, recognize
@@ -160,8 +159,8 @@ def _rate(rate: RatePerImage) -> list[str]:
 
 def _operating_point(evaluation: SplitEvaluation) -> Iterator[Block]:
     if isinstance(evaluation, MaskEvaluation):
-        yield from operating_point_blocks(evaluation.settings_in_use)
-        if evaluation.images.point != OperatingPoint.of(evaluation.settings):
+        yield from operating_point_blocks(evaluation.evaluated_settings)
+        if not evaluation.in_use:
             yield Paragraph(Message("report.point_not_stored"), warns=True)
             return
     else:

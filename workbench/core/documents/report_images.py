@@ -48,7 +48,7 @@ class ReportImages:
         images = [
             self._crop(
                 prediction,
-                evaluation.settings_in_use,
+                evaluation.evaluated_settings,
                 defect.box,
                 Message("report.missed_caption", name=names[defect.class_id], n=area, p=f"{defect.peak:.2f}"),
                 missed=True,
@@ -69,7 +69,7 @@ class ReportImages:
         images = [
             self._crop(
                 prediction,
-                evaluation.settings_in_use,
+                evaluation.evaluated_settings,
                 alarm.box,
                 Message("report.alarm_caption", name=names[alarm.class_id], n=alarm.area, p=f"{alarm.peak:.2f}"),
             )
@@ -86,7 +86,7 @@ class ReportImages:
         ]
         found.sort(key=lambda entry: (-entry[0].missed, -entry[0].false, entry[1].key))
         images = [
-            self._crop(prediction, evaluation.settings_in_use, NOTHING, errors_text(counts.missed, counts.false))
+            self._crop(prediction, evaluation.evaluated_settings, NOTHING, errors_text(counts.missed, counts.false))
             for counts, prediction in found[:MOST]
         ]
         return self._gallery(images, len(found), "report.shown_images")
@@ -105,7 +105,7 @@ class ReportImages:
         for number, evaluation in enumerate((first, second)):
             if isinstance(evaluation, MaskEvaluation) and pair.predictions is not None:
                 caption = self._mask_caption(pair, number)
-                image = self._crop(pair.predictions[number], evaluation.settings_in_use, NOTHING, caption)
+                image = self._crop(pair.predictions[number], evaluation.evaluated_settings, NOTHING, caption)
             elif isinstance(evaluation, VerdictSplitEvaluation) and pair.verdicts is not None:
                 image = self._whole(pair.key, verdict_text(pair.verdicts[number], evaluation.verdicts.names))
             else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.data_leaks import DataLeak, find_data_leaks
@@ -22,13 +22,15 @@ from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import ModelSettings
+from workbench.inference.verdict_rule import VerdictRule
 
 
 @dataclass(frozen=True)
 class MaskEvaluation:
     """Evaluation of a UNet run. split: "val", "test", "val+test", or "all" with the training images.
 
-    settings: those stored with the run; images.point is the evaluated operating point. sweep: None if not computed.
+    settings: those stored with the run; images.point is the evaluated operating point and rule the evaluated verdict
+    rule. sweep: None if not computed.
     """
 
     run: Run
@@ -38,13 +40,19 @@ class MaskEvaluation:
     stored: StoredOperatingPoint
     passed: PassResult
     images: EvaluatedImages
-    sweep: OperatingPointSweep | None = None
-    leaks: Sequence[DataLeak] = ()
+    sweep: OperatingPointSweep | None
+    leaks: Sequence[DataLeak]
+    rule: VerdictRule | None
 
     @property
-    def settings_in_use(self) -> ModelSettings:
-        """Settings with the evaluated operating point."""
-        return self.images.point.on(self.settings)
+    def evaluated_settings(self) -> ModelSettings:
+        """Settings with the evaluated operating point and verdict rule."""
+        return replace(self.images.point.on(self.settings), verdict_rule=self.rule)
+
+    @property
+    def in_use(self) -> bool:
+        """True if the evaluated operating point and verdict rule are those in use."""
+        return self.evaluated_settings == self.settings
 
 
 @dataclass(frozen=True)
@@ -93,7 +101,8 @@ def evaluate_masks(
     if images is None or (curves and sweep is None):
         return None
     found = [leak for name in _held_out(split) for leak in find_data_leaks(project, dataset, name)] if leaks else []
-    return MaskEvaluation(run, dataset, split, settings, operating_point.read(run), passed, images, sweep, found)
+    stored = operating_point.read(run)
+    return MaskEvaluation(run, dataset, split, settings, stored, passed, images, sweep, found, settings.verdict_rule)
 
 
 def evaluate_like(

@@ -60,6 +60,7 @@ class EvaluationPage(QWidget):
         self.verdicts.image_requested.connect(lambda key: self.region_chosen.emit(key, NOTHING))
         self.segmentation.placeholder.left.connect(self.left)
         evaluation.changed.connect(self._refresh)
+        evaluation.verdicts.changed.connect(self._refresh)
         run_list.listed.connect(self._show_runs)
         session.project_closed.connect(self._project_closed)
         style.changed.connect(self._restyle)
