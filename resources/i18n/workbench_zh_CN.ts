@@ -3619,6 +3619,10 @@
         <translation>编辑轮廓</translation>
     </message>
     <message>
+        <source>Outline</source>
+        <translation>轮廓</translation>
+    </message>
+    <message>
         <source>Grow</source>
         <translation>扩大</translation>
     </message>

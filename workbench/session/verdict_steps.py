@@ -149,7 +149,7 @@ class VerdictSteps(QObject):
     def set_pins(self, keys: Sequence[str], split: Split | None) -> None:
         """Pin images and their groups to a data split, from the next training on; None: no restriction.
 
-        The notes are read in a thread first, so the change follows.
+        Notes that are not in memory are read in a thread first, so the change follows.
         """
         project, rows, label = self._project, self._image_list.rows, self._editor.label
         if project is None:
@@ -168,7 +168,10 @@ class VerdictSteps(QObject):
                 self._push(VerdictChange(self, "pin", before, dict.fromkeys(before, split)))
 
         others = [key for key in listed if key not in unsaved]
-        self._tasks.submit(lambda _: _read_pins(project, others), on_read, self.problem_met.emit)
+        if others:
+            self._tasks.submit(lambda _: _read_pins(project, others), on_read, self.problem_met.emit)
+        else:
+            on_read({})
 
     def _push(self, change: VerdictChange) -> None:
         self.set_values(change.field, change.after, change.before)

@@ -168,11 +168,13 @@ def test_a_pruned_run_is_an_ordinary_one_and_says_what_it_has_cost(trained, tmp_
     assert (recipe.stem, recipe.patch, recipe.mean) == (earlier.stem, earlier.patch, earlier.mean)
     assert recipe.rate == earlier.rate / 2
     before, after = told["before"], told["after"]
-    assert before["run"] == trained.name and after["widths"] == [6, 8, 24] and told["pictures"] == 4
+    assert before["run"] == trained.name and after["widths"] == [6, 8, 24]
+    assert told["pictures"] == len(run.dataset().of("val")) > 0
     assert before["dice"] > 0.5 and after["dice"] == run.ending().result["metrics"]["dice"] > before["dice"] - 0.3
     assert after["parameters"] < 0.62 * before["parameters"] and after["milliseconds"] > 0 < before["milliseconds"]
     line = cli.pruned(told)
-    assert "8-16-32 to 6-8-24" in line and f"{after['parameters']:,} (-" in line and "4 images" in line
+    assert "8-16-32 to 6-8-24" in line and f"{after['parameters']:,} (-" in line
+    assert f"{told['pictures']} images" in line
     assert Predictor.open(run.best).predict(np.zeros((40, 50), np.uint8)).mask.shape == (40, 50)
 
 

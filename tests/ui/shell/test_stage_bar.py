@@ -72,6 +72,7 @@ def test_texts_of_steps(application, id, count, text):
 def test_bar_follows_the_project(opened, qtbot):
     window, monitor = opened.window, opened.services.workflow
     bar = window.stage_bar
+    qtbot.waitUntil(lambda: monitor.state().with_defects == 3)  # labels are read in a thread
     monitor.update_now()
     assert bar.isVisible() and bar.next.text() == "Label 7 more images with defects"  # three are labeled
     assert [stage for stage, button in bar.stages.items() if button.isChecked()] == ["label"]
@@ -84,6 +85,7 @@ def test_bar_follows_the_project(opened, qtbot):
 def test_step_is_run_by_a_click(driver, qtbot):
     bar, monitor = driver.window.stage_bar, driver.services.workflow
     driver.open(FIRST)
+    qtbot.waitUntil(lambda: monitor.state().with_defects == 3)
     monitor.update_now()
     assert bar.next.text() == "Label 7 more images with defects"
     QTest.mouseClick(bar.next, LEFT)

@@ -86,18 +86,23 @@ class OptionBar(QWidget):
         )
         self._value("widest", self.tr("Max. width"), self.tr(" px"))
         self._value("step", self.tr("Step"), self.tr(" px"))
-        for name, text in (
-            ("edit_outline", self.tr("Edit outline")),
-            ("grow", self.tr("Grow")),
-            ("shrink", self.tr("Shrink")),
-            ("smooth", self.tr("Smooth")),
-            ("fill_holes", self.tr("Fill holes")),
-            ("delete", self.tr("Delete")),
+        buttons = QWidget()
+        row = QHBoxLayout(buttons)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(2)
+        for name, text, tip in (
+            ("edit_outline", self.tr("Outline"), self.tr("Edit outline")),
+            ("grow", self.tr("Grow"), ""),
+            ("shrink", self.tr("Shrink"), ""),
+            ("smooth", self.tr("Smooth"), ""),
+            ("fill_holes", self.tr("Fill holes"), ""),
+            ("delete", self.tr("Delete"), ""),
         ):
-            button = QToolButton(text=text)
+            button = QToolButton(text=text, toolTip=tip)
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.clicked.connect(partial(self._act, name))
-            self._put("region", button)
+            row.addWidget(button)
+        self._put("region", buttons)
 
     def _put(self, field: str, *widgets: QWidget) -> None:
         for widget in widgets:
@@ -106,7 +111,7 @@ class OptionBar(QWidget):
 
     def _number(self, name: str, text: str, limits: tuple[float, float], suffix: str, change) -> None:
         """Add a label, a logarithmic slider and a number field."""
-        slider = QSlider(Qt.Orientation.Horizontal, maximum=_TICKS)
+        slider = QSlider(Qt.Orientation.Horizontal, self, maximum=_TICKS)
         slider.setMinimumWidth(30)
         slider.setMaximumWidth(76)
         spin = QDoubleSpinBox(minimum=limits[0], maximum=limits[1], decimals=0 if name in ("size", "widest") else 1)
@@ -125,7 +130,11 @@ class OptionBar(QWidget):
         self._spins[name], self._sliders[name] = spin, slider
         label = QLabel(text)
         label.setBuddy(spin)
-        self._put(name, label, slider, spin)
+        if name == "step":  # few values, and the buttons beside it need the space of a slider
+            slider.hide()
+            self._put(name, label, spin)
+        else:
+            self._put(name, label, slider, spin)
 
     def _value(self, name: str, text: str, suffix: str, auto: str = "", tip: str = "") -> None:
         _, low, high = RANGES[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIndex, Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QGridLayout,
     QHBoxLayout,
     QHeaderView,
     QLabel,
@@ -86,7 +87,8 @@ class ThumbnailView(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         self.bulk = BulkActions(session, self.selected)
-        layout.addLayout(self._make_bar())
+        self._bar = self._make_bar()
+        layout.addLayout(self._bar)
         layout.addWidget(self._pages, 1)
         self.list_view.selectionModel().selectionChanged.connect(self._update_bar)
         self.model.modelAboutToBeReset.connect(self._save_selection)
@@ -96,8 +98,8 @@ class ThumbnailView(QWidget):
         session.classes_changed.connect(self.list_view.viewport().update)
         self._update_bar()
 
-    def _make_bar(self) -> QHBoxLayout:
-        bar = QHBoxLayout()
+    def _make_bar(self) -> QGridLayout:
+        bar = QGridLayout()
         bar.setContentsMargins(10, 7, 10, 7)
         bar.setSpacing(6)
         self.thumbnail_button = QPushButton(self.tr("Thumbnails"), objectName="left", checkable=True, checked=True)
@@ -111,18 +113,38 @@ class ThumbnailView(QWidget):
         row.setSpacing(0)
         row.addWidget(self.thumbnail_button)
         row.addWidget(self.table_button)
-        bar.addLayout(row)
-        bar.addWidget(self.all_button)
-        bar.addWidget(self.selection_label, 1)
-        bar.addWidget(self.bulk)
+        row.addSpacing(6)
+        row.addWidget(self.all_button)
+        row.addSpacing(6)
+        row.addWidget(self.selection_label, 1)
+        bar.addLayout(row, 0, 0)
+        bar.setColumnStretch(0, 1)
+        bar.addWidget(self.bulk, 0, 1)
         self.close_button = close = QToolButton()
         close.setAccessibleName(self.tr("Back to the image"))
         set_key_tip(close, close.accessibleName(), "cancel")
         close.clicked.connect(self.closed)
         self._style.changed.connect(self._restyle)
         self._restyle()
-        bar.addWidget(close)
+        bar.addWidget(close, 0, 2)
         return bar
+
+    def resizeEvent(self, event) -> None:
+        super().resizeEvent(event)
+        self._place_bulk()
+
+    def _place_bulk(self) -> None:
+        """Place the buttons for several images beside the others, or below them if the view is too narrow for that."""
+        bar, margins = self._bar, self._bar.contentsMargins()
+        first = bar.itemAtPosition(0, 0).minimumSize().width() + self.close_button.sizeHint().width()
+        needed = first + self.bulk.sizeHint().width() + 2 * bar.spacing() + margins.left() + margins.right()
+        row = 0 if needed <= self.width() else 1
+        if bar.getItemPosition(bar.indexOf(self.bulk))[0] != row:
+            bar.removeWidget(self.bulk)
+            if row:
+                bar.addWidget(self.bulk, 1, 0, 1, 3, Qt.AlignmentFlag.AlignLeft)
+            else:
+                bar.addWidget(self.bulk, 0, 1)
 
     def _restyle(self) -> None:
         self.close_button.setIcon(self._style.theme.icon("close"))

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRect, QSize, Qt
-from PySide6.QtGui import QAction, QPainter, QPolygonF
+from PySide6.QtGui import QAction, QActionEvent, QPainter, QPolygonF
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QToolButton, QWidget
 
 from workbench.ui.actions.menus import ActionTable, Table, ids
 
 
-class ToolGroupButton(QToolButton):
+class CommandButton(QToolButton):
+    """Button of a command. Its accessible name is the tooltip of the command, with the present key."""
+
+    def actionEvent(self, event: QActionEvent) -> None:
+        super().actionEvent(event)
+        if event.action() is self.defaultAction():
+            self.setAccessibleName(event.action().toolTip())
+
+
+class ToolGroupButton(CommandButton):
     """Button that shows its current action. A small triangle in the corner indicates the menu."""
 
     def __init__(self, actions: list[QAction], parent: QWidget | None = None) -> None:
@@ -25,7 +34,7 @@ class ToolGroupButton(QToolButton):
 
     def _set_current(self, action: QAction) -> None:
         self.setDefaultAction(action)
-        self.setAccessibleName(action.toolTip())
+        self.setAccessibleName(action.toolTip())  # the new default action may have been added before
 
     def contextMenuEvent(self, event) -> None:
         self.showMenu()
@@ -161,12 +170,12 @@ class ToolColumn(QWidget):
         self.setFixedWidth(self._width(columns))
 
 
-def _tool_button(entry: str | tuple[str, Table], actions: ActionTable, icon_size: int) -> QToolButton:
+def _tool_button(entry: str | tuple[str, Table], actions: ActionTable, icon_size: int) -> CommandButton:
     """Return the button of a command, or of a group of commands."""
     if isinstance(entry, tuple):
-        button: QToolButton = ToolGroupButton([actions[id] for id in ids(entry[1])])
+        button: CommandButton = ToolGroupButton([actions[id] for id in ids(entry[1])])
     else:
-        button = QToolButton()
+        button = CommandButton()
         button.setDefaultAction(actions[entry])
         button.setAccessibleName(actions[entry].toolTip())
     button.setIconSize(QSize(icon_size, icon_size))

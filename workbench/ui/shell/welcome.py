@@ -25,19 +25,19 @@ class ChoiceButton(QPushButton):
         self.setAccessibleName(title)
         self.setAccessibleDescription(text)
         self.icon_label = QLabel()
-        self.title, self.text = QLabel(title, objectName="heading"), ElidedLabel(Qt.TextElideMode.ElideMiddle)
-        self.text.setObjectName("muted")
-        self.text.set_text(text)
+        self.title, self.text_label = QLabel(title, objectName="heading"), ElidedLabel(Qt.TextElideMode.ElideMiddle)
+        self.text_label.setObjectName("muted")
+        self.text_label.set_text(text)
         texts = QVBoxLayout()
         texts.setSpacing(1)
         texts.addWidget(self.title)
-        texts.addWidget(self.text)
+        texts.addWidget(self.text_label)
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 7, 12, 7)
         row.setSpacing(12)
         row.addWidget(self.icon_label)
         row.addLayout(texts, 1)
-        for label in (self.icon_label, self.title, self.text):
+        for label in (self.icon_label, self.title, self.text_label):
             label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
 
     def sizeHint(self) -> QSize:

@@ -341,7 +341,7 @@ class TestRegion:
 
     def test_thin_regions_are_chosen_nearby_and_hidden_ones_are_not(self, regions):
         regions.session.editor.paint_region(np.ones((1, 100), bool), (10, 90), 2)
-        regions.click(60, 91.6)
+        regions.click(60, 91.2)
         assert regions.canvas.current.region.selection.rect == Rect(10, 90, 100, 1)
         regions.key(K.Key_Escape)
         regions.session.classes.set_hidden(2, True)
