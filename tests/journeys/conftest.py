@@ -74,6 +74,11 @@ class Hand:
             QTest.mouseMove(self.canvas, self.at(inside.max(), row))
             QTest.mouseRelease(self.canvas, Qt.MouseButton.LeftButton, pos=self.at(inside.max(), row))
 
+    def show_training(self) -> None:
+        """Show the training panel by a click on its stage."""
+        QTest.mouseClick(self.window.stage_bar.stages["train"], Qt.MouseButton.LeftButton)
+        self.qtbot.waitUntil(self.window.training.body.isVisible, timeout=5000)
+
     def key(self, key, modifier=Qt.KeyboardModifier.NoModifier) -> None:
         QTest.keyClick(self.canvas, key, modifier)
 

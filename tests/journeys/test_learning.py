@@ -50,8 +50,10 @@ def test_a_run_takes_in_what_is_labeled_while_it_learns(hand, qtbot, root):
         return any(isinstance(e, kind) and all(getattr(e, k) == v for k, v in facts.items()) for e in events)
 
     # Two epochs, kept open; the open picture is seen by the network long before the end.
+    hand.show_training()
     line = window.training.controls.findChild(ContinuousSwitch)
     QTest.mouseClick(line.check, Qt.MouseButton.LeftButton)
+    assert line.check.isChecked()
     training.start("unet", epochs=2, device="cpu", widths=[4, 8], patch=32, batch=4)
     qtbot.waitUntil(lambda: received(Preview, picture=session.key), timeout=60_000)
     qtbot.waitUntil(lambda: window.overlay.maps is not None, timeout=10_000)

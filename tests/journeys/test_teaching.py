@@ -87,8 +87,10 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
 
     hand.open(LATER)
     controls = window.training.controls
+    hand.show_training()
     keep = window.training.controls.findChild(ContinuousSwitch)
     QTest.mouseClick(keep.check, LEFT)
+    assert keep.check.isChecked()
     hand.services.saved_overrides.save("unet", SHORT)
     blank = hand.canvas.grab().toImage()
     QTest.mouseClick(controls.button, LEFT)
@@ -176,6 +178,7 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
         "chosen_on": [room.split],
         "thresholds": {"scratch": expected},
         "min_area": {"scratch": area[0]},
+        "verdict_rule": None,
     }
     parity = ended[0]["parity"]["onnx"]
     assert parity["passed"] and parity["max_abs"] <= 1e-4 and parity["mask_agreement"] >= 0.9999
