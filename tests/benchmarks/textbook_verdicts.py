@@ -17,16 +17,13 @@ import sys
 import time
 from pathlib import Path
 
+import cv2
+import numpy as np
+
 sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, which has names of Python's own
 
-from workbench.core.runs.launch import worker_environment  # noqa: E402
-
-os.environ.update(worker_environment("cpu"))  # before Paddle is imported
-
-import cv2  # noqa: E402
-import numpy as np  # noqa: E402
-
 from tests.benchmarks.textbook import as_input, read  # noqa: E402
+from workbench.core.runs.launch import worker_environment  # noqa: E402
 
 BATCH, RATE = 16, 1e-3
 
@@ -38,6 +35,7 @@ def load(paths: list[str], side: int) -> np.ndarray:
 
 
 def main() -> None:
+    os.environ.update(worker_environment("cpu"))  # before Paddle is imported
     import paddle
     from paddle.vision.models import resnet18
 
