@@ -3615,26 +3615,6 @@
         <translation>步长</translation>
     </message>
     <message>
-        <source>Edit outline</source>
-        <translation>编辑轮廓</translation>
-    </message>
-    <message>
-        <source>Outline</source>
-        <translation>轮廓</translation>
-    </message>
-    <message>
-        <source>Grow</source>
-        <translation>扩大</translation>
-    </message>
-    <message>
-        <source>Shrink</source>
-        <translation>缩小</translation>
-    </message>
-    <message>
-        <source>Delete</source>
-        <translation>删除</translation>
-    </message>
-    <message>
         <source>Auto</source>
         <translation>自动</translation>
     </message>
@@ -4318,6 +4298,37 @@
     <message>
         <source>Labels found: {formats}. Their import is shown after the project is created.</source>
         <translation>发现标注：{formats}。创建项目后将显示导入界面。</translation>
+    </message>
+</context>
+<context>
+    <name>RegionButtons</name>
+    <message>
+        <source>Outline</source>
+        <translation>轮廓</translation>
+    </message>
+    <message>
+        <source>Edit outline</source>
+        <translation>编辑轮廓</translation>
+    </message>
+    <message>
+        <source>Grow</source>
+        <translation>扩大</translation>
+    </message>
+    <message>
+        <source>Shrink</source>
+        <translation>缩小</translation>
+    </message>
+    <message>
+        <source>Smooth</source>
+        <translation>平滑</translation>
+    </message>
+    <message>
+        <source>Fill holes</source>
+        <translation>填充孔洞</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>删除</translation>
     </message>
 </context>
 <context>
