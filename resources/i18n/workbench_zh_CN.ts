@@ -696,6 +696,14 @@
         <translation>请先标注一张有缺陷的图片，或设置判定</translation>
     </message>
     <message>
+        <source>Train two models of the same kind first</source>
+        <translation>请先训练两个同类模型</translation>
+    </message>
+    <message>
+        <source>Open the evaluation of a model first</source>
+        <translation>请先打开某个模型的评估</translation>
+    </message>
+    <message>
         <source>No training is running</source>
         <translation>没有正在进行的训练</translation>
     </message>
