@@ -4304,6 +4304,10 @@
         <translation>{n} 张图片</translation>
     </message>
     <message>
+        <source>Classes of the labels</source>
+        <translation>标注中的类别</translation>
+    </message>
+    <message>
         <source>Labels found: {formats}. Their import is shown after the project is created.</source>
         <translation>发现标注：{formats}。创建项目后将显示导入界面。</translation>
     </message>
