@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -132,6 +134,20 @@ class ThemeManager(QObject):
         self._app.setStyleSheet(scaled_text(self.theme.style(Path(self._folder.name)), self._text_size / 100))
         self.changed.emit()
         return self.theme
+
+    @contextmanager
+    def postponed(self) -> Iterator[None]:
+        """Style the widgets that are created in this context once, at its end.
+
+        With a style sheet, a widget that is added to another one is styled again together with all that it contains,
+        at each level of the nesting. Only for a time without visible widgets: they lose the style sheet meanwhile.
+        """
+        sheet = self._app.styleSheet()
+        self._app.setStyleSheet("")
+        try:
+            yield
+        finally:
+            self._app.setStyleSheet(sheet)
 
     def set_text_size(self, percent: float) -> None:
         """Set the size of all texts, in percent of the size that the system has set."""
