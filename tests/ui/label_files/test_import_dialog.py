@@ -117,7 +117,7 @@ def test_labeled_images_ask_for_the_conflict(opened, folder, qtbot):
 def test_folder_without_labels_shows_what_it_contains(opened, qtbot, tmp_path):
     (tmp_path / "void").mkdir()
     (tmp_path / "void" / "a.doc").write_bytes(b"x")
-    dialog = ImportDialog(opened.services.session, opened.style, tmp_path / "void", parent=opened.window)
+    dialog = ImportDialog(opened.services.session, opened.style, [tmp_path / "void"], parent=opened.window)
     dialog.open()
     qtbot.waitUntil(lambda: "1 .doc" in dialog.status.text(), timeout=10_000)
     assert not dialog.import_button.isEnabled()

@@ -21,7 +21,7 @@ from workbench.core.project.formats import (
     xml_labels,
     yolo,
 )
-from workbench.core.project.formats.base import FileTree, ImportedEntry, ImportedLabels, ImportOptions
+from workbench.core.project.formats.base import FileTree, ImportedEntry, ImportedLabels, ImportOptions, empty_label
 from workbench.core.project.formats.data_split import with_splits
 
 
@@ -30,16 +30,26 @@ class Format:
     """Label format of another tool.
 
     recognition_score: returns the likely number of labels in a tree. own_files: the labels are files beside the images.
+    of_pixels: the labels are of pixels, so that an image without one may be an image without defects.
     """
 
     name: str
     recognition_score: Callable[[FileTree], int]
     reader: Callable[[FileTree, ImportOptions, dict[int, str]], ImportedLabels]
     own_files: bool = True
+    of_pixels: bool = True
 
     def find(self, tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
         """Return the labels in a tree, with the data split of their images. known: id -> name of the classes."""
-        return with_splits(tree, self.reader(tree, options, known))
+        batch = self.reader(tree, options, known)
+        if tree.chosen is not None:
+            batch.unlabeled = [(path, key) for path, key in batch.unlabeled if path in tree.chosen]
+        if options.background and self.of_pixels:
+            batch.entries += [
+                ImportedEntry(path, path, key, empty_label, background=True) for path, key in batch.unlabeled
+            ]
+            batch.unlabeled = []
+        return with_splits(tree, batch)
 
 
 FORMATS: dict[str, Format] = {
@@ -60,8 +70,8 @@ FORMATS: dict[str, Format] = {
         Format("datumaro", json_formats.DATUMARO.recognition_score, json_formats.DATUMARO.find),
         Format("labelstudio", label_studio.recognition_score, label_studio.find),
         Format("supervisely", json_formats.SUPERVISELY.recognition_score, json_formats.SUPERVISELY.find),
-        Format("verdicts", verdict_labels.table_score, verdict_labels.find_table),
-        Format("folders", verdict_labels.folder_score, verdict_labels.find_folders, own_files=False),
+        Format("verdicts", verdict_labels.table_score, verdict_labels.find_table, of_pixels=False),
+        Format("folders", verdict_labels.folder_score, verdict_labels.find_folders, own_files=False, of_pixels=False),
     )
 }
 
