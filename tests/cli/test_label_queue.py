@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import fill_project
 from tests.inference.conftest import gray_settings, write_onnx
+from tests.label_queue_network import BIAS, WEIGHTS
 from workbench.cli import main
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -17,9 +18,6 @@ from workbench.core.runs.dataset import collect
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.model_settings import ClassSettings, save_settings
-
-# Dark is a scratch: the generated pictures have a ground of 150 and defects of 80.
-WEIGHTS, BIAS = np.array([[0.0], [-40.0]]), np.array([0.0, -4.0])
 
 
 @pytest.fixture

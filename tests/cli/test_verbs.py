@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.cli.console_output import inside
 from workbench import cli
 from workbench.core.project import annotation
 from workbench.core.project.exporting import EXPORT_FORMATS
@@ -32,13 +33,6 @@ def workbench(*arguments, cwd=None):
         encoding="utf-8",
         stdin=subprocess.DEVNULL,
     )
-
-
-def inside(capsys, *arguments):
-    """Run a verb in this process. Return (status, stdout, stderr)."""
-    status = cli.main([str(argument) for argument in arguments])
-    said = capsys.readouterr()
-    return status, said.out, said.err
 
 
 def picture(path, seed=0, size=(48, 40)):

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.inference.batch.test_exported_runner import run
+from tests.inference.batch.exported_runs import run
 from workbench.inference.batch.checksums import write_checks
 from workbench.inference.batch.reference_results import write_reference_results
 from workbench.inference.io.image_io import write_png

@@ -19,7 +19,7 @@ import pytest
 from onnx import external_data_helper
 
 from tests.conftest import fill_project
-from tests.inference.batch.test_exported_runner import _BARE
+from tests.inference.batch.exported_runs import _BARE
 from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, _complete, gray_settings, spotted, write_onnx
 from workbench.cli import main
 from workbench.core.project.project import Project

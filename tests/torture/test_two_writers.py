@@ -14,7 +14,7 @@ import filelock
 import numpy as np
 import pytest
 
-from tests.torture.test_project_folder import SIZES, Painter, make_project, painter, rescues  # noqa: F401
+from tests.torture.painters import SIZES, Painter, make_project, painter, rescues  # noqa: F401
 from workbench import cli
 from workbench.core import problems
 from workbench.core.project import annotation, importing

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import scratched
-from tests.core.evaluation.test_prediction_maps import Gray
+from tests.core.evaluation.gray_network import Gray
 from tests.inference.conftest import gray_settings
 from tests.training.conftest import make_run
 from workbench.core.project import annotation

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
+from tests.core.documents.report_runs import make_other
 from tests.session.mask_run import FALSE, MISSED, make_mask_project
 from tests.session.verdict_run import make_verdict_project
-from tests.training.model_card.test_model_card import Page
+from tests.training.model_card.card_pages import Page
 from workbench.core.documents.charts import PRINT_COLORS, chart_svg
 from workbench.core.documents.comparison_report import comparison_report
 from workbench.core.documents.document import Chart, Document, Gallery, ImagePairs, Series
@@ -48,21 +47,8 @@ def make_report(run: Run, split: str = "test") -> Document:
     return evaluation_report(project, evaluation, ReportImages(project), WHEN)
 
 
-def make_other(run: Run, **settings) -> Run:
-    """Copy a run under another name, with other settings of its model."""
-    other = Run(Path(shutil.copytree(run.root, run.root.with_name("20261122-090000-unet"))))
-    path = other.best / "model.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "run": other.name, **settings}))
-    return other
-
-
 def galleries(document: Document) -> list[Gallery]:
     return [block for section in document.sections for block in section.blocks if isinstance(block, Gallery)]
-
-
-@pytest.fixture
-def run(tmp_path) -> Run:
-    return make_mask_project(tmp_path / "项目 <b> [r]")
 
 
 def test_report_of_masks_holds_figures_errors_and_caveats(run):

@@ -7,18 +7,10 @@ import dataclasses
 import numpy as np
 import pytest
 
+from tests.core.evaluation.gray_network import Gray
 from tests.inference.conftest import gray_settings, spotted
 from workbench.core.evaluation.prediction_maps import PredictionMaps
 from workbench.inference.predictor import Predictor
-
-
-class Gray:
-    """A network: dark is class 3, bright is class 7."""
-
-    def __call__(self, batch: np.ndarray) -> np.ndarray:
-        logits = np.concatenate([np.zeros_like(batch), -12 * batch - 6, 12 * batch - 6], axis=1)
-        powers = np.exp(logits)
-        return (powers / powers.sum(axis=1, keepdims=True)).astype(np.float32)
 
 
 @pytest.fixture

@@ -140,8 +140,8 @@ def test_verdict_tables_have_no_background_images(project, tmp_path):
 def test_numbered_objects_get_one_class_by_request(project, tmp_path):
     photo(tmp_path / "in" / "images" / "p0.png")
     mask = np.zeros((40, 60), np.uint8)
-    for number in range(1, 31):
-        mask[(number - 1) // 6 * 7 : (number - 1) // 6 * 7 + 4, number % 6 * 9 : number % 6 * 9 + 5] = number
+    for number in range(1, 71):
+        mask[number // 10 * 5 : number // 10 * 5 + 4, number % 10 * 6 : number % 10 * 6 + 5] = number
     (tmp_path / "in" / "masks").mkdir()
     Image.fromarray(mask).save(tmp_path / "in" / "masks" / "p0.png")
     report = import_labels(project, tmp_path / "in")

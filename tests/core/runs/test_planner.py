@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.core.runs.planned_projects import brushed, with_verdicts
 from workbench.core.project import annotation
 from workbench.core.runs import planner
 from workbench.core.runs.image_statistics import grain
@@ -16,14 +17,6 @@ from workbench.core.runs.network_stats import receptive_field
 from workbench.core.runs.run import create_run
 from workbench.core.runs.training_settings import TrainingSettings, request
 from workbench.inference.io.image_io import write_png
-
-
-def brushed(seed: int, *, turned: bool = False) -> np.ndarray:
-    """A surface with grain from top to bottom, uint8 (160, 120)."""
-    generator = np.random.default_rng(seed)
-    lines = generator.normal(128, 30, (1, 120)) + generator.normal(0, 4, (160, 120))
-    picture = np.clip(lines, 0, 255).astype(np.uint8)
-    return np.ascontiguousarray(np.rot90(picture)) if turned else picture
 
 
 def noisy(seed: int) -> np.ndarray:
@@ -81,12 +74,6 @@ def test_tiles_share_what_the_network_sees_around_a_pixel(project):
     assert recipe.overlap >= 2 * receptive_field(recipe) and str(receptive_field(recipe)) in recipe.reasons["overlap"]
     deep = create_run(project, request("unet", epochs=1, device="cpu", encoder="resnet34")).settings()
     assert deep.overlap < 2 * receptive_field(deep)  # too far for any tile
-
-
-def with_verdicts(project, count: int) -> None:
-    for number in range(count):
-        write_png(project.image_path(f"{number}.png"), brushed(number))
-        annotation.save_note(project, f"{number}.png", annotation.Note(verdict="NG" if number % 2 else "OK"))
 
 
 @pytest.fixture

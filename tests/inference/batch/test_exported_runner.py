@@ -8,47 +8,20 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
-from onnx import numpy_helper
 
+from tests.inference.batch.exported_runs import _BARE, Jittery, change_weights, run
 from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, spotted
 from workbench.inference.batch.checksums import verify_checks, write_checks
 from workbench.inference.batch.reference_results import self_test
 from workbench.inference.io.image_io import read_image, write_png
 from workbench.inference.model_settings import load_settings, save_settings
 from workbench.inference.predictor import Predictor
-
-# An export must do without these even where they are installed.
-_ABSENT = ("workbench", "PIL", "tifffile", "pydantic", "psutil", "PySide6", "paddle", "onnx", "scipy")
-_BARE = f"""
-import runpy, sys
-sys.modules.update(dict.fromkeys({_ABSENT!r}))
-sys.argv = sys.argv[1:]
-runpy.run_path(sys.argv[0], run_name="__main__")
-"""
-
-
-def run(
-    export: Path, *arguments: object, cwd: Path | None = None, without: Sequence[str] = ()
-) -> subprocess.CompletedProcess[str]:
-    """Run predict.py isolated (-I: no PYTHONPATH, no current folder), without what it must do without."""
-    program = _BARE.replace(repr(_ABSENT), repr((*_ABSENT, *without)))
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return subprocess.run(
-        [sys.executable, "-I", "-c", program, str(export / "predict.py"), *map(str, arguments)],
-        cwd=cwd or export.parent,
-        env={**environment, "PYTHONPATH": ""},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-    )
 
 
 @pytest.fixture
@@ -201,15 +174,6 @@ def test_a_missing_library_is_named_with_the_command_that_installs_it(gray_expor
     assert "pip install -r" in done.stderr and "Traceback" not in done.stderr
 
 
-def change_weights(export: Path) -> None:
-    path = next(export.rglob("*.onnx"))
-    model = onnx.load(path)
-    kernel = numpy_helper.to_array(model.graph.initializer[0]).copy()
-    kernel.flat[0] += 0.5
-    model.graph.initializer[0].CopyFrom(numpy_helper.from_array(kernel, "kernel"))
-    path.write_bytes(model.SerializeToString())
-
-
 def change_threshold(export: Path) -> None:
     settings = load_settings(export / "model.json")
     save_settings(replace(settings, thresholds=(0.51, 0.6)), export / "model.json")
@@ -334,17 +298,6 @@ def test_quick_looks_at_the_smallest_golden_image_only(gray_export):
     (gray_export / "golden" / "1.png").write_bytes(b"")
     assert self_test(gray_export, predictor, quick=True) == []
     assert "cannot be read" in self_test(gray_export, predictor)[0]
-
-
-class Jittery:
-    """The engine of another processor: the same sums in another order."""
-
-    def __init__(self, engine, size: float) -> None:
-        self._engine, self._size, self._rng = engine, size, np.random.default_rng(0)
-
-    def __call__(self, batch):
-        answer = self._engine(batch)
-        return answer + self._rng.normal(0, self._size, answer.shape).astype(np.float32)
 
 
 def test_rounding_of_another_cpu_passes_and_more_than_that_does_not(gray_export):

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.inference.batch.test_exported_runner import _BARE
+from tests.inference.batch.exported_runs import _BARE
 from tests.inference.conftest import spotted
 from workbench.inference.batch.input_paths import collect_images
 from workbench.inference.batch.results_folder import ResultsFolder, predict_all

@@ -12,7 +12,7 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from tests.inference.batch.test_exported_runner import Jittery, change_weights, run
+from tests.inference.batch.exported_runs import Jittery, change_weights, run
 from tests.inference.conftest import DARK, gray_settings, spotted
 from workbench.inference.batch import benchmark
 from workbench.inference.batch.checksums import write_checks

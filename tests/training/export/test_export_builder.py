@@ -14,13 +14,14 @@ from PIL import Image
 from tests.conftest import scratched
 from tests.training.conftest import EXPORTED as FORMATS
 from tests.training.conftest import make_run
+from tests.training.export.export_settings import SETTINGS, bright, spots
 from workbench.core.project.leftovers import remove_leftovers
 from workbench.core.project.project import Project
 from workbench.core.runs.events import Failed, Finished, Progress, encode_order
 from workbench.core.runs.run import Run
 from workbench.inference.engines.registry import KINDS
 from workbench.inference.io.image_io import write_png
-from workbench.inference.model_settings import ClassSettings, ModelSettings, load_settings, save_settings
+from workbench.inference.model_settings import load_settings, save_settings
 from workbench.inference.predictor import Predictor
 from workbench.training.export import parity_samples
 from workbench.training.export.parity import compare
@@ -118,29 +119,6 @@ def test_export_that_differs_is_refused(trained, child, tmp_path):
 
 
 # --- the gate itself ----------------------------------------------------------------------------------
-
-SETTINGS = ModelSettings(
-    task="segmentation",
-    name="n",
-    classes=(ClassSettings(1, "a", "#ff0000"),),
-    thresholds=(0.5,),
-    min_area=(0,),
-    tile=64,
-    overlap=16,
-    multiple=8,
-)
-
-
-def bright(batch: np.ndarray) -> np.ndarray:
-    """Network that detects bright pixels."""
-    chance = np.clip(batch[:, 0], 0, 1)
-    return np.stack([1 - chance, chance], axis=1).astype(np.float32)
-
-
-def spots() -> np.ndarray:
-    picture = np.full((100, 120), 20, np.uint8)
-    picture[10:30, 10:40], picture[60:64, 90:93] = 220, 200
-    return picture
 
 
 def test_parity_accepts_rounding_differences():

@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import scratched
 from tests.training.conftest import make_run
-from tests.training.export.test_export_builder import SETTINGS, bright, spots
+from tests.training.export.export_settings import SETTINGS, bright, spots
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.operating_point import ChosenRule
 from workbench.core.evaluation.verdict_rules import RuleChoice

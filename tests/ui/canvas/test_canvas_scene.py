@@ -7,41 +7,15 @@ import threading
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint
-from PySide6.QtGui import QImage
 
+from tests.ui.canvas.canvas_images import RED, on_screen, textured
 from workbench.core.geometry.drawing import Paint, Rect, draw_segment
 from workbench.core.images.display import Display, automatic
 from workbench.inference.io.opencv import cv2
-from workbench.session.session import Session
-from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.layers.image_pyramid import IDS, RANKS, MaskPyramid, halvings
 from workbench.ui.canvas.layers.view_state import Viewport
 
 ZOOMS = (0.21, 0.5, 0.7, 1.0, 1.3, 3.7, 4.0)
-RED = {1: "#ff0000", 2: "#00ff00"}
-
-
-def on_screen(view: Canvas) -> np.ndarray:
-    """Pixels on the screen, uint8 (H, W, 3)."""
-    image = view.screen().grabWindow(view.winId()).toImage().convertToFormat(QImage.Format.Format_RGB888)
-    pixels = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), image.bytesPerLine())
-    return pixels[:, : image.width() * 3].reshape(image.height(), image.width(), 3).copy()
-
-
-@pytest.fixture
-def view(qtbot):
-    view = Canvas(Session())
-    qtbot.addWidget(view)
-    view.resize(400, 300)
-    with qtbot.waitExposed(view):
-        view.show()
-    yield view
-    view.end()
-
-
-def textured(height: int, width: int, dtype=np.uint8) -> np.ndarray:
-    top = 255 if dtype == np.uint8 else 4095
-    return np.random.default_rng(5).integers(0, top, (height, width)).astype(dtype)
 
 
 @pytest.mark.parametrize("zoom", ZOOMS)

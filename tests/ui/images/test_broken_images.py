@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.core.images.test_image_files import lying_jpeg
+from tests.core.images.jpeg_files import lying_jpeg
 
 
 def test_image_that_failed_to_open_is_marked_as_unreadable(opened, root, qtbot):

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
-from tests.ui.widgets.test_file_drop import drop
+from tests.ui.file_drops import drop
 from workbench.core.project import annotation
 from workbench.core.project.import_plan import PlannedClass
 from workbench.inference.io.image_io import write_png
@@ -234,8 +234,8 @@ def test_label_files_dropped_without_a_project_fill_in_their_folder(application,
 
 def test_masks_of_numbered_objects_are_imported_as_one_class(opened, qtbot, tmp_path):
     mask = np.zeros((40, 60), np.uint8)
-    for number in range(1, 31):
-        mask[number, 2 : 2 + number] = number
+    for number in range(1, 71):
+        mask[number // 10 * 5 : number // 10 * 5 + 4, number % 10 * 6 : number % 10 * 6 + 5] = number
     write_png(tmp_path / "in" / "images" / "m.png", np.full((40, 60), 90, np.uint8))
     write_png(tmp_path / "in" / "masks" / "m.png", mask)
     opened.window.label_files.show_import(tmp_path / "in")

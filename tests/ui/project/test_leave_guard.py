@@ -19,8 +19,8 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
 
 from tests import disk
 from tests.conftest import fill_project
+from tests.read_only import read_only
 from tests.session.conftest import TRAINER
-from tests.session.test_keeping_labels import read_only
 from tests.ui.conftest import CanvasDriver
 from workbench.core.project import annotation
 from workbench.core.project.project import Project

@@ -14,7 +14,7 @@ from PySide6.QtGui import QImage, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from tests.ui.training.test_training_panel import METRICS, STARTED, at_rest, live, old_run, steps
+from tests.ui.training.run_events import METRICS, STARTED, at_rest, live, steps
 from workbench.core.messages import Message
 from workbench.core.runs.events import Evaluated, Finished, Progress, Started, Step, encode
 from workbench.core.runs.run import Run, create_run
@@ -24,7 +24,6 @@ from workbench.core.runs.system_stats import GpuSample, SystemSample, encode_sam
 from workbench.core.runs.training_settings import request
 from workbench.ui.training.curves import MIN_HEIGHT, columns_for
 
-__all__ = ["old_run"]  # a fixture
 GPUS = tuple(GpuSample(i, "GPU", 40.0 + i, 6 << 30, 16 << 30, 60.0, 120.0, 1500.0) for i in range(2))
 
 

@@ -3,26 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QLineEdit
+from PySide6.QtCore import QUrl
+from PySide6.QtWidgets import QLineEdit
 
-A = Qt.DropAction
-
-
-def drop(window, *urls) -> list[Qt.DropAction | None]:
-    """Drag from a program that prefers to move, and drop; the answer to each event, None if it was not accepted."""
-    data = QMimeData()
-    data.setUrls([url if isinstance(url, QUrl) else QUrl.fromLocalFile(str(url)) for url in urls])
-    offered, answers = A.CopyAction | A.MoveAction | A.LinkAction, []
-    for kind in (QDragEnterEvent, QDragMoveEvent, QDropEvent):
-        at = QPointF(90, 90) if kind is QDropEvent else QPoint(90, 90)
-        event = kind(at, offered, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
-        event.setDropAction(A.MoveAction)
-        event.ignore()
-        QApplication.sendEvent(window, event)
-        answers.append(event.dropAction() if event.isAccepted() else None)
-    return answers
+from tests.ui.file_drops import A, drop
 
 
 @pytest.fixture

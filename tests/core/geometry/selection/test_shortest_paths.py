@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.core.geometry.selection.test_pixel_selection import everywhere
+from tests.core.geometry.selection.selections import everywhere
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.polygons import polygon_inside
 from workbench.core.geometry.selection import CrackTracer, IntelligentScissors, close_outline, trace_crack

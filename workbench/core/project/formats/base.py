@@ -209,9 +209,12 @@ def _enters(project: Project | None) -> Callable[[os.DirEntry[str]], bool]:
 
 
 def _above_masks(file: Path) -> Path:
-    """Return the folder of a label file, or the one above folders whose names are those of masks and labels."""
+    """Return the folder of a label file, or the one above folders such as "labels" and "labels/train"."""
     folder = file.parent
-    while folder.name.casefold() in MASK_FOLDERS and folder != folder.parent:
+    while folder != folder.parent:
+        of_split = folder.name.casefold() in SPLIT_FOLDERS and folder.parent.name.casefold() in MASK_FOLDERS
+        if not of_split and folder.name.casefold() not in MASK_FOLDERS:
+            break
         folder = folder.parent
     return folder
 
