@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from workbench.core.problems import NothingToImport
 from workbench.core.project import annotation
 from workbench.core.project.importing import import_labels
 from workbench.core.project.project import Project
@@ -97,6 +98,15 @@ def test_chosen_images_are_imported_without_a_label_too(project, tmp_path):
     labelme(tmp_path / "p0.json")
     report = import_labels(project, [tmp_path / "p0.json", tmp_path / "p1.png"])
     assert (report.labeled, report.background, project.images()) == (1, 1, ["p0.png", "p1.png"])
+
+
+def test_masks_beside_chosen_files_are_not_labels(project, tmp_path):
+    for folder in ("images", "masks"):
+        photo(tmp_path / folder / "p0.png")
+    for name in ("a.json", "b.json"):
+        (tmp_path / name).write_text("{}")
+    with pytest.raises(NothingToImport):
+        import_labels(project, [tmp_path / "a.json", tmp_path / "b.json"])
 
 
 def test_folders_of_images_and_of_labels_are_one_import(project, tmp_path):

@@ -170,6 +170,7 @@ class ImportDialog(QDialog):
         self.path_field.setToolTip("\n".join(map(str, paths[:_SHOWN_PATHS])))
         self.options.set_formats({})
         self.options.class_name.clear()
+        self._job.release()  # the files may have changed since they were read
         self._preview()
 
     def _choose_folder(self) -> None:

@@ -187,6 +187,13 @@ class FileTree:
         """Names of the images without folder and suffix."""
         return frozenset(PurePosixPath(name).stem for name in self.images)
 
+    def chosen_part(self) -> FileTree:
+        """Return the tree without the images that lie beside chosen files; all of it if no files were chosen."""
+        if self.chosen is None:
+            return self
+        names = tuple(name for name in self.files if self.path(name) in self.chosen)
+        return FileTree(self.root, names, self.chosen)
+
     def path(self, relative: str) -> Path:
         return self.root / relative
 
