@@ -210,7 +210,7 @@ class LabelReading:
         size = _size(image)
         existing = image.key not in self._digests and not image.new and self._labeled(image.key, note)
         if existing and self.request.conflicts == "keep":
-            self._count_new(image)
+            self.report.copied += image.new
             raise UnreadableLabel(_ALREADY_LABELED)
         label = entry.read(*size)
         digest = _digest(label)
@@ -225,7 +225,7 @@ class LabelReading:
         verdict = label.verdict
         label.verdict = self._verdict(verdict)
         consume(ReadLabel(image, entry, label, existing, size, note))
-        self._count_new(image)
+        self.report.copied += image.new
         self._digests[image.key] = digest
         self.verdict_counts.update([verdict] if verdict is not None else [])
         self.report.labeled += 1
@@ -246,9 +246,9 @@ class LabelReading:
             return
         if image.key not in self._seen:
             consume(ReadLabel(image))
-            self._count_new(image)
+            self.report.copied += image.new
             self.report.background += self.format.of_pixels
-        self._seen.add(image.key)
+            self._seen.add(image.key)
 
     def _is_copy(self, image: ImportImage, path: Path) -> bool:
         """Return True for a copy of a labeled image, which is not imported."""
@@ -261,9 +261,6 @@ class LabelReading:
     def _is_added(self, image: ImportImage) -> bool:
         """Return True if the import adds an image to the project, as a copy or in a source."""
         return image.new or (self.source is not None and image.key.startswith(self.source.prefix))
-
-    def _count_new(self, image: ImportImage) -> None:
-        self.report.copied += image.new
 
     def _verdict(self, name: str | None) -> str | None:
         """Return the project's verdict for a verdict of a label."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
@@ -162,11 +162,7 @@ class ImportDialog(QDialog):
     def show_paths(self, paths: Sequence[Path]) -> None:
         """Read the labels of a folder, an archive, or files and folders that were chosen together."""
         self._paths = tuple(paths)
-        text = str(paths[0])
-        if len(paths) > 1:
-            text = self.tr("{n} files and folders in {folder}")
-            text = text.format(n=number(len(paths)), folder=common_folder(paths))
-        self.path_field.setText(text)
+        self.path_field.setText(_paths_text(paths))
         self.path_field.setToolTip("\n".join(map(str, paths[:_SHOWN_PATHS])))
         self.options.set_formats({})
         self.options.class_name.clear()
@@ -174,18 +170,14 @@ class ImportDialog(QDialog):
         self._preview()
 
     def _choose_folder(self) -> None:
-        folder = QFileDialog.getExistingDirectory(self, self.tr("Folder with labels"), self._start())
+        folder = QFileDialog.getExistingDirectory(self, self.tr("Folder with labels"), _first(self._paths))
         if folder:
             self.show_paths([Path(folder)])
 
     def _choose_file(self) -> None:
-        files = choose_label_files(self, self._start())
+        files = choose_label_files(self, _first(self._paths))
         if files:
             self.show_paths(files)
-
-    def _start(self) -> str:
-        """Return the path that a file dialog shows first."""
-        return str(self._paths[0] if self._paths else Path.home())
 
     def _locate_images(self, folder: Path) -> None:
         """Use the images of a folder, and read the labels again."""
@@ -349,3 +341,15 @@ class ImportDialog(QDialog):
         if self._job.activity in ("", "reading"):
             self._job.release()
         super().done(result)
+
+
+def _first(paths: Sequence[Path]) -> str:
+    """Return the path that a file dialog shows first."""
+    return str(paths[0] if paths else Path.home())
+
+
+def _paths_text(paths: Sequence[Path]) -> str:
+    if len(paths) == 1:
+        return str(paths[0])
+    text = QCoreApplication.translate("ImportDialog", "{n} files and folders in {folder}")
+    return text.format(n=number(len(paths)), folder=common_folder(paths))
