@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtWidgets import QLabel, QListWidget, QListWidgetItem, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from workbench.core.evaluation.data_leaks import DataLeak
@@ -103,8 +103,17 @@ class EvaluationPlaceholder(QWidget):
             )
         self.title.setText(title)
         self.text.setText(text)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Fit the height of the text: an aligned label takes one line otherwise."""
         self.text.ensurePolished()
-        self.text.setMinimumHeight(self.text.heightForWidth(_TEXT_WIDTH))  # an aligned label takes one line otherwise
+        self.text.setMinimumHeight(self.text.heightForWidth(_TEXT_WIDTH))
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            QTimer.singleShot(0, self, self._fit)  # after the text has the new style
 
     def _list_leaks(self, leaks: list[DataLeak]) -> None:
         patterns = {

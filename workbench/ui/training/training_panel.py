@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from workbench.core.runs.events import Event, Failed, Finished, Progress, Step
@@ -69,7 +69,7 @@ class TrainingPanel(QWidget):
             signal.connect(self.refresh)
         session.rows_changed.connect(self._refresh_hint)
         self._folding = PanelFolding(self.heading, session, training, run_list, self.runs)
-        self._set_expanded(self.heading.isChecked())
+        self._fit()
         if training.run is None:
             self._project_changed()
         else:  # the window was rebuilt
@@ -85,10 +85,19 @@ class TrainingPanel(QWidget):
         row = QHBoxLayout(self.body)
         row.setContentsMargins(0, 0, 8, 4)
         row.setSpacing(4)
-        self.controls.setFixedWidth(max(220, self.controls.sizeHint().width()))
         row.addWidget(self.controls)
         row.addWidget(self.view, 1)
         column.addWidget(self.body, 1)
+
+    def _fit(self) -> None:
+        """Fit the controls and the folded panel to the size of the texts."""
+        self.controls.setFixedWidth(max(220, self.controls.sizeHint().width()))
+        self._set_expanded(self.heading.isChecked())
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            QTimer.singleShot(0, self, self._fit)  # after all widgets have the new style
 
     @property
     def run(self) -> Run | None:
