@@ -8,5 +8,5 @@ from workbench import cli
 def inside(capsys, *arguments):
     """Run a verb in this process. Return (status, stdout, stderr)."""
     status = cli.main([str(argument) for argument in arguments])
-    said = capsys.readouterr()
-    return status, said.out, said.err
+    message = capsys.readouterr()
+    return status, message.out, message.err

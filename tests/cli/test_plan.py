@@ -35,15 +35,15 @@ def test_plan_equals_the_settings_of_a_run_and_writes_nothing(labelled, capsys):
     root = str(labelled.root)
     before = sorted(path.name for path in labelled.root.rglob("*"))
     assert main(["train", root, "--model", "unet", "--minutes", "3", "--set", "batch=6", "--plan", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    received = json.loads(capsys.readouterr().out)
     assert sorted(path.name for path in labelled.root.rglob("*")) == before
-    recipe = create_run(labelled, request("unet", minutes=3, batch=6)).settings()
-    assert told["recipe"] == recipe.model_dump(mode="json", exclude={"format", "reasons"})
-    assert told["reasons"] == recipe.reasons and told["pictures"]["train"] > 0
-    assert told["reasons"].keys() >= REASONED
+    training_settings = create_run(labelled, request("unet", minutes=3, batch=6)).settings()
+    assert received["recipe"] == training_settings.model_dump(mode="json", exclude={"format", "reasons"})
+    assert received["reasons"] == training_settings.reasons and received["pictures"]["train"] > 0
+    assert received["reasons"].keys() >= REASONED
     assert main(["train", root, "--model", "resnet", "--plan"]) == 0
-    said = capsys.readouterr().out
-    assert "input_size" in said and "foreground_share" not in said  # a ResNet has none
+    message = capsys.readouterr().out
+    assert "input_size" in message and "foreground_share" not in message  # a ResNet has none
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_plan_equals_the_settings_of_a_run_and_writes_nothing(labelled, capsys):
 )
 def test_invalid_settings_are_reported(labelled, capsys, wish, why):
     assert main(["train", str(labelled.root), "--model", "unet", "--plan", "--set", wish]) == 1
-    said = capsys.readouterr().err
-    assert why in said and wish.partition("=")[0] in said
+    message = capsys.readouterr().err
+    assert why in message and wish.partition("=")[0] in message
 
 
 def test_plan_requires_a_model(labelled):

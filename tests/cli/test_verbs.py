@@ -233,12 +233,12 @@ def test_no_verb_prints_control_characters(tmp_path):
         ("check", tmp_path / nasty),
         ("check", project, f"--{nasty}"),
     ]
-    said = ""
+    message = ""
     for call in calls:
         done = workbench(*call)
         assert CONTROL.findall(done.stdout + done.stderr) == [], call
-        said += done.stdout + done.stderr
-    assert r"\x1b[2J\x1b]0;owned\x07\rx\ny\x9b" in said
+        message += done.stdout + done.stderr
+    assert r"\x1b[2J\x1b]0;owned\x07\rx\ny\x9b" in message
     found = json.loads(workbench("check", project, "--json").stdout)
     assert f"images/{nasty} 2.png" in [finding["key"] for finding in found["findings"]]
 

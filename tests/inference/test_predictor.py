@@ -198,13 +198,15 @@ def test_sixteen_bits_and_color_of_one_image_give_the_same_mask():
 def test_progress_counts_every_tile_and_cancelling_stops_at_the_next_call():
     picture = np.zeros((200, 200), np.uint8)
     predictor = Predictor(gray_settings(batch=2), pixelwise)
-    told = []
-    predictor.predict(picture, progress=lambda done, total: told.append((done, total)))
-    assert told == [(number, 16) for number in range(1, 17)]
-    told.clear()
+    received = []
+    predictor.predict(picture, progress=lambda done, total: received.append((done, total)))
+    assert received == [(number, 16) for number in range(1, 17)]
+    received.clear()
     with pytest.raises(PredictionCancelled):
-        predictor.predict(picture, progress=lambda done, total: told.append(done), cancelled=lambda: len(told) >= 4)
-    assert told == [1, 2, 3, 4]
+        predictor.predict(
+            picture, progress=lambda done, total: received.append(done), cancelled=lambda: len(received) >= 4
+        )
+    assert received == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(

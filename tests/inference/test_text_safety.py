@@ -48,8 +48,8 @@ def odd_export(gray_export):
     settings = load_settings(gray_export / "model.json")
     classes = (replace(settings.classes[0], name="=cmd|' /C calc'!A0\x1b[2J"), settings.classes[1])
     save_settings(replace(settings, classes=classes), gray_export / "model.json")
-    pictures = [(f"{number}", gray_export / "golden" / f"{number}.png") for number in (1, 2)]
-    write_reference_results(gray_export, Predictor.open(gray_export), pictures)
+    images = [(f"{number}", gray_export / "golden" / f"{number}.png") for number in (1, 2)]
+    write_reference_results(gray_export, Predictor.open(gray_export), images)
     write_checks(gray_export)
     return gray_export
 

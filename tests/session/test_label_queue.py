@@ -67,12 +67,12 @@ def activate(queue: LabelQueue, qtbot, mode) -> None:
 
 
 def test_open_images_are_listed_with_reasons_and_leave_when_they_are_done(queue: LabelQueue, opened, qtbot):
-    told = []
-    queue.progressed.connect(lambda done, total: told.append((done, total)))
+    received = []
+    queue.progressed.connect(lambda done, total: received.append((done, total)))
     activate(queue, qtbot, "next")
     waiting = opened.keys[6:]
     assert set(queue.keys) == set(waiting) and all(queue.reasons(key) for key in waiting)
-    assert queue.result.model and told[-1][0] == told[-1][1]
+    assert queue.result.model and received[-1][0] == received[-1][1]
     first, second = queue.keys
     show(opened, qtbot, first)
     opened.notes.set_status("done")

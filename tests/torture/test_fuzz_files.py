@@ -171,8 +171,8 @@ def cli(*words: object) -> None:
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
         status = main([*map(str, words), "--json"])
-    said = json.loads(out.getvalue())
-    assert status == 0 or not said["error"].startswith("Unexpected"), said
+    message = json.loads(out.getvalue())
+    assert status == 0 or not message["error"].startswith("Unexpected"), message
 
 
 def past_of(run: Run) -> None:
@@ -367,12 +367,12 @@ KINDS: dict[str, Callable[[Project, Run], Target]] = {
 
 
 def test_damaged_files_of_a_project_give_known_errors(labelled, run, cases, report):
-    count, told = cases(12, 2000), []
+    count, received = cases(12, 2000), []
     for kind, make in KINDS.items():
         failures = attack(make(labelled, run), count, seed=1)
         report(f"damaged file: {kind}", count, len(failures))
-        told += [f"{kind}: {len(failures)} of {count}"] * bool(failures) + failures[:3]
-    assert not told, "\n".join(told)
+        received += [f"{kind}: {len(failures)} of {count}"] * bool(failures) + failures[:3]
+    assert not received, "\n".join(received)
 
 
 def test_damaged_projects_are_checked_by_the_command_line(labelled, cases, report):
@@ -445,11 +445,11 @@ def test_a_damaged_mask_ends_no_import(project, tmp_path, image_and_mask, cases,
 
 
 def test_a_damaged_ledger_gives_known_errors_and_leaves_the_folder_alone(export, tmp_path, cases, report):
-    out, pictures = tmp_path / "deep" / "deeper" / "out", tmp_path / "pictures"
+    out, images = tmp_path / "deep" / "deeper" / "out", tmp_path / "pictures"
     for number in range(3):
-        write_png(pictures / f"{number}.png", spotted(np.random.default_rng(number), 30, 40))
+        write_png(images / f"{number}.png", spotted(np.random.default_rng(number), 30, 40))
     predictor = Predictor.open(export)
-    sources, _ = collect_images([pictures])
+    sources, _ = collect_images([images])
 
     def read() -> None:
         with ResultsFolder(out, predictor, fingerprint="f", resume=True) as folder:
@@ -520,8 +520,8 @@ def test_a_damaged_run_is_shown_without_a_traceback(labelled, run, qtbot, qapp, 
     session.open_project(root)
     training = TrainingControl(session)
     story = RunMonitor(session, training, Machine())
-    shelf = RunList(session, training)
-    view = RunDashboard(ThemeManager(qapp), story, shelf)
+    run_list = RunList(session, training)
+    view = RunDashboard(ThemeManager(qapp), story, run_list)
     qtbot.addWidget(view)
     view.resize(500, 400)
     view.show()

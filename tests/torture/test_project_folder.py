@@ -203,13 +203,13 @@ def test_killed_while_the_folder_is_gone(qtbot, tmp_path, cases, report):
     failed = 0
     for seed in range(cases(1, 12)):
         how = ("moved", "deleted", "legacy")[seed % 3]
-        root, moved, told = make_project(tmp_path / f"p{seed}"), tmp_path / f"moved{seed}", tmp_path / f"told{seed}"
-        told.mkdir()
+        root, moved, received = make_project(tmp_path / f"p{seed}"), tmp_path / f"moved{seed}", tmp_path / f"told{seed}"
+        received.mkdir()
         if how == "legacy":
             content = json.loads((root / "project.json").read_text("utf-8"))
             del content["id"]
             (root / "project.json").write_text(json.dumps(content), encoding="utf-8")
-        command = [sys.executable, "-c", CHILD, str(root), str(told), str(seed)]
+        command = [sys.executable, "-c", CHILD, str(root), str(received), str(seed)]
         environment = {**worker_environment(), "QT_QPA_PLATFORM": "offscreen"}
         with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as child:
             try:
@@ -230,7 +230,7 @@ def test_killed_while_the_folder_is_gone(qtbot, tmp_path, cases, report):
             finally:
                 child.kill()
                 child.wait()
-        painted = np.frombuffer((told / "mask").read_bytes(), np.uint8).reshape(200, 300)
+        painted = np.frombuffer((received / "mask").read_bytes(), np.uint8).reshape(200, 300)
         assert not root.exists() and len(rescues()) == 1
         if how == "deleted":
             moved.rename(root)

@@ -104,14 +104,17 @@ def test_budget_of_minutes_keeps_time_back_but_not_all_of_it():
 
 
 def test_a_network_looks_at_images_mirrored_only_as_it_has_learned_from_them():
-    recipe = TrainingSettings(model="unet", mirror=True, augment=["flip_horizontal", "flip_vertical"])
-    assert mirrored(recipe) == ("both",) and mirrored(recipe.model_copy(update={"mirror": False})) == ()
+    training_settings = TrainingSettings(model="unet", mirror=True, augment=["flip_horizontal", "flip_vertical"])
+    assert (
+        mirrored(training_settings) == ("both",)
+        and mirrored(training_settings.model_copy(update={"mirror": False})) == ()
+    )
     for augment, ways in (
         (["flip_horizontal"], ("left_right",)),
         (["flip_vertical", "noise"], ("upside_down",)),
         (["noise"], ()),
     ):
-        assert mirrored(recipe.model_copy(update={"augment": augment})) == ways
+        assert mirrored(training_settings.model_copy(update={"augment": augment})) == ways
 
 
 @pytest.mark.parametrize(("device", "share"), [(Device("cpu"), 1), (GPU, 2)])
@@ -344,8 +347,8 @@ def test_copies_of_the_network_learn_bit_by_bit_what_parts_in_turn_teach():
     alone, together = small_learner(copies=0), small_learner(copies=1)
     alone.split(4)
     for seed in range(5):
-        told = [learner.step(*batch(seed=seed), 1e-2) for learner in (alone, together)]
-        assert told[0] == told[1]
+        received = [learner.step(*batch(seed=seed), 1e-2) for learner in (alone, together)]
+        assert received[0] == received[1]
     trained = [[p.numpy() for p in learner.net.parameters() if p.trainable] for learner in (alone, together)]
     assert all((a == b).all() for a, b in zip(*trained))
 
@@ -427,8 +430,8 @@ def test_unet_answers_for_every_pixel_with_the_prior(stem, contrast):
 
 def test_local_contrast_does_not_care_for_the_lamp():
     layer = UNet(1, 2, [4, 8]).contrast
-    picture = paddle.randn([1, 1, 64, 64])
-    seen, dark = layer(picture)[:, 1].numpy(), layer(picture * 0.5 - 2)[:, 1].numpy()
+    image = paddle.randn([1, 1, 64, 64])
+    seen, dark = layer(image)[:, 1].numpy(), layer(image * 0.5 - 2)[:, 1].numpy()
     assert np.corrcoef(seen.ravel(), dark.ravel())[0, 1] > 0.999 and np.abs(seen - dark).max() < 0.2
 
 

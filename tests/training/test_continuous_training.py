@@ -32,8 +32,8 @@ QUICK = {"widths": [4, 8], "patch": 32}
 
 def label(project: Project, key: str, *, status: str = "done", verdict: str | None = "NG", **note) -> None:
     """A new picture with a defect, labelled."""
-    picture, mask = scratched(np.random.default_rng(len(key)))
-    write_png(project.image_path(key), picture)
+    image, mask = scratched(np.random.default_rng(len(key)))
+    write_png(project.image_path(key), image)
     annotation.save_mask(project, key, mask)
     annotation.save_note(project, key, Note(status=status, verdict=verdict, **note))
 
@@ -114,15 +114,16 @@ def test_what_may_not_be_learned_is_left_out_and_said(labelled, child):
     one.order(encode_order("watch", "half.png"))
     for key in (twin, "pinned.png", "tomorrow.png", "half.png", "free.png"):
         one.order(encode_order("labels_changed", key))
-    said = {}
-    while "free.png" not in said:
+    message = {}
+    while "free.png" not in message:
         event = one.next(LabelsAdded)
-        said[event.picture] = event.how, event.why
+        message[event.picture] = event.how, event.why
     assert (
-        said[twin][0] == said["pinned.png"][0] == "left out" and "group of a validation or test image" in said[twin][1]
+        message[twin][0] == message["pinned.png"][0] == "left out"
+        and "group of a validation or test image" in message[twin][1]
     )
-    assert said["tomorrow.png"][0] == "left out" and "class" in said["tomorrow.png"][1]
-    assert said["free.png"][0] == "new" and "half.png" not in said  # that one is being painted on
+    assert message["tomorrow.png"][0] == "left out" and "class" in message["tomorrow.png"][1]
+    assert message["free.png"][0] == "new" and "half.png" not in message  # that one is being painted on
     one.order(encode_order("watch", "free.png"))
     assert joined(one, "half.png").how == "new"
     # Taken away again: it is drawn from no more.
@@ -217,12 +218,12 @@ def test_images_that_will_be_opened_next_are_predicted_ahead(labelled, child):
 
 
 def test_previews_on_disk_stay_within_bounds(tmp_path):
-    shelf = PreviewFiles(tmp_path)
+    run_list = PreviewFiles(tmp_path)
 
     def put(key: str, step: int) -> None:
         for kind in ("mask", "scores"):
             write_png(tmp_path / f"{safe_name(key)}.{step}.{kind}.png", np.zeros((2, 2), np.uint8))
-        shelf.add(key, step)
+        run_list.add(key, step)
 
     def steps(key: str) -> list[int]:
         return sorted(int(path.name.split(".")[-3]) for path in tmp_path.glob(f"{safe_name(key)}.*.mask.png"))

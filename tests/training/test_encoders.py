@@ -47,11 +47,13 @@ def test_settings_of_the_plain_way_down_are_refused_and_the_rest_is_planned(labe
         with pytest.raises(BadSettings, match="set width instead"):
             create_run(labelled, request("unet", encoder="resnet18", **choice))
     run = create_run(labelled, request("unet", encoder="resnet34", width=0.5))
-    recipe = run.settings()
-    assert recipe.width == 0.5 and "has its own value" in recipe.reasons["widths"]
-    assert networks.multiple(recipe) == 32 and networks.patch_side(recipe) % 32 == 0
-    assert create_run(labelled, recipe).settings() == recipe  # a whole recipe may be asked for again
-    assert networks.settings(recipe, run.dataset(), name="x", run="y").multiple == 32
+    training_settings = run.settings()
+    assert training_settings.width == 0.5 and "has its own value" in training_settings.reasons["widths"]
+    assert networks.multiple(training_settings) == 32 and networks.patch_side(training_settings) % 32 == 0
+    assert (
+        create_run(labelled, training_settings).settings() == training_settings
+    )  # a whole recipe may be asked for again
+    assert networks.settings(training_settings, run.dataset(), name="x", run="y").multiple == 32
 
 
 def test_it_learns_and_is_exported_as_it_is(tmp_path, child):

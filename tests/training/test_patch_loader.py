@@ -20,9 +20,9 @@ from workbench.training.patch_loader import PatchLoader, PatchSampler
 
 def sampler_of(project: Project, model: str = "unet", most_bytes: int = 0, **choices) -> PatchSampler:
     run = make_run(project, model, **choices)
-    recipe, dataset = run.settings(), run.dataset()
-    settings = networks.settings(recipe, dataset, name="n", run="r")
-    return PatchSampler(recipe, dataset, settings, ImageCache(project, dataset, settings, most_bytes))
+    training_settings, dataset = run.settings(), run.dataset()
+    settings = networks.settings(training_settings, dataset, name="n", run="r")
+    return PatchSampler(training_settings, dataset, settings, ImageCache(project, dataset, settings, most_bytes))
 
 
 @pytest.mark.parametrize("model", ["unet", "resnet"])
@@ -35,8 +35,8 @@ def test_threads_do_not_change_what_is_drawn(labelled, model):
         many.take(7)  # another way to the same steps
         many.restart()
         for step in (2, 0, 1):
-            pictures, truth = many.take(step)
-            assert (pictures == batches[step][0]).all() and (truth == batches[step][1]).all()
+            images, truth = many.take(step)
+            assert (images == batches[step][0]).all() and (truth == batches[step][1]).all()
         assert not (batches[0][0] == batches[1][0]).all()
     finally:
         few.close()
@@ -47,16 +47,16 @@ def test_patches_hold_defects_as_often_as_asked(labelled):
     sampler = sampler_of(labelled, foreground_share=0.5, batch=4)
     with_defect = np.array([[(sampler.sample(step, p)[1] == 1).any() for p in range(4)] for step in range(10)])
     assert with_defect[:, :2].all() and not with_defect[:, 2:].all()
-    picture, truth = sampler.sample(0, 0)
-    assert picture.shape == (1, 64, 64) and picture.dtype == np.float32 and set(np.unique(truth)) <= {0, 1, IGNORED}
+    image, truth = sampler.sample(0, 0)
+    assert image.shape == (1, 64, 64) and image.dtype == np.float32 and set(np.unique(truth)) <= {0, 1, IGNORED}
 
 
 def test_what_is_not_labeled_and_what_lies_outside_is_ignored(project):
     for number in range(4):
-        picture = np.full((40, 50), 100 + number, np.uint8)
+        image = np.full((40, 50), 100 + number, np.uint8)
         mask = np.zeros((40, 50), np.uint8)
         mask[10:20, 10:20], mask[:, 30:40], mask[:, 40:] = 1, 254, 255
-        write_png(project.image_path(f"{number}.png"), picture)
+        write_png(project.image_path(f"{number}.png"), image)
         annotation.save_mask(project, f"{number}.png", mask)
     sampler = sampler_of(project, augment=[], batch=2)
     for place in range(2):
@@ -66,22 +66,22 @@ def test_what_is_not_labeled_and_what_lies_outside_is_ignored(project):
 
 
 def test_patch_is_turned_with_its_mask():
-    picture = np.zeros((60, 80), np.uint16)
-    picture[20:30, 50:60] = 40000
-    mask = (picture > 0).astype(np.uint8)
+    image = np.zeros((60, 80), np.uint16)
+    image[20:30, 50:60] = 40000
+    mask = (image > 0).astype(np.uint8)
     for pose in (
         PatchPose(),
         PatchPose(quarters=1, flip_vertical=True),
         PatchPose(angle=15.0, zoom=1.2),
         PatchPose(zoom=0.7),
     ):
-        patch, truth = cut_patch(picture, mask, (25.0, 55.0), 32, pose)
+        patch, truth = cut_patch(image, mask, (25.0, 55.0), 32, pose)
         assert patch.shape == truth.shape == (32, 32) and patch.dtype == np.uint16
         inside = (patch > 20000) == (truth == 1)
         assert inside.mean() > 0.97 and abs(int((truth == 1).sum()) - 100 * pose.zoom**2) < 25
-    patch, truth = cut_patch(picture, mask, (0.0, 0.0), 32, PatchPose())
+    patch, truth = cut_patch(image, mask, (0.0, 0.0), 32, PatchPose())
     assert (truth[:16] == 255).all() and (truth[16:, 16:] == 0).all()
-    assert (patch[16:32, 16:32] == picture[:16, :16]).all()
+    assert (patch[16:32, 16:32] == image[:16, :16]).all()
 
 
 def test_hairlines_survive_shrinking_and_specks_are_drawn_like_stains():

@@ -45,8 +45,8 @@ def test_a_second_resume_of_a_run_ends_with_a_sentence_and_leaves_no_trace(label
     assert training_process(run.root) == first.process.pid
     second = command_line("train", run.project_root, "--resume", run.name, "--json")
     assert second.returncode == 1 and "Traceback" not in second.stderr
-    said = json.loads(second.stdout)["error"]
-    assert run.name in said and "another process" in said and str(first.process.pid) in said
+    message = json.loads(second.stdout)["error"]
+    assert run.name in message and "another process" in message and str(first.process.pid) in message
     assert len(started(run)) == 1 and run.ending() is None
     first.next(Step)  # it is not disturbed
     first.order('{"order": "stop"}')

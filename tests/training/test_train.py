@@ -72,10 +72,10 @@ def test_it_has_learned_and_the_window_can_predict_with_it(trained):
     assert best.score == finished.result["score"] and best.split == "val"
     predictor = Predictor.open(trained.best, engine="onnx")
     item = next(item for item in trained.dataset().of("val") if item.classes)
-    picture = read(trained.project_root / "pictures" / item.key)
+    photo = read(trained.project_root / "pictures" / item.key)
     truth = annotation.read_mask(trained.project_root / "masks" / f"{item.key}.png")
-    said = predictor.predict(picture).mask
-    assert 2 * np.sum((said > 0) & (truth > 0)) / np.sum((said > 0).astype(int) + (truth > 0)) > 0.5
+    message = predictor.predict(photo).mask
+    assert 2 * np.sum((message > 0) & (truth > 0)) / np.sum((message > 0).astype(int) + (truth > 0)) > 0.5
 
 
 def test_preview_lies_where_its_event_says(trained):
@@ -216,9 +216,9 @@ def test_weights_of_another_run_are_the_start(trained, labelled, child):
 def test_a_profile_tells_where_the_time_of_a_step_goes(labelled, child):
     run = make_run(labelled, epochs=12, profile=True)
     assert child("train", run.root).end() == 0
-    told = [event for event in run.events() if isinstance(event, Profiled)]
-    assert len(told) == 1 and "convolution" in told[0].what
-    folder = run.root / told[0].folder
+    received = [event for event in run.events() if isinstance(event, Profiled)]
+    assert len(received) == 1 and "convolution" in received[0].what
+    folder = run.root / received[0].folder
     names = {event.get("name", "") for event in json.loads((folder / "trace.json").read_text("utf-8"))["traceEvents"]}
     assert any("conv2d" in name for name in names)
     assert "convolution, backward" in (folder / "profile.md").read_text("utf-8")

@@ -88,18 +88,18 @@ def test_figures_agree_with_other_implementations(seeds, point):
         masks.append(by_hand(scores, point))
     alarms = {id: [sum(alarm.class_id == id for alarm in each.alarms) for each in told] for id in (1, 4)}
     result = summarize([each.counts for each in told], ["g"] * len(told), (1, 4), alarms=alarms)
-    real, said = np.concatenate([t.ravel() for t in truths]), np.concatenate([m.ravel() for m in masks])
+    real, message = np.concatenate([t.ravel() for t in truths]), np.concatenate([m.ravel() for m in masks])
     counts = real < 254
-    real, said = real[counts], said[counts]
+    real, message = real[counts], message[counts]
     for row in result.classes:
         if row.dice is None:
-            assert not (real == row.class_id).any() and not (said == row.class_id).any()
+            assert not (real == row.class_id).any() and not (message == row.class_id).any()
         else:
-            assert row.dice == pytest.approx(f1_score(real == row.class_id, said == row.class_id), abs=1e-9)
-            assert row.iou == pytest.approx(jaccard_score(real == row.class_id, said == row.class_id), abs=1e-9)
+            assert row.dice == pytest.approx(f1_score(real == row.class_id, message == row.class_id), abs=1e-9)
+            assert row.iou == pytest.approx(jaccard_score(real == row.class_id, message == row.class_id), abs=1e-9)
     if result.dice is not None:
-        assert result.dice == pytest.approx(f1_score(real > 0, said > 0), abs=1e-9)
-        assert result.iou == pytest.approx(jaccard_score(real > 0, said > 0), abs=1e-9)
+        assert result.dice == pytest.approx(f1_score(real > 0, message > 0), abs=1e-9)
+        assert result.iou == pytest.approx(jaccard_score(real > 0, message > 0), abs=1e-9)
     defects = found = false = 0
     for truth, mask in zip(truths, masks):
         for id in (1, 4):

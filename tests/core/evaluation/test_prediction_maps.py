@@ -27,8 +27,8 @@ def seen_of(picture: np.ndarray, settings=None) -> PredictionMaps:
 @pytest.mark.parametrize("thresholds", [(0.5, 0.6), (0.01, 0.99), (0.8, 0.2), (1.0, 1.0)])
 def test_other_thresholds_give_what_the_network_would_give_with_them(picture, thresholds):
     seen = seen_of(picture)
-    asked = Predictor(dataclasses.replace(gray_settings(), thresholds=thresholds), Gray()).predict(picture)
-    assert seen.adjustable and np.array_equal(seen.with_thresholds(thresholds), asked.mask)
+    requests = Predictor(dataclasses.replace(gray_settings(), thresholds=thresholds), Gray()).predict(picture)
+    assert seen.adjustable and np.array_equal(seen.with_thresholds(thresholds), requests.mask)
 
 
 def test_a_single_class_needs_no_more_than_the_scores(picture):

@@ -15,13 +15,13 @@ def review(seed: int = 0, count: int = 400, sharp: float = 3.0, temperature: flo
     rng = np.random.default_rng(seed)
     logits = rng.normal(0, sharp, (count, len(NAMES)))
     probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    pictures = []
+    images = []
     for number, row in enumerate(probabilities):
         truth = NAMES[rng.choice(len(NAMES), p=row)]
-        pictures.append(
+        images.append(
             PredictedVerdict(f"p{number:03d}.png", "test" if number % 3 else "val", truth, tuple(row.tolist()))
         )
-    return VerdictEvaluation(NAMES, tuple(pictures), temperature)
+    return VerdictEvaluation(NAMES, tuple(images), temperature)
 
 
 def test_scores_are_those_of_plain_counting():
@@ -31,8 +31,12 @@ def test_scores_are_those_of_plain_counting():
     assert report["confusion"]["rows"] == [[pairs.count((a, b)) for b in NAMES] for a in NAMES]
     f1s = []
     for name in NAMES:
-        hit, real, said = pairs.count((name, name)), sum(a == name for a, _ in pairs), sum(b == name for _, b in pairs)
-        f1s.append(2 * hit / (real + said))
+        hit, real, message = (
+            pairs.count((name, name)),
+            sum(a == name for a, _ in pairs),
+            sum(b == name for _, b in pairs),
+        )
+        f1s.append(2 * hit / (real + message))
         low, high = report["per_class"][name]["recall_interval"]
         assert report["per_class"][name]["recall"] == pytest.approx(hit / real) and low < hit / real < high
     assert report["macro_f1"] == pytest.approx(sum(f1s) / 3, abs=1e-12)

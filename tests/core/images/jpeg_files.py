@@ -49,8 +49,8 @@ def turned(form: str, orientation: int) -> bytes:
 def lying_jpeg(width: int, height: int, gray: bool = False, **options) -> bytes:
     """A JPEG of 64 x 64 whose header claims another size."""
     file = io.BytesIO()
-    picture = noise((64, 64))
-    Image.fromarray(picture[:, :, 0] if gray else picture).save(file, "JPEG", **options)
+    image = noise((64, 64))
+    Image.fromarray(image[:, :, 0] if gray else image).save(file, "JPEG", **options)
     data = bytearray(file.getvalue())
     at = next(at for at in range(len(data)) if data[at] == 0xFF and data[at + 1] in (0xC0, 0xC2))
     data[at + 5 : at + 9] = struct.pack(">HH", height, width)

@@ -12,8 +12,8 @@ def brushed(seed: int, *, turned: bool = False) -> np.ndarray:
     """A surface with grain from top to bottom, uint8 (160, 120)."""
     generator = np.random.default_rng(seed)
     lines = generator.normal(128, 30, (1, 120)) + generator.normal(0, 4, (160, 120))
-    picture = np.clip(lines, 0, 255).astype(np.uint8)
-    return np.ascontiguousarray(np.rot90(picture)) if turned else picture
+    image = np.clip(lines, 0, 255).astype(np.uint8)
+    return np.ascontiguousarray(np.rot90(image)) if turned else image
 
 
 def with_verdicts(project, count: int) -> None:

@@ -24,8 +24,8 @@ def test_an_empty_project_says_so(project):
 
 
 def test_no_labels_and_one_label_say_so(project):
-    picture, mask = scratched(np.random.default_rng(0))
-    write_png(project.image_path("a.png"), picture)
+    image, mask = scratched(np.random.default_rng(0))
+    write_png(project.image_path("a.png"), image)
     with pytest.raises(problems.NoLabels):
         collect(project, "unet")
     with pytest.raises(problems.NoVerdicts):
@@ -149,8 +149,8 @@ def test_near_equal_images_share_a_group(project):
     for i, base in enumerate(smooth):
         for name, noise in (("xk", 0), ("qf", 1)):
             key = f"{name}{'abcdefghijkl'[i]}.png"
-            picture = np.clip(base * (0.8 + 0.2 * noise) + rng.normal(0, 3, base.shape), 0, 255)
-            write_png(project.image_path(key), picture.astype(np.uint8))
+            image = np.clip(base * (0.8 + 0.2 * noise) + rng.normal(0, 3, base.shape), 0, 255)
+            write_png(project.image_path(key), image.astype(np.uint8))
             mask = np.zeros(base.shape, np.uint8)
             mask[:5, :5] = 1
             annotation.save_mask(project, key, mask)

@@ -68,8 +68,8 @@ def test_more_training_images_leave_the_scores_comparable(labelled, train):
     labelled.mask_path(dropped).unlink()
     paint_anew(labelled, relabelled)
     found = compare_runs(first, train())
-    told = next(d for d in found.differences if d.kind == "train")
-    assert found.scores and told.fields == {"more": 1, "fewer": 0, "changed": 1}
+    received = next(d for d in found.differences if d.kind == "train")
+    assert found.scores and received.fields == {"more": 1, "fewer": 0, "changed": 1}
 
 
 def test_scores_on_other_images_or_labels_are_refused(labelled, train):

@@ -51,10 +51,10 @@ def test_a_folder_of_images_becomes_a_folder_of_results(gray_export, pictures, t
     predictor = Predictor.open(gray_export)
     rows = []
     for entry in report["pictures"]:
-        picture = read_image(entry["path"])
-        expected = predictor.predict(picture)
+        image = read_image(entry["path"])
+        expected = predictor.predict(image)
         assert read_image(entry["mask"]).tobytes() == expected.mask.tobytes()
-        assert read_image(entry["overlay"]).shape == (*picture.shape, 3)
+        assert read_image(entry["overlay"]).shape == (*image.shape, 3)
         assert entry["regions"] == [region.to_json() for region in expected.regions]
         assert entry["verdict"] is None and entry["milliseconds"] > 0
         rows += [(entry["path"], region) for region in entry["regions"]]

@@ -223,13 +223,13 @@ def test_worker_rank_executes_commands(labelled, monkeypatch):
     record.joined.append(AddedImage(step=0, item=record.of("train")[0]))
     write_json(run.dataset_path, record.model_dump(mode="json"))
     # The first and the third come to nothing for want of memory: going back puts the parts back to one.
-    told = [
+    received = [
         CommandMessage(RankCommand.STEP, 0, 1e-3),
         CommandMessage(RankCommand.LOAD),
         CommandMessage(RankCommand.RELABEL, item=0),
     ]
-    told += [CommandMessage(RankCommand.STEP, step, 1e-3) for step in (0, 0, 1)] + [CommandMessage(RankCommand.END)]
-    monkeypatch.setattr(follower.ranks, "receive_command", lambda: told.pop(0))
+    received += [CommandMessage(RankCommand.STEP, step, 1e-3) for step in (0, 0, 1)] + [CommandMessage(RankCommand.END)]
+    monkeypatch.setattr(follower.ranks, "receive_command", lambda: received.pop(0))
     take, forgotten = follower.loader.take, []
     monkeypatch.setattr(follower.sampler.cache, "remove", forgotten.append)
 
@@ -247,7 +247,7 @@ def test_worker_rank_executes_commands(labelled, monkeypatch):
     leader.learner.parts = 2
     for step in (0, 1):
         leader.learner.step(*leader.loader.take(step), 1e-3)
-    assert told == [] and parts == [4, 4] and forgotten == [key]
+    assert received == [] and parts == [4, 4] and forgotten == [key]
     for one, other in zip(leader.learner.net.parameters(), follower.learner.net.parameters()):
         assert (one.numpy() == other.numpy()).all()
     for stage in stages:
@@ -273,8 +273,8 @@ def test_failure_is_read_from_the_launcher_log(tmp_path):
     words = "Container rank 3 status failed cmd ['python', '-m', 'x y'] code -11 log /tmp/workerlog.3"
     (run.ranks / "launcher.log").write_text(f"LAUNCH ERROR 2026-01-01 Container failed !!!\n{words}\n")
     (run.ranks / "rank-3.log").write_text("Segmentation fault\n")
-    told = rank_launcher._failure(run, 1)
-    assert "process 4: the process crashed with signal 11" in str(told) and str(told.fields["log"]).endswith(
+    received = rank_launcher._failure(run, 1)
+    assert "process 4: the process crashed with signal 11" in str(received) and str(received.fields["log"]).endswith(
         "rank-3.log"
     )
 

@@ -25,6 +25,6 @@ def bright(batch: np.ndarray) -> np.ndarray:
 
 
 def spots() -> np.ndarray:
-    picture = np.full((100, 120), 20, np.uint8)
-    picture[10:30, 10:40], picture[60:64, 90:93] = 220, 200
-    return picture
+    image = np.full((100, 120), 20, np.uint8)
+    image[10:30, 10:40], image[60:64, 90:93] = 220, 200
+    return image

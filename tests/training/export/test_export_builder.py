@@ -67,8 +67,8 @@ def test_readme_describes_the_export(exported, trained):
 
 def test_export_opens_like_a_run(exported, trained):
     here, there = Predictor.open(exported[0]), Predictor.open(trained.best)
-    picture = scratched(np.random.default_rng(5))[0]
-    assert (here.predict(picture).mask == there.predict(picture).mask).all()
+    image = scratched(np.random.default_rng(5))[0]
+    assert (here.predict(image).mask == there.predict(image).mask).all()
     assert here.settings.thresholds == there.settings.thresholds
 
 

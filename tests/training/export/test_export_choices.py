@@ -209,13 +209,15 @@ def test_operating_points_lie_around_the_validated_one(labelled):
         return np.stack([1 - chance, chance], axis=1).astype(np.float32)
 
     settings = replace(SETTINGS, thresholds=(0.5,))
-    told = []
+    received = []
     moved = {
-        point: holdout_effects.move_thresholds(point, settings, dark, labelled, items, tick=told.append).thresholds[0]
+        point: holdout_effects.move_thresholds(point, settings, dark, labelled, items, tick=received.append).thresholds[
+            0
+        ]
         for point in ("balanced", "more", "fewer", "0.35")
     }
     assert moved["more"] <= moved["balanced"] == 0.5 <= moved["fewer"] and moved["0.35"] == 0.35
-    assert moved["more"] < moved["fewer"] and told[-1] == 1.0
+    assert moved["more"] < moved["fewer"] and received[-1] == 1.0
 
 
 def test_rule_is_chosen_again_for_other_thresholds(labelled):

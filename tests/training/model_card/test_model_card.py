@@ -240,9 +240,9 @@ def test_name_in_markdown_is_text(name):
         if line.startswith("|"):
             assert len(re.findall(r"(?<!\\)\|", line)) == 2
             continue
-        said = re.sub(r"^(##? (?=\S)|\* )", "", line, count=1).replace(r"**Warning:** ", "").replace("**", "")
-        assert not re.search(r"<|(?<!\\)[*\[\]`]", said), line
-        shown = re.sub(r"\\([^a-z0-9\s])", r"\1", said.replace("&lt;", "<").replace("&gt;", ">"))
+        message = re.sub(r"^(##? (?=\S)|\* )", "", line, count=1).replace(r"**Warning:** ", "").replace("**", "")
+        assert not re.search(r"<|(?<!\\)[*\[\]`]", message), line
+        shown = re.sub(r"\\([^a-z0-9\s])", r"\1", message.replace("&lt;", "<").replace("&gt;", ">"))
         assert plain in shown
 
 

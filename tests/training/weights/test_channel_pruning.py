@@ -161,20 +161,28 @@ def test_a_pruned_run_is_an_ordinary_one_and_says_what_it_has_cost(trained, tmp_
         timeout=120,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    told = json.loads(done.stdout)["pruned"]
+    received = json.loads(done.stdout)["pruned"]
     (run,) = list_runs(root)
-    recipe, earlier = run.settings(), trained.settings()
-    assert recipe.widths == [6, 8, 24] and earlier.widths == [8, 16, 32] and "8-16-32" in recipe.reasons["widths"]
-    assert (recipe.stem, recipe.patch, recipe.mean) == (earlier.stem, earlier.patch, earlier.mean)
-    assert recipe.rate == earlier.rate / 2
-    before, after = told["before"], told["after"]
+    training_settings, earlier = run.settings(), trained.settings()
+    assert (
+        training_settings.widths == [6, 8, 24]
+        and earlier.widths == [8, 16, 32]
+        and "8-16-32" in training_settings.reasons["widths"]
+    )
+    assert (training_settings.stem, training_settings.patch, training_settings.mean) == (
+        earlier.stem,
+        earlier.patch,
+        earlier.mean,
+    )
+    assert training_settings.rate == earlier.rate / 2
+    before, after = received["before"], received["after"]
     assert before["run"] == trained.name and after["widths"] == [6, 8, 24]
-    assert told["pictures"] == len(run.dataset().of("val")) > 0
+    assert received["pictures"] == len(run.dataset().of("val")) > 0
     assert before["dice"] > 0.5 and after["dice"] == run.ending().result["metrics"]["dice"] > before["dice"] - 0.3
     assert after["parameters"] < 0.62 * before["parameters"] and after["milliseconds"] > 0 < before["milliseconds"]
-    line = cli.pruned(told)
+    line = cli.pruned(received)
     assert "8-16-32 to 6-8-24" in line and f"{after['parameters']:,} (-" in line
-    assert f"{told['pictures']} images" in line
+    assert f"{received['pictures']} images" in line
     assert Predictor.open(run.best).predict(np.zeros((40, 50), np.uint8)).mask.shape == (40, 50)
 
 
@@ -186,7 +194,7 @@ def test_what_cannot_be_pruned_says_why_before_a_run_is_made(labelled):
     def asked(**choices):
         return request("unet", prune=0.25, **choices)
 
-    for recipe, words in [
+    for training_settings, words in [
         (asked(), "--from RUN"),
         (asked(start_from=rest.name), "only a UNet can be pruned"),
         (asked(start_from=plain.name, widths=[4, 8, 16]), "changed manually"),
@@ -194,7 +202,7 @@ def test_what_cannot_be_pruned_says_why_before_a_run_is_made(labelled):
         (asked(start_from=plain.name, encoder="resnet18"), "plain encoder"),
     ]:
         with pytest.raises(problems.BadSettings, match=words):
-            create_run(labelled, recipe)
+            create_run(labelled, training_settings)
     with pytest.raises(problems.BadSettings, match="plain encoder"):
         prune_settings(asked(start_from="x"), encoder)
     with pytest.raises(problems.BadSettings, match="smaller than one block"):

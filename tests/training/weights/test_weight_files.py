@@ -74,13 +74,19 @@ def as_torchvision(net, prefix: str = "") -> dict[str, np.ndarray]:
 
 def begin(path: Path, *, channels: int = 3, model: str = "resnet", **choices):
     """A network that has begun with a file: the body of the ResNet that it is, or has."""
-    recipe = request(model, channels=channels, weights=str(path), **choices)
+    training_settings = request(model, channels=channels, weights=str(path), **choices)
     if model == "resnet":
-        net = ResNet(channels, 2, depth=recipe.depth, width=recipe.width, input_size=recipe.input_size)
+        net = ResNet(
+            channels,
+            2,
+            depth=training_settings.depth,
+            width=training_settings.width,
+            input_size=training_settings.input_size,
+        )
     else:
-        encoder = {"plain": None, "resnet18": 18, "resnet34": 34}[recipe.encoder]
-        net = UNet(channels, 2, [4, 8], encoder=encoder, width=recipe.width)
-    encoder_weights.load_initial_weights(recipe, net, lambda event: None, cancelled=lambda: False)
+        encoder = {"plain": None, "resnet18": 18, "resnet34": 34}[training_settings.encoder]
+        net = UNet(channels, 2, [4, 8], encoder=encoder, width=training_settings.width)
+    encoder_weights.load_initial_weights(training_settings, net, lambda event: None, cancelled=lambda: False)
     net.eval()
     return net
 
@@ -332,14 +338,14 @@ def server(monkeypatch):
 
 
 def test_what_was_fetched_is_kept_and_not_fetched_again(server):
-    told = []
-    assert encoder_weights.download_weights(18, told.append) == server.content
-    assert server.asked == ["/models/resnet18.pdparams"] and told[-1].done == told[-1].total == 2
+    received = []
+    assert encoder_weights.download_weights(18, received.append) == server.content
+    assert server.asked == ["/models/resnet18.pdparams"] and received[-1].done == received[-1].total == 2
     kept = encoder_weights.cache_path(18)
     assert kept.read_bytes() == server.content and list(kept.parent.iterdir()) == [kept]
-    assert encoder_weights.download_weights(18, told.append) == server.content and len(server.asked) == 1
+    assert encoder_weights.download_weights(18, received.append) == server.content and len(server.asked) == 1
     kept.write_bytes(b"torn")
-    assert encoder_weights.download_weights(18, told.append) == server.content and len(server.asked) == 2
+    assert encoder_weights.download_weights(18, received.append) == server.content and len(server.asked) == 2
 
 
 @pytest.mark.parametrize("way", ["changed", "cut", "404", "offline", "stopped", "large"])
@@ -372,9 +378,9 @@ def test_imagenet_means_the_file_for_the_depth_of_the_run(server, tmp_path, padd
     paddle.save(paddles.state_dict(), str(path))
     server.content = path.read_bytes()
     monkeypatch.setitem(encoder_weights.MD5, 18, hashlib.md5(server.content).hexdigest())
-    recipe = request("resnet", weights="imagenet", channels=3)
+    training_settings = request("resnet", weights="imagenet", channels=3)
     net = ResNet(3, 2, depth=18, width=1.0, input_size=224)
-    encoder_weights.load_initial_weights(recipe, net, lambda event: None, cancelled=lambda: False)
+    encoder_weights.load_initial_weights(training_settings, net, lambda event: None, cancelled=lambda: False)
     assert (net.stem.convolve.weight == paddles.conv1.weight).all()
 
 
@@ -411,5 +417,5 @@ def test_a_file_is_named_from_where_one_stands(tmp_path, monkeypatch, said, mean
     parser = argparse.ArgumentParser()
     cli.add_arguments(parser)
     monkeypatch.chdir(tmp_path)
-    recipe = cli._settings(parser.parse_args(["P", "--model", "resnet", "--set", f"weights={said}"]))
-    assert recipe.weights == meant.format(here=Path.cwd())
+    training_settings = cli._settings(parser.parse_args(["P", "--model", "resnet", "--set", f"weights={said}"]))
+    assert training_settings.weights == meant.format(here=Path.cwd())

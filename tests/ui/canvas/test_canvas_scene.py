@@ -227,10 +227,10 @@ def test_large_prediction_replaces_the_previous_one_when_ready(view, qtbot):
     """Levels and maps prepared in a thread equal those prepared synchronously."""
     small, large = np.zeros((1000, 1200), np.uint8), np.zeros((1000, 1200), np.uint8)
     small[10, 10], large[700:703, ::40], large[300:600, 200:900] = 1, 1, 2
-    asked = []
+    requests = []
 
     def maps(mode: str) -> np.ndarray:
-        asked.append((mode, threading.current_thread() is threading.main_thread()))
+        requests.append((mode, threading.current_thread() is threading.main_thread()))
         return large * 60
 
     view.scene.show_image(np.full(large.shape, 100, np.uint8))
@@ -246,12 +246,12 @@ def test_large_prediction_replaces_the_previous_one_when_ready(view, qtbot):
     for kept, fresh in zip(view.scene.predictions.pyramid.levels, MaskPyramid(large).levels, strict=True):
         assert np.array_equal(kept, fresh)
     outlines = view.grab().toImage()
-    assert not asked
+    assert not requests
     view.scene.prediction_style.mode = "heat"
     view.scene.restyle()
     qtbot.waitUntil(lambda: view.scene.predictions.ready, timeout=5000)
     qtbot.wait(20)
-    assert asked == [("heat", False)] and view.grab().toImage() != outlines
+    assert requests == [("heat", False)] and view.grab().toImage() != outlines
     view.scene.show_predictions(small, maps)
     view.scene.show_predictions(None)
     qtbot.wait(100)

@@ -50,14 +50,14 @@ def test_mixed_drop_adds_the_images_and_reports_the_rest(opened, files, qtbot):
     assert drop(opened.window, *(files / name for name in names), remote) == [A.CopyAction] * 3
     qtbot.waitUntil(lambda: {"a.png", "folder/c.png", "folder/deep/d.png"} <= set(session.keys), timeout=10_000)
     qtbot.waitUntil(lambda: any("3 images copied into the project" in text for text in messages.texts), timeout=10_000)
-    said = next(text for text in messages.texts if "3 images" in text)
+    message = next(text for text in messages.texts if "3 images" in text)
     for part in (
         "notes.txt is not an image",
         "other is a project",
         "far.png is not on this computer",
         "1 more skipped",
     ):
-        assert part in said
+        assert part in message
     assert not any("m.png" in key for key in session.keys), "the masks of a project are not images"
     drop(opened.window, files / "a.png")
     qtbot.waitUntil(lambda: any("already in the project: 1" in text for text in messages.texts), timeout=10_000)
