@@ -156,7 +156,7 @@ def project(tmp_path) -> Project:
 
 
 @pytest.fixture
-def labelled(project) -> Project:
+def labeled_project(project) -> Project:
     """Project of twelve small images with defects and four without, all labeled, with verdicts."""
     fill_project(project, 12, good=4, verdicts=True)
     project.file.verdicts = ["OK", "NG"]

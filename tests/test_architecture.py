@@ -379,6 +379,20 @@ def test_identifiers_use_the_terms_of_the_glossary():
 TESTS = sorted(path for path in (ROOT / "tests").rglob("*.py") if "benchmarks" not in path.parts)
 
 
+def test_names_of_tests_use_the_terms_of_the_glossary():
+    found = []
+    for path in TESTS:
+        names = [
+            node.name for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.FunctionDef)
+        ]
+        found += [
+            f"{path.relative_to(ROOT)}: {name}"
+            for name in [path.stem, *names]
+            if name.startswith("test_") and AVOIDED & set(name.lower().split("_"))
+        ]
+    assert not found
+
+
 def test_tests_import_no_test_modules():
     """Helpers of several tests are in modules of their own or in conftest.py."""
     found = []

@@ -187,18 +187,18 @@ def test_project_open_elsewhere_is_not_written(project, tmp_path, capsys):
     assert inside(capsys, "check", project.root)[0] == 0  # reading is free
 
 
-def test_without_paddle_the_install_command_is_shown(labelled):
-    labelled.close()
+def test_without_paddle_the_install_command_is_shown(labeled_project):
+    labeled_project.close()
     code = (
         "import sys; sys.modules['paddle'] = None\n"
-        f"from workbench.cli import main; sys.exit(main(['train', {str(labelled.root)!r}, '--model', 'unet']))"
+        f"from workbench.cli import main; sys.exit(main(['train', {str(labeled_project.root)!r}, '--model', 'unet']))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
     )
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert f'"{sys.executable}" -m pip install "' in done.stderr and '"paddlepaddle' in done.stderr
-    assert not list((labelled.root / "runs").iterdir())
+    assert not list((labeled_project.root / "runs").iterdir())
 
 
 def test_unexpected_error_is_one_sentence(tmp_path, capsys, monkeypatch):

@@ -54,7 +54,7 @@ def leaning(batch: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     "mirrored", [("left_right",), ("upside_down",), ("both",), ("left_right", "upside_down", "both")]
 )
-def test_a_mirrored_look_sees_the_mirrored_image_and_the_mean_of_all_counts(mirrored):
+def test_a_mirrored_prediction_sees_the_mirrored_image_and_the_mean_of_all_counts(mirrored):
     picture = np.random.default_rng(0).integers(0, 256, (64, 64)).astype(np.uint8)
     found = Predictor(gray_settings(mirrored=mirrored), leaning).probabilities(picture)
     plain = Predictor(gray_settings(), leaning)
@@ -66,7 +66,7 @@ def test_a_mirrored_look_sees_the_mirrored_image_and_the_mean_of_all_counts(mirr
     assert np.abs(found - looks[0]).max() > 0.1
 
 
-def test_mirrored_looks_can_be_cancelled_between_them_and_make_verdicts_too():
+def test_mirrored_predictions_can_be_cancelled_between_them_and_make_verdicts_too():
     calls = []
 
     def verdicts(batch):
@@ -255,7 +255,7 @@ def test_a_result_without_its_arrays_goes_into_json():
     }
 
 
-def test_onnx_runtime_gives_what_the_formula_says(tmp_path):
+def test_onnx_runtime_gives_what_the_formula_gives(tmp_path):
     write_onnx(tmp_path / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
     save_settings(gray_settings(), tmp_path / "model.json")
     picture = spotted(np.random.default_rng(7))
@@ -265,7 +265,7 @@ def test_onnx_runtime_gives_what_the_formula_says(tmp_path):
     assert "onnx" in available()
 
 
-def test_opening_says_what_is_missing(tmp_path):
+def test_opening_reports_what_is_missing(tmp_path):
     with pytest.raises(SettingsError, match="does not exist"):
         Predictor.open(tmp_path)
     save_settings(gray_settings(), tmp_path / "model.json")

@@ -33,7 +33,7 @@ def test_control_characters_become_escapes_and_other_text_stays():
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+cmd|'/c calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "＝1+1"])
-def test_text_that_looks_like_a_formula_gets_an_apostrophe(text):
+def test_text_that_resembles_a_formula_gets_an_apostrophe(text):
     assert csv_cell(text) == "'" + text
 
 

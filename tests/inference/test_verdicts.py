@@ -72,7 +72,7 @@ def test_the_band_travels_in_the_settings_and_leaves_others_as_they_were(tmp_pat
     assert replace(SETTINGS, verdicts=("OK", "unsure")).unsure == 0
 
 
-def test_an_export_with_a_band_says_unsure_by_itself(verdict_export, tmp_path):
+def test_an_export_with_a_band_reports_unsure_by_itself(verdict_export, tmp_path):
     """Golden pictures, self-test and the embedded runner, in a process that knows nothing of the workbench."""
     save_settings(replace(load_settings(verdict_export / MODEL_FILE), unsure=0.95), verdict_export / MODEL_FILE)
     gray, bright = tmp_path / "grey.png", tmp_path / "bright.png"
@@ -113,7 +113,7 @@ def test_heat_has_the_size_of_the_image_and_is_of_the_verdict_given():
     assert result.heat[10, 20] > 200 and result.heat[50, 180] < 60
 
 
-def test_networks_that_do_not_tell_have_no_heat(verdict_export):
+def test_networks_that_give_no_probability_have_no_heat(verdict_export):
     result = Predictor.open(verdict_export).predict(np.full((20, 30), 200, np.uint8), keep_heat=True)
     assert result.heat is None and result.verdict == "OK"
     assert Predictor(SETTINGS, Spots()).predict(np.full((64, 64), 9, np.uint8)).heat is None

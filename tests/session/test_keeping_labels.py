@@ -503,11 +503,11 @@ def test_truncated_record_is_written_again(tmp_path):
     assert [patch for patch, _ in found] == made[:4]
 
 
-def test_saved_label_differs_only_by_the_edit(labelled):
-    key = labelled.images()[0]
-    label = load_label(labelled, key, (96, 80))
+def test_saved_label_differs_only_by_the_edit(labeled_project):
+    key = labeled_project.images()[0]
+    label = load_label(labeled_project, key, (96, 80))
     with label.changing([Rect(0, 0, 64, 64)]) as mask:
         mask[0, 0] = 1
-    saved = save_label(labelled, label, None, 0)
-    assert saved.content == load_label(labelled, key, (96, 80)).content
-    assert np.array_equal(annotation.load_mask(labelled, key), label.mask) and not saved.replaced
+    saved = save_label(labeled_project, label, None, 0)
+    assert saved.content == load_label(labeled_project, key, (96, 80)).content
+    assert np.array_equal(annotation.load_mask(labeled_project, key), label.mask) and not saved.replaced

@@ -114,7 +114,7 @@ def go_on(size, export, pictures):
     return lambda out, *more: workbench("predict", export, pictures, "--out", out, *more)
 
 
-def test_names_in_a_ledger_do_not_lead_out_of_the_folder(go_on, tmp_path, cases, report):
+def test_names_in_a_list_do_not_point_outside_of_the_folder(go_on, tmp_path, cases, report):
     out = tmp_path / "deep" / "a" / "b" / "out"
     status, first, error = go_on(out)
     assert status == 0, error
@@ -308,15 +308,15 @@ def test_verbs_write_nothing_outside_of_a_project_full_of_links(tmp_path, cases,
     report("folder of a project that is a link out of it: verbs", len(chosen) * len(verbs), 0)
 
 
-def test_a_run_with_links_out_is_not_resumed_by_the_command_line(labelled, tmp_path):
-    run = create_run(labelled, request("unet", epochs=1))
-    labelled.close()
+def test_a_run_with_links_out_is_not_resumed_by_the_command_line(labeled_project, tmp_path):
+    run = create_run(labeled_project, request("unet", epochs=1))
+    labeled_project.close()
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "state.json").write_text('{"format": 1, "files": {"a": "../../x.safetensors"}}', "utf-8")
     (tmp_path / "outside" / "x").write_bytes(b"keep me")
     run.last.symlink_to(tmp_path / "outside")
     run.log_path.symlink_to(tmp_path / "outside" / "x")
     before = snapshot(tmp_path / "outside")
-    status, message, _ = workbench("train", labelled.root, "--resume", run.name)
+    status, message, _ = workbench("train", labeled_project.root, "--resume", run.name)
     assert status == 1 and "leads out of the project" in json.loads(message)["error"]
     assert snapshot(tmp_path / "outside") == before

@@ -103,7 +103,7 @@ def test_budget_of_minutes_keeps_time_back_but_not_all_of_it():
     assert Budget(steps=8, seconds=None).progress(2, 1e9) == 0.25
 
 
-def test_a_network_looks_at_images_mirrored_only_as_it_has_learned_from_them():
+def test_a_network_examines_images_mirrored_only_as_it_has_learned_from_them():
     training_settings = TrainingSettings(model="unet", mirror=True, augment=["flip_horizontal", "flip_vertical"])
     assert (
         mirrored(training_settings) == ("both",)
@@ -118,7 +118,7 @@ def test_a_network_looks_at_images_mirrored_only_as_it_has_learned_from_them():
 
 
 @pytest.mark.parametrize(("device", "share"), [(Device("cpu"), 1), (GPU, 2)])
-def test_the_last_look_at_all_held_out_images_is_kept_back(device, share):
+def test_the_last_evaluation_of_all_held_out_images_is_kept_back(device, share):
     """A card looks twice as long then, at mirrored pictures too; a processor by an engine that is quicker."""
     items = [Item(key=f"{n}.png", split="val", width=100, height=100) for n in range(6)]
     stage = types.SimpleNamespace(
@@ -252,7 +252,7 @@ def test_temperature_cools_boasting_and_leaves_few_verdicts_alone():
     assert choose_temperature(boasting[:10], truths[:10]) == 1.0
 
 
-def test_score_and_telling_order():
+def test_score_and_order():
     assert score({"dice": 0.4, "any_defect": {"dice": 0.6}}) == pytest.approx(0.5)
     assert score({"dice": None, "any_defect": {"dice": None}}) is None
     items = [Item(key=f"g{i}", mask_hash="x") for i in range(9)] + [Item(key="d", classes=[1], mask_hash="y")]
@@ -275,7 +275,7 @@ def test_device_that_cannot_be_had_is_a_sentence(asked):
     assert asked in str(caught.value)
 
 
-def test_precision_says_why():
+def test_precision_reports_why():
     processor = precision.choose("fp16", Device("cpu"))
     assert processor.name == "fp32" and "fp16" in processor.reason
     assert precision.choose("auto", GPU).name == "fp16"

@@ -26,10 +26,10 @@ def sampler_of(project: Project, model: str = "unet", most_bytes: int = 0, **cho
 
 
 @pytest.mark.parametrize("model", ["unet", "resnet"])
-def test_threads_do_not_change_what_is_drawn(labelled, model):
+def test_threads_do_not_change_what_is_drawn(labeled_project, model):
     ways = ["flip_horizontal", "rotate_90", "rotate", "zoom", "brightness", "contrast", "noise"]
-    few = PatchLoader(sampler_of(labelled, model, augment=ways), batch=4, threads=1)
-    many = PatchLoader(sampler_of(labelled, model, augment=ways), batch=4, threads=4)
+    few = PatchLoader(sampler_of(labeled_project, model, augment=ways), batch=4, threads=1)
+    many = PatchLoader(sampler_of(labeled_project, model, augment=ways), batch=4, threads=4)
     try:
         batches = [few.take(step) for step in range(3)]
         many.take(7)  # another way to the same steps
@@ -43,8 +43,8 @@ def test_threads_do_not_change_what_is_drawn(labelled, model):
         many.close()
 
 
-def test_patches_hold_defects_as_often_as_asked(labelled):
-    sampler = sampler_of(labelled, foreground_share=0.5, batch=4)
+def test_patches_hold_defects_as_often_as_requested(labeled_project):
+    sampler = sampler_of(labeled_project, foreground_share=0.5, batch=4)
     with_defect = np.array([[(sampler.sample(step, p)[1] == 1).any() for p in range(4)] for step in range(10)])
     assert with_defect[:, :2].all() and not with_defect[:, 2:].all()
     image, truth = sampler.sample(0, 0)
@@ -61,8 +61,8 @@ def test_what_is_not_labeled_and_what_lies_outside_is_ignored(project):
     sampler = sampler_of(project, augment=[], batch=2)
     for place in range(2):
         _, truth = sampler.sample(0, place)
-        labelled = truth != IGNORED
-        assert labelled.sum() == 40 * 30 and (truth[labelled] == 1).sum() == 100
+        labeled_project = truth != IGNORED
+        assert labeled_project.sum() == 40 * 30 and (truth[labeled_project] == 1).sum() == 100
 
 
 def test_patch_is_turned_with_its_mask():
@@ -98,27 +98,27 @@ def test_hairlines_survive_shrinking_and_specks_are_drawn_like_stains():
     assert 0.3 < speck < 0.7 and (mask[tuple(spots.T)] == 7).all()
 
 
-def test_a_broken_image_is_passed_over_the_same_way_every_time(labelled):
-    sampler = sampler_of(labelled)
+def test_a_broken_image_is_passed_over_the_same_way_every_time(labeled_project):
+    sampler = sampler_of(labeled_project)
     victim = sampler.items[0].key
-    labelled.image_path(victim).write_bytes(b"no picture")
+    labeled_project.image_path(victim).write_bytes(b"no picture")
     samples = [sampler.sample(step, place) for step in range(6) for place in range(4)]
     assert list(sampler.cache.broken) == [victim]
     again = [sampler.sample(step, place) for step in range(6) for place in range(4)]  # now known to be broken
     assert all((a[0] == b[0]).all() for a, b in zip(samples, again))
 
 
-def test_all_images_broken_is_a_sentence(labelled):
-    sampler = sampler_of(labelled)
+def test_all_images_broken_is_a_sentence(labeled_project):
+    sampler = sampler_of(labeled_project)
     for item in sampler.items:
-        labelled.image_path(item.key).unlink()
+        labeled_project.image_path(item.key).unlink()
     with pytest.raises(problems.NoLabels):
         sampler.sample(0, 0)
 
 
-def test_memory_is_bounded_and_every_stratum_stays_in_reach(labelled):
-    roomy = sampler_of(labelled)
-    tight = sampler_of(labelled, most_bytes=5 * 25_000)
+def test_memory_is_bounded_and_every_stratum_stays_in_reach(labeled_project):
+    roomy = sampler_of(labeled_project)
+    tight = sampler_of(labeled_project, most_bytes=5 * 25_000)
     for step in range(0, 100, 20):
         for place in range(4):
             tight.sample(step, place)
@@ -128,16 +128,16 @@ def test_memory_is_bounded_and_every_stratum_stays_in_reach(labelled):
     assert {number for step in range(0, 2000, 50) for number in tight._strata(step)[None]} == set(range(12))
 
 
-def test_a_changed_label_is_taken_up(labelled):
-    sampler = sampler_of(labelled, foreground_share=1.0, augment=[])
+def test_a_changed_label_is_taken_up(labeled_project):
+    sampler = sampler_of(labeled_project, foreground_share=1.0, augment=[])
     key = sampler.items[0].key
     sampler.sample(0, 0)
     for item in sampler.items:
-        mask = annotation.load_mask(labelled, item.key)
+        mask = annotation.load_mask(labeled_project, item.key)
         mask[:] = 0
         if item.key == key:
             mask[30:50, 40:60] = 1
-        annotation.save_mask(labelled, item.key, mask)
+        annotation.save_mask(labeled_project, item.key, mask)
         now = item.model_copy(update={"classes": [1] if item.key == key else []})
         sampler.dataset.joined.append(AddedImage(step=1, item=now))
         sampler.reload(item.key)
@@ -145,14 +145,14 @@ def test_a_changed_label_is_taken_up(labelled):
     assert all((sampler.sample(step, 0)[1] == 1).any() for step in range(5))
 
 
-def test_a_label_that_was_being_read_when_it_changed_is_read_again(labelled, monkeypatch):
-    cache = sampler_of(labelled).cache
+def test_a_label_that_was_being_read_when_it_changed_is_read_again(labeled_project, monkeypatch):
+    cache = sampler_of(labeled_project).cache
     key = "lot0/p000.png"
     load = cache._load
 
     def changed_meanwhile(key):
         loaded = load(key)
-        annotation.save_mask(labelled, key, np.full(loaded.mask.shape, 1, np.uint8))
+        annotation.save_mask(labeled_project, key, np.full(loaded.mask.shape, 1, np.uint8))
         cache.remove(key)
         return loaded
 
@@ -162,7 +162,7 @@ def test_a_label_that_was_being_read_when_it_changed_is_read_again(labelled, mon
     assert (cache.get(key).mask == 1).all()
 
 
-def test_an_epoch_covers_the_images_once(labelled):
-    assert sampler_of(labelled, "resnet", batch=4).steps_per_epoch == 3
-    sampler = sampler_of(labelled, batch=4)  # 12 pictures of 96 x 80, patches of 64 x 64
+def test_an_epoch_covers_the_images_once(labeled_project):
+    assert sampler_of(labeled_project, "resnet", batch=4).steps_per_epoch == 3
+    sampler = sampler_of(labeled_project, batch=4)  # 12 pictures of 96 x 80, patches of 64 x 64
     assert sampler.steps_per_epoch == 6

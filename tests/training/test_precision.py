@@ -108,7 +108,7 @@ def test_a_kind_of_number_without_a_scaler_leaves_out_what_is_not_finite():
 
 
 @pytest.mark.parametrize("level", ["O1", "O2"])
-def test_whole_weights_of_16_bits_only_where_asked_for(monkeypatch, level):
+def test_whole_weights_of_16_bits_only_on_request(monkeypatch, level):
     received = []
     monkeypatch.setattr(paddle.amp, "decorate", lambda **options: received.append(options))
     net, optimizer = object(), object()
@@ -206,7 +206,7 @@ def test_a_card_on_which_nothing_fits_or_nothing_stays_finite_is_a_sentence(on_c
         on_card.train()
 
 
-def test_looking_at_images_needs_less_memory_in_smaller_batches():
+def test_predicting_images_needs_less_memory_in_smaller_batches():
     class Net(paddle.nn.Layer):
         def forward(self, batch):
             if len(batch) > 1:

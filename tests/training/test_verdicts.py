@@ -16,7 +16,7 @@ from workbench.inference.model_settings import MODEL_FILE, UNSURE, load_settings
 from workbench.inference.predictor import Predictor
 
 
-def test_the_best_network_tells_where_it_looked(trained_resnet):
+def test_the_best_network_reports_where_it_responds(trained_resnet):
     predictor = Predictor.open(trained_resnet.best)
     rng = np.random.default_rng(11)
     hits = []

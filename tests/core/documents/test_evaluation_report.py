@@ -102,7 +102,7 @@ def test_report_of_verdicts_holds_confusion_and_calibration(tmp_path):
     assert not wrong.outlines and "labeled NG, predicted OK" in wrong.images[0].caption
 
 
-def test_galleries_are_limited_and_say_of_how_many(tmp_path):
+def test_galleries_are_limited_and_report_of_how_many(tmp_path):
     run = make_mask_project(tmp_path / "p", min_area=(9000, 9000))  # misses every defect
     missed = galleries(make_report(run, "all"))[0]
     assert len(missed.images) == MOST and f"{MOST} of 14 missed defects" in missed.legend
@@ -113,7 +113,7 @@ def test_page_for_printing_embeds_charts_as_images(run):
     assert html.count("data:image/svg+xml;base64,") == 2 and "<svg" not in html and "flex" not in html
 
 
-def test_chart_tells_series_apart_without_color():
+def test_chart_distinguishes_series_without_color():
     chart = Chart("t", "x", "y", [Series("a", [(0, 0), (1, 1)]), Series("<b>", [(0, 1), (1, 0)])], mark=(0.5, "here"))
     svg = chart_svg(chart, str, PRINT_COLORS)
     assert svg.count("stroke-dasharray:7 4") == 2  # its line and its entry in the legend

@@ -109,7 +109,7 @@ def test_verdict_scores_by_hand():
     assert report["per_class"]["other"]["f1"] is None
 
 
-def test_the_interval_covers_the_truth_as_often_as_it_says():
+def test_the_interval_covers_the_truth_as_often_as_it_claims():
     rng = np.random.default_rng(0)
     for share, total in ((0.9, 20), (0.5, 12), (0.98, 60)):
         hits = rng.binomial(total, share, 4000)

@@ -40,7 +40,7 @@ def test_a_single_class_needs_no_more_than_the_scores(picture):
     assert not PredictionMaps(whole.mask, whole.scores, None, gray_settings()).adjustable
 
 
-def test_where_the_model_did_not_look_stays_unknown(picture):
+def test_where_the_model_did_not_predict_stays_unknown(picture):
     seen = seen_of(picture)
     mask = seen.mask.copy()
     mask[:40] = 255
@@ -48,7 +48,7 @@ def test_where_the_model_did_not_look_stays_unknown(picture):
     assert (part.with_thresholds((0.01, 0.01))[:40] == 255).all() and (part.uncertainty()[:40] == 0).all()
 
 
-def test_doubt_is_how_close_the_two_likeliest_answers_are(picture):
+def test_uncertainty_is_how_close_the_two_likeliest_answers_are(picture):
     rng = np.random.default_rng(2)
     for classes in (1, 2, 4):
         shares = rng.dirichlet(np.full(classes + 1, 0.3), (30, 40))

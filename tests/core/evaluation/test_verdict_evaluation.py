@@ -42,7 +42,7 @@ def test_scores_are_those_of_plain_counting():
     assert report["macro_f1"] == pytest.approx(sum(f1s) / 3, abs=1e-12)
 
 
-def test_cells_hold_every_image_once_and_begin_with_what_tells_most():
+def test_cells_hold_every_image_once_and_begin_with_the_most_informative():
     one = review()
     cells = {(a, b): one.cell(a, b) for a in NAMES for b in NAMES}
     assert sorted(p.key for cell in cells.values() for p in cell) == sorted(p.key for p in one.images)
@@ -77,7 +77,7 @@ def test_without_the_temperature_the_network_itself_speaks():
     assert shouted.calibration_error() > 3 * mended.calibration_error()
 
 
-def test_the_band_counts_what_is_looked_at_and_what_slips_through():
+def test_the_band_counts_what_is_examined_and_what_is_missed():
     one = review()
     assert one.band(0.0).unsure == 0 and one.band(0.0).errors == len(one.mistakes())
     for least in (0.4, 0.6, 0.9, 0.99):

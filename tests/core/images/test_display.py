@@ -17,7 +17,7 @@ RNG = np.random.default_rng(2)
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
 @pytest.mark.parametrize("display", [Display(30, 170), Display(20, 240, 2.2), Display(60, 61, 0.5, invert=True)])
-def test_brightness_is_what_the_formula_says(dtype, display):
+def test_brightness_is_what_the_formula_gives(dtype, display):
     values = RNG.integers(0, 255, (40, 50)).astype(dtype)
     light = np.clip((values.astype(np.float64) - display.low) / (display.high - display.low), 0, 1)
     light = light ** (1 / display.gamma)

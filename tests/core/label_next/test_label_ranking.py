@@ -55,7 +55,7 @@ def test_a_region_near_its_threshold_is_doubtful_and_a_clear_one_is_not():
     assert high[0].class_id == 7 and high[0].uncertainty == pytest.approx(0.5, abs=0.02)
 
 
-def test_doubt_between_two_classes_names_the_rival():
+def test_uncertainty_between_two_classes_names_the_rival():
     seen = region_certainties(planes((0, BOX, 150), (1, BOX, 140)), gray_settings(thresholds=(0.5, 0.5)))
     assert len(seen) == 1 and (seen[0].class_id, seen[0].rival) == (3, 7)
     assert seen[0].uncertainty > 0.4
@@ -131,7 +131,7 @@ def test_of_a_rare_class_what_is_found_comes_first_and_of_a_common_one_what_is_d
         Candidate("three", features[2], regions=(HALF, HALF, HALF)),
         Candidate("found", features[3], regions=(CLEAR,)),
     ]
-    rare, common = (rank(requests, labelled, 4) for labelled in (NOTHING, MANY))
+    rare, common = (rank(requests, labeled_project, 4) for labeled_project in (NOTHING, MANY))
     assert rare[0].key == "found"
     assert str(rare[0].reasons[0]) == "Possibly bright; only 0 images of it are labeled"
     assert [entry.key for entry in common] == ["three", "one", "found", "sure"]
@@ -195,7 +195,7 @@ def test_every_image_has_a_salience(kind):
     assert found.shape == (SALIENCE_SIZE,) and np.isfinite(found).all()
 
 
-def test_what_stands_out_as_on_labeled_defects_comes_first_and_says_so():
+def test_what_stands_out_as_on_labeled_defects_comes_first_and_reports_it():
     dark = [saliency_features(spotted_with((4, -50, 60 + n), seed=n)) for n in range(3)]
     good = [saliency_features(spotted_with(seed=10 + n)) for n in range(6)]
     bright = saliency_features(spotted_with((4, 50, 90), seed=30))
@@ -207,12 +207,15 @@ def test_what_stands_out_as_on_labeled_defects_comes_first_and_says_so():
         Candidate("bright", features[17], salience=bright),
         Candidate("dark", features[18], salience=dark[2]),
     ]
-    labelled = LabeledImage(features[19:], counts={3: 2}, names={3: "dark"}, defective=dark[:2], good=good)
+    labeled_project = LabeledImage(features[19:], counts={3: 2}, names={3: "dark"}, defective=dark[:2], good=good)
     for seen in (None, ()):  # without a model, and with one that finds nothing
         requests = [replace(each, regions=seen) for each in candidates]
-        first = rank(requests, labelled, 2)[0]
+        first = rank(requests, labeled_project, 2)[0]
         assert first.key == "dark" and "Contains a spot similar to labeled defects" in map(str, first.reasons)
-        for less in (replace(labelled, good=()), replace(labelled, defective=())):  # one side tells nothing
+        for less in (
+            replace(labeled_project, good=()),
+            replace(labeled_project, defective=()),
+        ):  # one side tells nothing
             assert not any("Spot" in str(why) for entry in rank(requests, less, 19) for why in entry.reasons)
 
 
@@ -255,13 +258,13 @@ def test_without_a_model_the_queue_covers_the_kinds():
 
 def test_what_is_unlike_anything_labeled_is_reported():
     features = directions(21)
-    labelled = LabeledImage(features[:20])
+    labeled_project = LabeledImage(features[:20])
     candidates = [Candidate(f"known {n}", features[n]) for n in range(20)] + [Candidate("new", features[20])]
-    first = rank(candidates, labelled, 1)[0]
+    first = rank(candidates, labeled_project, 1)[0]
     assert first.key == "new" and str(first.reasons[0]) == "Unlike all labeled images"
 
 
-def test_a_contradiction_comes_before_doubt():
+def test_a_contradiction_comes_before_uncertainty():
     issue = LabelIssue("missing", 3, 0, 0.97, BOX, 81)
     features = directions(2)
     entries = rank(
@@ -365,7 +368,7 @@ def test_a_survey_can_be_cancelled_and_passes_over_what_is_broken(project, model
     assert len(stopped.results) < 3 and not stopped.complete
 
 
-def test_a_large_image_is_looked_at_in_parts(project, model, monkeypatch):
+def test_a_large_image_is_examined_in_parts(project, model, monkeypatch):
     import workbench.core.label_next.image_scan as module
 
     image = np.full((100, 230), 128, np.uint8)

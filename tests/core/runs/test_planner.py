@@ -52,7 +52,7 @@ def test_images_are_turned_only_where_no_direction_prevails(project, surface):
     assert create_run(project, request("unet", epochs=1, augment=["noise"])).settings().augment == ["noise"]
 
 
-def test_only_a_fast_model_looks_once(project):
+def test_only_a_fast_model_predicts_once(project):
     for number in range(4):
         write_png(project.image_path(f"{number}.png"), brushed(number, turned=False))
         mask = np.zeros((brushed(number, turned=False).shape), np.uint8)

@@ -20,8 +20,8 @@ from workbench.core.runs.training_settings import parse_settings, request
 from workbench.inference.io.image_io import write_png
 
 
-def test_a_run_holds_its_exact_data_and_every_reason(labelled):
-    run = create_run(labelled, request("unet", epochs=1))
+def test_a_run_holds_its_exact_data_and_every_reason(labeled_project):
+    run = create_run(labeled_project, request("unet", epochs=1))
     training_settings, dataset = run.settings(), run.dataset()
     assert training_settings.epochs == 1 and training_settings.channels == 1
     assert 0 <= training_settings.low < training_settings.high <= 255
@@ -32,14 +32,14 @@ def test_a_run_holds_its_exact_data_and_every_reason(labelled):
         run.need_usable()
 
 
-def test_runs_of_one_second_have_names_of_their_own(labelled):
-    names = [create_run(labelled, request("unet", epochs=1)).name for _ in range(3)]
+def test_runs_of_one_second_have_names_of_their_own(labeled_project):
+    names = [create_run(labeled_project, request("unet", epochs=1)).name for _ in range(3)]
     assert len(set(names)) == 3
-    assert [run.name for run in list_runs(labelled.root)] == names
-    assert find_run(labelled.root, "last").name == names[-1]
-    assert find_run(labelled.root, names[0]).name == names[0]
+    assert [run.name for run in list_runs(labeled_project.root)] == names
+    assert find_run(labeled_project.root, "last").name == names[-1]
+    assert find_run(labeled_project.root, names[0]).name == names[0]
     with pytest.raises(problems.UnknownRun):
-        find_run(labelled.root, "no such run")
+        find_run(labeled_project.root, "no such run")
 
 
 def test_a_run_that_begins_with_another_holds_out_nothing_that_was_learned_from(project):
@@ -75,8 +75,10 @@ def test_images_that_a_run_of_another_project_has_learned_from_are_not_held_out(
         assert create_run(other, request("unet", epochs=1, start_from=str(tmp_path / "a run alone"))).dataset().items
 
 
-def test_what_is_chosen_by_hand_stays(labelled):
-    run = create_run(labelled, request("unet", epochs=1, **parse_settings(["patch=64", "widths=[8,16]", "stem=1"])))
+def test_what_is_chosen_by_hand_stays(labeled_project):
+    run = create_run(
+        labeled_project, request("unet", epochs=1, **parse_settings(["patch=64", "widths=[8,16]", "stem=1"]))
+    )
     training_settings = run.settings()
     assert (training_settings.patch, training_settings.widths, training_settings.stem) == (64, [8, 16], 1)
     assert "manually" in training_settings.reasons["patch"]
@@ -156,12 +158,12 @@ def test_a_resumed_run_has_not_ended(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["settings_path", "dataset_path"])
-def test_a_broken_run_file_is_named(labelled, name):
-    run = create_run(labelled, request("unet", epochs=1))
+def test_a_broken_run_file_is_named(labeled_project, name):
+    run = create_run(labeled_project, request("unet", epochs=1))
     getattr(run, name).write_text("{")
     with pytest.raises(problems.RunBroken):
         run.settings(), run.dataset()
-    assert find_run(labelled.root, run.name).name == run.name
+    assert find_run(labeled_project.root, run.name).name == run.name
 
 
 def test_the_index_rebuilds_itself(project):

@@ -292,7 +292,7 @@ def test_other_weights_are_caught_for_verdicts_too(verdict_export):
     assert "probability differs" in self_test(verdict_export, Predictor.open(verdict_export))[0]
 
 
-def test_quick_looks_at_the_smallest_golden_image_only(gray_export):
+def test_quick_examines_the_smallest_golden_image_only(gray_export):
     predictor = Predictor.open(gray_export)
     assert self_test(gray_export, predictor) == self_test(gray_export, predictor, quick=True) == []
     (gray_export / "golden" / "1.png").write_bytes(b"")
@@ -316,7 +316,7 @@ def test_damaged_golden_lists_are_problems_and_not_crashes(gray_export, content)
     assert verify_checks(gray_export)
 
 
-def test_files_outside_the_export_are_not_looked_at(gray_export):
+def test_files_outside_the_export_are_not_examined(gray_export):
     for name in ("checks.json", "golden/golden.json"):
         path = gray_export / name
         text = path.read_text(encoding="utf-8").replace('"1.png"', '"../../1.png"')

@@ -198,7 +198,7 @@ def drop(folder: Path, name: str, data: bytes, pieces: int = 1, pause: float = 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a test cannot press Ctrl-C there without ending itself")
-def test_a_line_drops_images_and_each_is_looked_at_once(gray_export, tmp_path):
+def test_a_line_drops_images_and_each_is_examined_once(gray_export, tmp_path):
     folder, out = tmp_path / "线 drop", tmp_path / "out"
     folder.mkdir()
     rng = np.random.default_rng(1)

@@ -138,7 +138,7 @@ def test_the_order_of_the_export_decides_and_what_is_missing_is_passed_over(gray
     assert choose_engine("auto", gray_export, replace(two, order=("lite", "int8", "onnx"))).name == "int8"
 
 
-def test_why_an_engine_cannot_be_used_says_what_to_install(tmp_path):
+def test_why_an_engine_cannot_be_used_reports_what_to_install(tmp_path):
     assert not unavailable_reason("onnx")
     for name, kind in KINDS.items():
         if find_spec(kind.module) is None:
@@ -217,7 +217,7 @@ def test_a_changed_golden_result_of_fewer_bits_is_caught(two_engines):
     assert done.returncode == 1 and "golden/int8/1.mask.png has been changed" in done.stderr
 
 
-def test_measuring_finds_settings_and_tells_every_size(gray_export, tmp_path, capsys):
+def test_measuring_finds_settings_and_reports_every_size(gray_export, tmp_path, capsys):
     write_png(tmp_path / "p.png", spotted(np.random.default_rng(0)))
     arguments = ["--engine", "onnx", "--picture", str(tmp_path / "p.png"), "--sizes", "60x80,200x150,9000x9000"]
     assert benchmark.main([*arguments, "--seconds", "4"], gray_export) == 0

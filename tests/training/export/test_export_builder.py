@@ -89,8 +89,8 @@ def test_existing_folder_is_not_overwritten(trained, child, tmp_path):
     assert [path.name for path in tmp_path.rglob("*")] == ["mine", "file.txt"]
 
 
-def test_run_without_weights_and_unknown_format_are_reported(labelled, child, tmp_path):
-    run = make_run(labelled, widths=[4, 8])
+def test_run_without_weights_and_unknown_format_are_reported(labeled_project, child, tmp_path):
+    run = make_run(labeled_project, widths=[4, 8])
     for choices, problem in (((), "RunUnusable"), (("--formats", "tflite"), "BadSettings")):
         one = child("export", run.root, "--out", tmp_path / "out", *choices)
         assert one.end() == 1 and one.last.problem == problem
@@ -159,12 +159,12 @@ def test_parity_requires_a_comparison():
     assert not compare(SETTINGS, bright, {"x": bright}, [])["x"].passed
 
 
-def test_parity_samples_cover_every_kind_of_image(labelled, tmp_path):
-    root = labelled.root / "pictures"
+def test_parity_samples_cover_every_kind_of_image(labeled_project, tmp_path):
+    root = labeled_project.root / "pictures"
     Image.fromarray(np.zeros((8000, 4001), np.uint8)).save(root / "huge.png")
     Image.fromarray(np.zeros((9, 9), np.uint16)).save(root / "deep.tif")
-    run = make_run(labelled, widths=[4, 8])
-    chosen = parity_samples.choose(labelled, run.dataset())
+    run = make_run(labeled_project, widths=[4, 8])
+    chosen = parity_samples.choose(labeled_project, run.dataset())
     why = {sample.why: sample.key for sample in chosen}
     assert why["largest"] == "huge.png" and why["smallest"] == "deep.tif" and "defects" in why
     assert len(chosen) == len({sample.key for sample in chosen}) <= parity_samples.MOST

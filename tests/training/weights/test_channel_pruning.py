@@ -144,7 +144,7 @@ def test_a_smaller_network_is_reported_from_another_one():
 # --- as a run -----------------------------------------------------------------------------------------
 
 
-def test_a_pruned_run_is_an_ordinary_one_and_says_what_it_has_cost(trained, tmp_path):
+def test_a_pruned_run_is_an_ordinary_one_and_reports_what_it_has_cost(trained, tmp_path):
     root = tmp_path / "Projekt"
     with Project.create(root, classes=["scratch"]) as project:
         fill_project(project, 12, good=4)
@@ -186,9 +186,9 @@ def test_a_pruned_run_is_an_ordinary_one_and_says_what_it_has_cost(trained, tmp_
     assert Predictor.open(run.best).predict(np.zeros((40, 50), np.uint8)).mask.shape == (40, 50)
 
 
-def test_what_cannot_be_pruned_says_why_before_a_run_is_made(labelled):
-    plain = make_run(labelled)
-    rest = make_run(labelled, "resnet")
+def test_what_cannot_be_pruned_reports_why_before_a_run_is_made(labeled_project):
+    plain = make_run(labeled_project)
+    rest = make_run(labeled_project, "resnet")
     encoder = request("unet", encoder="resnet18")
 
     def asked(**choices):
@@ -202,9 +202,9 @@ def test_what_cannot_be_pruned_says_why_before_a_run_is_made(labelled):
         (asked(start_from=plain.name, encoder="resnet18"), "plain encoder"),
     ]:
         with pytest.raises(problems.BadSettings, match=words):
-            create_run(labelled, training_settings)
+            create_run(labeled_project, training_settings)
     with pytest.raises(problems.BadSettings, match="plain encoder"):
         prune_settings(asked(start_from="x"), encoder)
     with pytest.raises(problems.BadSettings, match="smaller than one block"):
-        create_run(labelled, request("unet", prune=0.01, start_from=plain.name))
-    assert len(list((labelled.root / "runs").iterdir())) == 2
+        create_run(labeled_project, request("unet", prune=0.01, start_from=plain.name))
+    assert len(list((labeled_project.root / "runs").iterdir())) == 2

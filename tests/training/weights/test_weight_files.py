@@ -251,7 +251,7 @@ def test_deeper_ones_fit_whole(depth):
         np.testing.assert_allclose(ours.stages(x)[-1].numpy(), features(theirs, x), rtol=1e-3, atol=1e-3)
 
 
-def test_the_way_down_of_a_unet_begins_with_them_and_does_not_hear_the_contrast(published, paddles):
+def test_the_way_down_of_a_unet_begins_with_them_and_does_not_receive_the_contrast(published, paddles):
     net = begin(published, channels=1, model="unet", encoder="resnet18")
     x = paddle.randn([1, 1, 64, 96])
     with paddle.no_grad():
@@ -278,7 +278,7 @@ def test_a_run_of_ours_serves_as_an_encoder(tmp_path):
         ({"input_size": 64}, BadSettings, "input_size=128"),
     ],
 )
-def test_what_does_not_fit_says_what_it_is_and_what_to_set(published, choices, problem, words):
+def test_what_does_not_fit_reports_what_it_is_and_what_to_set(published, choices, problem, words):
     with pytest.raises(problem, match=words):
         begin(published, **choices)
 
@@ -349,7 +349,7 @@ def test_what_was_fetched_is_kept_and_not_fetched_again(server):
 
 
 @pytest.mark.parametrize("way", ["changed", "cut", "404", "offline", "stopped", "large"])
-def test_a_fetch_that_fails_says_why_and_where_to_put_the_file(server, way, monkeypatch):
+def test_a_fetch_that_fails_reports_why_and_where_to_put_the_file(server, way, monkeypatch):
     if way == "changed":
         server.content = server.content[:-1] + b"?"
     elif way == "cut":
@@ -387,12 +387,12 @@ def test_imagenet_means_the_file_for_the_depth_of_the_run(server, tmp_path, padd
 # --- in a run -----------------------------------------------------------------------------------------
 
 
-def test_a_run_begins_with_a_file_goes_on_without_it_and_tells_of_a_wrong_one(
-    labelled, child, tmp_path, paddles, published
+def test_a_run_begins_with_a_file_goes_on_without_it_and_reports_of_a_wrong_one(
+    labeled_project, child, tmp_path, paddles, published
 ):
     path = Path(shutil.copy(published, tmp_path))
     few = {"epochs": 50, "patch": 32, "batch": 4, "workers": 1}
-    run = create_run(labelled, request("unet", encoder="resnet18", weights=str(path), **few))
+    run = create_run(labeled_project, request("unet", encoder="resnet18", weights=str(path), **few))
     assert run.settings().width == 1.0 and "full width" in run.settings().reasons["width"]
     first = child("train", run.root)
     first.next(Started)
@@ -407,7 +407,7 @@ def test_a_run_begins_with_a_file_goes_on_without_it_and_tells_of_a_wrong_one(
     assert origin == {"weights": str(path), "sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "depth": 18}
     path.write_bytes(b"gone, and something else is here")
     assert child("train", run.root, "--resume").next(Started).resumed
-    wrong = create_run(labelled, request("unet", encoder="resnet18", weights=str(path), **few))
+    wrong = create_run(labeled_project, request("unet", encoder="resnet18", weights=str(path), **few))
     one = child("train", wrong.root)
     assert one.end() == 1 and one.last.problem == "WeightsUnusable" and str(path) in one.last.why
 

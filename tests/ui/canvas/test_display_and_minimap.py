@@ -362,7 +362,7 @@ def test_damaged_parts_of_a_very_large_tiff_are_reported(driver, monkeypatch):
     assert driver.session.mask.any()
 
 
-def test_very_large_tiff_read_by_region_looks_the_same(view, qtbot, tmp_path, monkeypatch):
+def test_very_large_tiff_read_by_region_is_the_same(view, qtbot, tmp_path, monkeypatch):
     """At every position and zoom the screen equals that of the decoded image once the overview is computed."""
     monkeypatch.setattr("workbench.inference.io.tiff_regions._MAX_OVERVIEW_SIDE", 300)
     whole = textured(1003, 1501)
