@@ -26,6 +26,7 @@ COLOR_NAMES: dict[str, str] = {
     "#8fa8ff": QT_TRANSLATE_NOOP("colors", "Light blue"),
     "#ff6ad5": QT_TRANSLATE_NOOP("colors", "Magenta"),
     "#5ad1a4": QT_TRANSLATE_NOOP("colors", "Mint"),
+    "#1e30d0": QT_TRANSLATE_NOOP("colors", "Blue"),
     "#e02020": QT_TRANSLATE_NOOP("colors", "Red"),
     "#8b1a1a": QT_TRANSLATE_NOOP("colors", "Dark red"),
     "#8b5a2b": QT_TRANSLATE_NOOP("colors", "Brown"),
