@@ -121,7 +121,7 @@ def open_labels(project: Project, path: Path | str | Sequence[Path | str]) -> It
     for path in paths:
         if not path.exists():
             raise problems.FolderMissing(path=str(path))
-    if len(paths) > 1:
+    if len(paths) != 1:
         tree = FileTree.of_paths(paths, project)
         yield LabelFiles(paths, tree, recognized(tree))
         return
