@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.core.documents.test_evaluation_report import make_other
+from tests.core.documents.report_runs import make_other
 from tests.session.mask_run import FALSE, make_mask_project
 from workbench import cli
 

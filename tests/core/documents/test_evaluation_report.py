@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
+from tests.core.documents.report_runs import make_other
 from tests.session.mask_run import FALSE, MISSED, make_mask_project
 from tests.session.verdict_run import make_verdict_project
-from tests.training.model_card.test_model_card import Page
+from tests.training.model_card.card_pages import Page
 from workbench.core.documents.charts import PRINT_COLORS, chart_svg
 from workbench.core.documents.comparison_report import comparison_report
 from workbench.core.documents.document import Chart, Document, Gallery, ImagePairs, Series
@@ -48,21 +47,8 @@ def make_report(run: Run, split: str = "test") -> Document:
     return evaluation_report(project, evaluation, ReportImages(project), WHEN)
 
 
-def make_other(run: Run, **settings) -> Run:
-    """Copy a run under another name, with other settings of its model."""
-    other = Run(Path(shutil.copytree(run.root, run.root.with_name("20261122-090000-unet"))))
-    path = other.best / "model.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "run": other.name, **settings}))
-    return other
-
-
 def galleries(document: Document) -> list[Gallery]:
     return [block for section in document.sections for block in section.blocks if isinstance(block, Gallery)]
-
-
-@pytest.fixture
-def run(tmp_path) -> Run:
-    return make_mask_project(tmp_path / "项目 <b> [r]")
 
 
 def test_report_of_masks_holds_figures_errors_and_caveats(run):
@@ -116,7 +102,7 @@ def test_report_of_verdicts_holds_confusion_and_calibration(tmp_path):
     assert not wrong.outlines and "labeled NG, predicted OK" in wrong.images[0].caption
 
 
-def test_galleries_are_limited_and_say_of_how_many(tmp_path):
+def test_galleries_are_limited_and_report_of_how_many(tmp_path):
     run = make_mask_project(tmp_path / "p", min_area=(9000, 9000))  # misses every defect
     missed = galleries(make_report(run, "all"))[0]
     assert len(missed.images) == MOST and f"{MOST} of 14 missed defects" in missed.legend
@@ -127,7 +113,7 @@ def test_page_for_printing_embeds_charts_as_images(run):
     assert html.count("data:image/svg+xml;base64,") == 2 and "<svg" not in html and "flex" not in html
 
 
-def test_chart_tells_series_apart_without_color():
+def test_chart_distinguishes_series_without_color():
     chart = Chart("t", "x", "y", [Series("a", [(0, 0), (1, 1)]), Series("<b>", [(0, 1), (1, 0)])], mark=(0.5, "here"))
     svg = chart_svg(chart, str, PRINT_COLORS)
     assert svg.count("stroke-dasharray:7 4") == 2  # its line and its entry in the legend

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 
-from tests.core.documents.test_evaluation_report import make_other
+from tests.core.documents.report_runs import make_other
 from tests.session.mask_run import FALSE, make_mask_project
 from tests.session.verdict_run import make_verdict_project
 from workbench.ui.evaluation.comparison_dialog import ComparisonDialog

@@ -6,66 +6,17 @@ import json
 import time
 
 import numpy as np
-import pytest
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from tests.ui.training.run_events import METRICS, STARTED, at_rest, live, steps
 from workbench.core.messages import Message
-from workbench.core.runs.events import Evaluated, Failed, Finished, Preview, Progress, Started, Step, Trouble, encode
-from workbench.core.runs.run import Run, create_run
-from workbench.core.runs.training_settings import request
+from workbench.core.runs.events import Evaluated, Failed, Finished, Preview, Progress, Started, Trouble
 from workbench.inference.io.image_io import write_png
 from workbench.inference.predictor import Prediction
 from workbench.inference.regions import Region
 from workbench.session.training.telemetry import GpuSample, SystemSample
 from workbench.ui.text import formatting
-
-METRICS = {"dice": 0.81, "regions": {"found": 11, "defects": 12, "false_per_picture": 0.3}}
-STARTED = Started(model="unet", device="gpu:0", device_name="Card", precision="fp16", pictures={"train": 3, "val": 1})
-
-
-def steps(count: int, **more) -> list[Step]:
-    return [
-        Step(step=i, time=i / 10, loss=2 / (i + 1), rate=0.01, images_per_second=120.0, progress=i / count, **more)
-        for i in range(count)
-    ]
-
-
-@pytest.fixture
-def old_run(opened, qtbot) -> Run:
-    """A finished run on disk, and the open training panel."""
-    opened.window.training.heading.setChecked(True)
-    run = create_run(opened.services.session.project, request("unet", minutes=0.1, device="cpu"))
-    events = [
-        STARTED,
-        *steps(40),
-        Evaluated(step=20, time=2, metrics={**METRICS, "dice": 0.5}, score=0.5, best=True),
-        Evaluated(step=39, time=4, metrics=METRICS, score=0.81, best=True),
-        Finished(time=65, result={"metrics": METRICS}),
-    ]
-    run.events_path.write_text("\n".join(map(encode, events)) + "\n", "utf-8")
-    return run
-
-
-def live(application) -> None:
-    """Make the training appear to be running."""
-
-    class Thread(QObject):
-        live = True
-        ended = reported = Signal(object)
-
-        def watch(self, key: str) -> None:
-            self.watched = key
-
-        def labels_changed(self, key: str) -> None: ...
-        def order(self, order: str, key: str | None = None) -> None: ...
-        def stop(self) -> None: ...
-
-    application.services.training._thread = Thread()
-
-
-def at_rest(application) -> None:
-    application.services.training._thread = None
 
 
 def test_earlier_run_is_shown_with_curves_and_result(opened, old_run, qtbot):

@@ -117,8 +117,6 @@ class EvaluationPlaceholder(QWidget):
             )
         self.title.setText(title)
         self.text.setText(text)
-        self.text.ensurePolished()
-        self.text.setMinimumHeight(self.text.heightForWidth(_TEXT_WIDTH))  # an aligned label takes one line otherwise
 
     def _list_leaks(self, leaks: list[DataLeak]) -> None:
         patterns = {

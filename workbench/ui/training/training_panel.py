@@ -70,7 +70,7 @@ class TrainingPanel(QWidget):
             signal.connect(self.refresh)
         session.rows_changed.connect(self._refresh_hint)
         self._folding = PanelFolding(self.heading, session, training, run_list, self.runs)
-        self._set_expanded(self.heading.isChecked())
+        self._fit()
         if training.run is None:
             self._project_changed()
         else:  # the window was rebuilt

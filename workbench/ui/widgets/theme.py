@@ -149,6 +149,11 @@ class ThemeManager(QObject):
         finally:
             self._app.setStyleSheet(sheet)
 
+    @property
+    def text_scale(self) -> float:
+        """Size of the texts relative to that of the system."""
+        return self._text_size / 100
+
     def set_text_size(self, percent: float) -> None:
         """Set the size of all texts, in percent of the size that the system has set."""
         if percent == self._text_size:
@@ -164,8 +169,9 @@ class ThemeManager(QObject):
 
 
 def scaled_text(sheet: str, factor: float) -> str:
-    """Return a style sheet with scaled font sizes."""
-    return re.sub(r"font-size: (\d+)px", lambda match: f"font-size: {round(int(match[1]) * factor)}px", sheet)
+    """Return a style sheet with scaled font sizes, and least heights of buttons and fields (18 px) to fit them."""
+    pattern = r"(font-size: |min-height: (?=18px))(\d+)px"
+    return re.sub(pattern, lambda match: f"{match[1]}{round(int(match[2]) * factor)}px", sheet)
 
 
 def tinted(name: str, color: QColor, size: int) -> QPixmap:
