@@ -16,6 +16,7 @@ from workbench.core.evaluation.evaluation_comparison import (
     compare_masks,
     compare_verdicts,
 )
+from workbench.core.evaluation.expectation import Expectation
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, SplitEvaluation, VerdictSplitEvaluation
 from workbench.core.messages import Message
 from workbench.core.problems import RunUnusable
@@ -83,8 +84,48 @@ def figure_blocks(first: SplitEvaluation, second: SplitEvaluation, comparison: E
         Message("compare.difference"),
         Message("compare.outcome"),
     ]
-    yield Table(head, [figure_cells(figure) for figure in comparison.figures])
+    yield Table(head, comparison_rows(comparison))
     yield Paragraph(Message("compare.method", n=FEWEST_PARTS))
+    if any(comparison.expectations):
+        yield Paragraph(Message("compare.own_images"))
+
+
+def comparison_rows(comparison: EvaluationComparison) -> list[list[str]]:
+    """Return the texts of the table: the figures, then the expected range and the worst change of lighting if known."""
+    return [*map(figure_cells, comparison.figures), *expectation_cells(comparison)]
+
+
+def expectation_cells(comparison: EvaluationComparison) -> list[list[str]]:
+    """Return the rows on other parts and changed lighting, with columns as of `figure_cells`.
+
+    These have no outcome: each run was measured on its own validation/test images.
+    """
+    first, second = comparison.expectations
+    rows: list[list[str]] = []
+    if any(each is not None and each.forecast is not None for each in comparison.expectations):
+        rows.append([Message("compare.expected"), _expected_range(first), _expected_range(second), NOTHING, ""])
+    if any(each is not None and each.worst is not None for each in comparison.expectations):
+        values = [each.worst.value for each in comparison.expectations if each is not None and each.worst is not None]
+        difference = f"{values[1] - values[0]:+.3f}" if len(values) == 2 else NOTHING
+        name = Message("compare.worst_lighting")
+        rows.append([name, _worst_lighting(first), _worst_lighting(second), difference, ""])
+    return rows
+
+
+def _expected_range(expectation: Expectation | None) -> str:
+    if expectation is None or expectation.forecast is None:
+        return NOTHING
+    if expectation.limits is None:
+        return Message("compare.unknown_range")
+    low, high = map(expectation.number, expectation.limits)
+    return Message("compare.range", low=low, high=high)
+
+
+def _worst_lighting(expectation: Expectation | None) -> str:
+    if expectation is None or expectation.worst is None:
+        return NOTHING
+    worst = expectation.worst
+    return Message("compare.changed", change=worst.text, value=expectation.number(worst.value), points=worst.points)
 
 
 def figure_cells(figure: FigureDifference) -> list[str]:

@@ -52,6 +52,22 @@ class _Metrics(_Checked):
     regions: _Regions | None = None
 
 
+class _Forecast(_Checked):
+    """Range expected on other parts, see core.evaluation.forecast."""
+
+    low: float | None
+    high: float | None
+    why: list[str]
+
+
+class _Lighting(_Checked):
+    """Metrics under changed lighting, see core.evaluation.lighting."""
+
+    pictures: int
+    unchanged: float
+    changes: dict[str, float]
+
+
 class _Result(_Checked):
     """Displayed values of a training result."""
 
@@ -62,6 +78,8 @@ class _Result(_Checked):
     device: str | None = None
     precision: str | None = None
     metrics: _Metrics | None = None
+    forecast: _Forecast | None = None
+    lighting: _Lighting | None = None
 
 
 Metrics = Annotated[dict[str, Any], AfterValidator(_Metrics.check)]
