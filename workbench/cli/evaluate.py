@@ -108,15 +108,8 @@ def evaluate(
         first = f"{leaking[0].held_out_key} and {leaking[0].train_key}"
         notes.append(f"{len(leaking)} of these images resemble training images, such as {first}. Metrics are too high.")
     leaks = [{"path": leak.held_out_key, "learned": leak.train_key, "why": leak.why} for leak in leaking]
-    return {
-        "run": run.name,
-        "model": data.model,
-        "split": split,
-        **result,
-        "leaks": leaks,
-        "notes": notes,
-        **evaluation.report(),
-    }
+    result |= {"leaks": leaks, "notes": notes, **evaluation.report()}
+    return {"run": run.name, "model": data.model, "split": split, **result}
 
 
 def _bias_notes(run: Run, data: Dataset, split: str) -> list[str]:

@@ -80,3 +80,18 @@ def test_name_of_second_run_within_one_second(tmp_path):
     first, second = run_name(Run(tmp_path / "20261120-101500-unet")), run_name(Run(tmp_path / "20261120-101500-unet-2"))
     assert first == second == "UNet  2026-11-20 10:15"
     assert run_name(Run(tmp_path / "my best unet")) == "my best unet"
+
+
+def test_finished_text_adds_the_range_on_other_parts():
+    unet = {"dice": 0.94, "pictures": 120, "regions": {"found": 11, "defects": 12, "false_per_picture": 0.3}}
+    resnet = {"accuracy": 0.94, "pictures": 120}
+    counts = "11 of 12 defects detected (validation), 0.3 false alarms per image (Dice 0.94)"
+    assert run_texts.finished_text({"metrics": unet}) == (counts, "")
+    text, details = run_texts.finished_text({"metrics": unet, **stored_result()})
+    assert text.startswith("Dice 0.94 on 120 validation images; expect 0.8") and details.startswith(counts)
+    text, details = run_texts.finished_text({"metrics": resnet, **stored_result(percent=True)})
+    assert text.startswith("94% correct on 120 validation images; expect 8") and "113 of 120" in details
+    text, details = run_texts.finished_text({"metrics": unet, **stored_result(parts=2)})
+    assert text == "Dice 0.94 on 120 validation images; range on other parts unknown" and "2 different parts" in details
+    text, details = run_texts.finished_text({"metrics": {**unet, "only_background": True}, **stored_result()})
+    assert text.startswith("No defects detected") and "Expect Dice" in details

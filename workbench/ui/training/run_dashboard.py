@@ -142,7 +142,7 @@ class RunDashboard(QWidget):
         else:
             self._ending = formatting.ending_text(ending)
             if ending.result.get("metrics"):
-                self.result.set_text(formatting.result_text(ending.result["metrics"]))
+                self.result.set_text(*run_texts.finished_text(ending.result))
         self._live = self._health_hidden = False
         self._refresh()
 

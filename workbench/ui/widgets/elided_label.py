@@ -9,18 +9,19 @@ from PySide6.QtWidgets import QLabel, QSizePolicy
 class ElidedLabel(QLabel):
     """Single-line label.
 
-    `set_text` sets the full text; if it is elided, the tooltip shows it, unless `tip` is False.
+    `set_text` sets the full text; if it is elided, the tooltip shows it, unless `tip` is False, and then the details.
     """
 
     def __init__(self, mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight, *, tip: bool = True) -> None:
         super().__init__()
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._mode, self._tip, self.full_text = mode, tip, ""
+        self._mode, self._tip, self.full_text, self._details = mode, tip, "", ""
 
-    def set_text(self, text: str) -> None:
-        if text != self.full_text:
-            self.full_text = text
+    def set_text(self, text: str, details: str = "") -> None:
+        """Show a text. details: text of the tooltip."""
+        if (text, details) != (self.full_text, self._details):
+            self.full_text, self._details = text, details
             self._elide()
 
     def resizeEvent(self, event) -> None:
@@ -31,4 +32,5 @@ class ElidedLabel(QLabel):
         shown = self.fontMetrics().elidedText(self.full_text, self._mode, self.width())
         self.setText(shown)
         if self._tip:
-            self.setToolTip(self.full_text if shown != self.full_text else "")
+            elided = self.full_text if shown != self.full_text else ""
+            self.setToolTip("\n".join(filter(None, (elided, self._details))))
