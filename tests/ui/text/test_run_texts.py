@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from tests.session.stored_result import stored_result
 from workbench.core.messages import Message
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_comparison import RunComparison, RunDifference
 from workbench.core.runs.run_health import HealthFinding
 from workbench.ui.text.formatting import run_name
-from workbench.ui.text.run_texts import comparison_text, finding_text
+from workbench.ui.text.run_texts import comparison_text, finding_text, finished_text
 
 GB = 1 << 30
 TEXTS = [
@@ -86,12 +87,12 @@ def test_finished_text_adds_the_range_on_other_parts():
     unet = {"dice": 0.94, "pictures": 120, "regions": {"found": 11, "defects": 12, "false_per_picture": 0.3}}
     resnet = {"accuracy": 0.94, "pictures": 120}
     counts = "11 of 12 defects detected (validation), 0.3 false alarms per image (Dice 0.94)"
-    assert run_texts.finished_text({"metrics": unet}) == (counts, "")
-    text, details = run_texts.finished_text({"metrics": unet, **stored_result()})
+    assert finished_text({"metrics": unet}) == (counts, "")
+    text, details = finished_text({"metrics": unet, **stored_result()})
     assert text.startswith("Dice 0.94 on 120 validation images; expect 0.8") and details.startswith(counts)
-    text, details = run_texts.finished_text({"metrics": resnet, **stored_result(percent=True)})
+    text, details = finished_text({"metrics": resnet, **stored_result(percent=True)})
     assert text.startswith("94% correct on 120 validation images; expect 8") and "113 of 120" in details
-    text, details = run_texts.finished_text({"metrics": unet, **stored_result(parts=2)})
+    text, details = finished_text({"metrics": unet, **stored_result(parts=2)})
     assert text == "Dice 0.94 on 120 validation images; range on other parts unknown" and "2 different parts" in details
-    text, details = run_texts.finished_text({"metrics": {**unet, "only_background": True}, **stored_result()})
+    text, details = finished_text({"metrics": {**unet, "only_background": True}, **stored_result()})
     assert text.startswith("No defects detected") and "Expect Dice" in details
