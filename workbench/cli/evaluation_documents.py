@@ -108,8 +108,8 @@ def _print(comparison: EvaluationComparison, run: Run, other: Run, console: Cons
         f"{run.name} (first) and {other.name} (second) on {comparison.images} images of {comparison.parts} parts:"
     )
     translate = messages.translator(SOURCE_LANGUAGE)
-    for row in comparison_rows(comparison):
-        name, first, second, difference, outcome = (messages.render(text, translate) for text in row)
+    for cells, _ in comparison_rows(comparison):
+        name, first, second, difference, outcome = (messages.render(text, translate) for text in cells)
         console.line(f"  {name}: {first}; {second}" + (f"; difference {difference}: {outcome}" if outcome else ""))
     console.line(f"  {len(comparison.pairs)} images with different errors")
 

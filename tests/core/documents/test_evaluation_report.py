@@ -15,7 +15,7 @@ from tests.session.stored_result import store_result, stored_result
 from tests.session.verdict_run import make_verdict_project
 from tests.training.model_card.test_model_card import Page
 from workbench.core.documents.charts import PRINT_COLORS, chart_svg
-from workbench.core.documents.comparison_report import comparison_report, expectation_cells
+from workbench.core.documents.comparison_report import comparison_report, comparison_rows
 from workbench.core.documents.document import Chart, Document, Gallery, ImagePairs, Series
 from workbench.core.documents.html_page import PRINT_PAGE, to_html
 from workbench.core.documents.report_content import evaluation_report
@@ -252,15 +252,17 @@ def test_comparison_has_rows_on_other_parts_if_a_run_states_them(run):
     other = make_other(run)
     project, first = evaluated(run)
     second = evaluate_like(project, other, first, progress=nothing)
-    assert expectation_cells(compare_masks(first, second)) == []
+    figures = comparison_rows(compare_masks(first, second))
+    assert all(outcome for _, outcome in figures)
     store_result(other, **stored_result())
-    rows = expectation_cells(compare_masks(first, second))
-    assert [row[0] for row in rows] == ["Expected on other parts", "Worst changed lighting"]
-    assert rows[0][1] == "–" and re.fullmatch(r"0\.8\d to 0\.9\d", rows[0][2])
-    assert rows[1][1:] == ["–", "darker 0.91 (−3 points)", "–", ""]
+    rows = comparison_rows(compare_masks(first, second))
+    assert len(rows) == len(figures) + 2 and [row for row in rows if row[1]] == figures
+    expected, lighting = (cells for cells, outcome in rows[3:5] if not outcome)  # after the figures of all classes
+    assert expected[:2] == ["Expected on other parts", "–"] and re.fullmatch(r"0\.8\d to 0\.9\d", expected[2])
+    assert lighting == ["Worst changed lighting", "–", "darker 0.91 (−3 points)", "–", ""]
     store_result(run, **stored_result(parts=2))
     found = compare_masks(first, second)
-    rows = expectation_cells(found)
-    assert rows[0][1] == "cannot be stated" and rows[1][3] == "+0.000"
+    expected, lighting = (cells for cells, outcome in comparison_rows(found) if not outcome)
+    assert expected[1] == "cannot be stated" and lighting[3] == "+0.000"
     html = to_html(comparison_report(project, first, second, found, ReportImages(project), WHEN))
     assert "Worst changed lighting" in html and "on its own validation/test images" in html

@@ -113,7 +113,7 @@ def test_comparison_shows_expected_range_and_worst_lighting(application, tmp_pat
     dialog = window.findChild(ComparisonDialog)
     assert dialog.first.currentData() == other.name
     table = dialog.table
-    texts = [[table.item(row, column).text() for column in range(5)] for row in range(table.rowCount())][-2:]
+    texts = [[table.item(row, column).text() for column in range(5)] for row in range(table.rowCount())][3:5]
     assert texts[0][0] == "Expected on other parts" and texts[0][1].startswith("0.8") and texts[0][2:] == ["–", "–", ""]
     assert texts[1] == ["Worst changed lighting", "darker 0.91 (−3 points)", "–", "–", ""]
-    assert "on its own validation/test images" in table.item(table.rowCount() - 1, 1).toolTip()
+    assert "on its own validation/test images" in table.item(4, 1).toolTip() and not table.item(2, 1).toolTip()

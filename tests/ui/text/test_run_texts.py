@@ -87,12 +87,14 @@ def test_finished_text_adds_the_range_on_other_parts():
     unet = {"dice": 0.94, "pictures": 120, "regions": {"found": 11, "defects": 12, "false_per_picture": 0.3}}
     resnet = {"accuracy": 0.94, "pictures": 120}
     counts = "11 of 12 defects detected (validation), 0.3 false alarms per image (Dice 0.94)"
-    assert finished_text({"metrics": unet}) == (counts, "")
-    text, details = finished_text({"metrics": unet, **stored_result()})
+    assert finished_text({"metrics": unet}) == (counts, "", "")
+    text, short, details = finished_text({"metrics": unet, **stored_result()})
     assert text.startswith("Dice 0.94 on 120 validation images; expect 0.8") and details.startswith(counts)
-    text, details = finished_text({"metrics": resnet, **stored_result(percent=True)})
+    assert short == text.replace(" on 120 validation images", "")
+    text, short, details = finished_text({"metrics": resnet, **stored_result(percent=True)})
     assert text.startswith("94% correct on 120 validation images; expect 8") and "113 of 120" in details
-    text, details = finished_text({"metrics": unet, **stored_result(parts=2)})
+    assert short.startswith("94% correct; expect 8")
+    text, _, details = finished_text({"metrics": unet, **stored_result(parts=2)})
     assert text == "Dice 0.94 on 120 validation images; range on other parts unknown" and "2 different parts" in details
-    text, details = finished_text({"metrics": {**unet, "only_background": True}, **stored_result()})
-    assert text.startswith("No defects detected") and "Expect Dice" in details
+    text, short, details = finished_text({"metrics": {**unet, "only_background": True}, **stored_result()})
+    assert text.startswith("No defects detected") and not short and "Expect Dice" in details

@@ -84,18 +84,23 @@ def figure_blocks(first: SplitEvaluation, second: SplitEvaluation, comparison: E
         Message("compare.difference"),
         Message("compare.outcome"),
     ]
-    yield Table(head, comparison_rows(comparison))
+    yield Table(head, [cells for cells, _ in comparison_rows(comparison)])
     yield Paragraph(Message("compare.method", n=FEWEST_PARTS))
     if any(comparison.expectations):
         yield Paragraph(Message("compare.own_images"))
 
 
-def comparison_rows(comparison: EvaluationComparison) -> list[list[str]]:
-    """Return the texts of the table: the figures, then the expected range and the worst change of lighting if known."""
-    return [*map(figure_cells, comparison.figures), *expectation_cells(comparison)]
+def comparison_rows(comparison: EvaluationComparison) -> list[tuple[list[str], str]]:
+    """Return (texts, outcome) of each row of the table; the outcome is "" where runs are not judged.
+
+    Figures of all images come first, then other parts and changed lighting if known, then figures of single classes.
+    """
+    figures = [(figure_cells(figure), figure.outcome) for figure in comparison.figures]
+    whole = sum(not figure.scope for figure in comparison.figures)  # these are first
+    return [*figures[:whole], *((cells, "") for cells in _expectation_cells(comparison)), *figures[whole:]]
 
 
-def expectation_cells(comparison: EvaluationComparison) -> list[list[str]]:
+def _expectation_cells(comparison: EvaluationComparison) -> list[list[str]]:
     """Return the rows on other parts and changed lighting, with columns as of `figure_cells`.
 
     These have no outcome: each run was measured on its own validation/test images.

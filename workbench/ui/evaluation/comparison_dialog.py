@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.documents.comparison_report import expectation_cells, figure_cells
+from workbench.core.documents.comparison_report import comparison_rows
 from workbench.core.documents.document import DocumentImage
 from workbench.core.messages import Message
 from workbench.core.problems import Problem
@@ -73,17 +73,16 @@ class FigureTable(QTableWidget):
         self.setHorizontalHeaderLabels(
             [self.tr("Figure"), *names, self.tr("Difference (95% CI)"), self.tr("Second run")]
         )
-        figures, more = compared.comparison.figures, expectation_cells(compared.comparison)
-        self.setRowCount(len(figures) + len(more))
-        for row, figure in enumerate(figures):
-            self._show_cells(row, figure_cells(figure), outcome=figure.outcome)
-        for row, cells in enumerate(more, start=len(figures)):
-            self._show_cells(row, cells, tip=translate_message(Message("compare.own_images")))
+        rows = comparison_rows(compared.comparison)
+        self.setRowCount(len(rows))
+        for row, (cells, outcome) in enumerate(rows):
+            self._show_cells(row, cells, outcome)
 
-    def _show_cells(self, row: int, cells: list[str], *, outcome: str = "", tip: str = "") -> None:
+    def _show_cells(self, row: int, cells: list[str], outcome: str) -> None:
         for column, text in enumerate(cells):
             item = QTableWidgetItem(translate_message(text))
-            item.setToolTip(tip)
+            if not outcome:
+                item.setToolTip(translate_message(Message("compare.own_images")))
             if column == 4 and outcome in _ICONS:
                 name, role = _ICONS[outcome]
                 item.setIcon(self._style.theme.icon(name, role))

@@ -181,30 +181,36 @@ def _setting(value: Any) -> str:
     return "–" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def finished_text(result: dict[str, Any]) -> tuple[str, str]:
-    """Return the quality of a finished run in one line, and details: counts, reason of the range, changed lighting."""
+def finished_text(result: dict[str, Any]) -> tuple[str, str, str]:
+    """Return the quality of a finished run in one line, the same shorter, and details.
+
+    details: counts, reason of the expected range, changed lighting. The last two are empty for earlier versions.
+    """
     metrics = result["metrics"]
     counts = formatting.result_text(metrics)
     expectation = Expectation.of_result(result, "resnet" if "accuracy" in metrics else "unet")
     if expectation is None:
-        return counts, ""
+        return counts, "", ""
     details = "\n".join(map(translate_message, expectation.lines()))
     value, images = metrics.get(expectation.metric), metrics.get("pictures")
     if value is None or not images or metrics.get("only_background") or expectation.forecast is None:
-        return counts, details
+        return counts, "", details
     if expectation.metric == "dice":
         text = QCoreApplication.translate("findings", "Dice {value} on {n} validation images")
+        short = QCoreApplication.translate("findings", "Dice {value}")
     else:
         text = QCoreApplication.translate("findings", "{value} correct on {n} validation images")
-    text = text.format(value=expectation.number(value), n=formatting.number(images))
+        short = QCoreApplication.translate("findings", "{value} correct")
     if expectation.limits is None:
         rest = QCoreApplication.translate("findings", "range on other parts unknown")
     else:
         low, high = map(expectation.number, expectation.limits)
         rest = QCoreApplication.translate("findings", "expect {low} to {high} on other parts")
         rest = rest.format(low=low, high=high)
-    joined = QCoreApplication.translate("findings", "{metric}; {expected}").format(metric=text, expected=rest)
-    return joined, f"{counts}\n{details}"
+    joined = QCoreApplication.translate("findings", "{metric}; {expected}")
+    fields = {"value": expectation.number(value), "n": formatting.number(images)}
+    long, short = (joined.format(metric=each.format(**fields), expected=rest) for each in (text, short))
+    return long, short, f"{counts}\n{details}"
 
 
 def run_line_details(line: RunLine) -> str:

@@ -16,12 +16,12 @@ class ElidedLabel(QLabel):
         super().__init__()
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._mode, self._tip, self.full_text, self._details = mode, tip, "", ""
+        self._mode, self._tip, self.full_text, self._short, self._details = mode, tip, "", "", ""
 
-    def set_text(self, text: str, details: str = "") -> None:
-        """Show a text. details: text of the tooltip."""
-        if (text, details) != (self.full_text, self._details):
-            self.full_text, self._details = text, details
+    def set_text(self, text: str, *, short: str = "", details: str = "") -> None:
+        """Show a text. short: shown, if given, where `text` does not fit. details: more text for the tooltip."""
+        if (text, short, details) != (self.full_text, self._short, self._details):
+            self.full_text, self._short, self._details = text, short, details
             self._elide()
 
     def resizeEvent(self, event) -> None:
@@ -29,7 +29,9 @@ class ElidedLabel(QLabel):
         self._elide()
 
     def _elide(self) -> None:
-        shown = self.fontMetrics().elidedText(self.full_text, self._mode, self.width())
+        fits = self.fontMetrics().horizontalAdvance(self.full_text) <= self.width()
+        text = self.full_text if fits or not self._short else self._short
+        shown = self.fontMetrics().elidedText(text, self._mode, self.width())
         self.setText(shown)
         if self._tip:
             elided = self.full_text if shown != self.full_text else ""
