@@ -94,6 +94,11 @@ def test_finished_text_adds_the_range_on_other_parts():
     text, short, details = finished_text({"metrics": resnet, **stored_result(percent=True)})
     assert text.startswith("94% correct on 120 validation images; expect 8") and "113 of 120" in details
     assert short.startswith("94% correct; expect 8")
+    several = {**unet, "dice": 0.6, "any_defect": {"dice": 0.94}}  # the range is that of all classes together
+    assert (
+        finished_text({"metrics": several, **stored_result()})[0]
+        == finished_text({"metrics": unet, **stored_result()})[0]
+    )
     text, _, details = finished_text({"metrics": unet, **stored_result(parts=2)})
     assert text == "Dice 0.94 on 120 validation images; range on other parts unknown" and "2 different parts" in details
     text, short, details = finished_text({"metrics": {**unet, "only_background": True}, **stored_result()})

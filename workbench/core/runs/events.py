@@ -39,6 +39,10 @@ class _Regions(_Checked):
     false_per_picture: float | None = None
 
 
+class _AnyDefect(_Checked):
+    dice: float | None = None
+
+
 class _Metrics(_Checked):
     """Displayed values of a core.evaluation.metrics report."""
 
@@ -50,6 +54,7 @@ class _Metrics(_Checked):
     pictures: int = 0
     only_background: bool = False
     regions: _Regions | None = None
+    any_defect: _AnyDefect | None = None
 
 
 class _Forecast(_Checked):

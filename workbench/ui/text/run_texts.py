@@ -192,7 +192,9 @@ def finished_text(result: dict[str, Any]) -> tuple[str, str, str]:
     if expectation is None:
         return counts, "", ""
     details = "\n".join(map(translate_message, expectation.lines()))
-    value, images = metrics.get(expectation.metric), metrics.get("pictures")
+    # The range is that of the Dice of all classes together, as in `any_defect`.
+    value = (metrics.get("any_defect") or metrics).get(expectation.metric)
+    images = metrics.get("pictures")
     if value is None or not images or metrics.get("only_background") or expectation.forecast is None:
         return counts, "", details
     if expectation.metric == "dice":
