@@ -11,6 +11,7 @@ from typing import Any
 from workbench.cli.training_process import run_child
 from workbench.cli.verb_runner import Console, WrongUse, percent, progress_bar
 from workbench.core import problems
+from workbench.core.evaluation.expectation import Expectation
 from workbench.core.project.project import Project, read_project_file
 from workbench.core.runs.events import Evaluated, Event, Finished, Profiled, Progress, Started, Step, Trouble
 from workbench.core.runs.launch import paddle_installed
@@ -226,15 +227,20 @@ def print_result(result: dict[str, Any], console: Console) -> None:
     for split, metrics in (("validation", result["metrics"]), ("test", result["test"])):
         if metrics:
             console.line(f"  {split}: {summary(metrics)}")
-    if result["forecast"] and result["forecast"]["low"] is not None:
-        low, high = result["forecast"]["low"], result["forecast"]["high"]
-        console.line(f"  expected on other parts: {low:.2f} to {high:.2f}. {' '.join(result['forecast']['why'])}")
+    for line in expectation_lines(result):
+        console.line(f"  {line}")
     if result["pruned"]:
         console.line(f"  {pruned(result['pruned'])}")
     if result["held_out_note"]:
         console.line(f"  {result['held_out_note']}")
     if result["ended"] == "stopped":
         console.line("Training was stopped early. The best model was kept.")
+
+
+def expectation_lines(result: dict[str, Any]) -> list[str]:
+    """Return the range expected on other parts and the worst change of lighting; nothing for an earlier version."""
+    expectation = Expectation.of_result(result, result["model"])
+    return expectation.lines() if expectation is not None else []
 
 
 def summary(metrics: dict[str, Any]) -> str:

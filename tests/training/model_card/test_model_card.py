@@ -26,6 +26,7 @@ from workbench.core.documents.document import (
 )
 from workbench.core.documents.holdout_result import HoldoutResult
 from workbench.core.documents.run_blocks import labels_revision
+from workbench.core.evaluation.expectation import expectation_of
 from workbench.core.evaluation.operating_point_origin import OperatingPointOrigin
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -262,3 +263,11 @@ def test_checksums_have_format_of_sha256sum(trained, export):
     assert verify_checks(export) == []
     (export / "predict.py").write_text("changed")
     assert subprocess.run(["sha256sum", "-c", "SHA256SUMS"], cwd=export, capture_output=True).returncode == 1
+
+
+def test_card_states_what_to_expect_on_other_parts(trained, export):
+    write_card(export, trained, project_of(trained), PARITY, {})
+    text, html = (export / README_FILE).read_text("utf-8"), (export / CARD_FILE).read_text("utf-8")
+    expected = expectation_of(trained)
+    assert "## Other parts and changed lighting" in text and expected.range_text in text and expected.range_text in html
+    assert re.search(rf"\| {expected.worst.text} \(worst\) \| {expected.number(expected.worst.value)} \| ", text)

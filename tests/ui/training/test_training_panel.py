@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 
 import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from tests.session.stored_result import store_result, stored_result
 from tests.ui.training.run_events import METRICS, STARTED, at_rest, live, steps
 from workbench.core.messages import Message
 from workbench.core.runs.events import Evaluated, Failed, Finished, Preview, Progress, Started, Trouble
@@ -189,3 +191,19 @@ def test_run_with_incomplete_line_of_events_is_shown(opened, old_run, qtbot):
     with qtbot.waitSignal(opened.services.training.ended, timeout=10_000):
         pass
     assert opened.services.run_monitor.track.steps.count == 40
+
+
+def test_finished_run_states_the_range_on_other_parts(opened, old_run, qtbot):
+    panel, shown = opened.window.training, {**METRICS, "dice": 0.94, "pictures": 120}
+    store_result(old_run, metrics=shown, **stored_result())
+    panel._project_changed()
+    with qtbot.waitSignal(opened.services.training.ended, timeout=10_000):
+        pass
+    result = panel.view.result
+    assert re.fullmatch(
+        r"Dice 0\.94 on 120 validation images; expect 0\.8\d to 0\.9\d on other parts", result.full_text
+    )
+    tip = result.toolTip()
+    assert "11 of 12" in tip and "on 40 parts that are not in the training images" in tip and "worst “darker”" in tip
+    runs = panel.runs
+    qtbot.waitUntil(lambda: "Expect Dice" in runs.itemData(0, Qt.ItemDataRole.ToolTipRole), timeout=5000)

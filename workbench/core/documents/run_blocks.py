@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from workbench.core.documents.document import Block, Paragraph, Table
+from workbench.core.documents.document import NOTHING, Block, Paragraph, Section, Table
 from workbench.core.documents.metric_tables import split_name
+from workbench.core.evaluation.expectation import expectation_of, signed
 from workbench.core.evaluation.operating_point_origin import OperatingPointOrigin
 from workbench.core.messages import Message, join, recognize
 from workbench.core.runs.dataset import Dataset
@@ -143,6 +144,35 @@ def _value(value: Any) -> str:
     if isinstance(value, (str, bool)) or value is None:
         return Message(_VALUES[value]) if value in _VALUES else str(value)
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+# --- other parts -----------------------------------------------------------------------------------------------
+
+
+def expectation_sections(run: Run) -> list[Section]:
+    """Return the section on the range expected on other parts and on changed lighting; none for an earlier version."""
+    expectation = expectation_of(run)
+    if expectation is None:
+        return []
+    blocks: list[Block] = []
+    sentences = [text for text in (expectation.range_text, expectation.reason) if text]
+    if sentences:
+        blocks.append(Paragraph(join("list.sentences", sentences), warns=expectation.limits is None))
+    if expectation.unchanged is None:
+        blocks.append(Paragraph(Message("expectation.at_end")))
+        return [Section(Message("expectation.title"), blocks)]
+    head = [
+        Message("expectation.change"),
+        Message("card.dice_any" if expectation.metric == "dice" else "card.right_verdicts"),
+        Message("expectation.difference"),
+    ]
+    rows = [[Message("expectation.unchanged"), expectation.number(expectation.unchanged), NOTHING]]
+    for change in expectation.changes:
+        worst = change is expectation.worst
+        name = Message("expectation.is_worst", change=change.text) if worst else change.text
+        rows.append([name, expectation.number(change.value), signed(100 * change.difference, 1)])
+    blocks += [Table(head, rows), Paragraph(Message("expectation.measured", n=expectation.images))]
+    return [Section(Message("expectation.title"), blocks)]
 
 
 # --- limits ----------------------------------------------------------------------------------------------------

@@ -39,7 +39,8 @@ class RunLine:
 
     usable: the run can be used for prediction, as of the time of reading. interrupted: it was stopped early, so that
     its model has learned little. labeled: number of labeled images when the run was created. metrics: of its best
-    evaluation on the validation images, empty without one.
+    evaluation on the validation images, empty without one. expectation: `forecast` and `lighting` of its result, see
+    `core.evaluation.expectation`, empty without them.
     """
 
     run: Run
@@ -53,6 +54,7 @@ class RunLine:
     interrupted: bool = False
     labeled: int = 0
     metrics: dict[str, Any] = field(default_factory=dict)
+    expectation: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -116,7 +118,7 @@ def read_past(run: Run, events: Iterable[Event] | None = None, stopped: Callable
 def run_line(run: Run) -> RunLine:
     """Return the list row of a run. Fast: steps are not decoded."""
     name = RunName.parse(run.name)
-    score, ended, seconds, metrics = None, "", 0.0, {}
+    score, ended, seconds, metrics, expectation = None, "", 0.0, {}, {}
     for event in _read_summary_events(run):
         if isinstance(event, Evaluated):
             if event.best and event.score is not None:
@@ -124,9 +126,10 @@ def run_line(run: Run) -> RunLine:
             if event.best and event.split == "val":
                 metrics = event.metrics
         elif isinstance(event, Started):
-            ended = ""
+            ended, expectation = "", {}
         elif isinstance(event, Finished):
             ended, seconds, metrics = event.why, event.time, event.result.get("metrics") or metrics
+            expectation = {name: event.result.get(name) for name in ("forecast", "lighting")}
         elif isinstance(event, Failed):
             ended = "failed"
     try:
@@ -147,6 +150,7 @@ def run_line(run: Run) -> RunLine:
         interrupted=ended == "stopped" and seconds < _EARLY * planned,
         labeled=len(dataset.current),
         metrics=metrics,
+        expectation=expectation,
     )
 
 

@@ -22,6 +22,7 @@ from workbench.core.documents.document import (
 from workbench.core.documents.holdout_result import HoldoutResult
 from workbench.core.documents.run_blocks import (
     data_blocks,
+    expectation_sections,
     limits,
     operating_point_blocks,
     point_origin_blocks,
@@ -39,6 +40,7 @@ def make_card(sources: CardSources) -> Document:
     title = "card.title_unet" if settings.task == "segmentation" else "card.title_resnet"
     sections = [
         Section(Message("card.performance"), [*_performance(sources), *metric_tables.tables(settings, result)]),
+        *expectation_sections(sources.run),
         *_worst(result),
         Section(
             Message("card.operating_point"), [*operating_point_blocks(settings), *point_origin_blocks(sources.point)]

@@ -144,7 +144,8 @@ class RunDashboard(QWidget):
         else:
             self._ending = formatting.ending_text(ending)
             if ending.result.get("metrics"):
-                self.result.set_text(formatting.result_text(ending.result["metrics"]))
+                text, short, details = run_texts.finished_text(ending.result)
+                self.result.set_text(text, short=short, details=details)
         self._live = self._health_hidden = False
         self._refresh()
 
