@@ -17,7 +17,7 @@ from workbench.core.runs.run import Run, find_run
 from workbench.inference.io.opencv import cv2
 from workbench.inference.overlay_drawing import to_display
 
-IGNORED = -100  # target value without effect: the default `ignore_index` of the losses of Paddle and PyTorch
+IGNORED = 255  # target value for the `ignore_index` of a loss of Paddle or PyTorch
 
 
 class Sample:
@@ -160,8 +160,8 @@ class MapDataset:
             pixels = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY)
         full_scale = np.iinfo(pixels.dtype).max if pixels.dtype.kind == "u" else 1
         planes = pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)
-        values = np.divide(planes, full_scale, dtype=np.float32)
-        return np.ascontiguousarray(np.broadcast_to(values, (self.channels, *values.shape[1:])))
+        values = np.divide(planes, full_scale, dtype=np.float32, order="C")
+        return values if len(values) == self.channels else values.repeat(self.channels, axis=0)
 
     def _target(self, sample: Sample) -> np.ndarray:
         if self.target == "verdict":
