@@ -121,7 +121,7 @@ def train(
     model: "unet" or "resnet". settings: training settings such as epochs, device, batch, start_from; the others are
     planned. on_event: called with each event, of which `kind` is "started", "step", "evaluated", "trouble" or another;
     if it returns False, or on Ctrl+C, the training stops and its best model remains; an exception kills it. The run has
-    name, root, events() and best_evaluation(). Raises ProjectLocked, BadSettings, PaddleMissing and others.
+    name, root, events() and best_evaluation() or None. Raises ProjectLocked, BadSettings, PaddleMissing and others.
     """
     root = _folder(project)
     choices = settings if minutes is None else {**settings, "minutes": minutes}

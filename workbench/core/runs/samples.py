@@ -158,7 +158,7 @@ class MapDataset:
     def _image(self, pixels: np.ndarray) -> np.ndarray:
         if pixels.ndim == 3 and self.channels == 1:
             pixels = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY)
-        full_scale = np.iinfo(pixels.dtype).max if pixels.dtype.kind == "u" else 1
+        full_scale = {"uint8": 255, "uint16": 65535}.get(pixels.dtype.name, 1)
         planes = pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)
         values = np.divide(planes, full_scale, dtype=np.float32, order="C")
         return values if len(values) == self.channels else values.repeat(self.channels, axis=0)
