@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.training_process import run_child
 from workbench.cli.verb_runner import Console, WrongUse, progress_bar
 from workbench.core import problems
 from workbench.core.names import free_path
@@ -14,6 +13,7 @@ from workbench.core.project.project import read_project_file
 from workbench.core.runs.events import Event, Progress, Trouble
 from workbench.core.runs.export_options import FORMATS, ExportOptions, add_export_arguments, check_line_shape
 from workbench.core.runs.run import Run, find_run
+from workbench.core.runs.training_process import run_child
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

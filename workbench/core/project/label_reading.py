@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from workbench.core import problems
-from workbench.core.geometry.selection.box_cut import box_region
+from workbench.core.geometry.selection.box_cut import BOX_SHAPES, box_region
 from workbench.core.images.image_files import image_size, read_displayed
 from workbench.core.messages import Message
 from workbench.core.project import annotation
@@ -46,7 +46,7 @@ class ImportRequest:
     otherwise the folder becomes a source of the project. conflicts: for an image that is labeled already, "keep" its
     label, "replace" it, or "merge": regions are added where the existing label is background. classes, verdicts: name
     in the labels -> name in the project, None to ignore it; other names are taken over. split: take over the data
-    split. background: images without a label become images without defects, which are done.
+    split. background: images without a label become images without defects, which are done. Raises BadSettings.
     """
 
     format: str = "auto"
@@ -59,6 +59,12 @@ class ImportRequest:
     verdicts: Mapping[str, str | None] = field(default_factory=dict)
     split: bool = True
     background: bool = False
+
+    def __post_init__(self) -> None:
+        for key, known in (("conflicts", CONFLICTS), ("boxes", BOX_SHAPES)):
+            if getattr(self, key) not in known:
+                why = Message("settings.choice", names=", ".join(known))
+                raise problems.BadSettings(key=key, value=getattr(self, key), why=why)
 
 
 @dataclass
