@@ -88,7 +88,7 @@ class DeliveryQueue:
         """Add a record without waiting. Return False if it was dropped."""
         with self._changed:
             if self._closed or self._unsent >= self._capacity:
-                return self._drop("the queue is full")
+                return self._drop("the output is closed" if self._closed else "the queue is full")
             try:
                 self._add(record)
             except OSError as error:
