@@ -97,8 +97,6 @@ class OpcuaVariables(Sink):
         self._nodes: dict[str, tuple[SyncNode, Any]] = {}
 
     def deliver(self, record: Record) -> None:
-        from asyncua import ua
-
         try:
             if self._client is None:
                 self._connect()
@@ -111,13 +109,10 @@ class OpcuaVariables(Sink):
         except DeliveryFailed:
             self.close()
             raise
-        except (OSError, ua.UaError, TimeoutError, ConnectionError) as error:
+        except Exception as error:  # the client's errors have no common base; all can end when the server changes
             self.close()
             why = str(error).strip().partition("\n")[0] or type(error).__name__
             raise DeliveryFailed(f"the OPC UA server does not accept it ({why})") from None
-        except BaseException:
-            self.close()
-            raise
 
     def close(self) -> None:
         client, loop = self._client, self._loop
@@ -129,7 +124,7 @@ class OpcuaVariables(Sink):
             loop.stop()
 
     def _connect(self) -> None:
-        """Connect and find the variables. Raises DeliveryFailed, OSError, UaError."""
+        """Connect and find the variables. Raises DeliveryFailed and errors of asyncua."""
         from asyncua import ua
         from asyncua.sync import Client, ThreadLoop
 
