@@ -81,7 +81,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scale", type=float, default=usual.scale, metavar="F", help="resize images by this factor before (1)"
     )
     parser.add_argument(
-        "--threshold", type=float, default=usual.threshold, metavar="P", help="probability threshold of all classes (0.5)"
+        "--threshold",
+        type=float,
+        default=usual.threshold,
+        metavar="P",
+        help="probability threshold of all classes (0.5)",
     )
 
 

@@ -16,6 +16,7 @@ from workbench.cli import evaluation_documents, image_evaluation
 from workbench.cli.evaluation_report import print_report
 from workbench.cli.verb_runner import Console
 from workbench.core import problems
+from workbench.core.adoption.adopted_run import refresh_dataset
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.confidence import digits_supported
 from workbench.core.evaluation.data_leaks import find_data_leaks
@@ -84,12 +85,13 @@ def evaluate(
     rule_options: those of `image_evaluation`.
     """
     run.need_usable()
+    project = Project.open(run.project_root, write=False)
+    refresh_dataset(project, run)
     data = run.dataset()
     split = split or ("test" if data.of("test") else "val")
     items = data.items if split == "all" else data.of(split)
     if not items:
         raise NoImagesInSplit(name=run.name, split=split)
-    project = Project.open(run.project_root, write=False)
     evaluation = _EvaluationPass(project, data)
     measure = evaluation.verdicts if data.model == "resnet" else evaluation.masks
     predictor = Predictor.open(run.best, engine="onnx")
@@ -103,6 +105,8 @@ def evaluate(
         if len(items) < ROUGH:
             notes.append(f"Only {len(items)} validation/test images. The metrics are rough estimates.")
         notes += _bias_notes(run, data, split)
+    if run.adopted:
+        notes.append(data.held_out_note)
     if evaluation.changed:
         notes.append(f"{evaluation.changed} labels were changed after the training. The present labels are used.")
     leaking = [] if split == "all" else find_data_leaks(project, data, split)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
+from workbench.core.adoption.adopted_run import refresh_dataset
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.data_leaks import DataLeak, find_data_leaks
 from workbench.core.evaluation.defect_crops import CropFrame, Cropper
@@ -83,11 +84,33 @@ class RunEvaluation(QObject):
 
     def open(self, run: Run, split: str | None = None) -> None:
         """Evaluate `run` on `split`; by default on `test` if it has images, else on `val`."""
+        self._open(run, split, lambda: None)
+
+    def _open(self, run: Run, split: str | None, on_opened: Callable[[], None]) -> None:
         self._leave()
         project = self._session.project
         if project is None:
             return
         self._session.flush()
+        if not run.adopted:
+            self._open_listed(project, run, split)
+            on_opened()
+            return
+        self.changed.emit()
+
+        def on_listed(_: None) -> None:
+            self._open_listed(project, run, split)
+            on_opened()
+
+        self._passes.submit(
+            lambda _: refresh_dataset(project, run),
+            on_listed,
+            self.failed.emit,
+            as_problem=lambda error: RunUnusable(name=run.name, why=str(error)),
+        )
+
+    def _open_listed(self, project: Project, run: Run, split: str | None) -> None:
+        """Evaluate a run whose dataset lists the images to evaluate."""
         try:
             run.need_usable()
             data, self.settings = run.dataset(), operating_point.settings_of(run)
@@ -133,10 +156,13 @@ class RunEvaluation(QObject):
     def refresh(self) -> None:
         """Evaluate again with the present labels, at the same operating point. Predictions are reused."""
         point, choice = self.point, self.verdicts.choice
-        if self.run is not None:
-            self.open(self.run, self.split)
+
+        def on_opened() -> None:
             self.point = self.point and point
             self.verdicts.set_choice(choice)
+
+        if self.run is not None:
+            self._open(self.run, self.split, on_opened)
 
     def cancel(self) -> None:
         """Cancel the evaluation; finished predictions are reused by the next one."""

@@ -188,9 +188,7 @@ def _check_output(output: np.ndarray, classes: int, height: int, width: int, cou
 class _AdapterGraph:
     """Nodes before and after a network, whose names all begin with `_PREFIX`."""
 
-    def __init__(
-        self, network: onnx.ModelProto, options: AdoptionOptions, entry: NetworkInput, layout: str
-    ) -> None:
+    def __init__(self, network: onnx.ModelProto, options: AdoptionOptions, entry: NetworkInput, layout: str) -> None:
         self._network, self._options, self._layout = network, options, layout
         self._before: list[onnx.NodeProto] = []
         self._after: list[onnx.NodeProto] = []
@@ -279,13 +277,9 @@ class _AdapterGraph:
         if factors == [1, 1]:
             return x
         if factors[0] != factors[1] or factors[0] < 1 or factors[0] % 1:
-            raise NetworkRefused(
-                "adopt.output_size", n=f"{found[1]}x{found[0]}", m=f"{size[1]}x{size[0]}"
-            )
+            raise NetworkRefused("adopt.output_size", n=f"{found[1]}x{found[0]}", m=f"{size[1]}x{size[0]}")
         scales = self.constant(np.array([1, 1, *factors], np.float32))
-        return self.add(
-            "Resize", [x, "", scales], mode="linear", coordinate_transformation_mode="half_pixel"
-        )
+        return self.add("Resize", [x, "", scales], mode="linear", coordinate_transformation_mode="half_pixel")
 
     def model(self, size: Sequence[int | str], *, batch: int | str = 1, raw: bool = False) -> onnx.ModelProto:
         """Return the whole network. size: channels, height, width. raw: with the output of the network itself."""
