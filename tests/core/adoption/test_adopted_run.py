@@ -111,7 +111,8 @@ def test_one_of_several_outputs(project, tmp_path):
 
 
 def test_old_operators_are_converted(project, tmp_path):
-    run = adopt(project, toy_network(tmp_path / "net.onnx", opset=11), OPTIONS)
+    path = toy_network(tmp_path / "net.onnx", "sigmoid", opset=11)
+    run = adopt(project, path, dataclasses.replace(OPTIONS, output="sigmoid"))
     image, _ = scratched(np.random.default_rng(1))
     assert np.array_equal(predicted(run, image) > 0, image < 0.45 * 255)
 
@@ -151,7 +152,7 @@ def test_other_files_are_refused(project, tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(problems.ModelFileRefused, match="it holds no ONNX network"):
         adopt(project, path, OPTIONS)
-    with pytest.raises(problems.ModelFileRefused, match="it does not exist"):
+    with pytest.raises(problems.ModelFileRefused, match="the file does not exist"):
         adopt(project, tmp_path / "none.onnx", OPTIONS)
 
 

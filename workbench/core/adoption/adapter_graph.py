@@ -103,17 +103,15 @@ def _random_batch(count: int, channels: int, height: int, width: int, options: A
 def _layout(entry: NetworkInput, options: AdoptionOptions) -> str:
     """Return "nchw" or "nhwc". Raises NetworkRefused if the input has no axis of one or three channels there."""
     axes = {"nchw": entry.shape[1], "nhwc": entry.shape[3]}
-    possible = [layout for layout, size in axes.items() if size in (None, 1, 3)]
-    if options.layout != "auto":
-        if options.layout in possible:
-            return options.layout
-        if possible and axes[possible[0]] is not None:
-            raise NetworkRefused("adopt.other_layout", layout=options.layout, other=possible[0])
-        raise NetworkRefused("adopt.input_channels", n=axes[options.layout])
-    if not possible:
-        raise NetworkRefused("adopt.input_channels", n=axes["nchw"])
-    known = [layout for layout in possible if axes[layout] is not None]
-    return (known or possible)[0]
+    known = [layout for layout, size in axes.items() if size in (1, 3)]
+    if known:
+        if options.layout not in ("auto", *known):
+            raise NetworkRefused("adopt.other_layout", layout=options.layout, other=known[0])
+        return known[0] if options.layout == "auto" else options.layout
+    layout = "nchw" if options.layout == "auto" else options.layout
+    if axes[layout] is not None:
+        raise NetworkRefused("adopt.input_channels", n=axes[layout])
+    return layout
 
 
 def _fixed_side(entry: NetworkInput, layout: str) -> int | None:
