@@ -96,7 +96,7 @@ class RunEvaluation(QObject):
             self._open_listed(project, run, split)
             on_opened()
             return
-        self.changed.emit()
+        self._enter("looking")
 
         def on_listed(_: None) -> None:
             self._open_listed(project, run, split)
@@ -105,7 +105,7 @@ class RunEvaluation(QObject):
         self._passes.submit(
             lambda _: refresh_dataset(project, run),
             on_listed,
-            self.failed.emit,
+            self._pass_failed,
             as_problem=lambda error: RunUnusable(name=run.name, why=str(error)),
         )
 

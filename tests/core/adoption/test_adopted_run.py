@@ -59,6 +59,17 @@ def test_fixed_size_and_batch(project, tmp_path, layout):
     assert (settings.tile, settings.multiple, settings.batch) == (48, 48, 1)
 
 
+def test_size_that_is_declared_as_free_and_is_not(project, tmp_path):
+    """Nodes for 64 pixels behind an input of any size: every tile has 64 pixels, one at a time."""
+    run = adopt(project, toy_network(tmp_path / "net.onnx", baked=64), OPTIONS)
+    settings = load_settings(run.best / "model.json")
+    assert (settings.tile, settings.multiple, settings.batch) == (64, 64, 1)
+    image, _ = scratched(np.random.default_rng(1))
+    assert np.array_equal(predicted(run, image) > 0, image < 0.45 * 255)
+    with pytest.raises(problems.ModelFileRefused, match="does not accept an image of 128x128 pixels with 1 channels"):
+        adopt(project, toy_network(tmp_path / "net.onnx", baked=64), dataclasses.replace(OPTIONS, size=128))
+
+
 def test_colors_in_the_order_of_the_network(project, tmp_path):
     """A network for blue, green, red that uses its third channel; mean and deviation are in that order as well."""
     path = toy_network(tmp_path / "net.onnx", channels=3, only_channel=2, mean=0.3, std=0.5)

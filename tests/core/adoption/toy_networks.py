@@ -29,11 +29,13 @@ def toy_network(
     inputs: int = 1,
     outputs: int = 1,
     opset: int = 17,
+    baked: int = 0,
 ) -> Path:
     """Write a network for one image of values (v - mean) / std, and return its path.
 
     output: as of the adoption. classes: the first is the defect, the others never occur. reduce: the output is smaller
-    by this factor. only_channel: the one that is used; None for the mean of all.
+    by this factor. only_channel: the one that is used; None for the mean of all. baked: the nodes work for one image of
+    this side only, whatever the input declares; 0 for any size.
     """
     background = output in ("softmax", "logits")
     planes = 1 if output == "labels" else classes + background
@@ -57,6 +59,8 @@ def toy_network(
     if reduce > 1:
         x = add("AveragePool", x, kernel_shape=[reduce] * 2, strides=[reduce] * 2)
     x = add("Conv", x, "weights", "bias", kernel_shape=[1, 1])
+    if baked:
+        x = add("Reshape", x, "baked")
     if output == "softmax":
         x = add("Softmax", x, axis=1)
     elif output in ("sigmoid", "one-channel"):
@@ -82,6 +86,7 @@ def toy_network(
         nodes.append(helper.make_node("Identity", ["weights"], [f"side{number}"]))
         found.append(helper.make_tensor_value_info(f"side{number}", TensorProto.FLOAT, list("abcd")))
     constants = {"weights": weights, "bias": bias, "zero": np.array(0, np.float32), "axis": np.array([1], np.int64)}
+    constants["baked"] = np.array([1, planes, baked, baked], np.int64)
     used = {name for node in nodes for name in node.input}
     stored = [numpy_helper.from_array(value, name) for name, value in constants.items() if name in used]
     graph = helper.make_graph(nodes, "toy", entries, found, stored)
