@@ -46,7 +46,9 @@ def test_export_gives_the_results_of_the_run(root, child, tmp_path):
     result = one.last.result
     assert set(result["formats"]) == {"onnx", "openvino", "int8", "onnx-line"}
     assert result["parity"]["onnx"]["max_abs"] == 0 and result["line"]["shape"] == [80, 100]
-    done = subprocess.run([sys.executable, "-I", str(out / "predict.py"), "--self-test"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-I", str(out / "predict.py"), "--self-test"], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     image = read_image(root / "pictures" / "lot0" / "p000.png")
     expected = Predictor.open(run.best).predict(image).mask

@@ -11,6 +11,7 @@ import dataclasses
 import hashlib
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,17 @@ _PIXELS_PER_BATCH = 1 << 20
 _MAX_OVERLAP = 64  # pixels
 
 
-def adopt(project: Project, path: Path, options: AdoptionOptions) -> Run:
+class AdoptionCancelled(Exception):
+    """Adoption stopped because the caller's `cancelled` returned true. Nothing was changed."""
+
+
+def adopt(
+    project: Project, path: Path, options: AdoptionOptions, *, cancelled: Callable[[], bool] = lambda: False
+) -> Run:
     """Add the network in an ONNX file to the project as a run. Classes that the project lacks are added to it.
 
-    Runs the network and reads labels: not for the GUI thread. Raises BadSettings, ModelFileRefused, BadClass and the
-    problems of a project that cannot be written; nothing is changed then.
+    Runs the network and reads labels: not for the GUI thread. Raises BadSettings, ModelFileRefused, BadClass,
+    AdoptionCancelled, and the problems of a project that cannot be written; nothing is changed then.
     """
     project.need_write(Message("what.run"))
     options.check()
@@ -51,6 +58,8 @@ def adopt(project: Project, path: Path, options: AdoptionOptions) -> Run:
         content = network.model.SerializeToString()
     except NetworkRefused as refusal:
         raise ModelFileRefused(path=str(path), why=refusal.why) from refusal
+    if cancelled():
+        raise AdoptionCancelled
     classes = _project_classes(project, options)
     mean, std = options.normalization(network.channels)
     overlap = min(_MAX_OVERLAP, network.tile // 4)
@@ -79,7 +88,7 @@ def adopt(project: Project, path: Path, options: AdoptionOptions) -> Run:
         save_settings(settings, run.best / MODEL_FILE)
         write_json(run.adopted_path, _origin(path, options))
         write_json(run.dataset_path, _dataset(project, classes).model_dump(mode="json"))
-        write_atomic(run.events_path, (encode(Finished(result={"usable": True})) + "\n").encode())
+        write_atomic(run.events_path, (encode(Finished(result={"usable": True, "adopted": path.name})) + "\n").encode())
         write_settings(run, _training_settings(settings))
     except SettingsError as error:
         shutil.rmtree(run.root, ignore_errors=True)
