@@ -115,7 +115,9 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     names = [entry.name for entry in settings.classes]
     console.line(f"Added {options.network} as {run.name} ({', '.join(names)}).")
     tiles = "tiles" if settings.tile == settings.multiple else "tiles of up to"
-    console.line(f"  input: {settings.channels} channels, {tiles} {settings.tile}x{settings.tile} pixels")
+    console.line(
+        f"  input: {'gray' if settings.channels == 1 else 'color'}, {tiles} {settings.tile}x{settings.tile} pixels"
+    )
     if added:
         console.line(f"  new classes of the project: {', '.join(added)}")
     console.line(f"  {dataset.held_out_note}")

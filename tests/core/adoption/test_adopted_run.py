@@ -66,7 +66,9 @@ def test_size_that_is_declared_as_free_and_is_not(project, tmp_path):
     assert (settings.tile, settings.multiple, settings.batch) == (64, 64, 1)
     image, _ = scratched(np.random.default_rng(1))
     assert np.array_equal(predicted(run, image) > 0, image < 0.45 * 255)
-    with pytest.raises(problems.ModelFileRefused, match="does not accept an image of 128x128 pixels with 1 channels"):
+    with pytest.raises(
+        problems.ModelFileRefused, match="does not accept an image of 128x128 pixels with 1 values per pixel"
+    ):
         adopt(project, toy_network(tmp_path / "net.onnx", baked=64), dataclasses.replace(OPTIONS, size=128))
 
 
@@ -131,8 +133,12 @@ def test_old_operators_are_converted(project, tmp_path):
 @pytest.mark.parametrize(
     ("network", "options", "why"),
     [
-        ({"classes": 3}, {}, "has 4 channels, and the background and 1 classes need 2 with the output softmax"),
-        ({"output": "sigmoid", "classes": 2}, {"output": "sigmoid"}, "has 2 channels, and 1 classes need 1"),
+        ({"classes": 3}, {}, "has 4 channels, and the output softmax needs 2 for the background and the named classes"),
+        (
+            {"output": "sigmoid", "classes": 2},
+            {"output": "sigmoid"},
+            "has 2 channels, and the output sigmoid needs 1 for the named classes",
+        ),
         ({"inputs": 2}, {}, "the network has 2 inputs (image, extra1)"),
         ({"outputs": 2}, {}, "the network has 2 outputs (result, side1); choose one of them"),
         ({}, {"output_name": "mask"}, "the network has no output mask, but result"),

@@ -148,7 +148,7 @@ def _arranged(output: np.ndarray, options: AdoptionOptions, layout: str) -> tupl
         if fitting is None:
             id = "adopt.output_background" if kind in WITH_BACKGROUND else "adopt.output_channels"
             found = output.shape[axes[layout]]
-            raise NetworkRefused(id, n=found, m=needed, k=len(options.classes), name=kind)
+            raise NetworkRefused(id, n=found, m=needed, name=kind)
         output, arrangement = np.moveaxis(output, axes[fitting], 1), fitting
     _check_range(output, options)
     return output, arrangement
