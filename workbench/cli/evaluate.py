@@ -86,8 +86,7 @@ def evaluate(
     """
     run.need_usable()
     project = Project.open(run.project_root, write=False)
-    refresh_dataset(project, run)
-    data = run.dataset()
+    data = refresh_dataset(project, run)
     split = split or ("test" if data.of("test") else "val")
     items = data.items if split == "all" else data.of(split)
     if not items:
@@ -105,21 +104,18 @@ def evaluate(
         if len(items) < ROUGH:
             notes.append(f"Only {len(items)} validation/test images. The metrics are rough estimates.")
         notes += _bias_notes(run, data, split)
-    if run.adopted:
-        notes.append(data.held_out_note)
     if evaluation.changed:
         notes.append(f"{evaluation.changed} labels were changed after the training. The present labels are used.")
     leaking = [] if split == "all" else find_data_leaks(project, data, split)
     if leaking:
         first = f"{leaking[0].held_out_key} and {leaking[0].train_key}"
         notes.append(f"{len(leaking)} of these images resemble training images, such as {first}. Metrics are too high.")
-    leaks = [{"path": leak.held_out_key, "learned": leak.train_key, "why": leak.why} for leak in leaking]
     return {
         "run": run.name,
         "model": data.model,
         "split": split,
         **result,
-        "leaks": leaks,
+        "leaks": [{"path": leak.held_out_key, "learned": leak.train_key, "why": leak.why} for leak in leaking],
         "notes": notes,
         **evaluation.report(),
     }
@@ -129,9 +125,9 @@ def _bias_notes(run: Run, data: Dataset, split: str) -> list[str]:
     """Return notes on a biased split: the operating point or the thresholds were chosen on these images."""
     if split in operating_point.read(run).chosen_on:
         return ["The current operating point was chosen on these images. Metrics are optimistic."]
-    if split == "val":
-        return ["The thresholds were chosen on these images. Metrics are optimistic."]
-    return []
+    if run.adopted:
+        return [data.held_out_note]
+    return ["The thresholds were chosen on these images. Metrics are optimistic."] if split == "val" else []
 
 
 def evaluate_against(

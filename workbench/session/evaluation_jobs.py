@@ -93,8 +93,7 @@ class EvaluationComparisonJob(Job):
         """Compare; `compared` follows, or `failed`. split: of the first run; by default test, or else validation."""
 
         def work(task: Task) -> ComparedEvaluations | None:
-            refresh_dataset(project, first)
-            data = first.dataset()
+            data = refresh_dataset(project, first)
             chosen = split or ("test" if data.of("test") else "val")
             options = {"progress": task.report, "cancelled": task.cancelled}
             shown = evaluate_run(project, first, chosen, curves=False, **options)

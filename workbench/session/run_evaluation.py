@@ -37,6 +37,12 @@ if TYPE_CHECKING:
 Stage = Literal["none", "looking", "nothing", "broken", "leak", "ready"]
 
 
+def _split_counts(data: Dataset) -> dict[str, int]:
+    """Return the number of validation and of test images, without empty splits."""
+    counts = Counter(item.split for item in data.items)
+    return {name: counts[name] for name in ("val", "test") if counts[name]}
+
+
 class RunEvaluation(QObject):
     """Evaluation of one UNet run at a time. Methods never raise a Problem: they emit `failed`."""
 
@@ -84,33 +90,11 @@ class RunEvaluation(QObject):
 
     def open(self, run: Run, split: str | None = None) -> None:
         """Evaluate `run` on `split`; by default on `test` if it has images, else on `val`."""
-        self._open(run, split, lambda: None)
-
-    def _open(self, run: Run, split: str | None, on_opened: Callable[[], None]) -> None:
         self._leave()
         project = self._session.project
         if project is None:
             return
         self._session.flush()
-        if not run.adopted:
-            self._open_listed(project, run, split)
-            on_opened()
-            return
-        self._enter("looking")
-
-        def on_listed(_: None) -> None:
-            self._open_listed(project, run, split)
-            on_opened()
-
-        self._passes.submit(
-            lambda _: refresh_dataset(project, run),
-            on_listed,
-            self._pass_failed,
-            as_problem=lambda error: RunUnusable(name=run.name, why=str(error)),
-        )
-
-    def _open_listed(self, project: Project, run: Run, split: str | None) -> None:
-        """Evaluate a run whose dataset lists the images to evaluate."""
         try:
             run.need_usable()
             data, self.settings = run.dataset(), operating_point.settings_of(run)
@@ -120,20 +104,19 @@ class RunEvaluation(QObject):
             return
         if self.settings.task != "segmentation":
             return
-        counts = Counter(item.split for item in data.items)
-        self.run, self._data, self.splits = run, data, {name: counts[name] for name in ("val", "test") if counts[name]}
+        self.run, self._data, self.splits = run, data, _split_counts(data)
         self.classes = {entry.id: (entry.name, entry.color) for entry in self.settings.classes}
         for info in project.classes:
             if info.id in self.classes:
                 self.classes[info.id] = (info.name, info.color)
         self.point = OperatingPoint.of(self.settings)
         self._cropper = Cropper(project)
-        if not self.splits:
+        if not self.splits and not run.adopted:
             self._enter("nothing")
             return
-        self.split = split if split in self.splits else ("test" if "test" in self.splits else "val")
+        self.split = split if split in self.splits else "val" if list(self.splits) == ["val"] else "test"
         self.verdicts.open(self.chosen.rule, self.split)
-        self._run_pass(project, run, data)
+        self._run_pass(project, run)
 
     def close(self) -> None:
         """Close the run, and wait for the work in progress."""
@@ -156,13 +139,10 @@ class RunEvaluation(QObject):
     def refresh(self) -> None:
         """Evaluate again with the present labels, at the same operating point. Predictions are reused."""
         point, choice = self.point, self.verdicts.choice
-
-        def on_opened() -> None:
+        if self.run is not None:
+            self.open(self.run, self.split)
             self.point = self.point and point
             self.verdicts.set_choice(choice)
-
-        if self.run is not None:
-            self._open(self.run, self.split, on_opened)
 
     def cancel(self) -> None:
         """Cancel the evaluation; finished predictions are reused by the next one."""
@@ -179,15 +159,16 @@ class RunEvaluation(QObject):
     def _label_saved(self, key: str) -> None:
         self.stale = self.stale or any(prediction.key == key for prediction in self.pass_result.predictions)
 
-    def _run_pass(self, project: Project, run: Run, data: Dataset) -> None:
+    def _run_pass(self, project: Project, run: Run) -> None:
         assert self.settings is not None
         split = self.split
         self._pass = inference_pass = InferencePass(project, run, self.settings)
 
-        def work(task: Task) -> tuple[PassResult, list[DataLeak]]:
+        def work(task: Task) -> tuple[PassResult, list[DataLeak], Dataset]:
+            data = refresh_dataset(project, run)
             result = inference_pass.over(data.of(split), progress=task.report, cancelled=task.cancelled)
             release_free_memory()
-            return (PassResult(), []) if result is None else (result, find_data_leaks(project, data, split))
+            return (PassResult(), [], data) if result is None else (result, find_data_leaks(project, data, split), data)
 
         self._enter("looking")
         self._passes.submit(
@@ -202,11 +183,12 @@ class RunEvaluation(QObject):
         self._enter("broken")
         self.failed.emit(problem)
 
-    def _pass_finished(self, result: tuple[PassResult, list[DataLeak]]) -> None:
+    def _pass_finished(self, result: tuple[PassResult, list[DataLeak], Dataset]) -> None:
         assert self.run is not None
-        self.pass_result, self.leaks = result
+        self.pass_result, self.leaks, self._data = result
+        self.splits = _split_counts(self._data)
         if not self.pass_result.predictions:
-            self._enter("broken")
+            self._enter("broken" if self.splits else "nothing")
             return
         leaking = bool(self.leaks) and (self.run.name, self.split) not in self._agreed
         self._enter("leak" if leaking else "ready")

@@ -200,14 +200,14 @@ class _AdapterGraph:
     def _chosen_output(self) -> str:
         """Return the name of the output to use. Raises NetworkRefused if it is not clear."""
         names = [entry.name.removeprefix(_PREFIX) for entry in self._network.graph.output]
-        wanted = self._options.output_name
-        if not wanted and len(names) == 1:
+        requested = self._options.output_name
+        if not requested and len(names) == 1:
             return _PREFIX + names[0]
-        if not wanted:
+        if not requested:
             raise NetworkRefused("adopt.several_outputs", n=len(names), names=", ".join(names))
-        if wanted not in names:
-            raise NetworkRefused("adopt.no_output", name=wanted, names=", ".join(names))
-        return _PREFIX + wanted
+        if requested not in names:
+            raise NetworkRefused("adopt.no_output", name=requested, names=", ".join(names))
+        return _PREFIX + requested
 
     def add(self, operator: str, inputs: Sequence[str], name: str = "", **attributes: object) -> str:
         """Add one node. Return the name of its output."""
@@ -290,12 +290,8 @@ class _AdapterGraph:
         if not raw:
             shape = [batch, 1 + self._classes, *size[1:]]
             outputs = [helper.make_tensor_value_info(OUTPUT, TensorProto.FLOAT, shape)]
-        for field, entries in (
-            ("node", nodes),
-            ("input", [helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, [batch, *size])]),
-            ("output", outputs),
-        ):
-            entries = list(entries)
+        inputs = [helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, [batch, *size])]
+        for field, entries in (("node", nodes), ("input", inputs), ("output", outputs)):
             graph.ClearField(field)
             getattr(graph, field).extend(entries)
         graph.initializer.extend(self._constants)

@@ -102,18 +102,19 @@ def adopt(
     return run
 
 
-def refresh_dataset(project: Project, run: Run) -> None:
-    """Renew the test images of an adopted run from the present labels; nothing happens to a trained run.
+def refresh_dataset(project: Project, run: Run) -> Dataset:
+    """Return the dataset of a run. Of an adopted one, renew the test images from the present labels before.
 
-    Reads labels: not for the GUI thread. If the run cannot be written, it keeps its earlier list. Raises RunBroken.
+    Reads labels: not for the GUI thread. A run that cannot be written keeps its earlier list. Raises RunBroken.
     """
-    if not run.adopted:
-        return
     before = run.dataset()
+    if not run.adopted:
+        return before
     now = _dataset(project, before.classes)
     if now != before:
         with contextlib.suppress(Problem, OSError):
             write_json(run.dataset_path, now.model_dump(mode="json"), root=run.project_root)
+    return now
 
 
 def _project_classes(project: Project, options: AdoptionOptions) -> list[ClassInfo]:

@@ -99,8 +99,7 @@ class _Builder:
         self.formats = names or ["onnx"]  # a line model cannot predict images of other sizes, such as references
         self.line: dict[str, Any] | None = None
         self.project = Project.open(run.project_root, write=False)
-        refresh_dataset(self.project, run)
-        self.training_settings, self.dataset = run.settings(), run.dataset()
+        self.training_settings, self.dataset = run.settings(), refresh_dataset(self.project, run)
         self.point = origin(run, self.dataset, options.point)
         self.parity: dict[str, Parity] = {}
 

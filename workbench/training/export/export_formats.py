@@ -32,7 +32,7 @@ class FormatNotWritten(Exception):
     """Format that could not be made; the text is a part of a sentence."""
 
 
-class Network(Protocol):
+class FormatSource(Protocol):
     """Network of a run, see `network_source`. save_programs: writes stem.json and stem.pdiparams, if it can."""
 
     def save_programs(self, stem: Path) -> None: ...
@@ -50,7 +50,7 @@ class FormatWriter:
     def __init__(
         self,
         run: Run,
-        network: Network,
+        network: FormatSource,
         folder: Path,
         *,
         tick: Callable[[], None],
