@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import onnx
@@ -209,7 +210,7 @@ class _AdapterGraph:
             raise NetworkRefused("adopt.no_output", name=requested, names=", ".join(names))
         return _PREFIX + requested
 
-    def add(self, operator: str, inputs: Sequence[str], name: str = "", **attributes: object) -> str:
+    def add(self, operator: str, inputs: Sequence[str], name: str = "", **attributes: Any) -> str:
         """Add one node. Return the name of its output."""
         place = "input" if self._nodes is self._before else "output"
         name = name or f"{place}/{operator.lower()}.{len(self._nodes)}"

@@ -54,7 +54,7 @@ class AdoptionOptions:
     def check(self) -> None:
         """Raise BadSettings for a value that no network can have."""
         for key, known in (("layout", LAYOUTS), ("output", tuple(OUTPUTS)), ("white", WHITES)):
-            names = ", ".join(f"{value:g}" if isinstance(value, float) else value for value in known)
+            names = ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in known)
             _require(getattr(self, key) in known, key, getattr(self, key), "settings.choice", names=names)
         used = self.used_classes
         _require(bool(used), "classes", ",".join(self.classes), "adopt.no_classes")
