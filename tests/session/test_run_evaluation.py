@@ -7,7 +7,10 @@ import json
 import numpy as np
 import pytest
 
+from tests.core.adoption.toy_networks import toy_network
 from tests.session.mask_run import COUNTS, FALSE, MISSED, SPOT, make_mask_project
+from workbench.core.adoption.adopted_run import adopt
+from workbench.core.adoption.adoption_options import AdoptionOptions
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.defect_crops import CropFrame
 from workbench.core.evaluation.metrics import SegmentationMeter
@@ -204,3 +207,21 @@ def test_crops_show_the_region_with_both_outlines(room: RunEvaluation, run, qtbo
     qtbot.waitUntil(lambda: len(shown) == 2, timeout=10_000)
     assert shown[1].shape == (150, 180, 3)
     assert (shown[1] == (255, 128, 0)).all(axis=2).any()
+
+
+def test_adopted_run_is_evaluated_on_the_present_labels(room: RunEvaluation, run, session, tmp_path, qtbot):
+    """An image that is labeled after the adoption is a test image as well; a refresh keeps the operating point."""
+    adopted = adopt(session.project, toy_network(tmp_path / "net.onnx"), AdoptionOptions(("scratch",), size=64))
+    count = len(adopted.dataset().of("test"))
+    assert count == len([item for item in run.dataset().items if item.mask_hash])
+    write_png(session.project.image_path("new.png"), np.full((40, 40), 200, np.uint8))
+    annotation.save_mask(session.project, "new.png", np.eye(40, dtype=np.uint8))
+    look(room, adopted, qtbot)
+    assert room.split == "test" and len(room.pass_result.predictions) == count + 1
+    assert room.run is not None and room.run.name == adopted.name
+    point = room.point.at(0, threshold=0.8)
+    with qtbot.waitSignal(room.evaluated, timeout=20_000):
+        room.set_point(point)
+    with qtbot.waitSignals([room.evaluated, room.sweep_finished], timeout=20_000):
+        room.refresh()
+    assert room.point == point

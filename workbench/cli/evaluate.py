@@ -16,6 +16,7 @@ from workbench.cli import evaluation_documents, image_evaluation
 from workbench.cli.evaluation_report import print_report
 from workbench.cli.verb_runner import Console
 from workbench.core import problems
+from workbench.core.adoption.adopted_run import refresh_dataset
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.confidence import digits_supported
 from workbench.core.evaluation.data_leaks import find_data_leaks
@@ -86,12 +87,12 @@ def evaluate(
     rule_options: those of `image_evaluation`.
     """
     run.need_usable()
-    data = run.dataset()
+    project = Project.open(run.project_root, write=False)
+    data = refresh_dataset(project, run)
     split = split or ("test" if data.of("test") else "val")
     items = data.items if split == "all" else data.of(split)
     if not items:
         raise NoImagesInSplit(name=run.name, split=split)
-    project = Project.open(run.project_root, write=False)
     evaluation = _EvaluationPass(project, data)
     result = evaluation.measure(run, items, console, split, rule_options)
     notes = []
@@ -116,9 +117,9 @@ def _bias_notes(run: Run, data: Dataset, split: str) -> list[str]:
     """Return notes on a biased split: the operating point or the thresholds were chosen on these images."""
     if split in operating_point.read(run).chosen_on:
         return ["The current operating point was chosen on these images. Metrics are optimistic."]
-    if split == "val":
-        return ["The thresholds were chosen on these images. Metrics are optimistic."]
-    return []
+    if run.adopted:
+        return [data.held_out_note]
+    return ["The thresholds were chosen on these images. Metrics are optimistic."] if split == "val" else []
 
 
 def evaluate_against(

@@ -51,6 +51,18 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "kept": "keys of images that were changed since, and stay as they are",
         },
     },
+    "adopt": {
+        "": {
+            "run": "name of the run",
+            "path": "folder of the run",
+            "classes": "names of the classes that the model predicts",
+            "added_classes": "names of new classes of the project",
+            "channels": "channels of the input, 1 or 3",
+            "tile": "side of the tiles in pixels",
+            "multiple": "number of which the sides of a tile are multiples",
+            "labelled": "labeled images, which are the test images of the run",
+        }
+    },
     "labels": {
         "": {
             "path": "folder of the export",

@@ -318,6 +318,14 @@ class NoDownload(Problem):
     advice = "Check the network connection, save the file as {path}, or choose your own weights file."
 
 
+class ModelFileRefused(Problem):
+    message = "{path} cannot be added as a model: {why}."
+
+
+class RunAdopted(Problem):
+    message = "The model of the run {name} was added from a file, so {what}."
+
+
 class BadSettings(Problem):
     message = "The setting {key} cannot be {value}: {why}."
 

@@ -91,7 +91,7 @@ def _data(evaluation: SplitEvaluation, result: HoldoutResult) -> Iterator[Block]
     yield Paragraph(Message("report.measured", n=n, m=_parts(evaluation), split=split))
     if evaluation.split == "all":
         yield Paragraph(Message("report.training_included"), warns=True)
-    else:
+    elif not evaluation.run.adopted:
         yield Paragraph(Message("report.held_out"))
     if "val" in evaluation.split:
         yield Paragraph(Message("report.validation_used"), warns=True)

@@ -71,7 +71,9 @@ def _performance(sources: CardSources) -> Iterator[Block]:
         unknown = "card.no_metric_unreadable" if result.split else "card.no_metric_none"
         yield Paragraph(Message(unknown), warns=True)
         return
-    if result.split == "test":
+    if sources.run.adopted:
+        measured = "adopt.measured"
+    elif result.split == "test":
         measured = "card.measured_test_chosen" if "test" in sources.point.chosen_on else "card.measured_test"
     else:
         measured = "card.measured_validation"

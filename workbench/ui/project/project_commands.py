@@ -13,16 +13,15 @@ from workbench.core.names import free_path
 from workbench.core.problems import Problem
 from workbench.core.project.packing import is_packed
 from workbench.core.project.project import read_project_file
-from workbench.session.preferences import Preferences
-from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
-from workbench.session.training.run_list import RunList
 from workbench.ui.label_files.label_files_controller import LabelFilesController
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
 from workbench.ui.project.help_dialogs import AboutDialog, GpuCheckDialog
 from workbench.ui.project.leave_guard import LeaveGuard
 from workbench.ui.project.new_project_dialog import NewProject, NewProjectDialog
 from workbench.ui.project.quick_project_dialog import QuickProjectDialog
+from workbench.ui.services import Services
+from workbench.ui.training.adoption_dialog import AdoptionDialog
 from workbench.ui.widgets.file_drop import LeftOut, is_label_file
 from workbench.ui.widgets.message_bar import MessageBar
 
@@ -37,17 +36,16 @@ class ProjectCommands(QObject):
     def __init__(
         self,
         window: QWidget,
-        session: Session,
-        settings: Preferences,
-        runs: RunList,
+        services: Services,
         messages: MessageBar,
         leave_guard: LeaveGuard,
         label_files: LabelFilesController,
     ) -> None:
         super().__init__(window)
         self._label_files = label_files
-        self._leave_guard, self._runs = leave_guard, runs
-        self._window, self._session, self._settings, self._messages = window, session, settings, messages
+        session = self._session = services.session
+        self._leave_guard, self._runs, self._adoption = leave_guard, services.run_list, services.adoption
+        self._window, self._settings, self._messages = window, services.preferences, messages
         self._tasks = TaskRunner(1, self)
         self.recent_menu = QMenu(self.tr("Open &recent"), window)
         self.recent_menu.aboutToShow.connect(self._fill_recent)
@@ -226,6 +224,11 @@ class ProjectCommands(QObject):
         dialog.show()
         dialog.raise_()
         dialog.activateWindow()
+
+    def add_model(self) -> None:
+        """Show the dialog for adding a model that was trained by another program."""
+        if self._session.writable:
+            AdoptionDialog(self._session, self._adoption, self._window).open()
 
     # --- help ------------------------------------------------------------------------------------
 
