@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +48,11 @@ class MlflowLog:
         for key, value in settings.items():
             client.log_param(self._id, key, str(value)[:_LONGEST_VALUE])
         self._pending: list[Any] = []
-        self._names: dict[str, str] = {}
         self._texts: list[str] = []
 
     def add_scalar(self, scalar: Scalar) -> None:
         milliseconds = round(scalar.time * 1000)
-        self._pending.append(self._metric(self._name(scalar.name), scalar.value, milliseconds, scalar.step))
+        self._pending.append(self._metric(scalar.name, scalar.value, milliseconds, scalar.step))
         if len(self._pending) >= _BATCH:
             self._log()
 
@@ -75,18 +73,6 @@ class MlflowLog:
         pending, self._pending = self._pending, []
         if pending:
             self._client.log_batch(self._id, metrics=pending)
-
-    def _name(self, name: str) -> str:
-        """Return a name of the characters that MLflow accepts, different for different names."""
-        found = self._names.get(name)
-        if found is None:
-            base = re.sub(r"[^\w/.\- :]", "_", name)
-            base = "/".join(part if part.strip(".") else "_" for part in base.split("/"))[:200]
-            number, found = 1, base
-            while found in self._names.values():
-                number, found = number + 1, f"{base}_{number + 1}"
-            self._names[name] = found
-        return found
 
 
 def _is_address(out: str) -> bool:

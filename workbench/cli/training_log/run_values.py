@@ -10,6 +10,7 @@ Names have groups separated by "/", by which TensorBoard, VisualDL and MLflow ar
 from __future__ import annotations
 
 import bisect
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -72,6 +73,7 @@ class RunValues:
     def __init__(self, begin: float) -> None:
         self._begin = begin
         self._times, self._steps = [0.0], [0]  # one training step per second, for the machine samples
+        self._classes: dict[str, str] = {}
 
     def of_event(self, event: Event) -> Iterator[Scalar | Text]:
         at = self._begin + event.time
@@ -84,7 +86,7 @@ class RunValues:
                 if value is not None:
                     yield Scalar(name, float(value), event.step, at)
         elif isinstance(event, Evaluated):
-            for name, value in evaluation_values(event).items():
+            for name, value in self._evaluation(event).items():
                 yield Scalar(name, value, event.step, at)
         elif isinstance(event, Trouble):
             yield Text("messages", f"{event.what} {event.done}".strip(), self._step_at(event.time), at)
@@ -103,35 +105,48 @@ class RunValues:
             if value is not None:
                 yield Scalar(f"system/{name}", float(value), step, sample.time)
 
+    def _evaluation(self, event: Evaluated) -> dict[str, float]:
+        """Return the numbers of an evaluation by name. Bounds of an interval end in _low and _high."""
+        values = self._numbers(event.split, event.metrics)
+        if event.score is not None:
+            values[f"{event.split}/score"] = float(event.score)
+            if event.best:
+                values[f"{event.split}/best_score"] = float(event.score)
+        return values
+
+    def _numbers(self, group: str, metrics: Mapping[str, Any]) -> dict[str, float]:
+        values: dict[str, float] = {}
+        for key, value in metrics.items():
+            name = f"{group}/{key}"
+            if key == "per_class" and isinstance(value, Mapping):
+                for class_name, numbers in value.items():
+                    values |= self._numbers(f"{group}/class/{self._class_name(class_name)}", numbers)
+            elif key == "confusion" or isinstance(value, bool):
+                continue
+            elif isinstance(value, (int, float)):
+                values[name] = float(value)
+            elif isinstance(value, Mapping):
+                values |= self._numbers(name, value)
+            elif isinstance(value, list) and len(value) == 2 and all(isinstance(end, (int, float)) for end in value):
+                short = name.removesuffix("_interval")
+                values |= {f"{short}_low": float(value[0]), f"{short}_high": float(value[1])}
+        return values
+
+    def _class_name(self, name: str) -> str:
+        """Return a name of letters, digits, "_", "-" and ".", which all programs accept, different for each class."""
+        found = self._classes.get(name)
+        if found is None:
+            base = re.sub(r"[^\w.-]", "_", name)[:100]
+            base = base if base.strip(".") else "_"
+            number, found = 1, base
+            while found in self._classes.values():
+                number += 1
+                found = f"{base}_{number}"
+            self._classes[name] = found
+        return found
+
     def _step_at(self, run_time: float) -> int:
         return self._steps[max(0, bisect.bisect_right(self._times, run_time) - 1)]
-
-
-def evaluation_values(event: Evaluated) -> dict[str, float]:
-    """Return the numbers of an evaluation by name. Bounds of an interval end in _low and _high."""
-    values = _numbers(event.split, event.metrics)
-    if event.score is not None:
-        values[f"{event.split}/score"] = float(event.score)
-        if event.best:
-            values[f"{event.split}/best_score"] = float(event.score)
-    return values
-
-
-def _numbers(group: str, metrics: Mapping[str, Any]) -> dict[str, float]:
-    values: dict[str, float] = {}
-    for key, value in metrics.items():
-        if key == "confusion" or isinstance(value, bool):
-            continue
-        # A "/" in the name of a class would begin a group.
-        name = f"{group}/{'class' if key == 'per_class' else str(key).replace('/', '_')}"
-        if isinstance(value, (int, float)):
-            values[name] = float(value)
-        elif isinstance(value, Mapping):
-            values |= _numbers(name, value)
-        elif isinstance(value, list) and len(value) == 2 and all(isinstance(bound, (int, float)) for bound in value):
-            short = name.removesuffix("_interval")
-            values |= {f"{short}_low": float(value[0]), f"{short}_high": float(value[1])}
-    return values
 
 
 def run_settings(run: Run) -> dict[str, Any]:

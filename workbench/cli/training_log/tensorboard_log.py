@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ class TensorBoardLog:
         from tensorboardX import SummaryWriter
         from tensorboardX.summary import hparams
 
+        logging.getLogger("tensorboardX.x2num").setLevel(logging.ERROR)  # it reports each loss that is no number
         folder = Path(out).absolute() / run.name
         self.location = str(folder)
         folder.mkdir(parents=True, exist_ok=True)

@@ -30,20 +30,16 @@ class VisualDLLog:
 
     def add_scalar(self, scalar: Scalar) -> None:
         if math.isfinite(scalar.value):  # its charts end at a value that is no number
-            self._writer.add_scalar(_tag(scalar.name), scalar.value, scalar.step, walltime=_milliseconds(scalar.time))
+            self._writer.add_scalar(scalar.name, scalar.value, scalar.step, walltime=_milliseconds(scalar.time))
 
     def add_text(self, text: Text) -> None:
-        self._writer.add_text(_tag(text.name), text.text, text.step, walltime=_milliseconds(text.time))
+        self._writer.add_text(text.name, text.text, text.step, walltime=_milliseconds(text.time))
 
     def flush(self) -> None:
         self._writer.flush()
 
     def close(self, ending: str | None) -> None:
         self._writer.close()
-
-
-def _tag(name: str) -> str:
-    return name.replace("%", "_")  # refused in tags
 
 
 def _milliseconds(seconds: float) -> int:
