@@ -20,18 +20,20 @@ LINE_FORMAT = "onnx-line"
 class Layout:
     """Files in the arrangement that another program reads. It comes beside an engine.
 
-    code: module of `training/export` and its function that writes the files. engine: engine whose network it contains;
-    "" if it has a network of its own.
+    code: module of `training/export` and its function that writes the files. file: folder or main file in the export.
+    program: its reader. engine: engine whose network it contains; "" if it has a network of its own.
     """
 
     code: str
+    file: str
+    program: str
     engine: str = ""
 
 
 LAYOUTS: dict[str, Layout] = {
-    "triton": Layout("triton_repository:write_repository", "onnx"),
-    "mlflow": Layout("mlflow_model:write_model", "onnx"),
-    "paddlex": Layout("paddle_deployment:write_deployment"),
+    "triton": Layout("triton_repository:write_repository", "triton/", "NVIDIA Triton Inference Server", "onnx"),
+    "mlflow": Layout("mlflow_model:write_model", "MLmodel", "MLflow", "onnx"),
+    "paddlex": Layout("paddle_deployment:write_deployment", "paddlex/", "PaddleSeg and PaddleX"),
 }
 FORMATS = (*KINDS, LINE_FORMAT, *LAYOUTS)
 LINE_SIDES = (16, 8192)
