@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.inference.model_settings import ModelSettings
+from workbench.inference.normalize import MAX_VALUE, MIN_VALUE
 from workbench.training.export.line_export import Images
 from workbench.training.export.onnx_metadata import metadata
 from workbench.training.export.parity import Parity
@@ -46,12 +47,12 @@ def preprocessing(settings: ModelSettings) -> dict[str, str]:
     """Return the steps from pixels to the input of the network, as texts by name."""
     values = {
         "color": "gray" if settings.channels == 1 else "RGB",
-        "full_scale": f"{settings.full_scale:g}",
-        "low": f"{settings.low:g}",
-        "high": f"{settings.high:g}",
-        "clip": "-0.5 1.5",
-        "mean": " ".join(f"{value:g}" for value in settings.mean),
-        "std": " ".join(f"{value:g}" for value in settings.std),
+        "full_scale": str(settings.full_scale),
+        "low": str(settings.low),
+        "high": str(settings.high),
+        "clip": f"{MIN_VALUE} {MAX_VALUE}",
+        "mean": " ".join(map(str, settings.mean)),
+        "std": " ".join(map(str, settings.std)),
         "mirrored": " ".join(settings.mirrored),
         "preprocessing": "input = (clip((pixel - low) / (high - low)) - mean) / std, with pixels of 0 to full_scale",
     }
@@ -59,9 +60,9 @@ def preprocessing(settings: ModelSettings) -> dict[str, str]:
         return {
             **values,
             "resize": f"{settings.input_size}x{settings.input_size}, area",
-            "temperature": f"{settings.temperature:g}",
+            "temperature": str(settings.temperature),
         }
-    return {**values, "scale": f"{settings.scale:g}", "multiple": str(settings.multiple), "tile": str(settings.tile)}
+    return {**values, "scale": str(settings.scale), "multiple": str(settings.multiple), "tile": str(settings.tile)}
 
 
 def safe_name(settings: ModelSettings) -> str:
