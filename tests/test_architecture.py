@@ -255,6 +255,7 @@ IMPORTED_AS = {
     "paddlepaddle": "paddle",
     "scikit-learn": "sklearn",
     "pyyaml": "yaml",
+    "tensorboardx": "tensorboardX",
     "python-multipart": "python_multipart",
 }
 # Dependencies that no module imports by name: the file and the line that need them.

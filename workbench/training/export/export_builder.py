@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import secrets
 import shutil
 from collections.abc import Callable
@@ -26,7 +27,7 @@ from workbench.core.project.project import Project
 from workbench.core.project.storage import check_links, write_json
 from workbench.core.resources import SOURCE_LANGUAGE
 from workbench.core.runs.events import Finished, Trouble
-from workbench.core.runs.export_options import LINE_FORMAT, ExportOptions
+from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT, ExportOptions, engines_of
 from workbench.core.runs.run import Run
 from workbench.inference.batch.checksums import write_checks
 from workbench.inference.batch.export_package import write_package
@@ -41,6 +42,7 @@ from workbench.training import device, networks
 from workbench.training.export import holdout_effects, latency, parity, parity_samples
 from workbench.training.export.calibration_images import calibration_batches
 from workbench.training.export.export_formats import FormatWriter, remove
+from workbench.training.export.layouts import LayoutSource
 from workbench.training.export.line_export import (
     LINE_FOLDER,
     LINE_MODEL,
@@ -95,8 +97,8 @@ class _Builder:
         self, run: Run, folder: Path, options: ExportOptions, report: Reporter, cancelled: Callable[[], bool]
     ) -> None:
         self.run, self.folder, self.options, self.report, self.cancelled = run, folder, options, report, cancelled
-        names = [name for name in dict.fromkeys(options.formats) if name != LINE_FORMAT]
-        self.formats = names or ["onnx"]  # a line model cannot predict images of other sizes, such as references
+        self.formats = engines_of(options.formats)
+        self.layouts: list[str] = []  # those that were written
         self.line: dict[str, Any] | None = None
         self.project = Project.open(run.project_root, write=False)
         self.training_settings, self.dataset = run.settings(), refresh_dataset(self.project, run)
@@ -130,11 +132,12 @@ class _Builder:
         save_settings(settings, self.folder / MODEL_FILE)
         write_package(self.folder, settings.order or list(settings.files))
         write_examples(self.folder)
+        self.write_layouts(settings, net, images)
         self.stages.begin(Message("progress.checking"))
         self.write_golden(settings, golden)
         self.write_reports(place.name, measured)
         return {
-            "formats": [*(settings.order or settings.files), *([LINE_FORMAT] if self.line else [])],
+            "formats": [*(settings.order or settings.files), *([LINE_FORMAT] if self.line else []), *self.layouts],
             "parity": {name: found.summary() for name, found in self.parity.items()},
             "latency": {name: latency.p50(found) for name, found in measured.get("engines", {}).items()},
             **with_messages({"note": stored_text(measured, "note")}),
@@ -245,11 +248,32 @@ class _Builder:
         else:
             self.report_left_out(LINE_FORMAT)
 
+    def write_layouts(self, settings: ModelSettings, net: Any, images: list[Any]) -> None:
+        """Write the files for other programs, or report why some are left out. Raise ParityFailed as `make_line`."""
+        for name in [name for name in LAYOUTS if name in self.options.formats]:
+            self.stages.check()
+            layout = LAYOUTS[name]
+            if layout.engine and layout.engine not in settings.files:
+                result = dataclasses.replace(self.parity[layout.engine], rows=[])
+            else:
+                module, _, function = layout.code.partition(":")
+                write = getattr(importlib.import_module(f"workbench.training.export.{module}"), function)
+                result = write(self.folder, settings, LayoutSource(net, images, self.parity, self.stages.check))
+            self.parity[name] = result
+            if result.passed:
+                self.layouts.append(name)
+            elif set(self.options.formats) == {name}:
+                raise ParityFailed(why=result.why, report=parity.report(self.parity, "", environment()))
+            else:
+                self.report_left_out(name)
+
     def report_left_out(self, name: str) -> None:
         found = self.parity[name]
         why = found.why.rstrip(".")
         if name == LINE_FORMAT and not found.images:
             text = Message("export.line_impossible", why=why)
+        elif name in LAYOUTS and not found.images:
+            text = Message("export.layout_impossible", name=name, why=why)
         else:
             text = Message("export.not_reproduced" if found.images else "export.cannot_make", name=name, why=why)
         self.report(Trouble(what=text, done=Message("export.left_out")))

@@ -29,7 +29,7 @@ from workbench.core.documents.run_blocks import (
     settings_blocks,
 )
 from workbench.core.messages import Message, join, recognize, stored_text
-from workbench.core.runs.export_options import LINE_FORMAT
+from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT
 from workbench.inference.batch.export_package import requirement_files
 from workbench.inference.model_settings import ModelSettings
 from workbench.training.model_card.provenance import CardSources, lineage
@@ -51,7 +51,7 @@ def make_card(sources: CardSources) -> Document:
         Section(Message("card.training_settings"), settings_blocks(sources.run)),
         Section(Message("card.limitations"), [Points(list(limits(sources.dataset, settings, result.split)))]),
         Section(Message("card.origin"), [Points(list(lineage(sources)))]),
-        Section(Message("card.usage"), _use(settings, _has_line_model(sources))),
+        Section(Message("card.usage"), _use(settings, sources)),
     ]
     return Document(
         title=Message(title, name=settings.name),
@@ -186,16 +186,18 @@ def _speed_headline(sources: CardSources) -> list[Headline]:
     return [Headline(Message("card.time"), time, f"{first['width']} × {first['height']}, {order[0]}")]
 
 
-def _has_line_model(sources: CardSources) -> bool:
-    return bool(sources.parity.get(LINE_FORMAT, {}).get("passed"))
+def _has(sources: CardSources, name: str) -> bool:
+    return bool(sources.parity.get(name, {}).get("passed"))
 
 
-def _use(settings: ModelSettings, has_line_model: bool) -> list[Block]:
+def _use(settings: ModelSettings, sources: CardSources) -> list[Block]:
     masks = settings.task == "segmentation"
     result = "result.mask, result.regions" if masks else "result.verdict, result.probabilities"
     networks = [Message("card.file_network", file=file, name=name) for name, file in settings.files.items()]
     lists = requirement_files(settings.order or list(settings.files))
     packages = [Message("card.file_packages", file=file, name=name) for name, file in list(lists.items())[1:]]
+    written = [layout for name, layout in LAYOUTS.items() if _has(sources, name)]
+    layouts = [Message("card.file_layout", file=layout.file, name=layout.program) for layout in written]
     commands = [
         ("pip install -r requirements.txt", ""),
         ("python predict.py IMAGES... --out results   ", Message("card.code_sources")),
@@ -214,7 +216,8 @@ def _use(settings: ModelSettings, has_line_model: bool) -> list[Block]:
         *networks,
         *packages,
         Message("card.file_program"),
-        *([Message("card.file_line")] if has_line_model else []),
+        *([Message("card.file_line")] if _has(sources, LINE_FORMAT) else []),
+        *layouts,
         Message("card.file_examples"),
         Message("card.file_golden"),
         Message("card.file_parity"),
