@@ -132,7 +132,7 @@ class _Builder:
         save_settings(settings, self.folder / MODEL_FILE)
         write_package(self.folder, settings.order or list(settings.files))
         write_examples(self.folder)
-        self.write_layouts(settings, net, images)
+        self.write_layouts(settings, network.net, images)
         self.stages.begin(Message("progress.checking"))
         self.write_golden(settings, golden)
         self.write_reports(place.name, measured)

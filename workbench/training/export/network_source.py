@@ -11,7 +11,7 @@ from workbench.core.evaluation.operating_point import settings_of
 from workbench.core.messages import Message
 from workbench.core.problems import RunAdopted, RunUnusable
 from workbench.core.runs.dataset import Dataset
-from workbench.core.runs.export_options import LINE_FORMAT, ExportOptions
+from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.run import Run
 from workbench.inference.engines import Engine, load_engine
 from workbench.inference.engines.registry import KINDS
@@ -27,30 +27,32 @@ _PADDLE = ("paddle", "paddlelite")  # modules of the engines that need a network
 
 
 class TrainedNetwork:
-    """Best weights of a trained run. engine: the reference for the comparison."""
+    """Best weights of a trained run. net: the network. engine: the reference for the comparison."""
 
     def __init__(self, run: Run, dataset: Dataset) -> None:
         self._settings = run.settings()
-        self._net = networks.build(self._settings, dataset)
+        self.net = networks.build(self._settings, dataset)
         path = run.best / checkpoint.WEIGHTS
-        load_weights(self._net, checkpoint.load_arrays(path), str(path))
-        self._net.eval()
-        self.engine: Engine = DygraphEngine(self._net)
+        load_weights(self.net, checkpoint.load_arrays(path), str(path))
+        self.net.eval()
+        self.engine: Engine = DygraphEngine(self.net)
 
     def save_programs(self, stem: Path) -> None:
-        save_program(self._net, self._settings, stem)
+        save_program(self.net, self._settings, stem)
 
     def write_onnx(self, path: Path) -> None:
-        onnx_graph.write_onnx(self._net, self._settings, path)
+        onnx_graph.write_onnx(self.net, self._settings, path)
 
     def line_network(self, settings: ModelSettings) -> onnx.ModelProto:
         """Return the network for a line model."""
         side = settings.input_size if settings.task == "classification" else None
-        return onnx_graph.to_onnx(self._net, settings.channels, side)
+        return onnx_graph.to_onnx(self.net, settings.channels, side)
 
 
 class AdoptedNetwork:
     """ONNX network that was trained elsewhere. engine: the reference, the network in ONNX Runtime."""
+
+    net = None
 
     def __init__(self, run: Run) -> None:
         self._path = run.best / KINDS["onnx"].file
@@ -85,5 +87,5 @@ def check_source(run: Run, options: ExportOptions) -> None:
         return
     run.need_usable()
     for name in options.formats:
-        if name != LINE_FORMAT and KINDS[name].module in _PADDLE:
+        if name == "paddlex" or (name in KINDS and KINDS[name].module in _PADDLE):
             raise RunAdopted(name=run.name, what=Message("adopt.no_paddle", name=name))
