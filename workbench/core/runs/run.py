@@ -254,15 +254,17 @@ def list_exports(project_root: Path) -> list[Path]:
 def find_run(project_root: Path, name: str, model: str | None = None) -> Run:
     """Return the run for RUN of the command line: a name under `runs/`, a path, "last", or "best".
 
-    "best" is the run with the best metric on comparable images.
+    "best" is the run that the window uses by default, see `run_history.default_line`.
     """
     runs = [run for run in list_runs(project_root) if model is None or _model(run) == model]
     if name == "last" and runs:
         return runs[-1]
     if name == "best":
-        usable = [run for run in runs if run.usable]
-        if usable:
-            return _best(usable)
+        from workbench.core.runs.run_history import default_run  # imported here because it imports this module
+
+        found = default_run(project_root, model)
+        if found is not None:
+            return found
     for run in runs:
         if run.name == name:
             return run
@@ -270,29 +272,6 @@ def find_run(project_root: Path, name: str, model: str | None = None) -> Run:
     if (path / "recipe.json").exists():
         return Run(path)
     raise problems.UnknownRun(name=name, known=", ".join(run.name for run in runs) or "none")
-
-
-def _best(runs: list[Run]) -> Run:
-    """Return the best of the runs with the newest run's validation and test images; others are not comparable.
-
-    Runs with unreadable datasets are skipped. Raises RunBroken if all are unreadable.
-    """
-    datasets: list[tuple[Run, tuple[str, str]]] = []
-    for run in runs:
-        try:
-            data = run.dataset()
-        except problems.RunBroken:
-            if run is runs[-1] and not datasets:
-                raise
-            continue
-        datasets.append((run, (data.model, data.held_out_hash)))
-    comparable = [run for run, held_out in datasets if held_out == datasets[-1][1]]
-
-    def metric(run: Run) -> float:
-        evaluation = run.best_evaluation()
-        return evaluation.score if evaluation is not None and evaluation.score is not None else -1.0
-
-    return max(comparable, key=lambda run: (metric(run), run.name))
 
 
 def _model(run: Run) -> str:

@@ -29,7 +29,7 @@ from workbench.core.runs.run_series import RunSeries
 from workbench.core.runs.system_stats import read_samples
 from workbench.inference.io.json_io import read_lines
 
-_EARLY = 0.2  # share of the planned time before which a stopped run counts as interrupted
+_EARLY = 0.2  # share of the planned training below which a run that was not completed counts as interrupted
 _PAUSE_EVERY = 200  # lines read between pauses for other threads
 
 
@@ -37,9 +37,9 @@ _PAUSE_EVERY = 200  # lines read between pauses for other threads
 class RunLine:
     """Row in a list of runs. when: None if the name has no date. score: best metric, None if there is none.
 
-    usable: the run can be used for prediction, as of the time of reading. interrupted: it was stopped early, so that
-    its model has learned little. labeled: number of labeled images when the run was created. metrics: of its best
-    evaluation on the validation images, empty without one.
+    usable: the run can be used for prediction, as of the time of reading. interrupted: it was stopped or has failed
+    early, or has just begun, so that its model has learned little. labeled: number of labeled images when the run was
+    created. metrics: of its best evaluation on the validation images, empty without one.
     """
 
     run: Run
@@ -116,7 +116,9 @@ def read_past(run: Run, events: Iterable[Event] | None = None, stopped: Callable
 def run_line(run: Run) -> RunLine:
     """Return the list row of a run. Fast: steps are not decoded."""
     name = RunName.parse(run.name)
-    score, ended, seconds, metrics = None, "", 0.0, {}
+    score, ended, metrics = None, "", {}
+    seconds: float | None = None  # of training
+    progress: float | None = None  # 0..1
     for event in _read_summary_events(run):
         if isinstance(event, Evaluated):
             if event.best and event.score is not None:
@@ -129,12 +131,16 @@ def run_line(run: Run) -> RunLine:
             ended, seconds, metrics = event.why, event.time, event.result.get("metrics") or metrics
         elif isinstance(event, Failed):
             ended = "failed"
+        elif isinstance(event, Step):
+            progress, seconds = event.progress, max(seconds or 0.0, event.time)
     try:
         settings, dataset = run.settings(), run.dataset()
     except Problem:
         return RunLine(run, name.model, name.when, score, ended=ended, usable=run.usable)
     images = len(dataset.of("train"))
     planned = 60 * (settings.minutes or 0) if settings.epochs is None else 0
+    if planned and seconds is not None:
+        progress = seconds / planned
     return RunLine(
         run,
         settings.model,
@@ -144,39 +150,54 @@ def run_line(run: Run) -> RunLine:
         dataset.held_out_hash,
         ended,
         run.usable,
-        interrupted=ended == "stopped" and seconds < _EARLY * planned,
+        interrupted=ended != "done" and progress is not None and progress < _EARLY,
         labeled=len(dataset.current),
         metrics=metrics,
     )
 
 
 def default_line(lines: Iterable[RunLine]) -> RunLine | None:
-    """Return the usable run to predict with, of runs listed newest first; None if none is usable.
+    """Return the run to predict, evaluate and export with, of runs listed newest first; None if none is usable.
 
-    It is the best of those with the validation/test images of the newest run that was not stopped early: a run stopped
-    after seconds does not replace a better one, and metrics on other images are not comparable.
+    It is the best of those with the validation/test images of the newest run: metrics on other images are not
+    comparable. Runs that were stopped early are not considered, nor those with an unreadable dataset, if there are
+    others: a run stopped after seconds never replaces one that has learned.
     """
     usable = [line for line in lines if line.usable]
-    reference = next((line for line in usable if not line.interrupted), usable[0] if usable else None)
-    if reference is None or reference.score is None:
-        return reference
-    comparable = [line for line in usable if (line.model, line.held_out) == (reference.model, reference.held_out)]
+    candidates = [line for line in usable if line.held_out and not line.interrupted]
+    candidates = candidates or [line for line in usable if not line.interrupted] or usable
+    if not candidates or candidates[0].score is None:
+        return candidates[0] if candidates else None
+    newest = candidates[0]
+    comparable = [line for line in candidates if (line.model, line.held_out) == (newest.model, newest.held_out)]
     return max(comparable, key=lambda line: (-1.0 if line.score is None else line.score, line.run.name))
 
 
-def default_run(project_root: Path) -> Run | None:
-    """Return the run to predict with; None if no run is usable."""
-    line = default_line(run_line(run) for run in reversed(list_runs(project_root)))
+def default_run(project_root: Path, model: str | None = None) -> Run | None:
+    """Return the run of `default_line`; None if no run is usable. model: only runs of this kind of model."""
+    lines = (run_line(run) for run in reversed(list_runs(project_root)))
+    line = default_line(line for line in lines if model in (None, line.model))
     return None if line is None else line.run
 
 
 def _read_summary_events(run: Run) -> Iterator[Event]:
-    kinds = tuple(f'{{"kind": "{kind.kind}"'.encode() for kind in (Started, Evaluated, Finished, Failed))
+    """Yield the events of a summary; of the steps, only the last one, at the end."""
+    kinds = tuple(_line_start(kind) for kind in (Started, Evaluated, Finished, Failed))
+    step_start, last_step = _line_start(Step), b""
     try:
         for _, line in read_lines(run.events_path):
-            if line.startswith(kinds):
+            if line.startswith(step_start):
+                last_step = line
+            elif line.startswith(kinds):
                 event = decode(line.decode("utf-8", "replace"))
                 if event is not None:
                     yield event
     except OSError:
         return
+    step = decode(last_step.decode("utf-8", "replace"))
+    if step is not None:
+        yield step
+
+
+def _line_start(kind: type[Event]) -> bytes:
+    return f'{{"kind": "{kind.kind}"'.encode()

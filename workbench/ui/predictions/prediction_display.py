@@ -62,6 +62,9 @@ class PredictionDisplay(QWidget):
         self.modes.activated.connect(lambda index: self.set_mode(MODES[index]))
         self._grid.addWidget(QLabel(self.tr("Style"), objectName="muted"), 0, 0)
         self._grid.addWidget(self.modes, 0, 1, 1, 2)
+        text = self.tr("Shown as probabilities until the model in training matches the labels better.")
+        self.immature = QLabel(text, wordWrap=True, objectName="muted")
+        self._grid.addWidget(self.immature, 4, 0, 1, 3)
 
     def _add_steps(self) -> None:
         self.step_name = QLabel(objectName="muted")
@@ -127,6 +130,7 @@ class PredictionDisplay(QWidget):
         return self.class_choice.currentData()
 
     def _refresh(self) -> None:
+        self.immature.setVisible(self._overlay.immature)
         self._refresh_steps()
         self._refresh_thresholds()
 

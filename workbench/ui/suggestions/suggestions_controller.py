@@ -66,6 +66,11 @@ class SuggestionsController(QObject):
         return idle and bool(self._session.keys) and self._overlay.run is not None
 
     @property
+    def withheld(self) -> bool:
+        """True while the model in training is immature: its regions are not suggested."""
+        return self._overlay.immature
+
+    @property
     def visible(self) -> bool:
         return self.interaction.layer.visible
 
@@ -114,12 +119,15 @@ class SuggestionsController(QObject):
         """Derive suggestions from the shown result, including previews of a running training."""
         overlay = self._overlay
         maps, run = overlay.maps, self._prediction_source()
-        if maps is not None and run is not None and not (overlay.thresholds and overlay.own_thresholds):
+        if overlay.immature:
+            self.suggestions.withhold()
+        elif maps is not None and run is not None and not (overlay.thresholds and overlay.own_thresholds):
             self.suggestions.follow(maps, maps.mask, run)
 
     def _thresholds_applied(self, maps: PredictionMaps, mask: np.ndarray) -> None:
         run = self._prediction_source()
-        if maps is self._overlay.maps and self._overlay.own_thresholds and run is not None:
+        shown = maps is self._overlay.maps and not self._overlay.immature
+        if shown and self._overlay.own_thresholds and run is not None:
             self.suggestions.follow(maps, mask, run)
 
     def _prediction_source(self) -> Run | None:
