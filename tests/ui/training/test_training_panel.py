@@ -189,7 +189,7 @@ def test_preview_of_current_image_is_shown(driver, old_run, qtbot):
     training._previews.add(event)
     qtbot.waitUntil(lambda: canvas.scene.predictions is not None, timeout=5000)
     assert np.array_equal(canvas.scene.predictions.pyramid.mask, mask)
-    assert driver.window.header.prediction.text() == "Prediction after step 12"
+    assert driver.window.header.prediction.text() == "After step 12: the model still marks far too much"
     driver.open("lot1/new.png")
     assert canvas.scene.predictions is None and driver.window.header.prediction.text() == ""
     at_rest(driver)

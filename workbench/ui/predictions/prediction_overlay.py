@@ -233,9 +233,9 @@ class PredictionOverlay(QObject):
         self.changed.emit()
 
     def _draw(self) -> None:
-        if self.maps is not None and self.thresholds and self.own_thresholds and not self.immature:
+        if self.maps is not None and self.thresholds and self.own_thresholds:
             self._thresholds.apply(self._run_name, self.maps)
-            self.text_changed.emit(self.tr("Prediction (thresholds changed)"))
+            self.text_changed.emit(self._text if self.immature else self.tr("Prediction (thresholds changed)"))
         else:
             mask = None if self.maps is None else self.maps.mask
             self._canvas.scene.show_predictions(mask, partial(_map, self.maps), soft=self.immature)
@@ -244,8 +244,8 @@ class PredictionOverlay(QObject):
         self._update_steps()
 
     def _thresholds_applied(self, maps: PredictionMaps, mask: np.ndarray) -> None:
-        if maps is self.maps and self.own_thresholds and not self.immature:
-            self._canvas.scene.show_predictions(mask, partial(_map, maps))
+        if maps is self.maps and self.own_thresholds:
+            self._canvas.scene.show_predictions(mask, partial(_map, maps), soft=self.immature)
 
 
 def _next_keys(images: ImageOrder, key: str | None) -> list[str]:
