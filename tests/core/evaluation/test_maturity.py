@@ -29,6 +29,7 @@ def test_immature_predictions_have_a_reason():
     assert state(marked=0.3, regions=31_109) == "too_much"
     assert state(marked=0.2) == "too_much"
     assert state(marked=0.0, regions=0) == "nothing"
+    assert state(marked=0.0001, regions=5) == "nothing"
     assert state(undecided=0.8) == "uncertain"
     assert state(dice=0.01) == "wrong"
     assert not maturity(PredictionFacts(marked=0.9), LABELS).mature
@@ -60,6 +61,11 @@ def test_display_does_not_alternate_between_similar_predictions(between):
 def test_mature_model_can_become_immature():
     for facts in ({"marked": 0.9}, {"regions": 5000}, {"undecided": 0.95}, {"dice": 0.0}):
         assert state(**facts, before=True) != "mature"
+
+
+def test_poor_validation_counts_where_there_is_no_label():
+    assert state(validation=0.02) == "wrong" and state(validation=0.2) == "mature"
+    assert state(validation=0.02, dice=0.6) == "mature"
 
 
 def test_validation_proves_that_defects_are_detected():

@@ -26,11 +26,12 @@ State = Literal["everything", "too_much", "nothing", "uncertain", "wrong", "matu
 
 MOST_MARKED = 0.02  # share of marked pixels that is never too much
 MARKED_RATIO = 3.0  # marked share, relative to the greatest labeled share of an image, that is not too much
+LEAST_MARKED = 0.02  # marked share, relative to that greatest labeled share, that is nearly nothing
 MOST_REGIONS = 10  # regions of an image that are never too many
 MOST_DENSITY = 40.0  # regions per megapixel that are never too many
 DENSITY_RATIO = 4.0  # regions per megapixel, relative to the greatest number in the labels, that are not too many
 MOST_UNDECIDED = 0.3  # share of pixels with an intermediate probability
-LEAST_DICE = 0.15  # agreement with the label of a finished image
+LEAST_DICE = 0.15  # agreement with the label of a finished image, or in the validation
 PROVEN = 0.4  # Dice of the validation from which on the model has shown that it detects defects
 _MATURE_BEFORE, _PROVEN = 2.0, 4.0  # factors of the limits
 _EVERYTHING = 0.5  # share of marked pixels that is nearly everything
@@ -132,11 +133,12 @@ def _state(facts: PredictionFacts, labels: LabelFacts, validation: float | None,
         return "mature"
     if facts.marked > factor * max(MOST_MARKED, MARKED_RATIO * labeled):
         return "too_much"
-    if not facts.regions:
-        return "mature" if mature_before else "nothing"
+    if not mature_before and facts.marked <= LEAST_MARKED * labels.marked:
+        return "nothing"
     if facts.undecided > factor * MOST_UNDECIDED:
         return "uncertain"
-    if facts.dice is not None and facts.dice < LEAST_DICE / factor:
+    agreement = validation if facts.dice is None else facts.dice
+    if facts.regions and agreement is not None and agreement < LEAST_DICE / factor:
         return "wrong"
     return "mature"
 
