@@ -26,7 +26,7 @@ def test_plausible_prediction_is_mature():
 
 def test_immature_predictions_have_a_reason():
     assert state(marked=0.9, regions=1) == "everything"
-    assert state(marked=0.3, regions=31_109) == "too_much"
+    assert state(marked=0.3, regions=31_109) == "scattered"
     assert state(marked=0.2) == "too_much"
     assert state(marked=0.0, regions=0) == "nothing"
     assert state(marked=0.0001, regions=5) == "nothing"
@@ -40,7 +40,7 @@ def test_limits_depend_on_the_labels_and_not_on_a_step():
     assert state(plates, marked=0.75, regions=2) == "mature"
     assert state(plates, marked=0.9, regions=2) == "everything"
     dense = LabelFacts(marked=0.02, density=900.0)
-    assert state(regions=800) == "too_much" and state(dense, regions=800) == "mature"
+    assert state(regions=800) == "scattered" and state(dense, regions=800) == "mature"
     assert state(LabelFacts(), regions=2) == "mature"  # without an index of the labels
 
 
@@ -74,14 +74,14 @@ def test_validation_proves_that_defects_are_detected():
     assert state(**larger_than_all_labels, validation=0.6) == "mature"
     assert state(marked=0.0, regions=0, validation=0.6) == "mature"  # a good image
     assert state(marked=0.95, validation=0.6) == "everything"
-    assert state(regions=31_109, validation=0.6) == "too_much"
+    assert state(regions=31_109, validation=0.6) == "scattered"
 
 
 def test_facts_are_measured_in_the_predicted_part():
     mask = np.full((100, 200), NOT_LABELED, np.uint8)
     mask[:50, :100] = 0
     mask[10:20, 10:20] = 1
-    mask[30:35, 10:20] = 2
+    mask[20:25, 10:20] = 2  # touches the other one
     scores = np.full(mask.shape, 128, np.uint8)
     scores[:50, :100] = 10
     scores[:5, :100] = 100

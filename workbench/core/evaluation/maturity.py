@@ -18,11 +18,11 @@ from typing import Literal
 import numpy as np
 
 from workbench.core.evaluation.prediction_maps import PredictionMaps
-from workbench.core.project.image_row import ImageRow
+from workbench.core.project.image_row import ImageRow, count_regions
 from workbench.core.project.project import DONT_CARE, NOT_LABELED
 from workbench.inference.io.opencv import cv2
 
-State = Literal["everything", "too_much", "nothing", "uncertain", "wrong", "mature"]
+State = Literal["everything", "too_much", "scattered", "nothing", "uncertain", "wrong", "mature"]
 
 MOST_MARKED = 0.02  # share of marked pixels that is never too much
 MARKED_RATIO = 3.0  # marked share, relative to the greatest labeled share of an image, that is not too much
@@ -42,7 +42,7 @@ _INTERMEDIATE = (64, 191)  # 255 * probability, bounds included
 class PredictionFacts:
     """Facts about the prediction for one image.
 
-    marked: share of the predicted pixels that are marked as a defect, 0..1. regions: number of marked regions.
+    marked: share of the predicted pixels that are marked as a defect, 0..1. regions: number of regions of all classes.
     megapixels: predicted area. part: share of the image that was predicted. undecided: share of the predicted pixels
     with a probability between 25 and 75 %. dice: agreement with the label of the image, without regard to classes; None
     for an unfinished image or a label without defects.
@@ -96,11 +96,11 @@ def measure_prediction(maps: PredictionMaps, label: np.ndarray | None = None) ->
     if not pixels:
         return PredictionFacts()
     marked = predicted & (mask > 0) & (mask < DONT_CARE)
-    regions = cv2.connectedComponents(marked.view(np.uint8), connectivity=8)[0] - 1
+    ids = np.flatnonzero(np.bincount(mask[marked], minlength=1))
     undecided = cv2.countNonZero(cv2.inRange(maps.scores, *_INTERMEDIATE) & predicted.view(np.uint8))
     return PredictionFacts(
         marked=cv2.countNonZero(marked.view(np.uint8)) / pixels,
-        regions=regions,
+        regions=sum(count_regions(mask, int(id)) for id in ids),
         megapixels=pixels / 1e6,
         part=pixels / mask.size,
         undecided=undecided / pixels,
@@ -128,7 +128,7 @@ def _state(facts: PredictionFacts, labels: LabelFacts, validation: float | None,
         return "everything"
     most_regions = max(MOST_REGIONS, max(MOST_DENSITY, DENSITY_RATIO * density) * facts.megapixels)
     if facts.regions > factor * most_regions:
-        return "too_much"
+        return "scattered"
     if proven:
         return "mature"
     if facts.marked > factor * max(MOST_MARKED, MARKED_RATIO * labeled):

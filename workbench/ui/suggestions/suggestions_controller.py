@@ -35,6 +35,7 @@ class SuggestionsController(QObject):
         super().__init__(canvas)
         self._session, self._training, self._runs = services.session, services.training, services.run_list
         self._overlay = overlay
+        self.withheld = False  # the model in training is immature: its regions are not suggested
         self._canvas, self._layers, self._messages = canvas, layers, messages
         self.suggestions, self.job, self.interaction = services.suggestions, services.suggest_all, canvas.suggestions
         session, suggestions, job = self._session, self.suggestions, self.job
@@ -64,11 +65,6 @@ class SuggestionsController(QObject):
     def can_propose(self) -> bool:
         idle = self._session.writable and not self.job.running
         return idle and bool(self._session.keys) and self._overlay.run is not None
-
-    @property
-    def withheld(self) -> bool:
-        """True while the model in training is immature: its regions are not suggested."""
-        return self._overlay.immature
 
     @property
     def visible(self) -> bool:
@@ -119,6 +115,9 @@ class SuggestionsController(QObject):
         """Derive suggestions from the shown result, including previews of a running training."""
         overlay = self._overlay
         maps, run = overlay.maps, self._prediction_source()
+        if overlay.immature != self.withheld:
+            self.withheld = overlay.immature
+            self.changed.emit()
         if overlay.immature:
             self.suggestions.withhold()
         elif maps is not None and run is not None and not (overlay.thresholds and overlay.own_thresholds):

@@ -54,7 +54,7 @@ class PredictionStyle:
 class PredictionLayer(MaskLayer):
     """Predicted mask. maps: called for probabilities or uncertainties only when they are to be shown.
 
-    soft: the model is immature, so only its probabilities are drawn, in every mode and with reduced opacity.
+    soft: the model is immature, so only its probabilities are drawn in every mode, smoothed and with reduced opacity.
     """
 
     def __init__(
@@ -91,6 +91,8 @@ class PredictionLayer(MaskLayer):
 
     def _compute_map(self, mode: Mode) -> None:
         values = None if mode in self._map_layers or self._maps is None else self._maps(mode)
+        if values is not None and self.soft:
+            values = _smoothed(values)
         self._map_layers.setdefault(mode, None if values is None else _MapLayer(values, mode))
 
     def image(self, view: Viewport, rect: Rect) -> QImage | None:
@@ -114,6 +116,12 @@ class _MapLayer(HeatLayer):
         if self._mode == "doubt":
             return np.array([premultiplied(_UNCERTAINTY, opacity * i / 255) for i in range(256)], np.int32)
         return np.array([premultiplied(c, opacity * (i / 255) ** 0.6) for i, c in enumerate(_ramp())], np.int32)
+
+
+def _smoothed(values: np.ndarray) -> np.ndarray:
+    """Return a map without its finest details, which an immature model marks at random."""
+    sigma = min(max(min(values.shape) / 120, 1.5), 8.0)
+    return cv2.GaussianBlur(np.ascontiguousarray(values), (0, 0), sigma)
 
 
 @lru_cache(1)
