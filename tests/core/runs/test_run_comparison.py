@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import scratched
 from workbench.core.project import annotation
 from workbench.core.runs.events import Evaluated, Failed, Finished, Preview, Progress, Started, Step, Trouble, encode
+from workbench.core.runs.model_lookup import model_folder
 from workbench.core.runs.run import Run, create_run, find_run, write_settings
 from workbench.core.runs.run_comparison import compare_runs
 from workbench.core.runs.run_history import RunLine, default_line, default_run, machine_path, read_past, run_line
@@ -190,6 +191,7 @@ def test_command_line_and_window_choose_the_same_run(train):
     assert find_run(root, "best").name == default_run(root).name == good.name
     assert find_run(root, "best", "unet").name == good.name and find_run(root, "last").name == active.name
     assert default_run(root, "resnet") is None
+    assert model_folder(root) == model_folder("best", root) == good.best
     for run in (good, worse):
         (run.best / "network.onnx").unlink()
     assert find_run(root, "best").name == active.name  # there is no other
