@@ -10,9 +10,10 @@ from tests.conftest import scratched
 from workbench.core.project import annotation
 from workbench.core.runs.events import Evaluated, Failed, Finished, Preview, Progress, Started, Step, Trouble, encode
 from workbench.core.runs.model_lookup import model_folder
-from workbench.core.runs.run import Run, create_run, find_run, write_settings
+from workbench.core.runs.run import Run, create_run, default_run, find_run, write_settings
+from workbench.core.runs.run_choice import choose_default
 from workbench.core.runs.run_comparison import compare_runs
-from workbench.core.runs.run_history import RunLine, default_line, default_run, machine_path, read_past, run_line
+from workbench.core.runs.run_history import RunLine, machine_path, read_past, run_line
 from workbench.core.runs.system_stats import SystemSample, encode_sample
 from workbench.core.runs.training_settings import request
 
@@ -148,22 +149,22 @@ def line(name: str, score: float | None, **fields) -> RunLine:
 
 
 def test_best_comparable_run_is_the_default():
-    assert default_line([]) is None
-    assert default_line([line("b", 0.5), line("a", 0.7)]).run.name == "a"
+    assert choose_default([]) is None
+    assert choose_default([line("b", 0.5), line("a", 0.7)]).run.name == "a"
     newer_images = replace(line("c", 0.2), held_out="y")
-    assert default_line([newer_images, line("a", 0.7)]).run.name == "c"  # other images: not comparable
-    assert default_line([line("b", None), line("a", 0.7)]).run.name == "b"  # nothing held out
-    assert default_line([replace(line("b", 0.9), usable=False), line("a", 0.7)]).run.name == "a"
+    assert choose_default([newer_images, line("a", 0.7)]).run.name == "c"  # other images: not comparable
+    assert choose_default([line("b", None), line("a", 0.7)]).run.name == "b"  # nothing held out
+    assert choose_default([replace(line("b", 0.9), usable=False), line("a", 0.7)]).run.name == "a"
 
 
 def test_run_stopped_after_seconds_does_not_replace_the_default():
     stopped = replace(line("c", 0.2, interrupted=True), held_out="y")
-    assert default_line([stopped, line("b", 0.5), line("a", 0.7)]).run.name == "a"
-    assert default_line([stopped]).run.name == "c"
+    assert choose_default([stopped, line("b", 0.5), line("a", 0.7)]).run.name == "a"
+    assert choose_default([stopped]).run.name == "c"
     lucky = replace(stopped, held_out="x", score=0.99)  # measured on few images, if at all
-    assert default_line([lucky, line("b", 0.5)]).run.name == "b"
+    assert choose_default([lucky, line("b", 0.5)]).run.name == "b"
     unreadable = replace(line("d", 0.9), held_out="")
-    assert default_line([unreadable, line("b", 0.5)]).run.name == "b"
+    assert choose_default([unreadable, line("b", 0.5)]).run.name == "b"
 
 
 def usable_run(train, **fields) -> Run:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Any
 
 from workbench.core.problems import Problem
 from workbench.core.runs.events import (
-    Evaluated,
     Event,
     Failed,
     Finished,
@@ -21,15 +20,13 @@ from workbench.core.runs.events import (
     Started,
     Step,
     Unknown,
-    decode,
 )
-from workbench.core.runs.run import Run, RunName, list_runs
+from workbench.core.runs.run import Run, RunName
+from workbench.core.runs.run_choice import summarize_events
 from workbench.core.runs.run_health import RunState
 from workbench.core.runs.run_series import RunSeries
 from workbench.core.runs.system_stats import read_samples
-from workbench.inference.io.json_io import read_lines
 
-_EARLY = 0.2  # share of the planned training below which a run that was not completed counts as interrupted
 _PAUSE_EVERY = 200  # lines read between pauses for other threads
 
 
@@ -116,88 +113,22 @@ def read_past(run: Run, events: Iterable[Event] | None = None, stopped: Callable
 def run_line(run: Run) -> RunLine:
     """Return the list row of a run. Fast: steps are not decoded."""
     name = RunName.parse(run.name)
-    score, ended, metrics = None, "", {}
-    seconds: float | None = None  # of training
-    progress: float | None = None  # 0..1
-    for event in _read_summary_events(run):
-        if isinstance(event, Evaluated):
-            if event.best and event.score is not None:
-                score = event.score
-            if event.best and event.split == "val":
-                metrics = event.metrics
-        elif isinstance(event, Started):
-            ended = ""
-        elif isinstance(event, Finished):
-            ended, seconds, metrics = event.why, event.time, event.result.get("metrics") or metrics
-        elif isinstance(event, Failed):
-            ended = "failed"
-        elif isinstance(event, Step):
-            progress, seconds = event.progress, max(seconds or 0.0, event.time)
+    events = summarize_events(run.events_path)
     try:
         settings, dataset = run.settings(), run.dataset()
     except Problem:
-        return RunLine(run, name.model, name.when, score, ended=ended, usable=run.usable)
+        return RunLine(run, name.model, name.when, events.score, ended=events.ended, usable=run.usable)
     images = len(dataset.of("train"))
-    planned = 60 * (settings.minutes or 0) if settings.epochs is None else 0
-    if planned and seconds is not None:
-        progress = seconds / planned
     return RunLine(
         run,
         settings.model,
         name.when,
-        score,
+        events.score,
         images,
         dataset.held_out_hash,
-        ended,
+        events.ended,
         run.usable,
-        interrupted=ended != "done" and progress is not None and progress < _EARLY,
+        interrupted=events.interrupted(settings),
         labeled=len(dataset.current),
-        metrics=metrics,
+        metrics=events.metrics,
     )
-
-
-def default_line(lines: Iterable[RunLine]) -> RunLine | None:
-    """Return the run to predict, evaluate and export with, of runs listed newest first; None if none is usable.
-
-    It is the best of those with the validation/test images of the newest run: metrics on other images are not
-    comparable. Runs that were stopped early are not considered, nor those with an unreadable dataset, if there are
-    others: a run stopped after seconds never replaces one that has learned.
-    """
-    usable = [line for line in lines if line.usable]
-    candidates = [line for line in usable if line.held_out and not line.interrupted]
-    candidates = candidates or [line for line in usable if not line.interrupted] or usable
-    if not candidates or candidates[0].score is None:
-        return candidates[0] if candidates else None
-    newest = candidates[0]
-    comparable = [line for line in candidates if (line.model, line.held_out) == (newest.model, newest.held_out)]
-    return max(comparable, key=lambda line: (-1.0 if line.score is None else line.score, line.run.name))
-
-
-def default_run(project_root: Path, model: str | None = None) -> Run | None:
-    """Return the run of `default_line`; None if no run is usable. model: only runs of this kind of model."""
-    lines = (run_line(run) for run in reversed(list_runs(project_root)))
-    line = default_line(line for line in lines if model in (None, line.model))
-    return None if line is None else line.run
-
-
-def _read_summary_events(run: Run) -> Iterator[Event]:
-    """Yield the events of a summary; of the steps, only the last one, at the end."""
-    kinds = tuple(_line_start(kind) for kind in (Started, Evaluated, Finished, Failed))
-    step_start, last_step = _line_start(Step), b""
-    try:
-        for _, line in read_lines(run.events_path):
-            if line.startswith(step_start):
-                last_step = line
-            elif line.startswith(kinds):
-                event = decode(line.decode("utf-8", "replace"))
-                if event is not None:
-                    yield event
-    except OSError:
-        return
-    step = decode(last_step.decode("utf-8", "replace"))
-    if step is not None:
-        yield step
-
-
-def _line_start(kind: type[Event]) -> bytes:
-    return f'{{"kind": "{kind.kind}"'.encode()

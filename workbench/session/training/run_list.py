@@ -9,8 +9,9 @@ from PySide6.QtCore import QObject, Signal
 
 from workbench.core.problems import Problem
 from workbench.core.runs.run import Run, list_exports, list_runs
+from workbench.core.runs.run_choice import choose_default
 from workbench.core.runs.run_comparison import RunComparison, compare_runs
-from workbench.core.runs.run_history import PastRun, RunLine, default_line, read_past, run_line
+from workbench.core.runs.run_history import PastRun, RunLine, read_past, run_line
 from workbench.core.runs.run_series import Columns, RunSeries
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
@@ -82,8 +83,8 @@ class RunList(QObject):
         return None
 
     def default(self, model: str = "") -> Run | None:
-        """Return the run of `default_line`. model: only runs of this kind of model."""
-        line = default_line(self.usable(model))
+        """Return the run of `choose_default`. model: only runs of this kind of model."""
+        line = choose_default(self.usable(model))
         return None if line is None else line.run
 
     def models(self) -> list[Path]:
