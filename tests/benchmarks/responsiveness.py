@@ -177,7 +177,7 @@ def summary(late: list[float], held: list[float], strokes: list[float]) -> dict[
 
 
 def make_project(folder: Path, labeled: int = IMAGES) -> Path:
-    """Create labeled images for training, three quarters of them with defects, and a large one to paint on."""
+    """Create labeled images for training, four of sixteen without defects, and a large one to paint on."""
     import numpy as np
 
     from tests.conftest import scratched
@@ -188,7 +188,7 @@ def make_project(folder: Path, labeled: int = IMAGES) -> Path:
     rng = np.random.default_rng(5)
     with Project.create(folder / "project", classes=["scratch", "pit"]) as project:
         for number in range(labeled):
-            picture, mask = scratched(rng, 512, 384, defects=3 if 4 * number < 3 * labeled else 0)
+            picture, mask = scratched(rng, 512, 384, defects=3 if number < 12 else 0)
             key = f"part{number}/a.png"
             write_png(project.image_path(key), picture)
             annotation.save_mask(project, key, mask)
