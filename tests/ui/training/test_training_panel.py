@@ -238,3 +238,27 @@ def test_run_with_incomplete_line_of_events_is_shown(opened, old_run, qtbot):
     with qtbot.waitSignal(opened.services.training.ended, timeout=10_000):
         pass
     assert opened.services.run_monitor.track.steps.count == 40
+
+
+def test_run_that_was_stopped_early_does_not_replace_the_best_one(opened, old_run, qtbot):
+    """Predictions, export and the next step use the best run; a message states it. The user can select the other."""
+    training, panel, runs = opened.services.training, opened.window.training, opened.services.run_list
+    stopped = create_run(opened.services.session.project, request("unet", minutes=10, device="cpu"))
+    ending = Finished(time=3, why="stopped")
+    stopped.events_path.write_text("\n".join(map(encode, [STARTED, *steps(5), ending])) + "\n", "utf-8")
+    for run in (old_run, stopped):
+        run.best.mkdir()
+        for name in ("model.json", "network.onnx"):
+            (run.best / name).write_text("{}")
+    messages = []
+    panel.view.messaged.connect(lambda *message: messages.append(message))
+    live(opened)
+    training.run = stopped
+    training.state_changed.emit()
+    training._thread = None
+    with qtbot.waitSignal(runs.listed, timeout=10_000):
+        training._end(ending)
+    assert opened.window.overlay.run.name == panel.exported_run.name == old_run.name
+    assert [kind for kind, *_ in messages] == ["info"] and "stopped early" in messages[0][1]
+    panel.runs.activated.emit(panel.runs.findData(stopped.name))
+    assert opened.window.overlay.run.name == panel.exported_run.name == stopped.name
