@@ -285,7 +285,7 @@ def default_run(project_root: Path, model: str | None = None) -> Run | None:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """Run with the facts of `run_choice.Candidate`."""
+    """Run with the facts of `run_choice.ChoosableRun`."""
 
     run: Run
     model: str

@@ -36,7 +36,7 @@ class EventSummary:
         return self.ended != "done" and progress is not None and progress < _EARLY
 
 
-class Candidate(Protocol):
+class ChoosableRun(Protocol):
     """Run that can be chosen. held_out: equal for runs with comparable metrics, "" if the dataset is unreadable."""
 
     @property
@@ -51,7 +51,7 @@ class Candidate(Protocol):
     def interrupted(self) -> bool: ...
 
 
-C = TypeVar("C", bound=Candidate)
+C = TypeVar("C", bound=ChoosableRun)
 
 
 def choose_default(runs: Iterable[C]) -> C | None:

@@ -98,8 +98,6 @@ class PredictionOverlay(QObject):
             self._predictions.predict(key)
             self.text_changed.emit(self.tr("Predicting…"))
 
-    # --- earlier steps ---------------------------------------------------------------------------
-
     def show_earlier_step(self, step: int | None) -> None:
         """Show the preview of the current image after a training step. None: the latest state."""
         key = self._session.key
@@ -112,8 +110,6 @@ class PredictionOverlay(QObject):
             self._preview_arrived(key)
         else:
             self.predict()
-
-    # --- thresholds ------------------------------------------------------------------------------
 
     @property
     def thresholds(self) -> tuple[float, ...]:
@@ -172,10 +168,7 @@ class PredictionOverlay(QObject):
         self._prefetch()
 
     def _prefetch(self) -> None:
-        """Pass the next images to the trainer at once.
-
-        The window's own model gets them when it is idle, in `_predicted`.
-        """
+        """Pass the next images to the trainer at once; the window's own model gets them in `_predicted`."""
         for key in _next_keys(self._images, self._session.key):
             self._training.order("expect", key)
 
@@ -214,8 +207,6 @@ class PredictionOverlay(QObject):
             maps = self._predictions.cached(key) or PredictionMaps(result.mask, result.scores)
             self._show(maps, regions_text(result))
         self._predictions.prefetch(_next_keys(self._images, self._session.key))
-
-    # --- canvas ----------------------------------------------------------------------------------
 
     def _show(self, maps: PredictionMaps | None, text: str, maturity: Maturity | None = None) -> None:
         image = self._session.image
