@@ -23,6 +23,16 @@ def test_benchmark_can_be_imported(name):
         pytest.skip(f"needs {error.name}, see its docstring")
 
 
+def test_time_to_half_of_the_final_dice():
+    from tests.benchmarks.responsiveness import first_line, seconds_to_half
+
+    validations = [(4.0, 0.0), (9.0, 0.41), (15.0, 0.3), (30.0, 0.8)]
+    assert seconds_to_half(validations, 0.8) == 9.0 and seconds_to_half(validations, 0.9) == 30.0
+    assert seconds_to_half([], 0.8) is None and seconds_to_half([(1.0, 0.0)], 0.0) is None
+    line = first_line("round 1", {"step": 3.0, "half": None, "dice": 0.8, "failed": ""})
+    assert "first step 3.0 s" in line and "half of the final Dice never" in line and "final Dice 0.800" in line
+
+
 def test_image_list_benchmark_runs(tmp_path):
     """A small project is enough to run every measurement."""
     script = ROOT / "tests" / "benchmarks" / "image_list.py"

@@ -1,7 +1,7 @@
-"""Responsiveness of the window during a training: timer delays, stroke latency and memory. Prints one table.
+"""Responsiveness of the window during a training: timer delays, stroke latency, memory and time to a first model.
 
     python tests/benchmarks/responsiveness.py [--minutes 1] [--seconds 15] [--rounds 3] [--points 1000000]
-                                              [--ways child,thread,points]
+                                              [--ways child,thread,points,first]
 
 Each row is measured in a window in a process of its own, with an image of 2048 × 2048 pixels that is painted on
 continuously, 60 moves per second. "Late": delay of a tick of the GUI thread beyond 5 ms after the one before. "Held":
@@ -11,6 +11,8 @@ CPU time of the GUI thread between two ticks. "Stroke": time from a move to the 
   child    a whole training in a child process, as in the window, with its start and end
   thread   the same training in a thread of the window's process, as in most tools
   points   a past run of --points steps is read, then drawn five times per second while it continues
+  first    a training of --minutes on ten labeled images from a cold start: seconds from the command Train to the first
+           step, to the first preview whose model is mature, and to the first validation with half of the final Dice
 
 Memory is that of the window's process: of a new window, and before and ten seconds after the training, which follows a
 short one that is not measured. Each value is also given without the loaded model ("bare"), because ONNX Runtime takes
@@ -40,6 +42,7 @@ TICK = 5  # ms
 FRAME = 16.7  # ms
 REST = 10.0  # seconds after a training: the model looks at the pictures then
 AIMS = {"late p99": 8.0, "late max": 100.0, "stroke": 1.5, "memory": 10.0}  # ms, ms, times idle, MB
+IMAGES, FEW = 16, 10  # labeled images of a training, and of the row "first"
 
 
 # --- the window of one row ---------------------------------------------------------------------------
@@ -48,7 +51,7 @@ AIMS = {"late p99": 8.0, "late max": 100.0, "stroke": 1.5, "memory": 10.0}  # ms
 class Bench:
     """Application on a generated project, with a periodic timer and simulated painting."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, labeled: int = IMAGES) -> None:
         from PySide6.QtCore import Qt, QTimer
         from PySide6.QtWidgets import QApplication
 
@@ -70,7 +73,7 @@ class Bench:
         self.tick_timer = QTimer(interval=TICK, timeout=self._beat, timerType=Qt.TimerType.PreciseTimer)
         self.move_timer = QTimer(interval=16, timeout=self._move, timerType=Qt.TimerType.PreciseTimer)
         session = self.services.session
-        session.open_project(make_project(folder))
+        session.open_project(make_project(folder, labeled))
         self.wait(lambda: session.image is not None and session.mask is not None, 60)
         session.open_image("large.png")
         self.wait(lambda: session.key == "large.png" and session.image is not None, 60)
@@ -173,8 +176,8 @@ def summary(late: list[float], held: list[float], strokes: list[float]) -> dict[
     }
 
 
-def make_project(folder: Path) -> Path:
-    """Create sixteen labeled images for training and a large one to paint on."""
+def make_project(folder: Path, labeled: int = IMAGES) -> Path:
+    """Create labeled images for training, four of sixteen without defects, and a large one to paint on."""
     import numpy as np
 
     from tests.conftest import scratched
@@ -184,7 +187,7 @@ def make_project(folder: Path) -> Path:
 
     rng = np.random.default_rng(5)
     with Project.create(folder / "project", classes=["scratch", "pit"]) as project:
-        for number in range(16):
+        for number in range(labeled):
             picture, mask = scratched(rng, 512, 384, defects=3 if number < 12 else 0)
             key = f"part{number}/a.png"
             write_png(project.image_path(key), picture)
@@ -342,11 +345,66 @@ def row_points(bench: Bench, args: argparse.Namespace) -> dict[str, Any]:
     return {"read": read, "points": drawn, "kept": bench.services.run_monitor.track.steps.count, "seconds": seconds}
 
 
+def row_first(bench: Bench, args: argparse.Namespace) -> dict[str, Any]:
+    """Measure the seconds from the command Train to a first step, a first mature preview and half of the final Dice."""
+    from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Step
+
+    training, session = bench.services.training, bench.services.session
+    session.open_image(session.keys[-1])
+    bench.wait(lambda: session.key == session.keys[-1] and session.image is not None, 60)
+    first: dict[str, float] = {}
+    validations: list[tuple[float, float]] = []
+    endings: list[Finished | Failed] = []
+    start_time = time.perf_counter()
+
+    def on_event(event: Event) -> None:
+        if isinstance(event, Step):
+            first.setdefault("step", time.perf_counter() - start_time)
+        elif isinstance(event, Evaluated) and event.split == "val" and event.metrics.get("dice") is not None:
+            validations.append((time.perf_counter() - start_time, event.metrics["dice"]))
+
+    def on_preview(key: str) -> None:
+        found = training.previews.maturity(key)
+        if found is not None and found.mature and found.facts.regions:
+            first.setdefault("mature", time.perf_counter() - start_time)
+
+    training.reported.connect(on_event)
+    training.preview_arrived.connect(on_preview)
+    training.ended.connect(endings.append)
+    training.start("unet", minutes=args.minutes, device="cpu")
+    bench.wait(lambda: bool(endings), args.minutes * 60 * 4 + 60)
+    ending = endings[0] if endings else Failed(why="it did not end in time")
+    final = (ending.result.get("metrics") or {}).get("dice") if isinstance(ending, Finished) else None
+    return {
+        **first,
+        "dice": final,
+        "half": None if final is None else seconds_to_half(validations, final),
+        "failed": "" if isinstance(ending, Finished) else ending.why,
+    }
+
+
+def seconds_to_half(validations: list[tuple[float, float]], final: float) -> float | None:
+    """Return the time of the first (time, Dice) with at least half of the final Dice; None if there is none."""
+    return next((seconds for seconds, dice in validations if final > 0 and 2 * dice >= final), None)
+
+
+def first_line(name: str, found: dict[str, Any]) -> str:
+    if found["failed"]:
+        return f"{name}: {found['failed']}"
+    parts = {"first step": "step", "first mature preview": "mature", "half of the final Dice": "half"}
+    times = [f"{text} {'never' if found.get(key) is None else f'{found[key]:.1f} s'}" for text, key in parts.items()]
+    dice = "unknown" if found["dice"] is None else f"{found['dice']:.3f}"
+    return f"{name}: {', '.join(times)} after Train on {FEW} labels; final Dice {dice}"
+
+
 def one_row(way: str, args: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(Path(folder))
-        bench.run_window(2)  # what is done for the first time
-        found = row_points(bench, args) if way == "points" else row_trained(bench, way, args)
+        bench = Bench(Path(folder), FEW if way == "first" else IMAGES)
+        if way == "first":
+            found = row_first(bench, args)
+        else:
+            bench.run_window(2)  # what is done for the first time
+            found = row_points(bench, args) if way == "points" else row_trained(bench, way, args)
         bench.window_app.end()
     return found
 
@@ -394,7 +452,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=15.0)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--points", type=int, default=1_000_000)
-    parser.add_argument("--ways", default="child,thread,points")
+    parser.add_argument("--ways", default="child,thread,points,first")
     parser.add_argument("--way", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.way:
@@ -408,6 +466,9 @@ def main() -> int:
     for number in range(args.rounds):
         for way in args.ways.split(","):
             found = measured(way, args)
+            if way == "first":
+                summarize.append(first_line(f"round {number + 1}", found))
+                continue
             if way == "points":
                 read = f"{found['kept']} steps read in {found['seconds']:.1f} s"
                 print(line(f"{number + 1} reads a past run", found["read"], read))

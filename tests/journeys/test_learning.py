@@ -57,7 +57,7 @@ def test_a_run_takes_in_what_is_labeled_while_it_learns(hand, qtbot, root):
     training.start("unet", epochs=2, device="cpu", widths=[4, 8], patch=32, batch=4)
     qtbot.waitUntil(lambda: received(Preview, picture=session.key), timeout=60_000)
     qtbot.waitUntil(lambda: window.overlay.maps is not None, timeout=10_000)
-    assert window.overlay.maps.adjustable and "after step" in window.header.prediction.text()
+    assert window.overlay.maps.adjustable and "After step" in window.header.prediction.text()
     following = session.keys[session.keys.index(session.key) + 1]
     qtbot.waitUntil(lambda: received(BestKept, waiting=True), timeout=60_000)
     qtbot.waitUntil(lambda: received(Preview, picture=following), timeout=30_000)  # predicted ahead

@@ -148,7 +148,11 @@ def _image(project: Project, result: ImageSuggested) -> dict[str, Any]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="folder of a run or an export, or name of a run with --project")
+    parser.add_argument(
+        "model",
+        metavar="MODEL",
+        help="folder of a run, of an export or of a project (its best run), or name of a run with --project",
+    )
     parser.add_argument("pictures", nargs="+", metavar="PICTURES", help="files, folders or patterns")
     parser.add_argument(
         "--out", type=Path, default=Path("results"), metavar="DIR", help="folder for the results (results)"

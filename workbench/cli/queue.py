@@ -16,8 +16,7 @@ from workbench.core.label_next.label_ranking import issue_reason
 from workbench.core.project.image_index import ImageIndex, with_index
 from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
-from workbench.core.runs.run import Run, find_run
-from workbench.core.runs.run_history import default_run
+from workbench.core.runs.run import Run, default_run, find_run
 
 
 class NoModelYet(problems.Problem):

@@ -201,6 +201,11 @@ class ImageSuggestions(QObject):
         """
         self._suggest(maps, mask, run.root)
 
+    def withhold(self) -> None:
+        """Suggest nothing of the shown prediction, as its model is immature; stored suggestions stay."""
+        if self._mask is not None or self._live.suggestions or self.left_out:
+            self._model_changed()
+
     def _suggest(self, maps: PredictionMaps, mask: np.ndarray, root: Path) -> None:
         """Suggest the regions of highest probability of a mask. root: of the run or export that made the mask."""
         if mask is not self._mask:

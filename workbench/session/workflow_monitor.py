@@ -139,11 +139,10 @@ class WorkflowMonitor(QObject):
         return "painted" if is_painted(row) else "open"
 
     def _run_facts(self) -> RunFacts | None:
-        """Return the facts about the shown run, or about the newest usable one."""
-        shown = self._training.run
+        """Return the facts about the run in use."""
+        used = self._run_list.in_use
         lines = self._run_list.usable()
-        line = next((line for line in lines if shown is not None and line.run.name == shown.name), None)
-        line = line or (lines[0] if lines else None)
+        line = next((line for line in lines if used is not None and line.run.name == used.name), None)
         return (
             None if line is None else run_facts(line, evaluated=self._is_evaluated(line), exported=self._exported(line))
         )

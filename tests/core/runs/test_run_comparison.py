@@ -9,9 +9,11 @@ import pytest
 from tests.conftest import scratched
 from workbench.core.project import annotation
 from workbench.core.runs.events import Evaluated, Failed, Finished, Preview, Progress, Started, Step, Trouble, encode
-from workbench.core.runs.run import Run, create_run, write_settings
+from workbench.core.runs.model_lookup import model_folder
+from workbench.core.runs.run import Run, create_run, default_run, find_run, write_settings
+from workbench.core.runs.run_choice import choose_default
 from workbench.core.runs.run_comparison import compare_runs
-from workbench.core.runs.run_history import RunLine, default_line, machine_path, read_past, run_line
+from workbench.core.runs.run_history import RunLine, machine_path, read_past, run_line
 from workbench.core.runs.system_stats import SystemSample, encode_sample
 from workbench.core.runs.training_settings import request
 
@@ -147,18 +149,53 @@ def line(name: str, score: float | None, **fields) -> RunLine:
 
 
 def test_best_comparable_run_is_the_default():
-    assert default_line([]) is None
-    assert default_line([line("b", 0.5), line("a", 0.7)]).run.name == "a"
+    assert choose_default([]) is None
+    assert choose_default([line("b", 0.5), line("a", 0.7)]).run.name == "a"
     newer_images = replace(line("c", 0.2), held_out="y")
-    assert default_line([newer_images, line("a", 0.7)]).run.name == "c"  # other images: not comparable
-    assert default_line([line("b", None), line("a", 0.7)]).run.name == "b"  # nothing held out
-    assert default_line([replace(line("b", 0.9), usable=False), line("a", 0.7)]).run.name == "a"
+    assert choose_default([newer_images, line("a", 0.7)]).run.name == "c"  # other images: not comparable
+    assert choose_default([line("b", None), line("a", 0.7)]).run.name == "b"  # nothing held out
+    assert choose_default([replace(line("b", 0.9), usable=False), line("a", 0.7)]).run.name == "a"
 
 
 def test_run_stopped_after_seconds_does_not_replace_the_default():
     stopped = replace(line("c", 0.2, interrupted=True), held_out="y")
-    assert default_line([stopped, line("b", 0.5), line("a", 0.7)]).run.name == "a"
-    assert default_line([stopped]).run.name == "c"
+    assert choose_default([stopped, line("b", 0.5), line("a", 0.7)]).run.name == "a"
+    assert choose_default([stopped]).run.name == "c"
+    lucky = replace(stopped, held_out="x", score=0.99)  # measured on few images, if at all
+    assert choose_default([lucky, line("b", 0.5)]).run.name == "b"
+    unreadable = replace(line("d", 0.9), held_out="")
+    assert choose_default([unreadable, line("b", 0.5)]).run.name == "b"
+
+
+def usable_run(train, **fields) -> Run:
+    run = train()
+    write_settings(run, run.settings().model_copy(update={"epochs": None, "minutes": 10.0}))
+    run.best.mkdir()
+    for name in ("model.json", "network.onnx"):
+        (run.best / name).write_text("")
+    minutes, score, ended = fields["minutes"], fields.get("score"), fields.get("ended", True)
+    events = [Started(model="unet", device="cpu"), Step(step=9, time=60 * minutes, loss=1.0, rate=0.1)]
+    if score is not None:
+        events.append(Evaluated(step=9, score=score, best=True))
+    if ended:
+        events.append(Finished(time=60 * minutes, why="done" if minutes >= 10 else "stopped"))
+    run.events_path.write_text("\n".join(map(encode, events)) + "\n", "utf-8")
+    return run
+
+
+def test_command_line_and_window_choose_the_same_run(train):
+    good, worse = usable_run(train, minutes=10, score=0.8), usable_run(train, minutes=10, score=0.6)
+    root = good.project_root
+    usable_run(train, minutes=0.1, score=0.9)
+    usable_run(train, minutes=0.1)
+    active = usable_run(train, minutes=0.2, ended=False)  # or killed
+    assert find_run(root, "best").name == default_run(root).name == good.name
+    assert find_run(root, "best", "unet").name == good.name and find_run(root, "last").name == active.name
+    assert default_run(root, "resnet") is None
+    assert model_folder(root) == model_folder("best", root) == good.best
+    for run in (good, worse):
+        (run.best / "network.onnx").unlink()
+    assert find_run(root, "best").name == active.name  # there is no other
 
 
 def test_early_stop_is_recognized(train):

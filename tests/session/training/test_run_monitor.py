@@ -171,6 +171,34 @@ def test_usable_runs_and_exports_are_listed_off_the_thread_of_the_window(shelf, 
     assert threads and threading.main_thread() not in threads
 
 
+def test_selected_run_is_used_until_another_one_is_shown(shelf, training, opened, qtbot):
+    """Otherwise the best run is used, not the one that was trained last."""
+    worse, best, last = (make_usable(finished(opened, score)) for score in (0.4, 0.9, 0.5))
+    shelf.refresh()
+    qtbot.waitUntil(lambda: not shelf.refreshing, timeout=5000)
+    training.run = last  # as after a training
+    assert shelf.in_use.name == best.name and shelf.models()[0] == best.root
+    shelf.selected = worse
+    with qtbot.waitSignal(training.ended, timeout=10_000):
+        training.follow(worse)
+    assert shelf.in_use.name == worse.name and shelf.models() == [worse.root, last.root, best.root]
+    (worse.best / "network.onnx").unlink()
+    assert shelf.in_use.name == best.name
+    with qtbot.waitSignal(training.ended, timeout=10_000):
+        training.follow(last)
+    assert shelf.selected is None and shelf.in_use.name == best.name
+
+
+def test_only_model_can_be_used_before_it_is_listed(shelf, training, opened, qtbot):
+    run = finished(opened)
+    shelf.refresh()
+    qtbot.waitUntil(lambda: not shelf.refreshing, timeout=5000)
+    training.run = run
+    assert shelf.in_use is None
+    make_usable(run)
+    assert shelf.in_use.name == run.name
+
+
 def test_run_that_becomes_usable_without_a_new_event_is_noticed(shelf, opened, qtbot):
     run = finished(opened)
     shelf.refresh()

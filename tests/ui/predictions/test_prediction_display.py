@@ -20,6 +20,7 @@ from workbench.ui.canvas.layers.prediction_layer import MODES
 from workbench.ui.training.continuous_switch import ContinuousSwitch
 
 SHIFT = Qt.KeyboardModifier.ShiftModifier
+STEP_30 = "After step 30: the model still marks nearly everything"
 CLASSES = (ClassSettings(1, "scratch", "#ff0000"), ClassSettings(2, "pit", "#00ff00"))
 
 
@@ -87,7 +88,7 @@ def test_earlier_steps_are_shown(shown, qtbot):
     assert overlay.steps == [10, 30, 40] and display.step.isVisibleTo(display) and display.step_name.text() == "Latest"
     display.step.setValue(1)
     qtbot.waitUntil(lambda: (mask_of(shown) == 1).all(), timeout=5000)
-    assert display.step_name.text() == "Step 30" and window.header.prediction.text() == "Prediction after step 30"
+    assert display.step_name.text() == "Step 30" and window.header.prediction.text() == STEP_30
     shown.key(Qt.Key.Key_Comma)
     qtbot.waitUntil(lambda: (mask_of(shown) == 0).all() and overlay.step == 10, timeout=5000)
     assert overlay.maps.planes.shape == (2, 80, 96) and (overlay.maps.planes[1] == 20).all()

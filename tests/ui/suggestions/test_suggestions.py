@@ -400,25 +400,61 @@ def test_resting_pointer_highlights_suggestion_of_next_image(user):
     assert np.array_equal(user.saved(), user.expected((12, 70)))
 
 
-def test_preview_of_running_training_can_be_accepted(user, root):
-    """Previews become suggestions; each replaces the previous one."""
+def add_preview(user, run: Run, step: int, mask: np.ndarray) -> None:
+    """Report a preview of the current image, as a training does."""
+    name = f"previews/m{step}"
+    write_png(run.root / f"{name}.png", mask)
+    planes = [np.where(mask == id, np.uint8(200), np.uint8(0)) for id in (1, 2)]
+    write_png(run.root / f"{name}s.png", np.concatenate(planes))
+    files = {"mask": f"{name}.png", "scores": f"{name}s.png"}
+    preview = Preview(step=step, picture=KEY, **files, thresholds=[0.5, 0.5], min_area=[1, 1])
+    with user.qtbot.waitSignal(user.services.training.preview_arrived, timeout=5000):
+        user.services.training.previews.add(preview)
+
+
+@pytest.fixture
+def running(user, root):
+    """A run without previews that appears to be in training."""
     training = user.services.training
     run = Run(root / "runs" / "20260202-000000-unet")
-    settings = {"thresholds": [0.5, 0.5], "min_area": [1, 1]}
-    mask = np.zeros((96, 144), np.uint8)
-    mask[30:40, 30:50] = 2
-    for name, pixels in (("m1", mask), ("m2", np.roll(mask, 30, axis=1))):
-        write_png(run.previews / f"{name}.png", pixels)
-        planes = [np.where(pixels == id, np.uint8(200), np.uint8(0)) for id in (1, 2)]
-        write_png(run.previews / f"{name}s.png", np.concatenate(planes))
+    run.root.mkdir(parents=True)
     (run.root / "recipe.json").write_text('{"model": "unet"}')
     write_json(run.dataset_path, Dataset(model="unet", classes=user.session.project.classes).model_dump(mode="json"))
     live(user)
     training.run = run
     training.previews.open(run)
+    yield run
+    at_rest(user)
+
+
+def test_immature_model_shows_probabilities_and_suggests_nothing(user, running):
+    """The chosen display and the suggestions return once the predictions are plausible."""
+    scene, header, panel = user.canvas.scene, user.window.header.prediction, user.window.suggestions_panel
+    mask = np.zeros((96, 144), np.uint8)
+    mask[30:40, 30:50] = 2
+    assert len(user.image_suggestions.shown) == 5 and not scene.predictions.soft
+    add_preview(user, running, 15, np.full((96, 144), 2, np.uint8))
+    user.wait(0)
+    assert header.text() == "After step 15: the model still marks nearly everything"
+    assert scene.predictions.soft and scene.predictions.mode == "heat" and scene.prediction_style.mode == "outline"
+    assert panel.hint.text() == "Suggestions appear once the model in training matches the labels better."
+    assert panel.hint.isVisibleTo(panel) and not panel.accept_all.isVisibleTo(panel)
+    assert user.window.layers.display.immature.isVisibleTo(user.window.layers.display)
+    soft = user.canvas.grab().toImage()
+    add_preview(user, running, 1300, mask)
+    user.wait(1)
+    assert header.text() == "After step 1,300: 1 region" and panel.hint.text() == ""
+    assert not scene.predictions.soft and scene.predictions.mode == "outline"
+    assert not user.window.layers.display.immature.isVisibleTo(user.window.layers.display)
+    assert user.canvas.grab().toImage() != soft
+
+
+def test_preview_of_running_training_can_be_accepted(user, running):
+    """Previews become suggestions; each replaces the previous one."""
+    mask, run = np.zeros((96, 144), np.uint8), running
+    mask[30:40, 30:50] = 2
     for step in (1, 2):
-        files = {"mask": f"previews/m{step}.png", "scores": f"previews/m{step}s.png"}
-        training.previews.add(Preview(step=step, picture=KEY, **files, **settings))
+        add_preview(user, run, step, np.roll(mask, 30 * (step - 1), axis=1))
         user.wait(1)
         user.qtbot.waitUntil(lambda step=step: user.image_suggestions.shown[0].origin.x == 30 * step)
     (suggestion,) = user.image_suggestions.shown
@@ -426,7 +462,6 @@ def test_preview_of_running_training_can_be_accepted(user, root):
     user.over(35, 65)
     user.key(Qt.Key.Key_Space)
     assert np.array_equal(user.saved(), np.roll(mask, 30, axis=1))
-    at_rest(user)
 
 
 def test_suggestions_are_visited_by_keyboard(user):

@@ -13,7 +13,9 @@ from PySide6.QtTest import QTest
 from tests.session.stored_result import store_result, stored_result
 from tests.ui.training.run_events import METRICS, STARTED, at_rest, live, steps
 from workbench.core.messages import Message
-from workbench.core.runs.events import Evaluated, Failed, Finished, Preview, Progress, Started, Trouble
+from workbench.core.runs.events import Evaluated, Failed, Finished, Preview, Progress, Started, Trouble, encode
+from workbench.core.runs.run import create_run
+from workbench.core.runs.training_settings import request
 from workbench.inference.io.image_io import write_png
 from workbench.inference.predictor import Prediction
 from workbench.inference.regions import Region
@@ -142,7 +144,7 @@ def test_preview_of_current_image_is_shown(driver, old_run, qtbot):
     training._previews.add(event)
     qtbot.waitUntil(lambda: canvas.scene.predictions is not None, timeout=5000)
     assert np.array_equal(canvas.scene.predictions.pyramid.mask, mask)
-    assert driver.window.header.prediction.text() == "Prediction after step 12"
+    assert driver.window.header.prediction.text() == "After step 12: the model still marks far too much"
     driver.open("lot1/new.png")
     assert canvas.scene.predictions is None and driver.window.header.prediction.text() == ""
     at_rest(driver)
@@ -207,3 +209,27 @@ def test_finished_run_states_the_range_on_other_parts(opened, old_run, qtbot):
     assert "11 of 12" in tip and "on 40 parts that are not in the training images" in tip and "worst “darker”" in tip
     runs = panel.runs
     qtbot.waitUntil(lambda: "Expect Dice" in runs.itemData(0, Qt.ItemDataRole.ToolTipRole), timeout=5000)
+
+
+def test_run_that_was_stopped_early_does_not_replace_the_best_one(opened, old_run, qtbot):
+    """Predictions, export and the next step use the best run; a message states it. The user can select the other."""
+    training, panel, runs = opened.services.training, opened.window.training, opened.services.run_list
+    stopped = create_run(opened.services.session.project, request("unet", minutes=10, device="cpu"))
+    ending = Finished(time=3, why="stopped")
+    stopped.events_path.write_text("\n".join(map(encode, [STARTED, *steps(5), ending])) + "\n", "utf-8")
+    for run in (old_run, stopped):
+        run.best.mkdir()
+        for name in ("model.json", "network.onnx"):
+            (run.best / name).write_text("{}")
+    messages = []
+    panel.view.messaged.connect(lambda *message: messages.append(message))
+    live(opened)
+    training.run = stopped
+    training.state_changed.emit()
+    training._thread = None
+    with qtbot.waitSignal(runs.listed, timeout=10_000):
+        training._end(ending)
+    assert opened.window.overlay.run.name == panel.exported_run.name == old_run.name
+    assert [kind for kind, *_ in messages] == ["info"] and "stopped early" in messages[0][1]
+    panel.runs.activated.emit(panel.runs.findData(stopped.name))
+    assert opened.window.overlay.run.name == panel.exported_run.name == stopped.name

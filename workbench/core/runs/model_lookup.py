@@ -17,13 +17,16 @@ from workbench.inference.predictor import Predictor
 def model_folder(name: Path | str, project_root: Path | None = None) -> Path:
     """Return the folder with model.json of an export, or of a run's best weights.
 
-    name: a path, or with a project a name for `find_run`. Raises UnknownModel, RunUnusable.
+    name: the path of an export, of a run, or of a project, whose best run is used; or with `project_root` a name for
+    `find_run`. Raises UnknownModel, UnknownRun, RunUnusable.
     """
     path = Path(name)
     if project_root is not None and not path.exists():
         return _of_run(find_run(project_root.absolute(), str(name)))
     if (path / "recipe.json").exists():
         return _of_run(Run(path))
+    if (path / "project.json").exists():
+        return _of_run(find_run(path.absolute(), "best"))
     if not (path / MODEL_FILE).exists():
         raise UnknownModel(path=str(name))
     return path

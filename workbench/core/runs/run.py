@@ -31,6 +31,7 @@ from workbench.core.runs.dataset import Dataset, collect
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, decode
 from workbench.core.runs.planner import plan
 from workbench.core.runs.pruning_plan import prune_settings
+from workbench.core.runs.run_choice import choose_default, summarize_events
 from workbench.core.runs.several_gpus import check_several_gpus, divide_batch
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.atomic_write import make_folder
@@ -270,15 +271,15 @@ def list_exports(project_root: Path) -> list[Path]:
 def find_run(project_root: Path, name: str, model: str | None = None) -> Run:
     """Return the run for RUN of the command line: a name under `runs/`, a path, "last", or "best".
 
-    "best" is the run with the best metric on comparable images.
+    "best" is the run that is used by default, see `default_run`.
     """
     runs = [run for run in list_runs(project_root) if model is None or _model(run) == model]
     if name == "last" and runs:
         return runs[-1]
     if name == "best":
-        usable = [run for run in runs if run.usable]
-        if usable:
-            return _best(usable)
+        found = default_run(project_root, model)
+        if found is not None:
+            return found
     for run in runs:
         if run.name == name:
             return run
@@ -288,27 +289,35 @@ def find_run(project_root: Path, name: str, model: str | None = None) -> Run:
     raise problems.UnknownRun(name=name, known=", ".join(run.name for run in runs) or "none")
 
 
-def _best(runs: list[Run]) -> Run:
-    """Return the best of the runs with the newest run's validation and test images; others are not comparable.
+def default_run(project_root: Path, model: str | None = None) -> Run | None:
+    """Return the run to predict, evaluate and export with, see `choose_default`; None if no run is usable.
 
-    Runs with unreadable datasets are skipped. Raises RunBroken if all are unreadable.
+    model: only runs of this kind of model.
     """
-    datasets: list[tuple[Run, tuple[str, str]]] = []
-    for run in runs:
+    candidates = (_Candidate.of(run) for run in reversed(list_runs(project_root)))
+    chosen = choose_default(candidate for candidate in candidates if model in (None, candidate.model))
+    return None if chosen is None else chosen.run
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """Run with the facts of `run_choice.ChoosableRun`."""
+
+    run: Run
+    model: str
+    usable: bool
+    score: float | None = None
+    held_out: str = ""
+    interrupted: bool = False
+
+    @classmethod
+    def of(cls, run: Run) -> _Candidate:
+        events = summarize_events(run.events_path)
         try:
-            data = run.dataset()
-        except problems.RunBroken:
-            if run is runs[-1] and not datasets:
-                raise
-            continue
-        datasets.append((run, (data.model, data.held_out_hash)))
-    comparable = [run for run, held_out in datasets if held_out == datasets[-1][1]]
-
-    def metric(run: Run) -> float:
-        evaluation = run.best_evaluation()
-        return evaluation.score if evaluation is not None and evaluation.score is not None else -1.0
-
-    return max(comparable, key=lambda run: (metric(run), run.name))
+            settings, held_out = run.settings(), run.dataset().held_out_hash
+        except problems.Problem:
+            return cls(run, RunName.parse(run.name).model, run.usable, events.score)
+        return cls(run, settings.model, run.usable, events.score, held_out, events.interrupted(settings))
 
 
 def _model(run: Run) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Any
 
 from workbench.core.problems import Problem
 from workbench.core.runs.events import (
-    Evaluated,
     Event,
     Failed,
     Finished,
@@ -21,15 +20,13 @@ from workbench.core.runs.events import (
     Started,
     Step,
     Unknown,
-    decode,
 )
-from workbench.core.runs.run import Run, RunName, list_runs
+from workbench.core.runs.run import Run, RunName
+from workbench.core.runs.run_choice import summarize_events
 from workbench.core.runs.run_health import RunState
 from workbench.core.runs.run_series import RunSeries
 from workbench.core.runs.system_stats import read_samples
-from workbench.inference.io.json_io import read_lines
 
-_EARLY = 0.2  # share of the planned time before which a stopped run counts as interrupted
 _PAUSE_EVERY = 200  # lines read between pauses for other threads
 
 
@@ -37,10 +34,10 @@ _PAUSE_EVERY = 200  # lines read between pauses for other threads
 class RunLine:
     """Row in a list of runs. when: None if the name has no date. score: best metric, None if there is none.
 
-    usable: the run can be used for prediction, as of the time of reading. interrupted: it was stopped early, so that
-    its model has learned little. labeled: number of labeled images when the run was created. metrics: of its best
-    evaluation on the validation images, empty without one. expectation: `forecast` and `lighting` of its result, see
-    `core.evaluation.expectation`, empty without them.
+    usable: the run can be used for prediction, as of the time of reading. interrupted: it was stopped or has failed
+    early, or has just begun, so that its model has learned little. labeled: number of labeled images when the run was
+    created. metrics: of its best evaluation on the validation images, empty without one. expectation: `forecast` and
+    `lighting` of its result, see `core.evaluation.expectation`, empty without them.
     """
 
     run: Run
@@ -118,69 +115,23 @@ def read_past(run: Run, events: Iterable[Event] | None = None, stopped: Callable
 def run_line(run: Run) -> RunLine:
     """Return the list row of a run. Fast: steps are not decoded."""
     name = RunName.parse(run.name)
-    score, ended, seconds, metrics, expectation = None, "", 0.0, {}, {}
-    for event in _read_summary_events(run):
-        if isinstance(event, Evaluated):
-            if event.best and event.score is not None:
-                score = event.score
-            if event.best and event.split == "val":
-                metrics = event.metrics
-        elif isinstance(event, Started):
-            ended, expectation = "", {}
-        elif isinstance(event, Finished):
-            ended, seconds, metrics = event.why, event.time, event.result.get("metrics") or metrics
-            expectation = {name: event.result.get(name) for name in ("forecast", "lighting")}
-        elif isinstance(event, Failed):
-            ended = "failed"
+    events = summarize_events(run.events_path)
     try:
         settings, dataset = run.settings(), run.dataset()
     except Problem:
-        return RunLine(run, name.model, name.when, score, ended=ended, usable=run.usable)
+        return RunLine(run, name.model, name.when, events.score, ended=events.ended, usable=run.usable)
     images = len(dataset.of("train"))
-    planned = 60 * (settings.minutes or 0) if settings.epochs is None else 0
     return RunLine(
         run,
         settings.model,
         name.when,
-        score,
+        events.score,
         images,
         dataset.held_out_hash,
-        ended,
+        events.ended,
         run.usable,
-        interrupted=ended == "stopped" and seconds < _EARLY * planned,
+        interrupted=events.interrupted(settings),
         labeled=len(dataset.current),
-        metrics=metrics,
-        expectation=expectation,
+        metrics=events.metrics,
+        expectation=events.expectation,
     )
-
-
-def default_line(lines: Iterable[RunLine]) -> RunLine | None:
-    """Return the usable run to predict with, of runs listed newest first; None if none is usable.
-
-    It is the best of those with the validation/test images of the newest run that was not stopped early: a run stopped
-    after seconds does not replace a better one, and metrics on other images are not comparable.
-    """
-    usable = [line for line in lines if line.usable]
-    reference = next((line for line in usable if not line.interrupted), usable[0] if usable else None)
-    if reference is None or reference.score is None:
-        return reference
-    comparable = [line for line in usable if (line.model, line.held_out) == (reference.model, reference.held_out)]
-    return max(comparable, key=lambda line: (-1.0 if line.score is None else line.score, line.run.name))
-
-
-def default_run(project_root: Path) -> Run | None:
-    """Return the run to predict with; None if no run is usable."""
-    line = default_line(run_line(run) for run in reversed(list_runs(project_root)))
-    return None if line is None else line.run
-
-
-def _read_summary_events(run: Run) -> Iterator[Event]:
-    kinds = tuple(f'{{"kind": "{kind.kind}"'.encode() for kind in (Started, Evaluated, Finished, Failed))
-    try:
-        for _, line in read_lines(run.events_path):
-            if line.startswith(kinds):
-                event = decode(line.decode("utf-8", "replace"))
-                if event is not None:
-                    yield event
-    except OSError:
-        return

@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
+from workbench.core.evaluation.maturity import LabelFacts, Maturity, PredictionFacts, maturity, measure_prediction
 from workbench.core.evaluation.prediction_maps import MOST_BYTES, PredictionMaps
 from workbench.core.problems import Problem
-from workbench.core.project.annotation import read_mask
-from workbench.core.project.project import NOT_LABELED
+from workbench.core.project.annotation import load_mask, read_mask
+from workbench.core.project.image_row import ImageRow
+from workbench.core.project.project import NOT_LABELED, Project
 from workbench.core.project.storage import inside
-from workbench.core.runs.events import Preview
+from workbench.core.runs.events import Evaluated, Preview
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import ClassSettings, ModelSettings, SettingsError
+from workbench.session.session import Session
 from workbench.session.tasks import TaskRunner
 
 LIMIT = 256 << 20  # bytes cached while the run is active
 MOST_PIXELS = 64_000_000  # maximum image size in pixels for a preview in full size
+
+
+@dataclass(frozen=True, eq=False)
+class _ReadPreview:
+    """Preview with the facts that the maturity of its model is derived from."""
+
+    maps: PredictionMaps
+    facts: PredictionFacts
+    labels: LabelFacts
 
 
 class PreviewReader(QObject):
@@ -27,11 +41,14 @@ class PreviewReader(QObject):
     arrived = Signal(str)
     recalled = Signal(str, int)  # image, step: an earlier preview that was requested
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._session = session
         self._run: Run | None = None
         self._events: dict[str, dict[int, Preview]] = {}
         self._shown: OrderedDict[tuple[str, int], PredictionMaps] = OrderedDict()
+        self._maturities: dict[tuple[str, int], Maturity] = {}  # by image and step, in the order of reading
+        self._validations: dict[int, float] = {}  # Dice of each validated step
         self._reading: set[str] = set()
         self._limit = LIMIT
         self._tasks = TaskRunner(parent=self)
@@ -49,9 +66,8 @@ class PreviewReader(QObject):
     def close(self) -> None:
         self._tasks.stop()
         self._run = None
-        self._events.clear()
-        self._shown.clear()
-        self._reading.clear()
+        for content in (self._events, self._shown, self._reading, self._maturities, self._validations):
+            content.clear()
 
     def add(self, event: Preview) -> None:
         """Register a written preview; `arrived` follows once it is read. A replay reads only the last per image."""
@@ -65,6 +81,17 @@ class PreviewReader(QObject):
             self._read(event.picture)
         else:  # a verdict has no files
             self.arrived.emit(event.picture)
+
+    def add_validation(self, event: Evaluated) -> None:
+        """Register a validation: evidence of the maturity of later previews."""
+        dice = event.metrics.get("dice")
+        if event.split == "val" and dice is not None:
+            self._validations[event.step] = dice
+
+    def maturity(self, key: str, step: int | None = None) -> Maturity | None:
+        """Return the maturity of the model in the newest preview of an image, or in that of a step, once it is read."""
+        event = self._event(key, step)
+        return None if event is None else self._maturities.get((key, event.step))
 
     @property
     def nbytes(self) -> int:
@@ -82,10 +109,10 @@ class PreviewReader(QObject):
         if event is None or run is None or not event.mask:
             return None
         if (key, event.step) not in self._shown:
-            maps = _read_existing(run, event)
-            if maps is None:
+            preview = self._reader(run, event)()
+            if preview is None:
                 return None
-            self._keep((key, event.step), maps)
+            self._keep((key, event.step), preview)
         return self._shown.get((key, event.step))
 
     def recall(self, key: str, step: int) -> None:
@@ -98,12 +125,13 @@ class PreviewReader(QObject):
             self.recalled.emit(key, step)
             return
 
-        def on_done(prediction: PredictionMaps | None) -> None:
-            if prediction is not None:
-                self._keep((key, step), prediction)
+        def on_done(preview: _ReadPreview | None) -> None:
+            if preview is not None:
+                self._keep((key, step), preview)
                 self.recalled.emit(key, step)
 
-        self._tasks.submit(lambda _: _read_existing(run, event), on_done, key="recall", urgent=True)
+        read = self._reader(run, event)
+        self._tasks.submit(lambda _: read(), on_done, key="recall", urgent=True)
 
     def _event(self, key: str, step: int | None) -> Preview | None:
         events = self._events.get(key)
@@ -115,22 +143,68 @@ class PreviewReader(QObject):
             return
         self._reading.add(key)
 
-        def on_done(prediction: PredictionMaps | None) -> None:
+        def on_done(preview: _ReadPreview | None) -> None:
             self._reading.discard(key)
-            if prediction is not None:  # a missing file was replaced by a newer one
+            if preview is not None:  # a missing file was replaced by a newer one
                 if self._limit:
-                    self._keep((key, event.step), prediction)
+                    self._keep((key, event.step), preview)
+                else:
+                    self._set_maturity((key, event.step), preview)
                 self.arrived.emit(key)
             if self._event(key, None) is not event:
                 self._read(key)
 
-        self._tasks.submit(lambda _: _read_existing(run, event), on_done, lambda _: on_done(None))
+        read = self._reader(run, event)
+        self._tasks.submit(lambda _: read(), on_done, lambda _: on_done(None))
 
-    def _keep(self, place: tuple[str, int], prediction: PredictionMaps) -> None:
-        self._shown[place] = prediction
+    def _reader(self, run: Run, event: Preview) -> Callable[[], _ReadPreview | None]:
+        """Return a function that reads a preview and its facts in any thread; it returns None for broken files."""
+        project, rows = self._session.project, self._session.rows
+        finished = event.picture in rows and rows[event.picture].status == "done"
+
+        def read() -> _ReadPreview | None:
+            maps = _read_existing(run, event)
+            if maps is None:
+                return None
+            label = _label(project, event.picture, maps.mask) if finished and project is not None else None
+            return _ReadPreview(maps, measure_prediction(maps, label), _label_facts(run, rows))
+
+        return read
+
+    def _keep(self, place: tuple[str, int], preview: _ReadPreview) -> None:
+        self._set_maturity(place, preview)
+        self._shown[place] = preview.maps
         self._shown.move_to_end(place)
         while len(self._shown) > 1 and self.nbytes > self._limit:
             self._shown.popitem(last=False)
+
+    def _set_maturity(self, place: tuple[str, int], preview: _ReadPreview) -> None:
+        """Set the maturity of a preview, once: it depends on the preview before, of the same image if there is one."""
+        if place in self._maturities:
+            return
+        key, step = place
+        validation = self._validations.get(max((s for s in self._validations if s <= step), default=-1))
+        own = [(s, found) for (other, s), found in self._maturities.items() if other == key and s < step]
+        earlier = own or [(s, found) for (_, s), found in self._maturities.items() if s <= step]
+        mature_before = bool(earlier) and max(earlier, key=lambda entry: entry[0])[1].mature
+        self._maturities[place] = maturity(preview.facts, preview.labels, validation, mature_before=mature_before)
+
+
+def _label_facts(run: Run, rows: Mapping[str, ImageRow]) -> LabelFacts:
+    """Return the facts about the labels that a run is trained on."""
+    try:
+        keys = [item.key for item in run.dataset().of("train")]
+    except Problem:
+        return LabelFacts()
+    return LabelFacts.of(rows[key] for key in keys if key in rows)
+
+
+def _label(project: Project, key: str, mask: np.ndarray) -> np.ndarray | None:
+    """Return the saved label of an image, uint8 (H, W); None without one."""
+    try:
+        return load_mask(project, key, (mask.shape[1], mask.shape[0]))
+    except Problem:
+        return None
 
 
 def _read_existing(run: Run, event: Preview) -> PredictionMaps | None:

@@ -9,8 +9,9 @@ from PySide6.QtCore import QObject, Signal
 
 from workbench.core.problems import Problem
 from workbench.core.runs.run import Run, list_exports, list_runs
+from workbench.core.runs.run_choice import choose_default
 from workbench.core.runs.run_comparison import RunComparison, compare_runs
-from workbench.core.runs.run_history import PastRun, RunLine, default_line, read_past, run_line
+from workbench.core.runs.run_history import PastRun, RunLine, read_past, run_line
 from workbench.core.runs.run_series import Columns, RunSeries
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
@@ -44,6 +45,7 @@ class RunList(QObject):
         self.lines: list[RunLine] = []
         self.exports: list[Path] = []
         self.compared: list[ComparedRun] = []
+        self.selected: Run | None = None  # run that the user selected to be used, until another one is shown
         self._session, self._training = session, training
         self._known: dict[str, tuple[int, RunLine]] = {}  # name -> size of its events, line
         self._tasks = TaskRunner(2, self)  # the list does not wait for a comparison
@@ -67,14 +69,30 @@ class RunList(QObject):
         """Return the runs that can be used for prediction, newest first. model: only runs of this kind of model."""
         return [line for line in self.lines if line.usable and model in ("", line.model)]
 
+    @property
+    def in_use(self) -> Run | None:
+        """Run for predictions, suggestions, evaluation and export: the selected run, else the default one.
+
+        A run that has just been trained is used if it is the default one. Without any usable run in the list, it is
+        the shown run, once it can be used.
+        """
+        shown = self._training.run
+        for run in (self.selected, self.default(), shown):
+            if run is not None and run.usable:
+                return run
+        return None
+
     def default(self, model: str = "") -> Run | None:
-        """Return the run to predict with, see `default_line`. model: only runs of this kind of model."""
-        line = default_line(self.usable(model))
+        """Return the run of `choose_default`. model: only runs of this kind of model."""
+        line = choose_default(self.usable(model))
         return None if line is None else line.run
 
     def models(self) -> list[Path]:
-        """Return the folders of the usable runs and of the exports."""
-        return [*(line.run.root for line in self.usable()), *self.exports]
+        """Return the folders of the usable runs, that of the run in use first, and of the exports."""
+        used, folders = self.in_use, [line.run.root for line in self.usable()]
+        if used is not None and used.root in folders:
+            folders.insert(0, folders.pop(folders.index(used.root)))
+        return [*folders, *self.exports]
 
     def refresh(self, *_: object) -> None:
         """List the runs again; `listed` follows. A result that is still outstanding is dropped."""
@@ -136,6 +154,8 @@ class RunList(QObject):
 
     def _shown_changed(self, run: Run) -> None:
         """Compare the selected runs with the newly shown one, as far as possible."""
+        if self.selected is not None and self.selected.root != run.root:
+            self.selected = None
         if self.compared:
             self.compare([other.run for other in self.compared])
         if all(line.run.name != run.name for line in self.lines):
@@ -143,7 +163,7 @@ class RunList(QObject):
 
     def _forget(self) -> None:
         self._tasks.cancel()
-        self.lines, self.exports, self.compared, self._known = [], [], [], {}
+        self.lines, self.exports, self.compared, self._known, self.selected = [], [], [], {}, None
         self.listed.emit()
         self.compared_changed.emit()
 

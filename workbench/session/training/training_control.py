@@ -10,7 +10,7 @@ from PySide6.QtCore import QCoreApplication, QObject, Signal, Slot
 
 from workbench.core.problems import Problem, WorkerFailed
 from workbench.core.runs import process_exit
-from workbench.core.runs.events import BestKept, Event, Failed, Finished, Preview, Started, Step
+from workbench.core.runs.events import BestKept, Evaluated, Event, Failed, Finished, Preview, Started, Step
 from workbench.core.runs.run import Run, create_run, list_runs
 from workbench.core.runs.run_history import PastRun
 from workbench.core.runs.training_settings import request
@@ -77,7 +77,7 @@ class TrainingControl(QObject):
         self._thread: TrainerThread | None = None
         self._receiver: _EventReceiver | None = None
         self._tasks = TaskRunner(parent=self)
-        self._previews = PreviewReader(self)
+        self._previews = PreviewReader(session, self)
         self._previews.arrived.connect(self.preview_arrived)
         self._planned: float | None = None
         self._time = 0.0
@@ -292,6 +292,8 @@ class TrainingControl(QObject):
             self.progress = min(1.0, max(0.0, event.progress))
         elif isinstance(event, Preview):
             self._previews.add(event)
+        elif isinstance(event, Evaluated):
+            self._previews.add_validation(event)
         elif isinstance(event, BestKept):
             self.kept_open_event = event
         self.reported.emit(event)

@@ -69,7 +69,7 @@ class SuggestionCommands(CommandGroup):
                 self.tr("Generate suggestions for &all images"),
                 controller.suggest_for_all,
                 enabled=controller.can_propose,
-                tip=self.tr("Run the latest model on every image and save its predictions as suggestions"),
+                tip=self.tr("Run the model in use on every image and save its predictions as suggestions"),
             ),
         ]
 

@@ -16,7 +16,7 @@ class TrainingCommands(CommandGroup):
                 overlay.predict,
                 "predict",
                 overlay.possible,
-                tip=self.tr("Show the prediction of the latest model for this image"),
+                tip=self.tr("Show the prediction of the model in use for this image"),
             ),
             Command(
                 "predict_folder",

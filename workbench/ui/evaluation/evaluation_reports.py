@@ -112,7 +112,7 @@ class EvaluationReports(QObject):
             dialog = ComparisonDialog(self._services, self._style, self, self._parent.window())
             dialog.image_requested.connect(self.image_requested)
         evaluation = self._evaluation() if self._parent.isVisible() else None
-        shown = evaluation.run if evaluation is not None else self._services.training.run
+        shown = evaluation.run if evaluation is not None else self._services.run_list.in_use
         dialog.choose(first or shown, second)
         dialog.show()
         dialog.raise_()

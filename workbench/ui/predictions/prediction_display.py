@@ -62,6 +62,9 @@ class PredictionDisplay(QWidget):
         self.modes.activated.connect(lambda index: self.set_mode(MODES[index]))
         self._grid.addWidget(QLabel(self.tr("Style"), objectName="muted"), 0, 0)
         self._grid.addWidget(self.modes, 0, 1, 1, 2)
+        text = self.tr("Shown as probabilities until the model in training matches the labels better.")
+        self.immature = QLabel(text, wordWrap=True, objectName="muted")
+        self._grid.addWidget(self.immature, 1, 0, 1, 3)
 
     def _add_steps(self) -> None:
         self.step_name = QLabel(objectName="muted")
@@ -71,8 +74,8 @@ class PredictionDisplay(QWidget):
         self.step.setAccessibleName(tip)
         self.step.setMinimumWidth(60)
         self.step.valueChanged.connect(self._step_chosen)
-        self._grid.addWidget(self.step_name, 1, 0)
-        self._grid.addWidget(self.step, 1, 1, 1, 2)
+        self._grid.addWidget(self.step_name, 2, 0)
+        self._grid.addWidget(self.step, 2, 1, 1, 2)
         width = self.step_name.fontMetrics().horizontalAdvance(self.tr("Step {n}").format(n="88888"))
         self.step_name.setMinimumWidth(width)
 
@@ -94,10 +97,10 @@ class PredictionDisplay(QWidget):
         self.value.clicked.connect(self._overlay.reset_thresholds)
         self.value.setAccessibleName(self.tr("Threshold of the run"))
         self.value.setToolTip(self.value.accessibleName())
-        self._grid.addWidget(self.class_choice, 2, 0, 1, 3)
-        self._grid.addWidget(self.name, 3, 0)
-        self._grid.addWidget(self.threshold, 3, 1)
-        self._grid.addWidget(self.value, 3, 2)
+        self._grid.addWidget(self.class_choice, 3, 0, 1, 3)
+        self._grid.addWidget(self.name, 4, 0)
+        self._grid.addWidget(self.threshold, 4, 1)
+        self._grid.addWidget(self.value, 4, 2)
 
     # --- actions ---------------------------------------------------------------------------------
 
@@ -127,6 +130,7 @@ class PredictionDisplay(QWidget):
         return self.class_choice.currentData()
 
     def _refresh(self) -> None:
+        self.immature.setVisible(self._overlay.immature)
         self._refresh_steps()
         self._refresh_thresholds()
 

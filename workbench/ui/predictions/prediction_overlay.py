@@ -1,6 +1,7 @@
 """Prediction overlay of the current image: training previews during a run, else the result of the shown or default run.
 
-Earlier steps and other thresholds are applied to stored results, without running the network again.
+Earlier steps and other thresholds are applied to stored results, without running the network again. While a model in
+training is immature (`core.evaluation.maturity`), only its probabilities are shown, whatever display mode is chosen.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from PySide6.QtCore import QCoreApplication, QModelIndex, QObject, Signal
+from PySide6.QtCore import QModelIndex, QObject, Signal
 
+from workbench.core.evaluation.maturity import Maturity
 from workbench.core.evaluation.prediction_maps import ActivationMap, PredictionMaps
 from workbench.core.runs.events import Event, Preview
 from workbench.core.runs.run import Run
-from workbench.inference.model_settings import UNSURE
 from workbench.inference.predictor import Prediction
 from workbench.session.predictions import AHEAD_PIXELS, Predictions
 from workbench.session.run_thresholds import RunThresholds
@@ -24,7 +25,7 @@ from workbench.session.training.run_list import RunList
 from workbench.session.training.training_control import TrainingControl
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.shortcuts import key_text
-from workbench.ui.text import formatting
+from workbench.ui.text.prediction_texts import after_step_text, preview_text, regions_text, verdict_text
 
 _AHEAD = 3  # images after the current one
 
@@ -58,6 +59,7 @@ class PredictionOverlay(QObject):
         self._thresholds, self._runs, self._images = thresholds, runs, images
         self._predicted_with: Path | None = None  # run of the last prediction of the current image
         self.maps: PredictionMaps | None = None  # the result that is shown
+        self.maturity: Maturity | None = None  # of the shown preview; None for the result of a trained model
         self.steps: list[int] = []  # earlier steps of the shown run that have a preview of the current image
         self._text = ""
         self.step: int | None = None  # earlier step that is shown; None: the latest state
@@ -76,9 +78,13 @@ class PredictionOverlay(QObject):
 
     @property
     def run(self) -> Run | None:
-        """Return the run used for prediction: the shown run if it is usable, else the default one."""
-        shown = self._training.run
-        return shown if shown is not None and shown.usable else self._runs.default()
+        """Return the run used for prediction."""
+        return self._runs.in_use
+
+    @property
+    def immature(self) -> bool:
+        """Return whether the shown preview is of an immature model."""
+        return self.maturity is not None and not self.maturity.mature
 
     def possible(self) -> bool:
         return self._session.image is not None and self.run is not None and not self._training.running
@@ -92,8 +98,6 @@ class PredictionOverlay(QObject):
             self._predictions.predict(key)
             self.text_changed.emit(self.tr("Predicting…"))
 
-    # --- earlier steps ---------------------------------------------------------------------------
-
     def show_earlier_step(self, step: int | None) -> None:
         """Show the preview of the current image after a training step. None: the latest state."""
         key = self._session.key
@@ -106,8 +110,6 @@ class PredictionOverlay(QObject):
             self._preview_arrived(key)
         else:
             self.predict()
-
-    # --- thresholds ------------------------------------------------------------------------------
 
     @property
     def thresholds(self) -> tuple[float, ...]:
@@ -139,8 +141,8 @@ class PredictionOverlay(QObject):
     def _runs_listed(self) -> None:
         """Predict the current image if its run was not known when the image was opened."""
         run, key = self.run, self._session.key
-        waits = self._predicted_with is None and self.step is None and not self._training.running
-        if waits and run is not None and key is not None:
+        waits = self.step is None and not self._training.running
+        if waits and run is not None and key is not None and run.root != self._predicted_with:
             self._image_opened(key)
 
     def _clear(self, *_: object) -> None:
@@ -166,16 +168,13 @@ class PredictionOverlay(QObject):
         self._prefetch()
 
     def _prefetch(self) -> None:
-        """Pass the next images to the trainer at once.
-
-        The window's own model gets them when it is idle, in `_predicted`.
-        """
+        """Pass the next images to the trainer at once; the window's own model gets them in `_predicted`."""
         for key in _next_keys(self._images, self._session.key):
             self._training.order("expect", key)
 
     def _event_reported(self, event: Event) -> None:
         if isinstance(event, Preview) and event.picture == self._session.key and event.verdict is not None:
-            self.text_changed.emit(_verdict_text(event))
+            self.text_changed.emit(after_step_text(event.step, verdict_text(event)))
 
     def _preview_arrived(self, key: str) -> None:
         if key != self._session.key:
@@ -189,11 +188,13 @@ class PredictionOverlay(QObject):
             self._show_step(self._training.previews.get(key, step))
 
     def _show_step(self, maps: PredictionMaps | None) -> None:
-        if maps is not None:
-            self._show(maps, self.tr("Prediction after step {step}").format(step=maps.step))
+        if maps is not None and maps.step is not None and self._session.key is not None:
+            maturity = self._training.previews.maturity(self._session.key, maps.step)
+            self._show(maps, preview_text(maps.step, maturity), maturity)
 
     def _training_ended(self, _: object) -> None:
-        if self._session.key is not None:
+        self.step = self._predicted_with = None
+        if self._session.key is not None and not self._runs.refreshing:  # otherwise `_runs_listed` follows
             self._image_opened(self._session.key)
 
     def _predicted(self, key: str, result: Prediction) -> None:
@@ -201,19 +202,18 @@ class PredictionOverlay(QObject):
             return
         if result.mask is None:
             maps = None if result.heat is None else ActivationMap(np.zeros_like(result.heat), result.heat)
-            self._show(maps, _verdict_text(result))
+            self._show(maps, verdict_text(result))
         else:
             maps = self._predictions.cached(key) or PredictionMaps(result.mask, result.scores)
-            self._show(maps, _regions_text(result))
+            self._show(maps, regions_text(result))
         self._predictions.prefetch(_next_keys(self._images, self._session.key))
 
-    # --- canvas ----------------------------------------------------------------------------------
-
-    def _show(self, maps: PredictionMaps | None, text: str) -> None:
+    def _show(self, maps: PredictionMaps | None, text: str, maturity: Maturity | None = None) -> None:
         image = self._session.image
         if maps is not None and (image is None or maps.mask.shape != image.shape[:2]):
             maps = None  # the image was replaced since
         self.maps, self._text = maps, text
+        self.maturity = None if maps is None else maturity
         self.text_changed.emit(text)
         self._draw()
 
@@ -226,16 +226,17 @@ class PredictionOverlay(QObject):
     def _draw(self) -> None:
         if self.maps is not None and self.thresholds and self.own_thresholds:
             self._thresholds.apply(self._run_name, self.maps)
-            self.text_changed.emit(self.tr("Prediction (thresholds changed)"))
+            self.text_changed.emit(self._text if self.immature else self.tr("Prediction (thresholds changed)"))
         else:
-            self._canvas.scene.show_predictions(None if self.maps is None else self.maps.mask, partial(_map, self.maps))
+            mask = None if self.maps is None else self.maps.mask
+            self._canvas.scene.show_predictions(mask, partial(_map, self.maps), soft=self.immature)
             if self.maps is not None:
                 self.text_changed.emit(self._text)
         self._update_steps()
 
     def _thresholds_applied(self, maps: PredictionMaps, mask: np.ndarray) -> None:
         if maps is self.maps and self.own_thresholds:
-            self._canvas.scene.show_predictions(mask, partial(_map, maps))
+            self._canvas.scene.show_predictions(mask, partial(_map, maps), soft=self.immature)
 
 
 def _next_keys(images: ImageOrder, key: str | None) -> list[str]:
@@ -250,39 +251,3 @@ def _map(maps: PredictionMaps | None, mode: str) -> np.ndarray | None:
     if maps is None:
         return None
     return maps.scores if mode == "heat" else maps.uncertainty()
-
-
-def _defects_text(count: int) -> str:
-    """Return the number of predicted defects."""
-    if count == 0:
-        return QCoreApplication.translate("PredictionOverlay", "Prediction: no defects")
-    if count == 1:
-        return QCoreApplication.translate("PredictionOverlay", "Prediction: 1 defect")
-    return QCoreApplication.translate("PredictionOverlay", "Prediction: {n} defects").format(n=count)
-
-
-def _regions_text(result: Prediction) -> str:
-    """Return the number of predicted defects, with the verdict if the model has a rule for it."""
-    text = _defects_text(len(result.regions) + result.left_out)
-    if result.verdict is None:
-        return text
-    pattern = QCoreApplication.translate("PredictionOverlay", "{prediction}; verdict: {verdict}")
-    return pattern.format(prediction=text, verdict=result.verdict)
-
-
-def _verdict_text(prediction: Prediction | Preview) -> str:
-    """Return the predicted verdict with its probability."""
-    probabilities = prediction.probabilities or {}
-    if prediction.verdict == UNSURE and UNSURE not in probabilities and probabilities:
-        best = max(probabilities, key=probabilities.__getitem__)
-        text = QCoreApplication.translate(
-            "PredictionOverlay", "Prediction: unsure, most likely {verdict} ({probability})"
-        )
-        return text.format(verdict=best, probability=formatting.percent(probabilities[best]))
-    share = probabilities.get(prediction.verdict or "")
-    if share is None:
-        return QCoreApplication.translate("PredictionOverlay", "Prediction: {verdict}").format(
-            verdict=prediction.verdict or ""
-        )
-    text = QCoreApplication.translate("PredictionOverlay", "Prediction: {verdict} ({probability})")
-    return text.format(verdict=prediction.verdict or "", probability=formatting.percent(share))

@@ -35,6 +35,7 @@ class SuggestionsController(QObject):
         super().__init__(canvas)
         self._session, self._training, self._runs = services.session, services.training, services.run_list
         self._overlay = overlay
+        self.withheld = False  # the model in training is immature: its regions are not suggested
         self._canvas, self._layers, self._messages = canvas, layers, messages
         self.suggestions, self.job, self.interaction = services.suggestions, services.suggest_all, canvas.suggestions
         session, suggestions, job = self._session, self.suggestions, self.job
@@ -114,12 +115,18 @@ class SuggestionsController(QObject):
         """Derive suggestions from the shown result, including previews of a running training."""
         overlay = self._overlay
         maps, run = overlay.maps, self._prediction_source()
-        if maps is not None and run is not None and not (overlay.thresholds and overlay.own_thresholds):
+        if overlay.immature != self.withheld:
+            self.withheld = overlay.immature
+            self.changed.emit()
+        if overlay.immature:
+            self.suggestions.withhold()
+        elif maps is not None and run is not None and not (overlay.thresholds and overlay.own_thresholds):
             self.suggestions.follow(maps, maps.mask, run)
 
     def _thresholds_applied(self, maps: PredictionMaps, mask: np.ndarray) -> None:
         run = self._prediction_source()
-        if maps is self._overlay.maps and self._overlay.own_thresholds and run is not None:
+        shown = maps is self._overlay.maps and not self._overlay.immature
+        if shown and self._overlay.own_thresholds and run is not None:
             self.suggestions.follow(maps, mask, run)
 
     def _prediction_source(self) -> Run | None:

@@ -105,6 +105,8 @@ class SuggestionsPanel(QWidget):
     def _hint(self, count: int, left_out: int) -> str:
         if not self._controller.visible:
             return self.tr("Suggestions are hidden. Press {key} to show them.").format(key=key_text("toward_proposals"))
+        if self._controller.withheld:
+            return self.tr("Suggestions appear once the model in training matches the labels better.")
         if left_out:
             return self.tr(
                 "{n} more predicted regions are not offered because there are too many or they are too large."

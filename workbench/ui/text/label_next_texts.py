@@ -40,9 +40,7 @@ def label_next_text(entries: LabelNextList) -> str:
     if not entries.total:
         return QCoreApplication.translate("queue", "All images are done.")
     if entries.model:
-        text = QCoreApplication.translate(
-            "queue", "The latest model has analyzed {looked} of {asked} unfinished images."
-        )
+        text = QCoreApplication.translate("queue", "The model has analyzed {looked} of {asked} unfinished images.")
     else:
         text = QCoreApplication.translate(
             "queue", "No model yet. Images are ordered by diversity; {looked} of {asked} analyzed."
@@ -54,7 +52,7 @@ def label_issues_text(issues: LabelIssueList, listed: int) -> str:
     """Return a text about the images behind the list of label errors, and about how reliable the list is."""
     if not issues.total:
         return QCoreApplication.translate("queue", "There are no labels yet that the model can check.")
-    text = QCoreApplication.translate("queue", "The latest model has checked {looked} of {asked} labels.")
+    text = QCoreApplication.translate("queue", "The model has checked {looked} of {asked} labels.")
     texts = [text.format(looked=formatting.number(issues.analyzed), asked=formatting.number(issues.total))]
     if issues.weak:
         texts.append(

@@ -27,10 +27,10 @@ class RunSelector(QComboBox):
         self._default_requested = False  # show the default run once the runs are listed
         self.setAccessibleName(self.tr("Runs"))
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        self.setToolTip(self.tr("Shown run. Earlier runs can be viewed and exported."))
+        self.setToolTip(self.tr("Shown run. The run that you select is used for predictions, evaluation and export."))
         self.setMinimumWidth(200)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        self.activated.connect(self._show_run)
+        self.activated.connect(self._select_run)
         run_list.listed.connect(self.refresh)
 
     def show_default(self) -> None:
@@ -60,6 +60,13 @@ class RunSelector(QComboBox):
                 default = self._run_list.default()
                 self._show_run(0 if default is None else max(0, self.findData(default.name)))
         self.relisted.emit()
+
+    def _select_run(self, index: int) -> None:
+        """Show the run that the user selected, and use it for predictions, evaluation and export."""
+        project = self._session.project
+        if project is not None and not self._training.busy:
+            self._run_list.selected = Run(project.root / "runs" / self.itemData(index))
+        self._show_run(index)
 
     def _show_run(self, index: int) -> None:
         project = self._session.project

@@ -44,7 +44,7 @@ class TrainingPanel(QWidget):
     ) -> None:
         super().__init__(objectName="panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._session, self._training, self._exporter = session, training, exporter
+        self._session, self._training, self._exporter, self._run_list = session, training, exporter, run_list
         self.overrides: Callable[[str], dict[str, Any]] = lambda model: {}  # settings that the user changed
         self._final_work: Progress | None = None  # work after the last step
         self._was_live = False  # this run was followed live: its ending is reported as new
@@ -95,6 +95,11 @@ class TrainingPanel(QWidget):
         """Shown run."""
         return self._training.run
 
+    @property
+    def exported_run(self) -> Run | None:
+        """Run that an export is made of."""
+        return self._run_list.in_use
+
     def toggle(self) -> None:
         """Start or stop training."""
         if self._training.busy:
@@ -113,15 +118,16 @@ class TrainingPanel(QWidget):
             self._training.pause()
 
     def export(self) -> None:
-        """Export the shown run, or cancel the export in progress."""
+        """Export the run in use, or cancel the export in progress."""
+        run = self.exported_run
         if self._exporter.running:
             self._exporter.cancel()
-        elif self.run is not None and self.run.usable:
-            self.export_requested.emit(self.run)
+        elif run is not None:
+            self.export_requested.emit(run)
 
     def choose_export(self) -> None:
-        """Ask for the export options, then export the shown run."""
-        run = self.run
+        """Ask for the export options, then export the run in use."""
+        run = self.exported_run
         if run is None or not self.can_choose_export():
             return
         dialog = ExportOptionsDialog(run.settings().model, self._exporter.options, self)
@@ -146,8 +152,7 @@ class TrainingPanel(QWidget):
         return self.view.curves is not None and self.view.curves.isVisibleTo(self.view)
 
     def can_export(self) -> bool:
-        usable = self.run is not None and self.run.usable
-        return self._exporter.running or (usable and self._session.writable)
+        return self._exporter.running or (self.exported_run is not None and self._session.writable)
 
     def can_choose_export(self) -> bool:
         return self.can_export() and not self._exporter.running

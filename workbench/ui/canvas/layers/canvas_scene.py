@@ -157,12 +157,13 @@ class CanvasScene(QObject):
             self.labels.pyramid.update(rect)
             self.invalidated.emit(self._view.viewport.screen_rect(rect, margin=self.label_style.thickness))
 
-    def show_predictions(self, mask: np.ndarray | None, maps: Maps | None = None) -> None:
+    def show_predictions(self, mask: np.ndarray | None, maps: Maps | None = None, *, soft: bool = False) -> None:
         """Show a predicted mask. maps: returns probabilities or uncertainties, uint8 (H, W), on demand, in any thread.
 
-        A large mask replaces the previous one after a thread has prepared it.
+        soft: draw only probabilities, see `PredictionLayer`. A large mask replaces the previous one after a thread has
+        prepared it.
         """
-        self._next_predictions = None if mask is None else PredictionLayer(mask, self.prediction_style, maps)
+        self._next_predictions = None if mask is None else PredictionLayer(mask, self.prediction_style, maps, soft=soft)
         if self._next_predictions is None or self._next_predictions.ready:
             self._replace_predictions()
         else:

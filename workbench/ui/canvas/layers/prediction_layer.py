@@ -20,6 +20,7 @@ MODES: tuple[Mode, ...] = ("outline", "filled", "heat", "doubt")
 Maps = Callable[[str], "np.ndarray | None"]  # "heat" or "doubt" to uint8 (H, W)
 
 _UNCERTAINTY = "#38d6ff"
+SOFT = 0.45  # opacity of the probabilities of an immature model, relative to that of a mature one
 # Pixels: a smaller mask is prepared synchronously; a run in progress sends a mask every few seconds.
 _SYNCHRONOUS = 1 << 19
 
@@ -41,23 +42,34 @@ class PredictionStyle:
         self._opacities[self.mode] = value
 
     @property
+    def soft_opacity(self) -> float:
+        """Opacity of the probabilities of an immature model."""
+        return SOFT * self._opacities["heat"]
+
+    @property
     def filled(self) -> bool:
         return self.mode == "filled"
 
 
 class PredictionLayer(MaskLayer):
-    """Predicted mask. maps: called for probabilities or uncertainties only when they are to be shown."""
+    """Predicted mask. maps: called for probabilities or uncertainties only when they are to be shown.
 
-    def __init__(self, mask: np.ndarray, style: PredictionStyle, maps: Maps | None = None) -> None:
+    soft: the model is immature, so only its probabilities are drawn in every mode, smoothed and with reduced opacity.
+    """
+
+    def __init__(
+        self, mask: np.ndarray, style: PredictionStyle, maps: Maps | None = None, *, soft: bool = False
+    ) -> None:
         super().__init__(MaskPyramid(mask, synchronous=_SYNCHRONOUS))
         self.style: PredictionStyle = style  # type: ignore[assignment]
         self._maps = maps
+        self.soft = soft and maps is not None
         self._map_layers: dict[str, _MapLayer | None] = {}
 
     @property
     def ready(self) -> bool:
         """True if the layer can be drawn in its style without delay."""
-        prepared = self.pyramid.ready and (not self._shows_map or self.style.mode in self._map_layers)
+        prepared = self.pyramid.ready and (not self._shows_map or self.mode in self._map_layers)
         return prepared or self.pyramid.mask.size <= _SYNCHRONOUS
 
     def prepare(self) -> None:
@@ -66,23 +78,31 @@ class PredictionLayer(MaskLayer):
             self.pyramid.build()
             self.pyramid.ready = True
         if self._shows_map:
-            self._compute_map(self.style.mode)
+            self._compute_map(self.mode)
+
+    @property
+    def mode(self) -> Mode:
+        """Mode in which the layer is drawn."""
+        return "heat" if self.soft else self.style.mode
 
     @property
     def _shows_map(self) -> bool:
-        return self.style.mode not in ("outline", "filled") and self._maps is not None
+        return self.mode not in ("outline", "filled") and self._maps is not None
 
     def _compute_map(self, mode: Mode) -> None:
         values = None if mode in self._map_layers or self._maps is None else self._maps(mode)
+        if values is not None and self.soft:
+            values = _smoothed(values)
         self._map_layers.setdefault(mode, None if values is None else _MapLayer(values, mode))
 
     def image(self, view: Viewport, rect: Rect) -> QImage | None:
         if not self._shows_map:
             return super().image(view, rect)
         if self.ready:
-            self._compute_map(self.style.mode)
-        layer = self._map_layers.get(self.style.mode)
-        return None if layer is None else layer.image(view, rect, self.style.opacity)
+            self._compute_map(self.mode)
+        layer = self._map_layers.get(self.mode)
+        opacity = self.style.soft_opacity if self.soft else self.style.opacity
+        return None if layer is None else layer.image(view, rect, opacity)
 
 
 class _MapLayer(HeatLayer):
@@ -96,6 +116,12 @@ class _MapLayer(HeatLayer):
         if self._mode == "doubt":
             return np.array([premultiplied(_UNCERTAINTY, opacity * i / 255) for i in range(256)], np.int32)
         return np.array([premultiplied(c, opacity * (i / 255) ** 0.6) for i, c in enumerate(_ramp())], np.int32)
+
+
+def _smoothed(values: np.ndarray) -> np.ndarray:
+    """Return a map without its finest details, which an immature model marks at random."""
+    sigma = min(max(min(values.shape) / 120, 1.5), 8.0)
+    return cv2.GaussianBlur(np.ascontiguousarray(values), (0, 0), sigma)
 
 
 @lru_cache(1)
