@@ -30,6 +30,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "pack": ("pack", "write a project with all its images to one zip file"),
     "unpack": ("unpack", "unpack a packed project"),
     "train": ("train", "train a UNet (segmentation) or a ResNet (classification)"),
+    "spots": ("spots", "list spots that differ most from the rest of their image, before a model exists"),
     "queue": ("queue", "list the images to label next, or possible label errors, with reasons"),
     "evaluate": ("evaluate", "evaluate a trained model on validation or test images"),
     "predict": ("predict", "predict images with a run or an export"),

@@ -116,6 +116,14 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "skipped": "files that vanished while packing",
         }
     },
+    "spots": {
+        "": {
+            "pictures": "list of {path, spots: list of {x, y, radius: pixels of the image, strength: 1 for the rest of the "
+            "image}, strongest first}",
+            "labelled": "images with painted defects; spots that deviate as some of them do come first",
+            "skipped": _SKIPPED,
+        }
+    },
     "unpack": {"": {"project": "folder of the project", "pictures": "images of the project"}},
 }
 

@@ -20,6 +20,7 @@ from workbench.session.project_jobs import PackingJob, ProjectMergeJob, ReportJo
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.session.run_thresholds import RunThresholds
 from workbench.session.session import Session
+from workbench.session.spot_finder import SpotFinder
 from workbench.session.suggest_all import SuggestAll
 from workbench.session.training.continuous_training import ContinuousTraining
 from workbench.session.training.export_job import ExportJob
@@ -62,6 +63,7 @@ class Services:
     evaluation_report: EvaluationReportJob
     evaluation_comparison: EvaluationComparisonJob
     workflow: WorkflowMonitor
+    spots: SpotFinder
     error_log: ErrorLog = field(default_factory=ErrorLog)
 
     @classmethod
@@ -74,6 +76,7 @@ class Services:
         export_job = ExportJob()
         export_job.finished.connect(run_list.refresh)
         predictions = Predictions(session)
+        workflow = WorkflowMonitor(session, training, run_list, export_job)
         return cls(
             preferences=preferences,
             session=session,
@@ -101,7 +104,8 @@ class Services:
             project_merge=ProjectMergeJob(session),
             evaluation_report=EvaluationReportJob(),
             evaluation_comparison=EvaluationComparisonJob(),
-            workflow=WorkflowMonitor(session, training, run_list, export_job),
+            workflow=workflow,
+            spots=SpotFinder(session, run_list, workflow),
         )
 
     def close(self) -> None:
@@ -117,6 +121,7 @@ class Services:
             self.saved_overrides,
             self.suggest_all,
             self.predictions,
+            self.spots,
             self.run_thresholds,
             self.reference_comparison,
             self.image_pages,

@@ -15,6 +15,7 @@ from workbench.session.session import Session
 from workbench.session.training.continuous_training import ContinuousTraining
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.interactions.region_navigator import RegionNavigator
+from workbench.ui.canvas.items.spot_markers import SpotBar
 from workbench.ui.check.report_commands import ReportCommands
 from workbench.ui.evaluation.evaluation_navigation import EvaluationNavigation
 from workbench.ui.images.images_panel import ImagesPanel
@@ -86,6 +87,7 @@ class CommandContext:
     training_settings: SettingsController
     continuous_training: ContinuousTraining
     pages: ImagePages
+    spots: SpotBar
 
     def state_signals(self) -> tuple[SignalInstance, ...]:
         """Return the signals after which a command may have to be enabled, disabled, checked or unchecked."""
@@ -116,6 +118,7 @@ class CommandContext:
             self.evaluation.reports.changed,
             self.continuous_training.changed,
             self.pages.changed,
+            self.spots.finder.changed,
         )
 
 

@@ -12,6 +12,7 @@ from workbench.ui.actions.menus import RUN_MENU, TOOL_STRIP, fill_menu_bar, ids
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.interactions.region_navigator import RegionNavigator
 from workbench.ui.canvas.items.page_indicator import PageIndicator
+from workbench.ui.canvas.items.spot_markers import add_spots
 from workbench.ui.canvas.option_bar import OptionBar
 from workbench.ui.check.report_commands import ReportCommands
 from workbench.ui.dialogs.window_dialogs import WindowDialogs
@@ -89,6 +90,7 @@ class Window(QMainWindow):
         self.canvas.add_item(
             PageIndicator(services.image_pages, self.canvas.content, view, scene, self.canvas.renderer, self.canvas)
         )
+        self.spots = add_spots(services.spots, self.region_navigator, self.canvas)
         self.images = ImagesPanel(session, style, services.label_queue)
         self.label_next = LabelNextController(
             session, services.label_queue, services.label_issues, self.images, self.canvas, self.messages
@@ -161,6 +163,7 @@ class Window(QMainWindow):
             training_settings=self.training_settings,
             continuous_training=services.continuous_training,
             pages=services.image_pages,
+            spots=self.spots,
         )
         self.table = Actions(self._context, style, self)
         self.image_menus = ImageMenus(self._context, self.table, self)
