@@ -10,7 +10,6 @@ from tests.inference.conftest import gray_settings, write_onnx
 from tests.session.conftest import dot, settle, show
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
-from workbench.core.runs.dataset import collect
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.image_io import write_png
@@ -54,13 +53,12 @@ def near(spot, key) -> bool:
     return abs(spot.x - x) < 12 and abs(spot.y - y) < 12
 
 
-def add_model(session, root) -> None:
+def add_model(root) -> None:
     run = Run(root / "runs" / "20260101-000000-unet")
     write_onnx(run.best / "network.onnx", WEIGHTS, BIAS)
     settings = gray_settings(classes=(ClassSettings(1, "pit", "#ff0000"),), thresholds=(0.5,), min_area=(6,))
     save_settings(settings, run.best / "model.json")
     write_json(run.settings_path, TrainingSettings(model="unet").model_dump(mode="json"))
-    write_json(run.dataset_path, collect(session.project, "unet").model_dump(mode="json"))
 
 
 def test_spots_of_each_opened_image(finder, opened, qtbot):
@@ -101,7 +99,7 @@ def test_done_image_has_no_spots(finder, opened, qtbot):
 def test_model_replaces_the_spots(finder, opened, root, qtbot):
     finder.switch(True)
     qtbot.waitUntil(lambda: bool(finder.spots), timeout=10_000)
-    add_model(opened, root)
+    add_model(root)
     with qtbot.waitSignal(finder.runs.listed, timeout=10_000):
         finder.runs.refresh()
     assert not finder.spots and not finder.possible() and not finder.offered

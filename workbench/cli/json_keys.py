@@ -118,8 +118,8 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
     },
     "spots": {
         "": {
-            "pictures": "list of {path, spots: list of {x, y, radius: pixels of the image, strength: 1 for the rest of the "
-            "image}, strongest first}",
+            "pictures": "list of {path, spots: list of {x, y, radius, strength}, strongest first}, in pixels of the "
+            "image; strength is 1 for a median place of the image",
             "labelled": "images with painted defects; spots that deviate as some of them do come first",
             "skipped": _SKIPPED,
         }
