@@ -80,7 +80,7 @@ class SpotCommands(CommandGroup):
         return [
             Command(
                 "spots",
-                self.tr("S&uggest where to look"),
+                self.tr("Suggest &where to look"),
                 lambda: finder.switch(not finder.on),
                 "search",
                 lambda: finder.on or finder.possible(),
