@@ -9,7 +9,7 @@ import numpy as np
 from workbench.inference.io.opencv import cv2
 from workbench.inference.io.tiff_regions import ImageArray, TiffImage
 
-MAX_PIXELS = 600_000  # of the reduced image
+MAX_PIXELS = 1 << 20  # of the reduced image
 CELL = 4  # pixels of the reduced image
 _MEAN = 5  # pixels: side of the square in which a response is averaged
 _SIGMAS = (1.0, 2.0, 4.0, 8.0)  # pixels of the reduced image

@@ -12,7 +12,6 @@ from workbench.ui.actions.menus import RUN_MENU, TOOL_STRIP, fill_menu_bar, ids
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.interactions.region_navigator import RegionNavigator
 from workbench.ui.canvas.items.page_indicator import PageIndicator
-from workbench.ui.canvas.items.spot_markers import add_spots
 from workbench.ui.canvas.option_bar import OptionBar
 from workbench.ui.check.report_commands import ReportCommands
 from workbench.ui.dialogs.window_dialogs import WindowDialogs
@@ -22,6 +21,7 @@ from workbench.ui.evaluation.evaluation_page import EvaluationPage
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.label_files.label_files_controller import LabelFilesController
 from workbench.ui.label_next.label_next_controller import LabelNextController
+from workbench.ui.label_next.spot_markers import add_spots
 from workbench.ui.labels.classes_panel import ClassesPanel
 from workbench.ui.labels.display_panel import DisplayPanel
 from workbench.ui.labels.history_panel import HistoryPanel
