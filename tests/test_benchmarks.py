@@ -29,3 +29,18 @@ def test_image_list_benchmark_runs(tmp_path):
     done = subprocess.run([sys.executable, str(script), "200", "--keep", str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "first rows painted" in done.stdout
+
+
+def test_halves_of_a_set_are_contiguous_and_apart():
+    from tests.benchmarks.image_sets import SetImage, halves
+
+    items = [
+        SetImage(Path(f"{kind}/{kind}_{number}.png"), kind, f"{kind} {number // 3}", None, number)
+        for kind, count in (("a", 40), ("b", 12))
+        for number in range(count)
+    ]
+    low, high = halves(items, gap=2)
+    for kind in "ab":
+        numbers = [[item.number for item in half if item.kind == kind] for half in (low, high)]
+        assert max(numbers[0]) + 2 < min(numbers[1]) and all(numbers)
+    assert not {item.group for item in low} & {item.group for item in high}

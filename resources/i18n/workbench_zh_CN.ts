@@ -696,6 +696,14 @@
         <translation>请先标注一张有缺陷的图片，或设置判定</translation>
     </message>
     <message>
+        <source>Train two models of the same kind first</source>
+        <translation>请先训练两个同类模型</translation>
+    </message>
+    <message>
+        <source>Open the evaluation of a model first</source>
+        <translation>请先打开某个模型的评估</translation>
+    </message>
+    <message>
         <source>No training is running</source>
         <translation>没有正在进行的训练</translation>
     </message>
@@ -3615,26 +3623,6 @@
         <translation>步长</translation>
     </message>
     <message>
-        <source>Edit outline</source>
-        <translation>编辑轮廓</translation>
-    </message>
-    <message>
-        <source>Outline</source>
-        <translation>轮廓</translation>
-    </message>
-    <message>
-        <source>Grow</source>
-        <translation>扩大</translation>
-    </message>
-    <message>
-        <source>Shrink</source>
-        <translation>缩小</translation>
-    </message>
-    <message>
-        <source>Delete</source>
-        <translation>删除</translation>
-    </message>
-    <message>
         <source>Auto</source>
         <translation>自动</translation>
     </message>
@@ -4316,8 +4304,43 @@
         <translation>{n} 张图片</translation>
     </message>
     <message>
+        <source>Classes of the labels</source>
+        <translation>标注中的类别</translation>
+    </message>
+    <message>
         <source>Labels found: {formats}. Their import is shown after the project is created.</source>
         <translation>发现标注：{formats}。创建项目后将显示导入界面。</translation>
+    </message>
+</context>
+<context>
+    <name>RegionButtons</name>
+    <message>
+        <source>Outline</source>
+        <translation>轮廓</translation>
+    </message>
+    <message>
+        <source>Edit outline</source>
+        <translation>编辑轮廓</translation>
+    </message>
+    <message>
+        <source>Grow</source>
+        <translation>扩大</translation>
+    </message>
+    <message>
+        <source>Shrink</source>
+        <translation>缩小</translation>
+    </message>
+    <message>
+        <source>Smooth</source>
+        <translation>平滑</translation>
+    </message>
+    <message>
+        <source>Fill holes</source>
+        <translation>填充孔洞</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>删除</translation>
     </message>
 </context>
 <context>

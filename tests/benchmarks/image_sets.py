@@ -156,6 +156,35 @@ def split_images(
     return training, test
 
 
+def halves(items: Sequence[SetImage], *, gap: int = 0) -> tuple[list[SetImage], list[SetImage]]:
+    """Return two halves of the images: of each kind the parts with low numbers, and those with high numbers.
+
+    A part with images of several kinds is counted for the rarest of them. gap: images of a kind whose number differs by
+    at most this from the first one of the second half are excluded from both.
+    """
+    images = Counter(item.kind for item in items)
+    members: dict[str, list[SetImage]] = {}
+    for item in items:
+        members.setdefault(item.group, []).append(item)
+    of_kind: dict[str, list[str]] = {}
+    for group in sorted(members, key=lambda name: (members[name][0].path.parent, min(i.number for i in members[name]))):
+        rarest = min((item.kind for item in members[group]), key=lambda kind: (images[kind], kind))
+        of_kind.setdefault(rarest, []).append(group)
+    first: set[str] = set()
+    for kind, groups in of_kind.items():
+        counts = [sum(item.kind == kind for item in members[group]) for group in groups]
+        before = [sum(counts[:place]) for place in range(len(groups))]
+        first |= {group for group, number in zip(groups, before, strict=True) if number < sum(counts) / 2}
+    low, high = ([item for item in items if (item.group in first) is side] for side in (True, False))
+    if gap:
+        cuts = {kind: min((item.number for item in high if item.kind == kind), default=0) for kind in images}
+        low, high = (
+            [item for item in side if abs(item.number - cuts[item.kind]) > gap or item.kind not in cuts]
+            for side in (low, high)
+        )
+    return low, high
+
+
 def few_labeled(training: Sequence[SetImage], count: int, seed: int) -> list[SetImage]:
     """Return `count` images to label, one of five good. A larger selection contains the smaller one."""
     order = sorted(training, key=lambda item: zlib.crc32(f"{seed} {item.name}".encode()))

@@ -16,7 +16,7 @@ from workbench.core.project.import_plan import PlannedClass
 from workbench.inference.io.image_io import write_png
 from workbench.ui.label_files import path_choices
 from workbench.ui.label_files.import_dialog import ImportDialog
-from workbench.ui.project.new_project_dialog import NewProjectDialog
+from workbench.ui.project.quick_project_dialog import QuickProjectDialog
 
 
 @pytest.fixture
@@ -182,13 +182,13 @@ def test_dropped_folder_without_labels_is_added(opened, qtbot, tmp_path):
     assert added.args[0].copied == 1 and opened.window.findChild(ImportDialog) is None
 
 
-def test_folder_dropped_without_a_project_becomes_a_labeled_project(application, folder, qtbot, tmp_path):
+def test_folder_dropped_without_a_project_becomes_a_labeled_project(application, folder, qtbot, tmp_path, monkeypatch):
+    monkeypatch.setattr(type(application.window.project_commands), "_projects_folder", lambda self: tmp_path)
     assert drop(application.window, folder)[-1] == ACCEPTED
-    qtbot.waitUntil(lambda: application.window.findChild(NewProjectDialog) is not None, timeout=5000)
-    new = application.window.findChild(NewProjectDialog)
-    new.location.setText(str(tmp_path))
-    qtbot.waitUntil(lambda: new.labels.text() == str(folder), timeout=10_000)
-    assert "labelme" in new.found.text()
+    qtbot.waitUntil(lambda: application.window.findChild(QuickProjectDialog) is not None, timeout=5000)
+    new = application.window.findChild(QuickProjectDialog)
+    qtbot.waitUntil(lambda: "labelme" in new.found.text(), timeout=10_000)
+    assert not new.classes.text()  # the classes are those of the labels
     new.create.click()
     dialog = dialog_of(application, qtbot)
     session = application.services.session

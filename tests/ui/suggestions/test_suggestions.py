@@ -477,6 +477,7 @@ def test_row_buttons_accept_and_reject(user):
     user.wait(3)
     assert np.array_equal(user.saved(), user.expected(spots[0]))
     assert user.canvas.view == before  # a button does not move the view
+    user.qtbot.waitUntil(user.window.table["undo"].isEnabled)
     user.key(Qt.Key.Key_Z, CTRL)
     user.wait(4)
     start, end = row_button(panel, 0, "accept"), row_button(panel, 0, "reject")

@@ -79,6 +79,8 @@ class DisabledReasons(QObject):
             "export": no_model,
             "export_choices": no_model,
             "review": no_model,
+            "compare_evaluations": self.tr("Train two models of the same kind first"),
+            "save_evaluation_report": self.tr("Open the evaluation of a model first"),
             "run_recipe": no_model,
             "pause": self.tr("No training is running"),
             "whole_run": no_curves,

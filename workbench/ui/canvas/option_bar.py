@@ -86,23 +86,7 @@ class OptionBar(QWidget):
         )
         self._value("widest", self.tr("Max. width"), self.tr(" px"))
         self._value("step", self.tr("Step"), self.tr(" px"))
-        buttons = QWidget()
-        row = QHBoxLayout(buttons)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(2)
-        for name, text, tip in (
-            ("edit_outline", self.tr("Outline"), self.tr("Edit outline")),
-            ("grow", self.tr("Grow"), ""),
-            ("shrink", self.tr("Shrink"), ""),
-            ("smooth", self.tr("Smooth"), ""),
-            ("fill_holes", self.tr("Fill holes"), ""),
-            ("delete", self.tr("Delete"), ""),
-        ):
-            button = QToolButton(text=text, toolTip=tip)
-            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            button.clicked.connect(partial(self._act, name))
-            row.addWidget(button)
-        self._put("region", buttons)
+        self._put("region", RegionButtons(self._canvas))
 
     def _put(self, field: str, *widgets: QWidget) -> None:
         for widget in widgets:
@@ -175,12 +159,6 @@ class OptionBar(QWidget):
         self._session.editor.set_explicit_background(on)
         self.refresh()
 
-    def _act(self, action: str) -> None:
-        tool = self._canvas.current
-        if isinstance(tool, RegionTool):
-            getattr(tool, action)()
-        self._canvas.setFocus()
-
     # --- updates ---------------------------------------------------------------------------------
 
     def refresh(self, *_: object) -> None:
@@ -240,6 +218,35 @@ class OptionBar(QWidget):
         if name == "width":
             scale = self._session.project.file.um_per_pixel if self._session.project else None
             self.note.show_text(self.tr("Traced, {width} wide").format(width=formatting.length(value, scale)))
+
+
+class RegionButtons(QWidget):
+    """Commands for the selected region."""
+
+    def __init__(self, canvas: Canvas) -> None:
+        super().__init__()
+        self._canvas = canvas
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(2)
+        for name, text, tip in (
+            ("edit_outline", self.tr("Outline"), self.tr("Edit outline")),
+            ("grow", self.tr("Grow"), ""),
+            ("shrink", self.tr("Shrink"), ""),
+            ("smooth", self.tr("Smooth"), ""),
+            ("fill_holes", self.tr("Fill holes"), ""),
+            ("delete", self.tr("Delete"), ""),
+        ):
+            button = QToolButton(text=text, toolTip=tip)
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.clicked.connect(partial(self._act, name))
+            row.addWidget(button)
+
+    def _act(self, action: str) -> None:
+        tool = self._canvas.current
+        if isinstance(tool, RegionTool):
+            getattr(tool, action)()
+        self._canvas.setFocus()
 
 
 class _Note(QLabel):

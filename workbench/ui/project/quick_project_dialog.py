@@ -123,6 +123,9 @@ class QuickProjectDialog(QDialog):
         formats = [format_with_count(name, count) for name, count in found.items() if name not in ("zip", "file")]
         if formats:
             self._labels = self._folder
+            if not self.classes.isModified():
+                self.classes.clear()  # an unused class beside those of the labels is not wanted
+                self.classes.setPlaceholderText(self.tr("Classes of the labels"))
             self.found.setText(
                 self.tr("Labels found: {formats}. Their import is shown after the project is created.").format(
                     formats=listed(formats)
