@@ -4,7 +4,7 @@
                                      [--half reported] [--labeled 5] [--draws 5]
 
 FOLDER holds the public image sets that `image_sets.py` reads. The parts of each set are split into two halves; the
-parameters of `workbench/core/label_next/spots.py` were chosen on the first (--half tuned), and the second is reported.
+parameters of `workbench/core/label_next/spot_detection.py` were chosen on the first (--half tuned), and the second is reported.
 A spot hits if a defective pixel is at most 2 % of the image's diagonal from its center. Rivals: the center of the image
 with the four centers of its quarters, random points, and the largest differences of Gaussians. The last row adds labels
 of --labeled images of the first half, one of five good, as the mean of --draws draws. No file name or class is used.
@@ -30,9 +30,9 @@ from tests.benchmarks import image_sets  # noqa: E402
 from tests.benchmarks.image_sets import SetImage, data_folder, few_labeled, read_gray, split_images  # noqa: E402
 from workbench.core.images import image_files  # noqa: E402
 from workbench.core.label_next.image_scan import spread_keys  # noqa: E402
+from workbench.core.label_next.spot_detection import example_directions, find_spots  # noqa: E402
 from workbench.core.label_next.spot_features import CellFeatures, cell_features  # noqa: E402
 from workbench.core.label_next.spot_search import REFERENCES  # noqa: E402
-from workbench.core.label_next.spots import example_directions, find_spots  # noqa: E402
 
 READERS = {
     "magnetic-tile": image_sets.magnetic_tile,

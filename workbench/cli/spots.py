@@ -10,8 +10,8 @@ from typing import Any
 from workbench.cli.queue import read_rows
 from workbench.cli.verb_runner import Console
 from workbench.core import problems
+from workbench.core.label_next.spot_detection import COUNT
 from workbench.core.label_next.spot_search import SpotSearch
-from workbench.core.label_next.spots import COUNT
 from workbench.core.problems import Problem
 from workbench.core.project.project import DONT_CARE, Project
 

@@ -6,8 +6,8 @@ from collections import OrderedDict
 
 from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal
 
+from workbench.core.label_next.spot_detection import Spot
 from workbench.core.label_next.spot_search import EXAMPLES, SpotSearch
-from workbench.core.label_next.spots import Spot
 from workbench.core.problems import ImageBroken, Problem
 from workbench.session.image_loader import image_stamp
 from workbench.session.session import Session

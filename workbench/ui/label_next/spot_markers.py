@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
 from workbench.core.geometry.drawing import Rect
-from workbench.core.label_next.spots import Spot
+from workbench.core.label_next.spot_detection import Spot
 from workbench.session.spot_finder import SpotFinder
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.interactions.region_navigator import RegionNavigator
