@@ -16,11 +16,6 @@ from workbench.core.problems import Problem
 from workbench.core.project.project import DONT_CARE, Project
 
 
-class NotInProject(Problem):
-    message = "{path} is not an image of this project."
-    advice = "Use the path below the image folder, as `workbench queue` prints it."
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
     parser.add_argument(
@@ -36,7 +31,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         raise problems.NoImages()
     for key in options.images:
         if key not in rows:
-            raise NotInProject(path=key)
+            raise problems.NotInProject(name=key)
     labeled = [key for key, row in rows.items() if any(pixels and id < DONT_CARE for id, pixels in row.counts)]
     search, found, skipped = SpotSearch(project, list(rows)), [], []
     requested = options.images or list(rows)
