@@ -116,6 +116,7 @@ def test_verb_ends_quietly(folder, gray_export, tmp_path, closed, options):
         ("predict", gray_export, folder / "pictures", "--out", tmp_path / "out"),
         ("serve", tmp_path),
         ("queue", folder),
+        ("spots", folder),
         ("evaluate", folder),
         ("export", folder, tmp_path / "e"),
     ]

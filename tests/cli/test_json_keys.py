@@ -48,6 +48,7 @@ def test_verbs_with_one_object(root, tmp_path, capsys):
         "labels": (root, tmp_path / "out", "--format", "png"),
         "check": (root,),
         "statistics": (root,),
+        "spots": (root,),
         "merge": (root, other),
         "pack": (root, tmp_path / "p.zip"),
         "unpack": (tmp_path / "p.zip", tmp_path / "unpacked"),

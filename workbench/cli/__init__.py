@@ -32,6 +32,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "train": ("train", "train a UNet (segmentation) or a ResNet (classification)"),
     "adopt": ("adopt", "add a segmentation network trained by another program (ONNX) as a run"),
     "log": ("log", "write the progress of a training for TensorBoard, VisualDL or MLflow"),
+    "spots": ("spots", "list spots that differ most from the rest of their image, before a model exists"),
     "queue": ("queue", "list the images to label next, or possible label errors, with reasons"),
     "evaluate": ("evaluate", "evaluate a trained model on validation or test images"),
     "predict": ("predict", "predict images with a run or an export"),

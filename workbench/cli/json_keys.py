@@ -130,6 +130,14 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "skipped": "files that vanished while packing",
         }
     },
+    "spots": {
+        "": {
+            "pictures": "list of {path, spots: list of {x, y, radius, strength}, strongest first}, in pixels of the "
+            "image; strength is 1 for a median place of the image",
+            "labelled": "images with painted defects; spots that deviate as some of them do come first",
+            "skipped": _SKIPPED,
+        }
+    },
     "unpack": {"": {"project": "folder of the project", "pictures": "images of the project"}},
 }
 

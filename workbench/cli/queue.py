@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     project = Project.open(options.project, write=False)
-    rows = _rows(project, console)
+    rows = read_rows(project, console)
     if not rows:
         raise problems.NoImages()
     model = find_run(project.root, options.name) if options.name else default_run(project.root)
@@ -115,7 +115,8 @@ def _as_json(issue: LabelIssue, names: dict[int, str], good: bool) -> dict[str, 
     return {**fields, **asdict(issue.rect), "why": str(issue_reason(issue, names, good=good))}
 
 
-def _rows(project: Project, console: Console) -> dict[str, ImageRow]:
+def read_rows(project: Project, console: Console) -> dict[str, ImageRow]:
+    """Return the rows of the images of a project by key, after an update of its index."""
     rows: dict[str, ImageRow] = {}
 
     def read(index: ImageIndex) -> None:

@@ -20,6 +20,7 @@ from workbench.session.project_jobs import PackingJob, ProjectMergeJob, ReportJo
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.session.run_thresholds import RunThresholds
 from workbench.session.session import Session
+from workbench.session.spot_finder import SpotFinder
 from workbench.session.suggest_all import SuggestAll
 from workbench.session.training.adoption_job import AdoptionJob
 from workbench.session.training.continuous_training import ContinuousTraining
@@ -64,6 +65,7 @@ class Services:
     evaluation_report: EvaluationReportJob
     evaluation_comparison: EvaluationComparisonJob
     workflow: WorkflowMonitor
+    spots: SpotFinder
     error_log: ErrorLog = field(default_factory=ErrorLog)
 
     @classmethod
@@ -78,6 +80,7 @@ class Services:
         adoption = AdoptionJob(session)
         adoption.adopted.connect(lambda run: None if run is None else training.follow(run))
         predictions = Predictions(session)
+        workflow = WorkflowMonitor(session, training, run_list, export_job)
         return cls(
             preferences=preferences,
             session=session,
@@ -106,7 +109,8 @@ class Services:
             project_merge=ProjectMergeJob(session),
             evaluation_report=EvaluationReportJob(),
             evaluation_comparison=EvaluationComparisonJob(),
-            workflow=WorkflowMonitor(session, training, run_list, export_job),
+            workflow=workflow,
+            spots=SpotFinder(session, run_list, workflow),
         )
 
     def close(self) -> None:
@@ -123,6 +127,7 @@ class Services:
             self.saved_overrides,
             self.suggest_all,
             self.predictions,
+            self.spots,
             self.run_thresholds,
             self.reference_comparison,
             self.image_pages,

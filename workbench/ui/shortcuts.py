@@ -51,6 +51,8 @@ SHORTCUTS: dict[str, str] = {
     "show_proposals": "Shift+P",
     "toward_labels": "Alt+Left",
     "toward_proposals": "Alt+Right",
+    "spots": "Shift+S",
+    "next_spot": "Shift+J",
     "done_next": "Enter; Return",
     "mark_done": "Ctrl+Enter; Ctrl+Return",
     "next": "D; PgDown",

@@ -14,7 +14,7 @@ from workbench.ui.actions.help_commands import HelpCommands
 from workbench.ui.actions.image_commands import ImageCommands, PageCommands
 from workbench.ui.actions.inspection_commands import InspectionCommands
 from workbench.ui.actions.prediction_commands import PredictionCommands
-from workbench.ui.actions.suggestion_commands import LabelNextCommands, SuggestionCommands
+from workbench.ui.actions.suggestion_commands import LabelNextCommands, SpotCommands, SuggestionCommands
 from workbench.ui.actions.tool_commands import ToolCommands
 from workbench.ui.actions.training_commands import LiveTrainingCommands, TrainingCommands, TrainingSettingsCommands
 from workbench.ui.actions.view_commands import EvaluationCommands, ViewCommands
@@ -32,6 +32,7 @@ GROUPS = (
     InspectionCommands,
     TrainingCommands,
     SuggestionCommands,
+    SpotCommands,
     LiveTrainingCommands,
     LabelNextCommands,
     EvaluationCommands,

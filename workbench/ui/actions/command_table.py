@@ -20,6 +20,7 @@ from workbench.ui.evaluation.evaluation_navigation import EvaluationNavigation
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.label_files.label_files_controller import LabelFilesController
 from workbench.ui.label_next.label_next_controller import LabelNextController
+from workbench.ui.label_next.spot_markers import SpotBar
 from workbench.ui.labels.classes_panel import ClassesPanel
 from workbench.ui.labels.display_panel import DisplayPanel
 from workbench.ui.labels.history_panel import HistoryPanel
@@ -86,6 +87,7 @@ class CommandContext:
     training_settings: SettingsController
     continuous_training: ContinuousTraining
     pages: ImagePages
+    spots: SpotBar
 
     def state_signals(self) -> tuple[SignalInstance, ...]:
         """Return the signals after which a command may have to be enabled, disabled, checked or unchecked."""
@@ -116,6 +118,7 @@ class CommandContext:
             self.evaluation.reports.changed,
             self.continuous_training.changed,
             self.pages.changed,
+            self.spots.finder.changed,
         )
 
 

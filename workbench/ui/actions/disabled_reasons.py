@@ -23,7 +23,7 @@ OF_IMAGE = frozenset(
         *("history", "copy_previous", "pick", "explicit", "done_next", "not_done", "remove_image", "fit", "actual"),
         *("zoom_in", "zoom_out", "next_region", "previous_region", "ruler", "good_sample", "invert", "stretch"),
         *("reset_display", "use_any", "use_train", "use_val", "use_test", "accept_all", "reject_all", "bring_back"),
-        *("predict", "next_page", "previous_page", "show_file", "copy_path", "edit_outline"),
+        *("predict", "next_page", "previous_page", "show_file", "copy_path", "edit_outline", "spots"),
         *(f"{name}_{n}" for name in ("verdict", "verdict_next") for n in range(1, 10)),
     )
 )
@@ -53,6 +53,7 @@ class DisabledReasons(QObject):
         no_suggestions = self.tr("This image has no suggestions")
         no_flag = self.tr("Open the list of possible label errors first")
         no_images, one_page = self.tr("The project has no images yet"), self.tr("The image file has one page only")
+        no_spots = self.tr("No suggested spots are shown")
         no_step = self.tr("Earlier predictions are stored during a training only")
         reasons = {
             "undo": self.tr("There is nothing to undo"),
@@ -64,6 +65,9 @@ class DisabledReasons(QObject):
             "accept_all": no_suggestions,
             "reject_all": no_suggestions,
             "bring_back": self.tr("No suggestion of this image was rejected"),
+            "spots": self.tr("The image is done, or a trained model can predict it"),
+            "next_spot": no_spots,
+            "previous_spot": no_spots,
             "propose_all": no_model,
             "label_next": no_model,
             "label_errors": no_model,

@@ -107,6 +107,10 @@ MENUS: dict[str, Table] = {
         ("classes", CLASSES),
         "add_class",
         ("proposing", SUGGESTIONS),
+        "-",
+        "spots",
+        "next_spot",
+        "previous_spot",
     ),
     "picture": (
         "done_next",

@@ -1,4 +1,4 @@
-"""Commands for suggestions: predicted regions that the user accepts or rejects."""
+"""Commands for suggestions: spots before there is a model, and predicted regions that the user accepts or rejects."""
 
 from __future__ import annotations
 
@@ -70,6 +70,26 @@ class SuggestionCommands(CommandGroup):
                 controller.suggest_for_all,
                 enabled=controller.can_propose,
                 tip=self.tr("Run the model in use on every image and save its predictions as suggestions"),
+            ),
+        ]
+
+
+class SpotCommands(CommandGroup):
+    def commands(self, context: CommandContext) -> list[Command]:
+        bar, finder = context.spots, context.spots.finder
+        return [
+            Command(
+                "spots",
+                self.tr("Suggest &where to look"),
+                lambda: finder.switch(not finder.on),
+                "search",
+                lambda: finder.on or finder.possible(),
+                lambda: finder.on,
+                tip=self.tr("Circle the spots that differ most from the rest of the image. No model is needed."),
+            ),
+            Command("next_spot", self.tr("&Next spot"), partial(bar.go, 1), enabled=lambda: bool(finder.spots)),
+            Command(
+                "previous_spot", self.tr("Pre&vious spot"), partial(bar.go, -1), enabled=lambda: bool(finder.spots)
             ),
         ]
 

@@ -21,6 +21,7 @@ from workbench.ui.evaluation.evaluation_page import EvaluationPage
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.label_files.label_files_controller import LabelFilesController
 from workbench.ui.label_next.label_next_controller import LabelNextController
+from workbench.ui.label_next.spot_markers import add_spots
 from workbench.ui.labels.classes_panel import ClassesPanel
 from workbench.ui.labels.display_panel import DisplayPanel
 from workbench.ui.labels.history_panel import HistoryPanel
@@ -89,6 +90,7 @@ class Window(QMainWindow):
         self.canvas.add_item(
             PageIndicator(services.image_pages, self.canvas.content, view, scene, self.canvas.renderer, self.canvas)
         )
+        self.spots = add_spots(services.spots, self.region_navigator, self.canvas)
         self.images = ImagesPanel(session, style, services.label_queue)
         self.label_next = LabelNextController(
             session, services.label_queue, services.label_issues, self.images, self.canvas, self.messages
@@ -159,6 +161,7 @@ class Window(QMainWindow):
             training_settings=self.training_settings,
             continuous_training=services.continuous_training,
             pages=services.image_pages,
+            spots=self.spots,
         )
         self.table = Actions(self._context, style, self)
         self.image_menus = ImageMenus(self._context, self.table, self)

@@ -50,7 +50,7 @@ class RegionNavigator(QObject):
         else:
             number = next((i for i in range(last, -1, -1) if positions[i] < self._position), last)
         self._position = positions[number]
-        self._show(regions[number])
+        self.show(regions[number])
         self.arrived.emit(regions[number])
         self.stepped.emit(number + 1, len(regions))
 
@@ -75,7 +75,8 @@ class RegionNavigator(QObject):
         size = 1 << number
         return [Rect(*(int(value) * size for value in stats[i, :4])) for i in range(1, count)]
 
-    def _show(self, rect: Rect) -> None:
+    def show(self, rect: Rect) -> None:
+        """Center a rectangle at the scale of the last step, or at a smaller one if it is large."""
         view = self._view.viewport
         if not self._view.fitted and view.scale != self._own_scale:
             self._scale = view.scale  # the user has zoomed

@@ -1,0 +1,156 @@
+"""Spots of an image that differ most from the rest of it, found without a model and without labels.
+
+The cells of the image are compared with their own distribution: the Mahalanobis distance of the responses of
+`spot_features` (Reed and Yu, 1990, for multispectral images). In a homogeneous texture the image itself is a better
+reference than other images (Aota et al., 2023). Other images count where they show the same part at the same place:
+what all of them have there, such as a hole, is no spot. Labeled defects raise spots that deviate in the same direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.core.label_next.spot_features import FEATURES, SHAPE_RESPONSES, CellFeatures
+from workbench.inference.io.opencv import cv2
+
+COUNT = 5  # spots per image
+MAX_EXAMPLES = 50  # regions of one labeled image
+_RIDGE = 0.3  # added to the correlation matrix: the responses of neighboring scales are highly correlated
+_RIM, _RIM_WEIGHT = 3, 0.6  # cells at the border that are compared among themselves; the border itself stands out
+_LEAST_INNER = 50  # cells; an image with fewer has no rim
+_SEPARATION = 8  # cells between two spots
+_LEAST_STRENGTH = 1.5  # times the median of the image
+_ALIGNED, _LEAST_ALIGNED = 0.7, 3  # correlation of images that show the same place, and how many are needed
+_EXAMPLE_WEIGHT = 0.5  # greatest gain of a spot that deviates in the direction of a labeled defect
+_COVERED = 0.3  # share of a cell from which on a label describes it
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Spot of an image. x, y: center; radius: both in pixels of the image. strength: 1 for a median cell of it."""
+
+    x: int
+    y: int
+    radius: int
+    strength: float
+
+
+def find_spots(
+    features: CellFeatures,
+    others: Sequence[CellFeatures] = (),
+    examples: np.ndarray | None = None,
+    *,
+    count: int = COUNT,
+) -> tuple[Spot, ...]:
+    """Return at most `count` spots, strongest first; none in an even image.
+
+    others: other images of the project; only those that show the same part at the same place are used. examples:
+    directions of labeled defects, as of `example_directions`.
+    """
+    strength = _strengths(_without_shared(features, others), features.rim, examples)
+    radius = max(1, round(_SEPARATION / 2 * (features.cell_width + features.cell_height) / 2))
+    spots: list[Spot] = []
+    rows, columns = np.indices(strength.shape)
+    for _ in range(count):
+        row, column = divmod(int(strength.argmax()), strength.shape[1])
+        value = float(strength[row, column])
+        if value < _LEAST_STRENGTH:
+            break
+        spots.append(Spot(*features.point(row, column), radius, round(value, 3)))
+        strength[(rows - row) ** 2 + (columns - column) ** 2 <= _SEPARATION**2] = 0
+    return tuple(spots)
+
+
+def example_directions(features: CellFeatures, defects: np.ndarray) -> np.ndarray:
+    """Return the directions in which labeled defects deviate from the rest of their image: float32 (n, FEATURES).
+
+    defects: bool (H, W). One vector of length 1 for each of the largest regions; none for regions that do not deviate.
+    """
+    rows, columns = features.values.shape[:2]
+    covered = cv2.resize(defects.astype(np.float32), (columns, rows), interpolation=cv2.INTER_AREA)
+    count, labels, stats, _ = cv2.connectedComponentsWithStats((covered > 0).astype(np.uint8), connectivity=8)
+    deviations, _ = _deviations(features.values, features.rim)
+    directions = []
+    for number in sorted(range(1, count), key=lambda number: -int(stats[number, cv2.CC_STAT_AREA]))[:MAX_EXAMPLES]:
+        region = labels == number
+        inner = region & (covered >= _COVERED)
+        mean = deviations[inner if inner.any() else region].mean(axis=0)
+        length = float(np.linalg.norm(mean))
+        if length > 1:
+            directions.append(mean / length)
+    return np.array(directions, np.float32).reshape(-1, FEATURES)
+
+
+def _strengths(values: np.ndarray, rim: np.ndarray, examples: np.ndarray | None) -> np.ndarray:
+    """Return, per cell, the distance from the distribution of the cells, 1 for the median; float (rows, columns)."""
+    deviations, weights = _deviations(values, rim)
+    lengths = np.linalg.norm(deviations, axis=2)
+    median = float(np.median(lengths))
+    if median <= 0:
+        return np.zeros_like(lengths)
+    strengths = lengths / median * weights
+    if examples is not None and len(examples):
+        alike = (deviations @ examples.T).max(axis=2) / np.maximum(lengths, 1e-6)
+        strengths *= 1 + _EXAMPLE_WEIGHT * np.maximum(alike, 0)
+    return strengths
+
+
+def _deviations(values: np.ndarray, rim: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the whitened responses, float32 (rows, columns, FEATURES), and the weight of each cell.
+
+    Cells at the border are compared with those at the same distance from it, with half of the covariance of the others.
+    """
+    zones = np.minimum(rim, _RIM)
+    if np.count_nonzero(zones == _RIM) < _LEAST_INNER:
+        zones = np.full_like(zones, _RIM)
+    inner = zones == _RIM
+    mean, covariance = _moments(values[inner])
+    result = _whitened(values, mean, covariance)
+    typical = float(np.median(np.linalg.norm(result[inner], axis=1)))
+    for zone in range(_RIM):
+        at_zone = zones == zone
+        if at_zone.any():
+            zone_mean, zone_covariance = _moments(values[at_zone])
+            whitened = _whitened(values[at_zone], zone_mean, (zone_covariance + covariance) / 2)
+            usual = float(np.median(np.linalg.norm(whitened, axis=1)))
+            result[at_zone] = whitened * (typical / usual if usual > 0 else 0)
+    return result, np.where(inner, 1.0, _RIM_WEIGHT)
+
+
+def _moments(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    cells = cells.astype(np.float64)
+    mean = cells.mean(axis=0)
+    return mean, (cells - mean).T @ (cells - mean) / len(cells)
+
+
+def _whitened(cells: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """Return the cells with the inverse square root of their correlation; responses without spread become 0."""
+    spread = np.sqrt(np.diag(covariance))
+    scale = np.where(spread > 1e-6, 1 / np.maximum(spread, 1e-6), 0)
+    values, vectors = np.linalg.eigh(covariance * np.outer(scale, scale) + _RIDGE * np.eye(len(mean)))
+    transform = scale[:, None] * (vectors * values**-0.5) @ vectors.T
+    return ((cells - mean) @ transform).astype(np.float32)
+
+
+def _without_shared(features: CellFeatures, others: Sequence[CellFeatures]) -> np.ndarray:
+    """Return the responses less those that the other images have at the same place, over their spread there."""
+    aligned = [other for other in others if other.values.shape == features.values.shape and _same(features, other)]
+    if len(aligned) < _LEAST_ALIGNED:
+        return features.values
+    there = np.stack([other.values for other in aligned]).astype(np.float32)
+    usual = np.median(there, axis=0)
+    varying = np.abs(there - usual).mean(axis=0)
+    residuals = features.values - usual
+    spread = np.abs(residuals).mean(axis=(0, 1))
+    return residuals / np.maximum(varying + spread, 1e-6)
+
+
+def _same(features: CellFeatures, other: CellFeatures) -> bool:
+    """Return whether the coarse shapes in two images of equal size correlate."""
+    one, two = (f.values[:, :, SHAPE_RESPONSES].astype(np.float64).ravel() for f in (features, other))
+    one, two = one - one.mean(), two - two.mean()
+    product = float(np.sqrt((one @ one) * (two @ two)))
+    return product > 0 and float(one @ two) / product >= _ALIGNED
