@@ -21,6 +21,153 @@
     </message>
 </context>
 <context>
+    <name>AdoptionDialog</name>
+    <message>
+        <source>Add model from file</source>
+        <translation>从文件添加模型</translation>
+    </message>
+    <message>
+        <source>Add model</source>
+        <translation>添加模型</translation>
+    </message>
+    <message>
+        <source>Adds a segmentation network in ONNX format as a run. It predicts, makes suggestions, is evaluated on the labeled images and can be exported. It cannot be trained further.</source>
+        <translation>将 ONNX 格式的分割网络作为训练记录添加。它可以预测、给出预标注、在已标注的图片上评估并导出，但不能继续训练。</translation>
+    </message>
+    <message>
+        <source>ONNX file</source>
+        <translation>ONNX 文件</translation>
+    </message>
+    <message>
+        <source>ONNX networks (*.onnx)</source>
+        <translation>ONNX 网络 (*.onnx)</translation>
+    </message>
+    <message>
+        <source>In the order of the output, without the background. “{mark}” for a class that is not used.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Only if the network has several outputs</source>
+        <translation>仅当网络有多个输出时填写</translation>
+    </message>
+    <message>
+        <source>One number, or one for each channel: 0.485, 0.456, 0.406</source>
+        <translation>一个数，或每个通道一个数：0.485, 0.456, 0.406</translation>
+    </message>
+    <message>
+        <source>0 to 1</source>
+        <translation>0 到 1</translation>
+    </message>
+    <message>
+        <source>0 to 255</source>
+        <translation>0 到 255</translation>
+    </message>
+    <message>
+        <source>As the network declares</source>
+        <translation>按网络的声明</translation>
+    </message>
+    <message>
+        <source>Channels first (NCHW)</source>
+        <translation>通道在前（NCHW）</translation>
+    </message>
+    <message>
+        <source>Channels last (NHWC)</source>
+        <translation>通道在后（NHWC）</translation>
+    </message>
+    <message>
+        <source> px</source>
+        <translation> 像素</translation>
+    </message>
+    <message>
+        <source>Images are predicted in tiles of this size, if the network has no fixed size</source>
+        <translation>网络没有固定尺寸时，图片按此尺寸分块预测</translation>
+    </message>
+    <message>
+        <source>The sides of a tile are multiples of this number</source>
+        <translation>分块的边长是此数的整数倍</translation>
+    </message>
+    <message>
+        <source>Channels in the order &amp;blue, green, red</source>
+        <translation>通道顺序为蓝、绿、红(&amp;B)</translation>
+    </message>
+    <message>
+        <source>&amp;File</source>
+        <translation>文件(&amp;F)</translation>
+    </message>
+    <message>
+        <source>&amp;Output</source>
+        <translation>输出(&amp;O)</translation>
+    </message>
+    <message>
+        <source>&amp;Classes</source>
+        <translation>类别(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Output &amp;name</source>
+        <translation>输出名称(&amp;N)</translation>
+    </message>
+    <message>
+        <source>Pixel &amp;values</source>
+        <translation>像素值(&amp;V)</translation>
+    </message>
+    <message>
+        <source>&amp;Mean</source>
+        <translation>均值(&amp;M)</translation>
+    </message>
+    <message>
+        <source>Standard &amp;deviation</source>
+        <translation>标准差(&amp;D)</translation>
+    </message>
+    <message>
+        <source>&amp;Layout</source>
+        <translation>布局(&amp;L)</translation>
+    </message>
+    <message>
+        <source>Tile &amp;size</source>
+        <translation>分块尺寸(&amp;S)</translation>
+    </message>
+    <message>
+        <source>M&amp;ultiple of</source>
+        <translation>整数倍(&amp;U)</translation>
+    </message>
+    <message>
+        <source>Probabilities of background and classes (softmax)</source>
+        <translation>背景和各类别的概率（softmax）</translation>
+    </message>
+    <message>
+        <source>Background and classes before the softmax (logits)</source>
+        <translation>softmax 之前的背景和各类别（logits）</translation>
+    </message>
+    <message>
+        <source>Independent probabilities of the classes (sigmoid)</source>
+        <translation>各类别的独立概率（sigmoid）</translation>
+    </message>
+    <message>
+        <source>Classes before the sigmoid (logits)</source>
+        <translation>sigmoid 之前的各类别（logits）</translation>
+    </message>
+    <message>
+        <source>Probability of one class</source>
+        <translation>单个类别的概率</translation>
+    </message>
+    <message>
+        <source>Number of the class at each pixel</source>
+        <translation>每个像素的类别编号</translation>
+    </message>
+    <message>
+        <source>Checking the network…</source>
+        <translation>正在检查网络…</translation>
+    </message>
+    <message>
+        <source>Canceled. No model was added.</source>
+        <translation>已取消。未添加模型。</translation>
+    </message>
+    <message>
+        <source>Added as {name}.</source>
+        <translation>已添加为 {name}。</translation>
+    </message>
+</context>
+<context>
     <name>BarMessage</name>
     <message>
         <source>Close message</source>
@@ -328,6 +475,10 @@
     <message>
         <source>Add class</source>
         <translation>添加类别</translation>
+    </message>
+    <message>
+        <source>Color: {color}</source>
+        <translation>颜色：{color}</translation>
     </message>
     <message>
         <source>Double-click or press {key} to rename. Click the color to change it.</source>
@@ -664,6 +815,10 @@
         <translation>图片文件只有一页</translation>
     </message>
     <message>
+        <source>No suggested spots are shown</source>
+        <translation>当前没有显示可疑点</translation>
+    </message>
+    <message>
         <source>Earlier predictions are stored during a training only</source>
         <translation>只有训练期间才会保存较早的预测</translation>
     </message>
@@ -690,6 +845,10 @@
     <message>
         <source>No suggestion of this image was rejected</source>
         <translation>此图片没有被拒绝的预标注</translation>
+    </message>
+    <message>
+        <source>The image is done, or a trained model can predict it</source>
+        <translation>图片已完成，或已有模型可以预测</translation>
     </message>
     <message>
         <source>Label an image with a defect or set verdicts first</source>
@@ -1040,6 +1199,14 @@
         <translation>测试图片未参与任何选择。</translation>
     </message>
     <message>
+        <source>The model was added from a file. Whether it was trained on these images is not known.</source>
+        <translation>该模型从文件添加。是否用这些图片训练过未知。</translation>
+    </message>
+    <message>
+        <source>These images were not used in training or for any choice.</source>
+        <translation>这些图片未用于训练，也未用于任何选择。</translation>
+    </message>
+    <message>
         <source>Choose the operating point on validation images; otherwise test metrics become optimistic.</source>
         <translation>请在验证图片上选择工作点，否则测试指标会偏高。</translation>
     </message>
@@ -1054,10 +1221,6 @@
     <message>
         <source>The operating point was chosen on these images, so the metrics are slightly optimistic.</source>
         <translation>工作点是在这些图片上选择的，因此指标略偏高。</translation>
-    </message>
-    <message>
-        <source>These images were not used in training. Expect similar results on new parts.</source>
-        <translation>这些图片未参与训练，新零件上的结果应与此相近。</translation>
     </message>
     <message>
         <source>Data leakage: {n} images show parts that were used in training, so the metrics are too high.</source>
@@ -1230,6 +1393,13 @@
     </message>
 </context>
 <context>
+    <name>ExpectationBar</name>
+    <message>
+        <source>Show or hide the metrics with each change of lighting</source>
+        <translation>显示或隐藏各种光照变化时的指标</translation>
+    </message>
+</context>
+<context>
     <name>ExportOptionsDialog</name>
     <message>
         <source>Export model</source>
@@ -1250,6 +1420,10 @@
     <message>
         <source>Full precision: same results as the trained model</source>
         <translation>全精度：结果与训练的模型相同</translation>
+    </message>
+    <message>
+        <source>Folders for other programs</source>
+        <translation>供其他程序使用的文件夹</translation>
     </message>
     <message>
         <source>Reduced precision: smaller, often faster, slightly different results</source>
@@ -2244,6 +2418,10 @@
         <source>Canceling…</source>
         <translation>正在取消…</translation>
     </message>
+    <message>
+        <source>{n} files and folders in {folder}</source>
+        <translation>{folder} 中的 {n} 个文件和文件夹</translation>
+    </message>
 </context>
 <context>
     <name>ImportOptionsRow</name>
@@ -2256,12 +2434,24 @@
         <translation>掩膜像素达到该灰度值即视为缺陷</translation>
     </message>
     <message>
+        <source>from the labels</source>
+        <translation>取自标注</translation>
+    </message>
+    <message>
+        <source>Every value of the masks becomes this one class, as for masks that number single objects.</source>
+        <translation>掩膜中的所有值都作为这一个类别，适用于给单个对象编号的掩膜。</translation>
+    </message>
+    <message>
         <source>Copy new images into the project</source>
         <translation>将新图片复制到项目中</translation>
     </message>
     <message>
         <source>Otherwise the images stay in their folder, and the project refers to it.</source>
         <translation>否则图片保留在原文件夹中，由项目引用。</translation>
+    </message>
+    <message>
+        <source>In YOLO data sets, an image without a text file has no defects.</source>
+        <translation>在 YOLO 数据集中，没有文本文件的图片表示没有缺陷。</translation>
     </message>
     <message>
         <source>Whole box</source>
@@ -2304,6 +2494,10 @@
         <translation>格式(&amp;O)</translation>
     </message>
     <message>
+        <source>One &amp;class for all masks</source>
+        <translation>所有掩膜使用一个类别(&amp;C)</translation>
+    </message>
+    <message>
         <source>Also found: {formats}</source>
         <translation>还发现：{formats}</translation>
     </message>
@@ -2314,6 +2508,10 @@
     <message>
         <source>Import the data split ({splits})</source>
         <translation>导入数据划分（{splits}）</translation>
+    </message>
+    <message>
+        <source>Images without a label ({n}) have no defects: import them as done</source>
+        <translation>没有标注的图片（{n} 张）没有缺陷：导入为已完成</translation>
     </message>
     <message>
         <source>training</source>
@@ -2874,6 +3072,37 @@
     </message>
 </context>
 <context>
+    <name>LightingTable</name>
+    <message>
+        <source>Metrics under changed lighting</source>
+        <translation>光照变化时的指标</translation>
+    </message>
+    <message>
+        <source>Dice</source>
+        <translation>Dice</translation>
+    </message>
+    <message>
+        <source>Correct verdicts</source>
+        <translation>判定正确率</translation>
+    </message>
+    <message>
+        <source>Difference in points</source>
+        <translation>差值（百分点）</translation>
+    </message>
+    <message>
+        <source>unchanged</source>
+        <translation>原图</translation>
+    </message>
+    <message>
+        <source>{change} (worst)</source>
+        <translation>{change}（最差）</translation>
+    </message>
+    <message>
+        <source>Measured at the end of the training on {n} validation/test images whose brightness, contrast or sharpness was changed</source>
+        <translation>训练结束时在 {n} 张改变了亮度、对比度或清晰度的验证/测试图片上测得</translation>
+    </message>
+</context>
+<context>
     <name>LiveTrainingCommands</name>
     <message>
         <source>&amp;Pause or resume training</source>
@@ -3089,6 +3318,10 @@
     </message>
     <message>
         <source>Label file or zip archive</source>
+        <translation>标注文件或 zip 压缩包</translation>
+    </message>
+    <message>
+        <source>Label files or zip archive</source>
         <translation>标注文件或 zip 压缩包</translation>
     </message>
     <message>
@@ -3522,6 +3755,10 @@
     <message>
         <source>In use: operating point set in the evaluation</source>
         <translation>使用中：评估中设定的工作点</translation>
+    </message>
+    <message>
+        <source>In use: operating point with which the model was added</source>
+        <translation>当前使用：添加模型时的工作点</translation>
     </message>
     <message>
         <source>In use: operating point chosen by the training</source>
@@ -3962,6 +4199,10 @@
         <translation>显示方式</translation>
     </message>
     <message>
+        <source>Shown as probabilities until the model in training matches the labels better.</source>
+        <translation>在训练中的模型与标注更接近之前，显示为概率图。</translation>
+    </message>
+    <message>
         <source>Prediction for this image at an earlier training step</source>
         <translation>此图片在更早训练步的预测</translation>
     </message>
@@ -4021,8 +4262,48 @@
         <translation>按 {key} 进行预测</translation>
     </message>
     <message>
-        <source>Prediction after step {step}</source>
-        <translation>第 {step} 步的预测</translation>
+        <source>the model still marks nearly everything</source>
+        <translation>模型仍几乎标出全部区域</translation>
+    </message>
+    <message>
+        <source>the model still marks far too much</source>
+        <translation>模型仍标出过多区域</translation>
+    </message>
+    <message>
+        <source>the model still marks many small regions</source>
+        <translation>模型仍标出许多零碎区域</translation>
+    </message>
+    <message>
+        <source>the model still marks nearly nothing</source>
+        <translation>模型仍几乎未标出任何区域</translation>
+    </message>
+    <message>
+        <source>the model is still uncertain</source>
+        <translation>模型仍不确定</translation>
+    </message>
+    <message>
+        <source>the model does not match the labels yet</source>
+        <translation>模型与标注尚不一致</translation>
+    </message>
+    <message>
+        <source>After step {step}</source>
+        <translation>第 {step} 步之后</translation>
+    </message>
+    <message>
+        <source>no regions</source>
+        <translation>无区域</translation>
+    </message>
+    <message>
+        <source>1 region</source>
+        <translation>1 个区域</translation>
+    </message>
+    <message>
+        <source>{n} regions</source>
+        <translation>{n} 个区域</translation>
+    </message>
+    <message>
+        <source>After step {step}: {result}</source>
+        <translation>第 {step} 步之后：{result}</translation>
     </message>
     <message>
         <source>Prediction: no defects</source>
@@ -4585,8 +4866,8 @@
         <translation>训练记录</translation>
     </message>
     <message>
-        <source>Shown run. Earlier runs can be viewed and exported.</source>
-        <translation>显示的训练记录。可查看和导出更早的训练记录。</translation>
+        <source>Shown run. The run that you select is used for predictions, evaluation and export.</source>
+        <translation>当前显示的训练记录。您选择的训练记录将用于预测、评估和导出。</translation>
     </message>
     <message>
         <source>Earlier runs</source>
@@ -5165,6 +5446,48 @@
     </message>
 </context>
 <context>
+    <name>SpotBar</name>
+    <message>
+        <source>Suggest where to look</source>
+        <translation>提示可疑点</translation>
+    </message>
+    <message>
+        <source>Searching for spots…</source>
+        <translation>正在查找可疑点…</translation>
+    </message>
+    <message>
+        <source>No spot differs from the rest of the image</source>
+        <translation>没有与图片其余部分明显不同的可疑点</translation>
+    </message>
+    <message>
+        <source>Spots: {count}</source>
+        <translation>可疑点：{count} 个</translation>
+    </message>
+    <message>
+        <source>Spot {number} of {count}</source>
+        <translation>第 {number} 个可疑点，共 {count} 个</translation>
+    </message>
+</context>
+<context>
+    <name>SpotCommands</name>
+    <message>
+        <source>Suggest &amp;where to look</source>
+        <translation>提示可疑点(&amp;W)</translation>
+    </message>
+    <message>
+        <source>Circle the spots that differ most from the rest of the image. No model is needed.</source>
+        <translation>圈出与图片其余部分差异最大的可疑点。无需模型。</translation>
+    </message>
+    <message>
+        <source>&amp;Next spot</source>
+        <translation>下一个可疑点(&amp;N)</translation>
+    </message>
+    <message>
+        <source>Pre&amp;vious spot</source>
+        <translation>上一个可疑点(&amp;V)</translation>
+    </message>
+</context>
+<context>
     <name>StageBar</name>
     <message>
         <source>Next step</source>
@@ -5631,16 +5954,16 @@
         <translation>为所有图片生成预标注(&amp;A)</translation>
     </message>
     <message>
+        <source>Run the model in use on every image and save its predictions as suggestions</source>
+        <translation>用当前使用的模型预测每张图片，并将结果保存为预标注</translation>
+    </message>
+    <message>
         <source>Accept all suggestions in this image as one undo step</source>
         <translation>接受此图片的全部预标注（可一次撤销）</translation>
     </message>
     <message>
         <source>This model will not suggest these regions again. Can be undone.</source>
         <translation>此模型不再给出这些预标注；可撤销。</translation>
-    </message>
-    <message>
-        <source>Run the latest model on every image and save its predictions as suggestions</source>
-        <translation>用最新模型预测所有图片，结果保存为预标注</translation>
     </message>
 </context>
 <context>
@@ -5751,6 +6074,10 @@
     <message>
         <source>Restore rejected suggestions ({n})</source>
         <translation>恢复已拒绝的预标注（{n}）</translation>
+    </message>
+    <message>
+        <source>Suggestions appear once the model in training matches the labels better.</source>
+        <translation>训练中的模型与标注更接近后，此处会显示预标注。</translation>
     </message>
     <message>
         <source>{n} more predicted regions are not offered because there are too many or they are too large.</source>
@@ -5981,8 +6308,8 @@
         <translation>预测当前图片(&amp;T)</translation>
     </message>
     <message>
-        <source>Show the prediction of the latest model for this image</source>
-        <translation>显示最新模型对此图片的预测</translation>
+        <source>Show the prediction of the model in use for this image</source>
+        <translation>显示当前使用的模型对此图片的预测</translation>
     </message>
     <message>
         <source>Predict &amp;folder…</source>
@@ -5991,6 +6318,14 @@
     <message>
         <source>Create masks, overlays and tables for many images</source>
         <translation>为多张图片生成掩膜、叠加图和表格</translation>
+    </message>
+    <message>
+        <source>Add &amp;model from file…</source>
+        <translation>从文件添加模型(&amp;M)…</translation>
+    </message>
+    <message>
+        <source>Use a segmentation network in ONNX format that another program has trained</source>
+        <translation>使用其他程序训练的 ONNX 格式分割网络</translation>
     </message>
     <message>
         <source>&amp;Export model</source>
@@ -6629,6 +6964,121 @@
     </message>
 </context>
 <context>
+    <name>colors</name>
+    <message>
+        <source>Amber</source>
+        <translation>琥珀色</translation>
+    </message>
+    <message>
+        <source>Sky blue</source>
+        <translation>天蓝色</translation>
+    </message>
+    <message>
+        <source>Vermilion</source>
+        <translation>朱红色</translation>
+    </message>
+    <message>
+        <source>Green</source>
+        <translation>绿色</translation>
+    </message>
+    <message>
+        <source>Mauve</source>
+        <translation>藕荷色</translation>
+    </message>
+    <message>
+        <source>Yellow</source>
+        <translation>黄色</translation>
+    </message>
+    <message>
+        <source>Blue</source>
+        <translation>蓝色</translation>
+    </message>
+    <message>
+        <source>Pink</source>
+        <translation>粉红色</translation>
+    </message>
+    <message>
+        <source>Light green</source>
+        <translation>浅绿色</translation>
+    </message>
+    <message>
+        <source>Violet</source>
+        <translation>紫罗兰色</translation>
+    </message>
+    <message>
+        <source>Turquoise</source>
+        <translation>青绿色</translation>
+    </message>
+    <message>
+        <source>Apricot</source>
+        <translation>杏色</translation>
+    </message>
+    <message>
+        <source>Lime</source>
+        <translation>黄绿色</translation>
+    </message>
+    <message>
+        <source>Light blue</source>
+        <translation>浅蓝色</translation>
+    </message>
+    <message>
+        <source>Magenta</source>
+        <translation>品红色</translation>
+    </message>
+    <message>
+        <source>Mint</source>
+        <translation>薄荷绿色</translation>
+    </message>
+    <message>
+        <source>Red</source>
+        <translation>红色</translation>
+    </message>
+    <message>
+        <source>Dark red</source>
+        <translation>深红色</translation>
+    </message>
+    <message>
+        <source>Brown</source>
+        <translation>棕色</translation>
+    </message>
+    <message>
+        <source>Olive</source>
+        <translation>橄榄色</translation>
+    </message>
+    <message>
+        <source>Dark green</source>
+        <translation>深绿色</translation>
+    </message>
+    <message>
+        <source>Navy</source>
+        <translation>藏青色</translation>
+    </message>
+    <message>
+        <source>Purple</source>
+        <translation>紫色</translation>
+    </message>
+    <message>
+        <source>Black</source>
+        <translation>黑色</translation>
+    </message>
+    <message>
+        <source>Dark gray</source>
+        <translation>深灰色</translation>
+    </message>
+    <message>
+        <source>Gray</source>
+        <translation>灰色</translation>
+    </message>
+    <message>
+        <source>Light gray</source>
+        <translation>浅灰色</translation>
+    </message>
+    <message>
+        <source>White</source>
+        <translation>白色</translation>
+    </message>
+</context>
+<context>
     <name>export</name>
     <message>
         <source>Runs everywhere with ONNX Runtime; the usual choice</source>
@@ -6661,6 +7111,18 @@
     <message>
         <source>For C#, C++, PLC and vision systems: one image size, all steps included</source>
         <translation>用于 C#、C++、PLC 和视觉系统：固定图片尺寸，包含全部步骤</translation>
+    </message>
+    <message>
+        <source>Model repository for NVIDIA Triton Inference Server</source>
+        <translation>NVIDIA Triton 推理服务器的模型仓库</translation>
+    </message>
+    <message>
+        <source>The export becomes an MLflow model that can be loaded and served</source>
+        <translation>导出的文件夹成为可加载和部署的 MLflow 模型</translation>
+    </message>
+    <message>
+        <source>Program with deploy.yaml or inference.yml for Paddle&apos;s deployment tools</source>
+        <translation>带有 deploy.yaml 或 inference.yml 的程序，供 Paddle 的部署工具使用</translation>
     </message>
     <message>
         <source>8-bit integers, calibrated on the project&apos;s images</source>
@@ -6860,6 +7322,46 @@
     <message>
         <source>Same images, labels and settings.</source>
         <translation>图片、标注和设置均相同。</translation>
+    </message>
+    <message>
+        <source>Dice {value} on {n} validation images</source>
+        <translation>{n} 张验证图片上 Dice 为 {value}</translation>
+    </message>
+    <message>
+        <source>Dice {value}</source>
+        <translation>Dice {value}</translation>
+    </message>
+    <message>
+        <source>{value} correct on {n} validation images</source>
+        <translation>{n} 张验证图片的正确率为 {value}</translation>
+    </message>
+    <message>
+        <source>{value} correct</source>
+        <translation>正确率 {value}</translation>
+    </message>
+    <message>
+        <source>range on other parts unknown</source>
+        <translation>其他零件上的范围未知</translation>
+    </message>
+    <message>
+        <source>expect {low} to {high} on other parts</source>
+        <translation>其他零件上预计为 {low} 到 {high}</translation>
+    </message>
+    <message>
+        <source>{metric}; {expected}</source>
+        <translation>{metric}；{expected}</translation>
+    </message>
+    <message>
+        <source>This run was stopped early. Predictions, evaluation and export use the run {run}.</source>
+        <translation>本训练记录提前停止。预测、评估和导出使用训练记录 {run}。</translation>
+    </message>
+    <message>
+        <source>Predictions, evaluation and export use the run {run}: its validation metric is higher ({best} instead of {score}).</source>
+        <translation>预测、评估和导出使用训练记录 {run}：其验证指标更高（{best}，本训练记录为 {score}）。</translation>
+    </message>
+    <message>
+        <source>To use this run, select it in the list of runs.</source>
+        <translation>要使用本训练记录，请在训练记录列表中选择它。</translation>
     </message>
     <message>
         <source>Failed</source>
@@ -7155,6 +7657,22 @@
     <message>
         <source>Mean Dice</source>
         <translation>平均 Dice</translation>
+    </message>
+    <message>
+        <source>solid</source>
+        <translation>实线</translation>
+    </message>
+    <message>
+        <source>dashed</source>
+        <translation>虚线</translation>
+    </message>
+    <message>
+        <source>dotted</source>
+        <translation>点线</translation>
+    </message>
+    <message>
+        <source>dash-dotted</source>
+        <translation>点划线</translation>
     </message>
     <message>
         <source>Images/s</source>
@@ -7668,6 +8186,14 @@
         <translation>请检查网络连接，或将文件保存为 {path}，或选择自己的权重文件。</translation>
     </message>
     <message>
+        <source>{path} cannot be added as a model: {why}.</source>
+        <translation>无法将 {path} 作为模型添加：{why}。</translation>
+    </message>
+    <message>
+        <source>The model of the run {name} was added from a file, so {what}.</source>
+        <translation>训练记录 {name} 的模型从文件添加，{what}。</translation>
+    </message>
+    <message>
         <source>The setting {key} cannot be {value}: {why}.</source>
         <translation>设置 {key} 不能为 {value}：{why}。</translation>
     </message>
@@ -7747,16 +8273,16 @@
         <translation>所有图片都已完成。</translation>
     </message>
     <message>
-        <source>The latest model has analyzed {looked} of {asked} unfinished images.</source>
-        <translation>最新模型已分析 {asked} 张未完成图片中的 {looked} 张。</translation>
+        <source>The model has analyzed {looked} of {asked} unfinished images.</source>
+        <translation>模型已分析 {asked} 张未完成图片中的 {looked} 张。</translation>
+    </message>
+    <message>
+        <source>The model has checked {looked} of {asked} labels.</source>
+        <translation>模型已检查 {asked} 个标注中的 {looked} 个。</translation>
     </message>
     <message>
         <source>There are no labels yet that the model can check.</source>
         <translation>还没有模型可以检查的标注。</translation>
-    </message>
-    <message>
-        <source>The latest model has checked {looked} of {asked} labels.</source>
-        <translation>最新模型已检查 {asked} 个标注中的 {looked} 个。</translation>
     </message>
     <message>
         <source>The model contradicts so many labels that the model itself is probably wrong. Train longer first.</source>
@@ -9110,6 +9636,178 @@
         <translation>Windows 上的 PaddlePaddle 没有 NCCL，因此不能用多个 GPU 训练</translation>
     </message>
     <message>
+        <source>the package {name} is not installed</source>
+        <translation>未安装软件包 {name}</translation>
+    </message>
+    <message>
+        <source>it holds no ONNX network</source>
+        <translation>其中没有 ONNX 网络</translation>
+    </message>
+    <message>
+        <source>it cannot be read ({why})</source>
+        <translation>无法读取（{why}）</translation>
+    </message>
+    <message>
+        <source>the ONNX network is damaged ({why})</source>
+        <translation>ONNX 网络已损坏（{why}）</translation>
+    </message>
+    <message>
+        <source>its ONNX operators are of version {n} and cannot be converted; export it again with opset {m} or later</source>
+        <translation>其 ONNX 算子版本为 {n}，无法转换；请以 opset {m} 或更高版本重新导出</translation>
+    </message>
+    <message>
+        <source>the network has {n} inputs ({names}), and one image is supported as input</source>
+        <translation>网络有 {n} 个输入（{names}），只支持一个图片输入</translation>
+    </message>
+    <message>
+        <source>the input of the network has {n} dimensions, and 4 are supported (batch, channels, height, width)</source>
+        <translation>网络的输入有 {n} 维，只支持 4 维（批次、通道、高、宽）</translation>
+    </message>
+    <message>
+        <source>the number type {name} of the input is not supported</source>
+        <translation>不支持输入的数值类型 {name}</translation>
+    </message>
+    <message>
+        <source>the input of the network has {n} channels, and 1 (gray) or 3 (color) are supported</source>
+        <translation>网络的输入有 {n} 个通道，只支持 1 个（灰度）或 3 个（彩色）</translation>
+    </message>
+    <message>
+        <source>the layout of the input is {other}, not {layout}</source>
+        <translation>输入的布局是 {other}，不是 {layout}</translation>
+    </message>
+    <message>
+        <source>the input of the network has one channel, and the options describe three</source>
+        <translation>网络的输入只有一个通道，而参数描述了三个</translation>
+    </message>
+    <message>
+        <source>the input of the network is a batch of {n} images; export it again for a batch of 1 or of any size</source>
+        <translation>网络的输入是 {n} 张图片的批次；请以批大小 1 或任意批大小重新导出</translation>
+    </message>
+    <message>
+        <source>the input of the network has the fixed size {n}x{m} pixels, and only squares or free sizes are supported</source>
+        <translation>网络的输入固定为 {n}x{m} 像素，只支持正方形或任意尺寸</translation>
+    </message>
+    <message>
+        <source>ONNX Runtime cannot load the network ({why})</source>
+        <translation>ONNX Runtime 无法加载该网络（{why}）</translation>
+    </message>
+    <message>
+        <source>the network does not accept an image of {size} pixels with {n} values per pixel ({why})</source>
+        <translation>网络不接受 {size} 像素、每像素 {n} 个值的图片（{why}）</translation>
+    </message>
+    <message>
+        <source>the network has {n} outputs ({names}); choose one of them</source>
+        <translation>网络有 {n} 个输出（{names}），请选择其中一个</translation>
+    </message>
+    <message>
+        <source>the network has no output {name}, but {names}</source>
+        <translation>网络没有输出 {name}，只有 {names}</translation>
+    </message>
+    <message>
+        <source>the output of the network has {n} dimensions, and a map per class is needed (4 dimensions)</source>
+        <translation>网络的输出有 {n} 维，需要每个类别一张图（4 维）</translation>
+    </message>
+    <message>
+        <source>the output of the network has {n} channels, and the output {name} needs {m} for the named classes</source>
+        <translation>网络的输出有 {n} 个通道，按所列类别，输出 {name} 需要 {m} 个</translation>
+    </message>
+    <message>
+        <source>the output of the network has {n} channels, and the output {name} needs {m} for the background and the named classes</source>
+        <translation>网络的输出有 {n} 个通道，按背景和所列类别，输出 {name} 需要 {m} 个</translation>
+    </message>
+    <message>
+        <source>the output of the network has {n} pixels for an image of {m} pixels</source>
+        <translation>图片为 {m} 像素时，网络的输出为 {n} 像素</translation>
+    </message>
+    <message>
+        <source>the network computes values that are not finite</source>
+        <translation>网络计算出非有限数值</translation>
+    </message>
+    <message>
+        <source>the output has values from {n} to {m}, which are no probabilities; the output may be {name}</source>
+        <translation>输出的值从 {n} 到 {m}，不是概率；输出可能是 {name}</translation>
+    </message>
+    <message>
+        <source>the probabilities of a pixel do not add up to 1, so they are not from a softmax</source>
+        <translation>每个像素的概率之和不为 1，因此不是 softmax 的结果</translation>
+    </message>
+    <message>
+        <source>the output holds probabilities that add up to 1, so it is softmax instead of logits</source>
+        <translation>输出是和为 1 的概率，因此应为 softmax 而不是 logits</translation>
+    </message>
+    <message>
+        <source>the output has values from {n} to {m}, which are not the numbers 0 to {k} of classes</source>
+        <translation>输出的值从 {n} 到 {m}，不是类别编号 0 到 {k}</translation>
+    </message>
+    <message>
+        <source>at least one class must be named</source>
+        <translation>至少需要一个类别</translation>
+    </message>
+    <message>
+        <source>a class is named twice</source>
+        <translation>有一个类别重复</translation>
+    </message>
+    <message>
+        <source>an output of one channel has one class</source>
+        <translation>单通道输出只有一个类别</translation>
+    </message>
+    <message>
+        <source>one value or three values are needed</source>
+        <translation>需要一个值或三个值</translation>
+    </message>
+    <message>
+        <source>values above 2 are for images whose white is 255</source>
+        <translation>大于 2 的值适用于白色为 255 的图片</translation>
+    </message>
+    <message>
+        <source>it must be a whole number from 1 to {n}</source>
+        <translation>必须是 1 到 {n} 的整数</translation>
+    </message>
+    <message>
+        <source>it must be a multiple of {n}, the stride</source>
+        <translation>必须是步幅 {n} 的整数倍</translation>
+    </message>
+    <message>
+        <source>it must be above 0 and at most 16</source>
+        <translation>必须大于 0 且不超过 16</translation>
+    </message>
+    <message>
+        <source>it must be above 0 and at most 1</source>
+        <translation>必须大于 0 且不超过 1</translation>
+    </message>
+    <message>
+        <source>The model was added from a file. No image is labeled yet, so there are no metrics.</source>
+        <translation>该模型从文件添加。尚无已标注的图片，因此没有指标。</translation>
+    </message>
+    <message>
+        <source>The model was added from a file. All labeled images are test images. Whether the model was trained on them is not known.</source>
+        <translation>该模型从文件添加。所有已标注的图片都是测试图片。是否用它们训练过该模型未知。</translation>
+    </message>
+    <message>
+        <source>no training can start from it</source>
+        <translation>不能以它为起点训练</translation>
+    </message>
+    <message>
+        <source>it cannot be exported in the format {name}, which needs a network of Paddle</source>
+        <translation>不能导出为 {name} 格式，该格式需要 Paddle 网络</translation>
+    </message>
+    <message>
+        <source>The network was not trained by this application. It was added from the file {name} (SHA-256 {hash}).</source>
+        <translation>该网络不是由本软件训练的，而是从文件 {name} 添加（SHA-256 {hash}）。</translation>
+    </message>
+    <message>
+        <source>Output of the file: {name}. Classes in the order of its channels: {names}.</source>
+        <translation>文件的输出：{name}。按通道顺序的类别：{names}。</translation>
+    </message>
+    <message>
+        <source>Measured with this export on {n} labeled images. Intervals are 95% CI.</source>
+        <translation>用此模型包在 {n} 张已标注的图片上测得。区间为 95% 置信区间。</translation>
+    </message>
+    <message>
+        <source>ONNX operators of version {n} in the added network cannot be converted to version {m}</source>
+        <translation>添加的网络使用版本 {n} 的 ONNX 算子，无法转换为版本 {m}</translation>
+    </message>
+    <message>
         <source>the file is not a checkpoint of a training</source>
         <translation>该文件不是训练的检查点</translation>
     </message>
@@ -9218,6 +9916,10 @@
         <translation>无法为此图片尺寸或模型创建独立模型：{why}。</translation>
     </message>
     <message>
+        <source>The files for {name} cannot be created for this model: {why}.</source>
+        <translation>无法为此模型创建 {name} 的文件：{why}。</translation>
+    </message>
+    <message>
         <source>This format is not included in the export.</source>
         <translation>导出中不包含此格式。</translation>
     </message>
@@ -9252,6 +9954,14 @@
     <message>
         <source>the model was trained on floating-point images, and a line model reads 8-bit or 16-bit integers</source>
         <translation>模型是用浮点图片训练的，而独立模型只读取 8 位或 16 位整数图片</translation>
+    </message>
+    <message>
+        <source>the network cannot have fixed sizes throughout ({why})</source>
+        <translation>该网络无法全部使用固定尺寸（{why}）</translation>
+    </message>
+    <message>
+        <source>its images are resized by a factor of {n}, which these tools do not do</source>
+        <translation>其图片按 {n} 倍缩放，这些工具不支持缩放</translation>
     </message>
     <message>
         <source>the image would have to be enlarged to {n} pixels, which a line model cannot do</source>
@@ -9748,6 +10458,10 @@
     <message>
         <source>{n} images have no objects in the label files. They were imported as images without defects.</source>
         <translation>{n} 张图片在标签文件中没有对象，已作为无缺陷图片导入。</translation>
+    </message>
+    <message>
+        <source>{n} images have no label. They were imported as images without defects.</source>
+        <translation>{n} 张图片没有标注，已作为没有缺陷的图片导入。</translation>
     </message>
     <message>
         <source>{n} images are in folders of images without defects. They got the verdict OK and an empty mask.</source>
@@ -10714,6 +11428,10 @@
         <translation>`line/`：固定图片尺寸的独立 ONNX 模型及其参考图片</translation>
     </message>
     <message>
+        <source>`{file}`: the model in the arrangement of {name}</source>
+        <translation>`{file}`：按 {name} 的要求排列的模型文件</translation>
+    </message>
+    <message>
         <source>`examples/`: C++ and C# programs that run the self-contained model</source>
         <translation>`examples/`：运行独立模型的 C++ 和 C# 程序</translation>
     </message>
@@ -11268,6 +11986,82 @@
     <message>
         <source>its training is still running, and the model may change</source>
         <translation>其训练仍在进行，模型可能会改变</translation>
+    </message>
+    <message>
+        <source>Expect Dice {low} to {high} on other parts.</source>
+        <translation>其他零件上 Dice 预计为 {low} 到 {high}。</translation>
+    </message>
+    <message>
+        <source>Expect {low} to {high} correct verdicts on other parts.</source>
+        <translation>其他零件上判定正确率预计为 {low} 到 {high}。</translation>
+    </message>
+    <message>
+        <source>The range to expect on other parts cannot be stated.</source>
+        <translation>无法给出其他零件上的预计范围。</translation>
+    </message>
+    <message>
+        <source>Changed lighting: worst “{change}” {value} ({points})</source>
+        <translation>光照变化：最差为“{change}”，{value}（{points}）</translation>
+    </message>
+    <message>
+        <source>{n} point</source>
+        <translation>{n} 个百分点</translation>
+    </message>
+    <message>
+        <source>{n} points</source>
+        <translation>{n} 个百分点</translation>
+    </message>
+    <message>
+        <source>Other parts and changed lighting</source>
+        <translation>其他零件与光照变化</translation>
+    </message>
+    <message>
+        <source>Changed lighting</source>
+        <translation>光照变化</translation>
+    </message>
+    <message>
+        <source>unchanged</source>
+        <translation>原图</translation>
+    </message>
+    <message>
+        <source>{change} (worst)</source>
+        <translation>{change}（最差）</translation>
+    </message>
+    <message>
+        <source>Difference in points</source>
+        <translation>差值（百分点）</translation>
+    </message>
+    <message>
+        <source>{n} validation/test images as they are and with each change of lighting, measured at the end of the training with its thresholds.</source>
+        <translation>{n} 张验证/测试图片的原图及其各种光照变化，训练结束时用训练选定的阈值测得。</translation>
+    </message>
+    <message>
+        <source>Measured at the end of the training with its thresholds, on the validation/test images of that time.</source>
+        <translation>训练结束时用训练选定的阈值在当时的验证/测试图片上测得。</translation>
+    </message>
+    <message>
+        <source>Expected on other parts</source>
+        <translation>其他零件上的预计值</translation>
+    </message>
+    <message>
+        <source>Worst changed lighting</source>
+        <translation>最差的光照变化</translation>
+    </message>
+    <message>
+        <source>{low} to {high}</source>
+        <translation>{low} 到 {high}</translation>
+    </message>
+    <message>
+        <source>cannot be stated</source>
+        <translation>无法给出</translation>
+    </message>
+    <message>
+        <source>{change} {value} ({points})</source>
+        <translation>{change}：{value}（{points}）</translation>
+    </message>
+    <message>
+        <source>Expected range and changed lighting were measured at the end of each training, on its own validation/test images.</source>
+        <translation>预计范围和光照变化在各次训练结束时、在其自己的验证/测试图片上测得。</translation>
     </message>
     <message>
         <source>it is a segmentation model and predicts no verdicts</source>
@@ -11841,6 +12635,10 @@
     <message>
         <source>Training waits for images {share} of the time.</source>
         <translation>训练有 {share} 的时间在等待图片。</translation>
+    </message>
+    <message>
+        <source>Model from the file {name}.</source>
+        <translation>来自文件 {name} 的模型。</translation>
     </message>
     <message>
         <source>Training ended without a usable model.</source>
