@@ -121,14 +121,14 @@ def shared_data() -> Path:
 
 def scratched(rng: np.random.Generator, width: int = 96, height: int = 80, defects: int = 1):
     """Return a noisy gray image with dark blobs, uint8 (height, width), and its exact mask (class 1) of equal shape."""
-    picture = rng.normal(150, 12, (height, width))
+    image = rng.normal(150, 12, (height, width))
     mask = np.zeros((height, width), np.uint8)
     for _ in range(defects):
         x, y, r = rng.integers(12, width - 12), rng.integers(12, height - 12), rng.integers(4, 9)
         rows, columns = np.ogrid[:height, :width]
         mask[(columns - x) ** 2 + (rows - y) ** 2 <= r * r] = 1
-    picture[mask > 0] -= 70
-    return np.clip(picture, 0, 255).astype(np.uint8), mask
+    image[mask > 0] -= 70
+    return np.clip(image, 0, 255).astype(np.uint8), mask
 
 
 def fill_project(project: Project, count: int, *, seed: int = 0, good: int = 0, verdicts: bool = False) -> list[str]:
@@ -136,9 +136,9 @@ def fill_project(project: Project, count: int, *, seed: int = 0, good: int = 0, 
     rng = np.random.default_rng(seed)
     keys = []
     for i in range(count + good):
-        picture, mask = scratched(rng, defects=1 if i < count else 0)
+        image, mask = scratched(rng, defects=1 if i < count else 0)
         key = f"lot{i // 4}/p{i * 7:03d}.png"
-        write_png(project.image_path(key), picture)
+        write_png(project.image_path(key), image)
         annotation.save_mask(project, key, mask)
         note = annotation.Note(status="done")
         if verdicts:
@@ -156,7 +156,7 @@ def project(tmp_path) -> Project:
 
 
 @pytest.fixture
-def labelled(project) -> Project:
+def labeled_project(project) -> Project:
     """Project of twelve small images with defects and four without, all labeled, with verdicts."""
     fill_project(project, 12, good=4, verdicts=True)
     project.file.verdicts = ["OK", "NG"]

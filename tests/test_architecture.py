@@ -255,6 +255,7 @@ IMPORTED_AS = {
     "paddlepaddle": "paddle",
     "scikit-learn": "sklearn",
     "pyyaml": "yaml",
+    "tensorboardx": "tensorboardX",
     "python-multipart": "python_multipart",
 }
 # Dependencies that no module imports by name: the file and the line that need them.
@@ -373,6 +374,94 @@ def test_identifiers_use_the_terms_of_the_glossary():
             words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
             if words & AVOIDED and name not in JSON_KEYS:
                 found[f"{path.relative_to(ROOT)}: {name}"] = sorted(words & AVOIDED)
+    assert not found
+
+
+TESTS = sorted(path for path in (ROOT / "tests").rglob("*.py") if "benchmarks" not in path.parts)
+
+
+def test_names_of_tests_use_the_terms_of_the_glossary():
+    found = []
+    for path in TESTS:
+        names = [
+            node.name for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.FunctionDef)
+        ]
+        found += [
+            f"{path.relative_to(ROOT)}: {name}"
+            for name in [path.stem, *names]
+            if name.startswith("test_") and AVOIDED & set(name.lower().split("_"))
+        ]
+    assert not found
+
+
+def test_tests_import_no_test_modules():
+    """Helpers of several tests are in modules of their own or in conftest.py."""
+    found = []
+    for path in TESTS:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            if isinstance(node, ast.Import):
+                modules = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                modules += [f"{node.module}.{alias.name}" for alias in node.names if node.module == "tests"]
+            found += [
+                f"{path.relative_to(ROOT)}:{node.lineno}"
+                for module in modules
+                if module.startswith("tests") and any(part.startswith("test_") for part in module.split("."))
+            ]
+    assert not found
+
+
+# Names of keys as texts write them. Letters alone are keys only in parentheses or beside "+".
+KEY_NAME = re.compile(
+    r"\b(Ctrl|Alt|Shift|Meta)\s?\+\s?(?!\{)\S"
+    r"|\((?:[A-Z]|F\d{1,2}|Del|Delete|Esc|Escape|Enter|Return|Space|Tab|PgUp|PgDown|Home|End)\)"
+    r"|\b(Press|press) (?!\{)([A-Z]\b|F\d|Del\b|Delete\b|Esc\b|Enter\b|Return\b|Space\b|Tab\b|PgUp|PgDown)"
+)
+# Keys held during a gesture with the mouse, which the command table does not list.
+GESTURES = re.compile(r"\b(Shift|Ctrl|Alt) ?\+ ?(right |left |middle )?(drag|click|double-click|wheel|mouse)")
+
+
+def window_texts(tree: ast.AST) -> list[str]:
+    """Return the texts that a module translates for the window: tooltips and all others."""
+    return [
+        part.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).split(".")[-1] in ("tr", "translate", "QT_TRANSLATE_NOOP")
+        for part in ast.walk(node)
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_key"),
+    [
+        ("Undo (Ctrl+Z)", True),
+        ("Brush (B)", True),
+        ("Press Esc to cancel", True),
+        ("Drag. On the image: Shift + right drag", False),
+        ("Undo ({key})", False),
+        ("Anomaly score", False),
+    ],
+)
+def test_names_of_keys_are_found(text, is_key):
+    assert (KEY_NAME.search(GESTURES.sub("", text)) is not None) == is_key
+
+
+# Keys of lists and tables, which the command table does not have either.
+OF_LISTS = re.compile(r"\bPress Enter (on a row )?to open ")
+
+
+def test_tooltips_take_keys_from_the_command_table():
+    """`with_key` and `key_text` quote the key that a command has now, also after the user has changed it."""
+    texts, found = 0, []
+    for path in SOURCES:
+        for text in window_texts(ast.parse(path.read_text("utf-8"))):
+            texts += 1
+            if KEY_NAME.search(OF_LISTS.sub("", GESTURES.sub("", text))):
+                found.append(f"{path.relative_to(ROOT)}: {text}")
+    assert texts > 2000
     assert not found
 
 

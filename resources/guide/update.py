@@ -52,6 +52,8 @@ CHINESE = {
     "pack": "将项目及其全部图片写入一个 zip 文件",
     "unpack": "解包已打包的项目",
     "train": "训练 UNet（缺陷分割）或 ResNet（整图判定）",
+    "adopt": "将其他程序训练的分割网络（ONNX）作为训练记录添加到项目",
+    "log": "将训练进度写给 TensorBoard、VisualDL 或 MLflow",
     "queue": "列出推荐标注的图片或疑似标注错误，并说明原因",
     "evaluate": "在验证图片或测试图片上评估模型",
     "predict": "用训练记录或导出的模型包预测图片",

@@ -70,48 +70,50 @@ def copy(trained, tmp_path):
 
 def inside(capsys, *arguments):
     status = cli.main([*map(str, arguments), "--json"])
-    said = capsys.readouterr()
-    return status, json.loads(said.out), said.err
+    message = capsys.readouterr()
+    return status, json.loads(message.out), message.err
 
 
 def test_train_reports_the_result(trained):
-    root, said = trained
-    assert {"run", "model", "device", "precision", "steps", "seconds", "images_per_second", "metrics"} <= set(said)
-    assert (said["model"], said["device"], said["precision"]) == ("unet", "cpu", "fp32")
-    assert said["steps"] > 0 and said["images_per_second"] > 0 and "dice" in said["metrics"]
+    root, message = trained
+    assert {"run", "model", "device", "precision", "steps", "seconds", "images_per_second", "metrics"} <= set(message)
+    assert (message["model"], message["device"], message["precision"]) == ("unet", "cpu", "fp32")
+    assert message["steps"] > 0 and message["images_per_second"] > 0 and "dice" in message["metrics"]
     run = find_run(root, "last")
-    assert run.name == said["run"] and run.usable and run.settings().patch == 64
+    assert run.name == message["run"] and run.usable and run.settings().patch == 64
     Project.open(root).close()  # the project is free again
 
 
 def test_resnet_reports_verdicts(copy, capsys):
     slim = ("--set", "input_size=32", "--set", "width=0.25")
-    said = workbench("train", copy, "--model", "resnet", "--epochs", "1", *slim)
-    assert {"accuracy", "macro_f1", "confusion"} <= set(said["metrics"])
-    status, found, _ = inside(capsys, "evaluate", copy, "--run", said["run"])
+    message = workbench("train", copy, "--model", "resnet", "--epochs", "1", *slim)
+    assert {"accuracy", "macro_f1", "confusion"} <= set(message["metrics"])
+    status, found, _ = inside(capsys, "evaluate", copy, "--run", message["run"])
     assert status == 0 and found["confusion"]["names"] == ["OK", "scratch", "pit", "stain", "dent"]
     assert sum(map(sum, found["confusion"]["rows"])) == found["pictures"] > 0
     assert cli.main(["evaluate", str(copy), "--model", "resnet"]) == 0
     assert "labeled" in capsys.readouterr().out
-    status, found, _ = inside(capsys, "predict", copy / "runs" / said["run"], copy / "pictures", "--out", copy / "o")
+    status, found, _ = inside(capsys, "predict", copy / "runs" / message["run"], copy / "pictures", "--out", copy / "o")
     assert found["pictures"][0]["verdict"] in ("OK", "scratch", "pit", "stain", "dent")
     assert found["pictures"][0]["mask"] is None
 
 
 def test_evaluate_uses_validation_images_and_notes_small_numbers(trained, capsys):
-    root, said = trained
+    root, message = trained
     status, found, _ = inside(capsys, "evaluate", root)
-    assert status == 0 and found["run"] == said["run"] and found["split"] == "val"
+    assert status == 0 and found["run"] == message["run"] and found["split"] == "val"
     assert {"dice", "iou", "per_class", "regions"} <= set(found)
     assert {"recall", "false_per_picture"} <= set(found["regions"])
-    data = Run(root / "runs" / said["run"]).dataset()
+    data = Run(root / "runs" / message["run"]).dataset()
     assert found["pictures"] == len(data.of("val")) and any("rough" in note for note in found["notes"])
     assert found["regions"]["false_interval"] is None or len(found["regions"]["false_interval"]) == 2
     assert found["regions"]["enough"] is (found["regions"]["defects"] >= 20)
     assert sum(size["defects"] for size in found["by_size"]) in (0, found["regions"]["defects"])
     assert found["leaks"] == [] and any("thresholds were chosen on these" in note for note in found["notes"])
     # The same road as the trainer's own last look at these pictures.
-    assert found["dice"] == pytest.approx(said["metrics"]["dice"], abs=0.05)  # trained: at thresholds of the other half
+    assert found["dice"] == pytest.approx(
+        message["metrics"]["dice"], abs=0.05
+    )  # trained: at thresholds of the other half
     status, everything, _ = inside(capsys, "evaluate", root, "--split", "all")
     assert everything["pictures"] == len(data.items) and any(
         "Training images are included" in note for note in everything["notes"]
@@ -145,8 +147,8 @@ def test_changed_operating_point_is_used_by_evaluate_and_predict(copy, capsys, t
     after = inside(capsys, "evaluate", copy)[1]
     assert after["regions"]["found"] >= before["regions"]["found"] and after["dice"] != before["dice"]
     assert any("current operating point was chosen on these" in note for note in after["notes"])
-    said = inside(capsys, "predict", run.root, copy / "pictures", "--out", tmp_path / "o")[1]
-    assert max(len(picture["regions"]) for picture in said["pictures"]) > 0
+    message = inside(capsys, "predict", run.root, copy / "pictures", "--out", tmp_path / "o")[1]
+    assert max(len(image["regions"]) for image in message["pictures"]) > 0
     operating_point.restore(run)
     assert not (run.root / operating_point.FILE).exists()
     assert inside(capsys, "evaluate", copy)[1]["regions"] == before["regions"]
@@ -190,18 +192,18 @@ def test_evaluate_against_another_project_matches_classes_by_name(copy, tmp_path
 
 
 def test_predict_writes_masks_tables_and_overlays(trained, tmp_path, capsys):
-    root, said = trained
-    pictures = tmp_path / "新 pictures"
-    shutil.copytree(root / "pictures" / "lot-01", pictures / "a")
-    (pictures / "cut.png").write_bytes((pictures / "a" / "panel-0101.png").read_bytes()[:500])
-    status, found, err = inside(capsys, "predict", said["run"], pictures, "--project", root, "--out", tmp_path / "out")
+    root, message = trained
+    images = tmp_path / "新 pictures"
+    shutil.copytree(root / "pictures" / "lot-01", images / "a")
+    (images / "cut.png").write_bytes((images / "a" / "panel-0101.png").read_bytes()[:500])
+    status, found, err = inside(capsys, "predict", message["run"], images, "--project", root, "--out", tmp_path / "out")
     assert status == 0 and len(found["pictures"]) == 4 and "cut.png" in found["skipped"][0]["path"]
     for entry in found["pictures"]:
         assert {"path", "mask", "regions", "verdict", "milliseconds"} <= set(entry)
         assert Path(entry["mask"]).is_file() and Path(entry["overlay"]).is_file()
     assert (tmp_path / "out" / "regions.csv").is_file() and "skipped" in err
     status, found, err = inside(
-        capsys, "predict", root / "runs" / said["run"], pictures / "cut.png", "--out", tmp_path / "none"
+        capsys, "predict", root / "runs" / message["run"], images / "cut.png", "--out", tmp_path / "none"
     )
     assert status == 1 and "incomplete" in found["error"]
 
@@ -209,11 +211,11 @@ def test_predict_writes_masks_tables_and_overlays(trained, tmp_path, capsys):
 def test_export_equals_the_run_and_a_damaged_one_is_refused(copy, tmp_path, capsys):
     point = operating_point.OperatingPoint((0.3, 0.4, 0.3, 0.3), (7, 7, 0, 7))  # chosen in review, and so carried
     operating_point.store(find_run(copy, "best"), point, chosen_on=["val"])
-    said = workbench("export", copy, "--formats", "onnx")
-    folder = Path(said["path"])
+    message = workbench("export", copy, "--formats", "onnx")
+    folder = Path(message["path"])
     assert operating_point.OperatingPoint.of(load_settings(folder / "model.json")) == point
     names = [info.name for info in find_run(copy, "best").dataset().classes]
-    assert said["point"] == {
+    assert message["point"] == {
         "chosen_by": "review",
         "chosen_on": ["val"],
         "thresholds": dict(zip(names, point.thresholds)),
@@ -221,11 +223,11 @@ def test_export_equals_the_run_and_a_damaged_one_is_refused(copy, tmp_path, caps
         "verdict_rule": None,
     }
     assert "operating point" in (folder / "README.md").read_text("utf-8").casefold()
-    assert folder.parent == copy / "exports" and said["formats"] == ["onnx"]
-    assert said["parity"]["onnx"]["mask_agreement"] > 0.999
-    pictures = copy / "pictures" / "lot-02"
-    _, by_run, _ = inside(capsys, "predict", copy / "runs" / said["run"], pictures, "--out", tmp_path / "run")
-    _, by_export, _ = inside(capsys, "predict", folder, pictures, "--out", tmp_path / "export")
+    assert folder.parent == copy / "exports" and message["formats"] == ["onnx"]
+    assert message["parity"]["onnx"]["mask_agreement"] > 0.999
+    images = copy / "pictures" / "lot-02"
+    _, by_run, _ = inside(capsys, "predict", copy / "runs" / message["run"], images, "--out", tmp_path / "run")
+    _, by_export, _ = inside(capsys, "predict", folder, images, "--out", tmp_path / "export")
     for one, two in zip(by_run["pictures"], by_export["pictures"]):
         assert Path(one["mask"]).read_bytes() == Path(two["mask"]).read_bytes()
     alone = subprocess.run(
@@ -236,7 +238,7 @@ def test_export_equals_the_run_and_a_damaged_one_is_refused(copy, tmp_path, caps
     assert "already exists" in capsys.readouterr().err
     network = next(folder.rglob("*.onnx"))
     network.write_bytes(network.read_bytes()[:-10])
-    assert cli.main(["predict", str(folder), str(pictures), "--out", str(tmp_path / "none")]) == 1
+    assert cli.main(["predict", str(folder), str(images), "--out", str(tmp_path / "none")]) == 1
     assert "Export it again" in capsys.readouterr().err
 
 
@@ -284,7 +286,7 @@ def _interrupted(started, root, ready, patience=90):
 
 def test_killed_child_is_reported_in_one_sentence(copy, capsys, monkeypatch):
     """Use a stand-in for the training program that is killed without a final event."""
-    from workbench.cli import training_process
+    from workbench.core.runs import training_process
 
     monkeypatch.setattr(
         training_process, "worker_command", lambda *_: [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]

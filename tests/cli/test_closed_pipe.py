@@ -125,15 +125,17 @@ def test_verb_ends_quietly(folder, gray_export, tmp_path, closed, options):
 @POSIX
 @pytest.mark.parametrize("closed", [("stdout",), ("stderr",), ("stdout", "stderr")])
 def test_export_ends_quietly(gray_export, tmp_path, closed):
-    pictures = tmp_path / "in"
-    pictures.mkdir()
+    images = tmp_path / "in"
+    images.mkdir()
     for number in range(3):
-        cv2.imwrite(str(pictures / f"{number}.png"), cv2.UMat(80, 90, cv2.CV_8U).get())
+        cv2.imwrite(str(images / f"{number}.png"), cv2.UMat(80, 90, cv2.CV_8U).get())
     code = "import sys; from workbench.inference.batch.runner import main; sys.exit(main(sys.argv[2:], sys.argv[1]))"
-    for words in ((pictures, "--out", tmp_path / "out"), (pictures, "--out", tmp_path / "out", "--json"), ("--help",)):
+    for words in ((images, "--out", tmp_path / "out"), (images, "--out", tmp_path / "out", "--json"), ("--help",)):
         _, out, error = end_of(["-c", code, gray_export, *words], *closed)
-        for said in (out, error):
-            assert "Traceback" not in said and "BrokenPipe" not in said and "Exception ignored" not in said, words
+        for message in (out, error):
+            assert "Traceback" not in message and "BrokenPipe" not in message and "Exception ignored" not in message, (
+                words
+            )
 
 
 @POSIX

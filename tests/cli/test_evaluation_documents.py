@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from tests.core.documents.test_evaluation_report import make_other
+from tests.core.documents.report_runs import make_other
 from tests.session.mask_run import FALSE, make_mask_project
+from tests.session.stored_result import store_result, stored_result
 from workbench import cli
 
 
@@ -64,3 +65,25 @@ def test_comparison_lists_figures_and_differing_images(run, tmp_path, capsys):
     assert "Comparison of runs" in path.read_text("utf-8")
     assert evaluate(run, "--compare", other.name) == 0
     assert "False alarms per image: 0.125; 0.000; difference -0.125: not known" in capsys.readouterr().out
+
+
+def test_expected_range_and_changed_lighting_are_printed_and_in_the_json(run, tmp_path, capsys):
+    assert evaluate(run, "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["forecast"] is None and result["lighting"] is None  # a run of an earlier version
+    assert evaluate(run) == 0
+    assert "on other parts" not in capsys.readouterr().out
+    newer = store_result(make_mask_project(tmp_path / "p"), **stored_result())
+    assert evaluate(newer, "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["forecast"]["low"] < 0.94 < result["forecast"]["high"] and result["forecast"]["why"]
+    assert result["lighting"]["worst"] == {"change": "darker", "value": 0.91}
+    assert evaluate(newer) == 0
+    text = capsys.readouterr().out
+    assert "  Expect Dice 0.8" in text and "0.94 on 40 parts that are not in the training images." in text
+    assert "  Changed lighting: worst “darker” 0.91 (−3 points)\n" in text
+    other = make_other(newer)
+    assert evaluate(newer, "--compare", other.name, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["comparison"]["lighting"]["worst"]["change"] == "darker"
+    assert evaluate(newer, "--compare", other.name) == 0
+    assert "  Worst changed lighting: darker 0.91 (−3 points); darker 0.91 (−3 points)\n" in capsys.readouterr().out

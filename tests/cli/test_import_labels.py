@@ -88,3 +88,24 @@ def test_wrong_use(root, arguments, capsys):
         raise SystemExit(cli.main(["import", str(root), *arguments]))
     assert ended.value.code == 2
     capsys.readouterr()
+
+
+def test_several_label_files_and_background_images(root, tmp_path, capsys):
+    folder = tmp_path / "yolo"
+    for number in range(3):
+        write_png(folder / f"p{number}.png", np.full((16, 24), 60 + number, np.uint8))
+    for number in range(2):
+        (folder / f"p{number}.txt").write_text("0 0.2 0.2 0.5 0.2 0.5 0.4 0.2 0.4\n")
+    plan = run(capsys, root, folder / "p0.txt", folder / "p1.txt", "--dry-run")
+    assert (plan["format"], plan["labelled"], plan["background"]) == ("yolo", 2, 0)
+    assert run(capsys, root, folder, "--dry-run")["background"] == 1
+    result = run(capsys, root, folder, "--background")
+    assert (result["labelled"], result["background"]) == (3, 1)
+    with Project.open(root) as project:
+        assert annotation.load_note(project, "p2.png").status == "done"
+
+
+def test_a_zip_archive_is_imported_alone(root, folder, tmp_path, capsys):
+    (tmp_path / "labels.zip").write_bytes(b"")
+    assert cli.main(["import", str(root), str(tmp_path / "labels.zip"), str(folder)]) == 2
+    assert "zip archive" in capsys.readouterr().err

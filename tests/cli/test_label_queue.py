@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import fill_project
 from tests.inference.conftest import gray_settings, write_onnx
+from tests.label_queue_network import BIAS, WEIGHTS
 from workbench.cli import main
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -17,9 +18,6 @@ from workbench.core.runs.dataset import collect
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.model_settings import ClassSettings, save_settings
-
-# Dark is a scratch: the generated pictures have a ground of 150 and defects of 80.
-WEIGHTS, BIAS = np.array([[0.0], [-40.0]]), np.array([0.0, -4.0])
 
 
 @pytest.fixture
@@ -51,11 +49,11 @@ def ask(capsys, *arguments: object) -> tuple[int, dict]:
 
 def test_without_a_model_images_similar_to_labeled_defects_come_first(filled, capsys):
     keys = filled.images()
-    status, said = ask(capsys, filled.root)
-    told = {entry["path"]: [reason["kind"] for reason in entry["reasons"]] for entry in said["pictures"]}
-    assert status == 0 and not said["run"] and len(told) == 8
-    assert set(list(told)[:2]) == {keys[0], keys[8]}  # the two with a defect
-    assert told[keys[0]][0] == "spot" and sum("spot" in kinds for kinds in told.values()) <= 2
+    status, message = ask(capsys, filled.root)
+    received = {entry["path"]: [reason["kind"] for reason in entry["reasons"]] for entry in message["pictures"]}
+    assert status == 0 and not message["run"] and len(received) == 8
+    assert set(list(received)[:2]) == {keys[0], keys[8]}  # the two with a defect
+    assert received[keys[0]][0] == "spot" and sum("spot" in kinds for kinds in received.values()) <= 2
 
 
 def test_a_damaged_index_is_rebuilt(filled, capsys):
@@ -65,18 +63,18 @@ def test_a_damaged_index_is_rebuilt(filled, capsys):
 
 
 def test_queue_lists_open_images_with_reasons(filled, run, capsys):
-    status, said = ask(capsys, filled.root)
+    status, message = ask(capsys, filled.root)
     keys = filled.images()
-    assert status == 0 and said["run"] == run.name and said["looked"] == said["open"] == 8
-    told = [entry["path"] for entry in said["pictures"]]
-    assert set(told) == {key for key in keys if not filled.mask_path(key).exists()}
-    assert set(told[:2]) == {keys[0], keys[8]}  # the two with a defect
-    assert all(entry["why"] and entry["reasons"][0]["kind"] for entry in said["pictures"])
-    assert [entry["value"] for entry in said["pictures"]] == sorted(
-        (entry["value"] for entry in said["pictures"]), reverse=True
+    assert status == 0 and message["run"] == run.name and message["looked"] == message["open"] == 8
+    received = [entry["path"] for entry in message["pictures"]]
+    assert set(received) == {key for key in keys if not filled.mask_path(key).exists()}
+    assert set(received[:2]) == {keys[0], keys[8]}  # the two with a defect
+    assert all(entry["why"] and entry["reasons"][0]["kind"] for entry in message["pictures"])
+    assert [entry["value"] for entry in message["pictures"]] == sorted(
+        (entry["value"] for entry in message["pictures"]), reverse=True
     )
-    status, said = ask(capsys, filled.root, "--count", 3)
-    assert len(said["pictures"]) == 3
+    status, message = ask(capsys, filled.root, "--count", 3)
+    assert len(message["pictures"]) == 3
 
 
 def test_analysis_is_limited_and_continues(filled, run, capsys):
@@ -84,19 +82,19 @@ def test_analysis_is_limited_and_continues(filled, run, capsys):
 
 
 def test_without_a_run_images_are_ranked_by_similarity(filled, capsys):
-    status, said = ask(capsys, filled.root)
-    assert status == 0 and said["run"] is None and len(said["pictures"]) == 8
+    status, message = ask(capsys, filled.root)
+    assert status == 0 and message["run"] is None and len(message["pictures"]) == 8
 
 
 def test_label_errors_are_listed_without_confirmed_ones(filled, run, capsys):
     wrong = filled.images()[4]
-    status, said = ask(capsys, filled.root, "--errors", "--run", "last")
-    assert status == 0 and [entry["path"] for entry in said["pictures"]] == [wrong]
-    issue = said["pictures"][0]["slips"][0]
+    status, message = ask(capsys, filled.root, "--errors", "--run", "last")
+    assert status == 0 and [entry["path"] for entry in message["pictures"]] == [wrong]
+    issue = message["pictures"][0]["slips"][0]
     assert issue["kind"] == "missing" and issue["why"] == "scratch predicted, labeled as good"
     learned = {item.key for item in run.dataset().items if item.split == "train"}
-    assert issue["learned"] == (wrong in learned) and said["learned_from"] == len(learned)
-    assert issue["area"] > 20 and issue["width"] > 4 and not said["weak_model"]
+    assert issue["learned"] == (wrong in learned) and message["learned_from"] == len(learned)
+    assert issue["area"] > 20 and issue["width"] > 4 and not message["weak_model"]
     note = annotation.load_note(filled, wrong)
     expected = {name: issue[name] for name in annotation.ConfirmedLabel.model_fields}
     note.confirmed.append(annotation.ConfirmedLabel(**expected))
@@ -106,14 +104,14 @@ def test_label_errors_are_listed_without_confirmed_ones(filled, run, capsys):
 
 def test_problems_are_reported(project, capsys, tmp_path):
     assert ask(capsys, tmp_path / "none")[0] == 1
-    status, said = ask(capsys, project.root)
-    assert status == 1 and "no images" in said["error"]
+    status, message = ask(capsys, project.root)
+    assert status == 1 and "no images" in message["error"]
     fill_project(project, 2)
-    status, said = ask(capsys, project.root, "--errors")
-    assert status == 1 and "Train a model first" in said["error"]
+    status, message = ask(capsys, project.root, "--errors")
+    assert status == 1 and "Train a model first" in message["error"]
     assert ask(capsys, project.root, "--run", "nothing")[0] == 1
-    status, said = ask(capsys, project.root)
-    assert status == 0 and said["pictures"] == [] and said["open"] == 0  # all are done
+    status, message = ask(capsys, project.root)
+    assert status == 0 and message["pictures"] == [] and message["open"] == 0  # all are done
     assert main(["queue", str(project.root), "--count", "0"]) == 2
 
 

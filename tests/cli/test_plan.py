@@ -31,19 +31,19 @@ REASONED = {
 }
 
 
-def test_plan_equals_the_settings_of_a_run_and_writes_nothing(labelled, capsys):
-    root = str(labelled.root)
-    before = sorted(path.name for path in labelled.root.rglob("*"))
+def test_plan_equals_the_settings_of_a_run_and_writes_nothing(labeled_project, capsys):
+    root = str(labeled_project.root)
+    before = sorted(path.name for path in labeled_project.root.rglob("*"))
     assert main(["train", root, "--model", "unet", "--minutes", "3", "--set", "batch=6", "--plan", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert sorted(path.name for path in labelled.root.rglob("*")) == before
-    recipe = create_run(labelled, request("unet", minutes=3, batch=6)).settings()
-    assert told["recipe"] == recipe.model_dump(mode="json", exclude={"format", "reasons"})
-    assert told["reasons"] == recipe.reasons and told["pictures"]["train"] > 0
-    assert told["reasons"].keys() >= REASONED
+    received = json.loads(capsys.readouterr().out)
+    assert sorted(path.name for path in labeled_project.root.rglob("*")) == before
+    training_settings = create_run(labeled_project, request("unet", minutes=3, batch=6)).settings()
+    assert received["recipe"] == training_settings.model_dump(mode="json", exclude={"format", "reasons"})
+    assert received["reasons"] == training_settings.reasons and received["pictures"]["train"] > 0
+    assert received["reasons"].keys() >= REASONED
     assert main(["train", root, "--model", "resnet", "--plan"]) == 0
-    said = capsys.readouterr().out
-    assert "input_size" in said and "foreground_share" not in said  # a ResNet has none
+    message = capsys.readouterr().out
+    assert "input_size" in message and "foreground_share" not in message  # a ResNet has none
 
 
 @pytest.mark.parametrize(
@@ -64,11 +64,11 @@ def test_plan_equals_the_settings_of_a_run_and_writes_nothing(labelled, capsys):
         ("weights=7", "must be text"),
     ],
 )
-def test_invalid_settings_are_reported(labelled, capsys, wish, why):
-    assert main(["train", str(labelled.root), "--model", "unet", "--plan", "--set", wish]) == 1
-    said = capsys.readouterr().err
-    assert why in said and wish.partition("=")[0] in said
+def test_invalid_settings_are_reported(labeled_project, capsys, wish, why):
+    assert main(["train", str(labeled_project.root), "--model", "unet", "--plan", "--set", wish]) == 1
+    message = capsys.readouterr().err
+    assert why in message and wish.partition("=")[0] in message
 
 
-def test_plan_requires_a_model(labelled):
-    assert main(["train", str(labelled.root), "--plan"]) == 2
+def test_plan_requires_a_model(labeled_project):
+    assert main(["train", str(labeled_project.root), "--plan"]) == 2

@@ -37,9 +37,9 @@ def root(tmp_path):
         (run.root / "recipe.json").write_text("{}")
         predictor = Predictor.open(run.best)
         for number, key in enumerate(KEYS):
-            picture = spotted(rng, 90, 120)
-            write_png(project.image_path(key), picture)
-            result = predictor.predict(picture)
+            image = spotted(rng, 90, 120)
+            write_png(project.image_path(key), image)
+            result = predictor.predict(image)
             assert len(result.regions) > 1
             if number == 0:
                 annotation.save_mask(project, key, result.mask)
@@ -95,10 +95,10 @@ def _read(project, key):
 
 
 def test_suggestions_for_images_by_path_and_continue(root, capsys, tmp_path):
-    picture = root / "pictures" / KEYS[2]
+    image = root / "pictures" / KEYS[2]
     stranger = tmp_path / "stranger.png"
-    shutil.copy(picture, stranger)
-    status, found, _ = said(capsys, root / "runs" / RUN, picture, stranger)
+    shutil.copy(image, stranger)
+    status, found, _ = said(capsys, root / "runs" / RUN, image, stranger)
     assert status == 0 and [entry["key"] for entry in found["pictures"]] == [KEYS[2]]
     assert found["skipped"] == [{"path": str(stranger), "why": "not an image of this project"}]
     project = Project.open(root, write=False)

@@ -9,7 +9,7 @@ import shutil
 import numpy as np
 import pytest
 
-from tests.cli.test_verbs import inside
+from tests.cli.console_output import inside
 from tests.conftest import fill_project
 from workbench.core.project import annotation
 from workbench.core.project.project import Project

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.cli.console_output import inside
 from workbench import cli
 from workbench.core.project import annotation
 from workbench.core.project.exporting import EXPORT_FORMATS
@@ -32,13 +33,6 @@ def workbench(*arguments, cwd=None):
         encoding="utf-8",
         stdin=subprocess.DEVNULL,
     )
-
-
-def inside(capsys, *arguments):
-    """Run a verb in this process. Return (status, stdout, stderr)."""
-    status = cli.main([str(argument) for argument in arguments])
-    said = capsys.readouterr()
-    return status, said.out, said.err
 
 
 def picture(path, seed=0, size=(48, 40)):
@@ -193,18 +187,18 @@ def test_project_open_elsewhere_is_not_written(project, tmp_path, capsys):
     assert inside(capsys, "check", project.root)[0] == 0  # reading is free
 
 
-def test_without_paddle_the_install_command_is_shown(labelled):
-    labelled.close()
+def test_without_paddle_the_install_command_is_shown(labeled_project):
+    labeled_project.close()
     code = (
         "import sys; sys.modules['paddle'] = None\n"
-        f"from workbench.cli import main; sys.exit(main(['train', {str(labelled.root)!r}, '--model', 'unet']))"
+        f"from workbench.cli import main; sys.exit(main(['train', {str(labeled_project.root)!r}, '--model', 'unet']))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
     )
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert f'"{sys.executable}" -m pip install "' in done.stderr and '"paddlepaddle' in done.stderr
-    assert not list((labelled.root / "runs").iterdir())
+    assert not list((labeled_project.root / "runs").iterdir())
 
 
 def test_unexpected_error_is_one_sentence(tmp_path, capsys, monkeypatch):
@@ -239,12 +233,12 @@ def test_no_verb_prints_control_characters(tmp_path):
         ("check", tmp_path / nasty),
         ("check", project, f"--{nasty}"),
     ]
-    said = ""
+    message = ""
     for call in calls:
         done = workbench(*call)
         assert CONTROL.findall(done.stdout + done.stderr) == [], call
-        said += done.stdout + done.stderr
-    assert r"\x1b[2J\x1b]0;owned\x07\rx\ny\x9b" in said
+        message += done.stdout + done.stderr
+    assert r"\x1b[2J\x1b]0;owned\x07\rx\ny\x9b" in message
     found = json.loads(workbench("check", project, "--json").stdout)
     assert f"images/{nasty} 2.png" in [finding["key"] for finding in found["findings"]]
 

@@ -90,18 +90,18 @@ def test_a_format_that_is_no_number_is_refused(tmp_path, found):
 
 
 @pytest.mark.parametrize("content", [b"[" * 100_000, b"[]", b'{"format": 2}', b'{"format": "9"}', b"\xff", b"1" * 500])
-def test_every_reader_of_a_project_names_the_file_that_is_broken(labelled, content):
-    run = create_run(labelled, request("unet", epochs=1))
-    key = labelled.images()[0]
+def test_every_reader_of_a_project_names_the_file_that_is_broken(labeled_project, content):
+    run = create_run(labeled_project, request("unet", epochs=1))
+    key = labeled_project.images()[0]
     readers = {
-        labelled.root / "display.json": lambda: display_presets.load_displays(labelled),
-        labelled.root / "training.json": lambda: settings_overrides.load_overrides(labelled),
-        labelled.root / "proposals" / f"{key}.json": lambda: load_stored(labelled, key),
-        class_merge.folder_of(labelled) / "plan.json": lambda: class_merge.load_plan(labelled),
+        labeled_project.root / "display.json": lambda: display_presets.load_displays(labeled_project),
+        labeled_project.root / "training.json": lambda: settings_overrides.load_overrides(labeled_project),
+        labeled_project.root / "proposals" / f"{key}.json": lambda: load_stored(labeled_project, key),
+        class_merge.folder_of(labeled_project) / "plan.json": lambda: class_merge.load_plan(labeled_project),
         run.settings_path: run.settings,
         run.dataset_path: run.dataset,
         run.best / "model.json": lambda: operating_point.read(run),
-        labelled.root / "project.json": lambda: read_project_file(labelled.root),
+        labeled_project.root / "project.json": lambda: read_project_file(labeled_project.root),
     }
     for path, read in readers.items():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -132,20 +132,20 @@ def test_odd_values_in_project_json_are_a_sentence(project, changes):
     assert "project.json" in str(caught.value)
 
 
-def test_one_run_with_a_broken_dataset_does_not_hide_the_best(labelled):
-    runs = [create_run(labelled, request("unet", epochs=1)) for _ in range(3)]
+def test_one_run_with_a_broken_dataset_does_not_hide_the_best(labeled_project):
+    runs = [create_run(labeled_project, request("unet", epochs=1)) for _ in range(3)]
     for run, score in zip(runs, (0.5, 0.9, 0.7)):
         for name in ("model.json", "network.onnx"):
             (run.best / name).parent.mkdir(exist_ok=True)
             (run.best / name).write_bytes(b"")
         run.events_path.write_text(events.encode(events.Evaluated(step=1, score=score, best=True)) + "\n", "utf-8")
-    assert find_run(labelled.root, "best").name == runs[1].name
+    assert find_run(labeled_project.root, "best").name == runs[1].name
     for broken, best in ((2, 1), (1, 0)):
         runs[broken].dataset_path.write_text("[" * 100_000, "utf-8")
-        assert find_run(labelled.root, "best").name == runs[best].name
+        assert find_run(labeled_project.root, "best").name == runs[best].name
     runs[0].dataset_path.unlink()
     with pytest.raises(problems.RunBroken):
-        find_run(labelled.root, "best")
+        find_run(labeled_project.root, "best")
 
 
 # --- events ------------------------------------------------------------------------------------------
@@ -180,9 +180,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize("line", WRONG)
-def test_an_event_with_values_of_other_types_is_counted_and_left_out(labelled, line):
+def test_an_event_with_values_of_other_types_is_counted_and_left_out(labeled_project, line):
     assert isinstance(events.decode(json.dumps(line)), events.Unknown)
-    run = create_run(labelled, request("unet", epochs=1))
+    run = create_run(labeled_project, request("unet", epochs=1))
     good = [events.Started(model="unet", device="cpu"), events.Step(step=1, loss=math.nan, rate=0.1, time=1)]
     lines = [events.encode(good[0]), json.dumps(line), events.encode(good[1])]
     run.events_path.write_text("\n".join(lines) + "\n", "utf-8")
@@ -191,7 +191,7 @@ def test_an_event_with_values_of_other_types_is_counted_and_left_out(labelled, l
     assert math.isnan(past.state.step.loss) and diagnose(past.state).kind
 
 
-def test_events_that_are_written_are_read(labelled):
+def test_events_that_are_written_are_read(labeled_project):
     every = [
         events.Step(step=3, loss=math.nan, rate=1, grad_norm=math.inf, time=2),
         events.Started(model="unet", device="gpu:0", pictures={"train": 2}, seconds_planned=None),
@@ -220,11 +220,11 @@ def test_samples_with_values_of_other_types_are_left_out():
     assert to_dataclass(GpuSample, {**gpu, "index": 0, "name": "Card", "later": 1}).name == "Card"
 
 
-def test_a_point_of_another_kind_is_the_trained_one(labelled):
+def test_a_point_of_another_kind_is_the_trained_one(labeled_project):
     from tests.inference.conftest import gray_settings
     from workbench.inference.model_settings import save_settings
 
-    run = create_run(labelled, request("unet", epochs=1))
+    run = create_run(labeled_project, request("unet", epochs=1))
     save_settings(gray_settings(), run.best / "model.json")
     now = operating_point.OperatingPoint.of(gray_settings())
     good = {"thresholds": list(now.thresholds), "min_area": list(now.min_area)}

@@ -78,21 +78,21 @@ GRAY_WEIGHTS, GRAY_BIAS = np.array([[0.0], [-12.0], [12.0]]), np.array([0.0, -6.
 
 def spotted(rng: np.random.Generator, height: int = 150, width: int = 230) -> np.ndarray:
     """A grey picture with dark and bright blobs on a noisy ground."""
-    picture = rng.normal(128, 15, (height, width))
+    image = rng.normal(128, 15, (height, width))
     for value in (25, 230, 30, 240, 20):
         y, x, r = rng.integers(0, height), rng.integers(0, width), rng.integers(3, 14)
         rows, columns = np.ogrid[:height, :width]
-        picture[(rows - y) ** 2 + (columns - x) ** 2 <= r * r] = value
-    return np.clip(picture, 0, 255).astype(np.uint8)
+        image[(rows - y) ** 2 + (columns - x) ** 2 <= r * r] = value
+    return np.clip(image, 0, 255).astype(np.uint8)
 
 
 def _complete(folder: Path, settings: ModelSettings, pictures: Sequence[np.ndarray]) -> Path:
     save_settings(settings, folder / "model.json")
     write_package(folder)
     named = []
-    for number, picture in enumerate(pictures):
+    for number, image in enumerate(pictures):
         path = folder.parent / f"golden source {number}.png"
-        write_png(path, picture)
+        write_png(path, image)
         named.append((f"part {number}", path))
     write_reference_results(folder, Predictor.open(folder), named)
     write_checks(folder)
@@ -116,10 +116,10 @@ def color_export(tmp_path) -> Path:
     settings = gray_settings(
         channels=3, mean=(0.5, 0.4, 0.3), std=(0.5, 0.5, 0.5), classes=(DARK,), thresholds=(0.5,), min_area=(0,)
     )
-    picture = np.zeros((50, 60, 3), np.uint8)
-    picture[10:20, 10:30] = (250, 10, 10)
-    picture[30:40, 10:30] = (10, 10, 250)
-    return _complete(folder, settings, [picture])
+    image = np.zeros((50, 60, 3), np.uint8)
+    image[10:20, 10:30] = (250, 10, 10)
+    image[30:40, 10:30] = (10, 10, 250)
+    return _complete(folder, settings, [image])
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ processor\t: 1
         ("", {}),
     ],
 )
-def test_what_proc_cpuinfo_says(text, expected):
+def test_what_proc_cpuinfo_contains(text, expected):
     assert cpu_environment._environment_for(*cpu_environment._parse_cpuinfo(text)) == expected
 
 

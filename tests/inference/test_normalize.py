@@ -13,10 +13,10 @@ RNG = np.random.default_rng(4)
 
 
 def test_values_follow_the_formula():
-    picture = RNG.integers(0, 256, (9, 11)).astype(np.uint8)
+    image = RNG.integers(0, 256, (9, 11)).astype(np.uint8)
     settings = gray_settings(low=20.0, high=180.0, mean=(0.4,), std=(0.3,))
-    expected = (np.clip((picture.astype(float) - 20) / 160, -0.5, 1.5) - 0.4) / 0.3
-    found = normalize(picture, settings)
+    expected = (np.clip((image.astype(float) - 20) / 160, -0.5, 1.5) - 0.4) / 0.3
+    found = normalize(image, settings)
     assert found.shape == (1, 9, 11) and found.dtype == np.float32 and found.flags.c_contiguous
     np.testing.assert_allclose(found[0], expected, atol=1e-6)
 
@@ -41,17 +41,17 @@ def test_eight_and_sixteen_bits_and_float_of_one_image_agree(full_scale, channel
 
 def test_sixteen_bits_trained_on_twelve_keep_their_fine_steps():
     settings = gray_settings(full_scale=65535.0, low=90.0, high=1709.0)
-    picture = np.arange(90, 1710, dtype=np.uint16).reshape(2, -1)
-    found = normalize(picture, settings)
-    assert len(np.unique(found)) == picture.size
+    image = np.arange(90, 1710, dtype=np.uint16).reshape(2, -1)
+    found = normalize(image, settings)
+    assert len(np.unique(found)) == image.size
     np.testing.assert_allclose((found.min(), found.max()), (-1, 1), atol=1e-6)
 
 
 def test_channels_are_taken_in_the_order_red_green_blue():
     settings = gray_settings(channels=3, mean=(0.1, 0.2, 0.3), std=(1.0, 1.0, 1.0))
-    picture = np.zeros((2, 2, 3), np.uint8)
-    picture[..., 0] = 255
-    np.testing.assert_allclose(normalize(picture, settings)[:, 0, 0], (0.9, -0.2, -0.3), atol=1e-6)
+    image = np.zeros((2, 2, 3), np.uint8)
+    image[..., 0] = 255
+    np.testing.assert_allclose(normalize(image, settings)[:, 0, 0], (0.9, -0.2, -0.3), atol=1e-6)
 
 
 def test_color_for_a_gray_network_is_luma_and_gray_for_a_color_network_is_repeated():
@@ -67,8 +67,8 @@ def test_color_for_a_gray_network_is_luma_and_gray_for_a_color_network_is_repeat
 
 
 def test_float_oddities_stay_finite():
-    picture = np.array([[np.nan, np.inf, -np.inf, 1e30, 0.5]], np.float32)
-    found = normalize(picture, gray_settings(full_scale=1.0, low=0.0, high=1.0, mean=(0.0,), std=(1.0,)))[0, 0]
+    image = np.array([[np.nan, np.inf, -np.inf, 1e30, 0.5]], np.float32)
+    found = normalize(image, gray_settings(full_scale=1.0, low=0.0, high=1.0, mean=(0.0,), std=(1.0,)))[0, 0]
     np.testing.assert_allclose(found, (0, 1.5, -0.5, 1.5, 0.5))
 
 
@@ -80,11 +80,11 @@ def test_other_arrays_are_refused():
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
 def test_resizing_keeps_the_type_and_averages_when_it_shrinks(dtype):
-    picture = np.tile(np.array([[0, 200], [200, 0]], dtype), (20, 30))
-    small = resize_for_network(picture, gray_settings(scale=0.5))
+    image = np.tile(np.array([[0, 200], [200, 0]], dtype), (20, 30))
+    small = resize_for_network(image, gray_settings(scale=0.5))
     assert small.shape == (20, 30) and small.dtype == dtype
     assert (small == 100).all()
-    assert resize_for_network(picture, gray_settings()) is picture
+    assert resize_for_network(image, gray_settings()) is image
     square = ModelSettings(task="classification", name="x", verdicts=("a", "b"), input_size=16)
-    assert resize_for_network(picture, square).shape == (16, 16)
-    assert resize_for_network(picture[:1, :1], gray_settings(scale=0.1)).shape == (1, 1)
+    assert resize_for_network(image, square).shape == (16, 16)
+    assert resize_for_network(image[:1, :1], gray_settings(scale=0.1)).shape == (1, 1)

@@ -12,28 +12,28 @@ from workbench.inference.overlay_drawing import overlay, overlay_bands, to_displ
 
 
 def test_eight_bits_are_shown_as_they_are():
-    picture = np.arange(256, dtype=np.uint8).reshape(16, 16)
-    assert to_display(picture) is picture
+    image = np.arange(256, dtype=np.uint8).reshape(16, 16)
+    assert to_display(image) is image
 
 
 @pytest.mark.parametrize("dtype", [np.uint16, np.float32])
 @pytest.mark.parametrize("color", [False, True])
 def test_a_range_that_fills_little_of_its_type_is_stretched(dtype, color):
     rng = np.random.default_rng(0)
-    picture = (90 + 1600 * rng.random((300, 200, 3) if color else (300, 200))).astype(dtype)
-    picture[0, 0] = 60_000  # one hot pixel must not darken the rest
-    shown = to_display(picture)
-    assert shown.dtype == np.uint8 and shown.shape == picture.shape
+    image = (90 + 1600 * rng.random((300, 200, 3) if color else (300, 200))).astype(dtype)
+    image[0, 0] = 60_000  # one hot pixel must not darken the rest
+    shown = to_display(image)
+    assert shown.dtype == np.uint8 and shown.shape == image.shape
     assert shown.min() == 0 and shown.max() == 255
     assert 120 < shown.mean() < 135
-    order = np.argsort(picture, axis=None)
+    order = np.argsort(image, axis=None)
     assert (np.diff(shown.ravel()[order].astype(int)) >= 0).all()
 
 
 def test_float_oddities_and_flat_images_are_shown():
-    picture = np.linspace(0, 1, 10_000, dtype=np.float32).reshape(100, 100)
-    picture[0, :3] = np.nan, np.inf, -np.inf
-    shown = to_display(picture)
+    image = np.linspace(0, 1, 10_000, dtype=np.float32).reshape(100, 100)
+    image[0, :3] = np.nan, np.inf, -np.inf
+    shown = to_display(image)
     assert (shown[0, 0], shown[0, 1], shown[0, 2]) == (0, 255, 0)
     assert len(np.unique(to_display(np.full((5, 5), 3000, np.uint16)))) == 1
     assert to_display(np.full((5, 5), np.nan, np.float32)).shape == (5, 5)
@@ -41,13 +41,13 @@ def test_float_oddities_and_flat_images_are_shown():
 
 @pytest.mark.parametrize("shape", [(40, 50), (40, 50, 3)])
 def test_the_overlay_tints_inside_and_outlines_at_the_rim(shape):
-    picture = np.full(shape, 100, np.uint8)
+    image = np.full(shape, 100, np.uint8)
     mask = np.zeros((40, 50), np.uint8)
     mask[10:20, 10:20] = 3
     mask[10:20, 20:30] = 7
     mask[0:5, 0:5] = 200  # no class of this model
-    before = picture.copy()
-    shown = overlay(picture, mask, gray_settings(), opacity=0.5)
+    before = image.copy()
+    shown = overlay(image, mask, gray_settings(), opacity=0.5)
     assert shown.shape == (40, 50, 3) and shown.dtype == np.uint8
     assert tuple(shown[15, 15]) == (178, 50, 50)
     assert tuple(shown[15, 25]) == (50, 178, 114)
@@ -56,8 +56,8 @@ def test_the_overlay_tints_inside_and_outlines_at_the_rim(shape):
     assert tuple(shown[15, 20]) == (0, 255, 128)
     outside = ~np.isin(mask, (3, 7))
     assert (shown[outside] == 100).all()
-    np.testing.assert_array_equal(picture, before)
-    clear = overlay(picture, mask, gray_settings(), opacity=0.0)
+    np.testing.assert_array_equal(image, before)
+    clear = overlay(image, mask, gray_settings(), opacity=0.0)
     assert tuple(clear[15, 15]) == (100, 100, 100)
 
 
@@ -65,20 +65,20 @@ def test_the_overlay_tints_inside_and_outlines_at_the_rim(shape):
 @pytest.mark.parametrize("rows", [1, 7, 40])
 def test_an_overlay_in_bands_is_that_of_the_whole(dtype, rows):
     rng = np.random.default_rng(1)
-    picture = (rng.random((40, 50)) * (200 if dtype == np.uint8 else 1)).astype(dtype)
+    image = (rng.random((40, 50)) * (200 if dtype == np.uint8 else 1)).astype(dtype)
     mask = (rng.random((40, 50)) < 0.5).astype(np.uint8) * 3
-    bands = list(overlay_bands(picture, mask, gray_settings(), rows=rows))
+    bands = list(overlay_bands(image, mask, gray_settings(), rows=rows))
     assert [len(band) for band in bands] == [rows] * (40 // rows) + [40 % rows] * bool(40 % rows)
-    np.testing.assert_array_equal(np.concatenate(bands), overlay(picture, mask, gray_settings()))
+    np.testing.assert_array_equal(np.concatenate(bands), overlay(image, mask, gray_settings()))
 
 
 def test_a_image_written_in_bands_is_the_same_image(tmp_path):
-    picture = np.random.default_rng(2).integers(0, 256, (61, 37, 3), dtype=np.uint8)
+    image = np.random.default_rng(2).integers(0, 256, (61, 37, 3), dtype=np.uint8)
     path = tmp_path / "ü 图" / "p.png"
-    stream_png(path, 37, 61, (picture[y : y + 8] for y in range(0, 61, 8)))
-    np.testing.assert_array_equal(read_image(path), picture)
+    stream_png(path, 37, 61, (image[y : y + 8] for y in range(0, 61, 8)))
+    np.testing.assert_array_equal(read_image(path), image)
     with pytest.raises(ValueError, match="56 rows"):
-        stream_png(tmp_path / "short.png", 37, 61, (picture[y : y + 8] for y in range(0, 56, 8)))
+        stream_png(tmp_path / "short.png", 37, 61, (image[y : y + 8] for y in range(0, 56, 8)))
     with pytest.raises(ValueError, match="a band is"):
-        stream_png(tmp_path / "grey.png", 37, 61, [picture[:, :, 0]])
+        stream_png(tmp_path / "grey.png", 37, 61, [image[:, :, 0]])
     assert [entry.name for entry in tmp_path.iterdir()] == ["ü 图"]

@@ -54,7 +54,7 @@ def leaning(batch: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     "mirrored", [("left_right",), ("upside_down",), ("both",), ("left_right", "upside_down", "both")]
 )
-def test_a_mirrored_look_sees_the_mirrored_image_and_the_mean_of_all_counts(mirrored):
+def test_a_mirrored_prediction_sees_the_mirrored_image_and_the_mean_of_all_counts(mirrored):
     picture = np.random.default_rng(0).integers(0, 256, (64, 64)).astype(np.uint8)
     found = Predictor(gray_settings(mirrored=mirrored), leaning).probabilities(picture)
     plain = Predictor(gray_settings(), leaning)
@@ -66,7 +66,7 @@ def test_a_mirrored_look_sees_the_mirrored_image_and_the_mean_of_all_counts(mirr
     assert np.abs(found - looks[0]).max() > 0.1
 
 
-def test_mirrored_looks_can_be_cancelled_between_them_and_make_verdicts_too():
+def test_mirrored_predictions_can_be_cancelled_between_them_and_make_verdicts_too():
     calls = []
 
     def verdicts(batch):
@@ -198,13 +198,15 @@ def test_sixteen_bits_and_color_of_one_image_give_the_same_mask():
 def test_progress_counts_every_tile_and_cancelling_stops_at_the_next_call():
     picture = np.zeros((200, 200), np.uint8)
     predictor = Predictor(gray_settings(batch=2), pixelwise)
-    told = []
-    predictor.predict(picture, progress=lambda done, total: told.append((done, total)))
-    assert told == [(number, 16) for number in range(1, 17)]
-    told.clear()
+    received = []
+    predictor.predict(picture, progress=lambda done, total: received.append((done, total)))
+    assert received == [(number, 16) for number in range(1, 17)]
+    received.clear()
     with pytest.raises(PredictionCancelled):
-        predictor.predict(picture, progress=lambda done, total: told.append(done), cancelled=lambda: len(told) >= 4)
-    assert told == [1, 2, 3, 4]
+        predictor.predict(
+            picture, progress=lambda done, total: received.append(done), cancelled=lambda: len(received) >= 4
+        )
+    assert received == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -253,7 +255,7 @@ def test_a_result_without_its_arrays_goes_into_json():
     }
 
 
-def test_onnx_runtime_gives_what_the_formula_says(tmp_path):
+def test_onnx_runtime_gives_what_the_formula_gives(tmp_path):
     write_onnx(tmp_path / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
     save_settings(gray_settings(), tmp_path / "model.json")
     picture = spotted(np.random.default_rng(7))
@@ -263,7 +265,7 @@ def test_onnx_runtime_gives_what_the_formula_says(tmp_path):
     assert "onnx" in available()
 
 
-def test_opening_says_what_is_missing(tmp_path):
+def test_opening_reports_what_is_missing(tmp_path):
     with pytest.raises(SettingsError, match="does not exist"):
         Predictor.open(tmp_path)
     save_settings(gray_settings(), tmp_path / "model.json")

@@ -66,7 +66,7 @@ def test_regions_are_those_of_a_flood_fill(seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_dropping_small_regions_is_what_the_flood_fill_says(seed):
+def test_dropping_small_regions_is_what_the_flood_fill_gives(seed):
     rng = np.random.default_rng(100 + seed)
     mask = rng.choice([0, 0, 0, 3, 7], (30, 41)).astype(np.uint8)
     before, least = mask.copy(), {3: 4, 7: 1}

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.inference.batch.test_exported_runner import run
+from tests.inference.batch.exported_runs import run
 from workbench.inference.batch.checksums import write_checks
 from workbench.inference.batch.reference_results import write_reference_results
 from workbench.inference.io.image_io import write_png
@@ -33,7 +33,7 @@ def test_control_characters_become_escapes_and_other_text_stays():
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+cmd|'/c calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "＝1+1"])
-def test_text_that_looks_like_a_formula_gets_an_apostrophe(text):
+def test_text_that_resembles_a_formula_gets_an_apostrophe(text):
     assert csv_cell(text) == "'" + text
 
 
@@ -48,8 +48,8 @@ def odd_export(gray_export):
     settings = load_settings(gray_export / "model.json")
     classes = (replace(settings.classes[0], name="=cmd|' /C calc'!A0\x1b[2J"), settings.classes[1])
     save_settings(replace(settings, classes=classes), gray_export / "model.json")
-    pictures = [(f"{number}", gray_export / "golden" / f"{number}.png") for number in (1, 2)]
-    write_reference_results(gray_export, Predictor.open(gray_export), pictures)
+    images = [(f"{number}", gray_export / "golden" / f"{number}.png") for number in (1, 2)]
+    write_reference_results(gray_export, Predictor.open(gray_export), images)
     write_checks(gray_export)
     return gray_export
 

@@ -47,18 +47,18 @@ def test_tiles_are_equal_and_cover_everything(size, tile, overlap, multiple):
 @pytest.mark.parametrize("channels", [0, 3])
 def test_a_tile_holds_the_image_and_its_mirror_image(size, channels):
     rng = np.random.default_rng(0)
-    picture = rng.integers(0, 256, (*size, channels) if channels else size).astype(np.uint8)
+    image = rng.integers(0, 256, (*size, channels) if channels else size).astype(np.uint8)
     grid = plan_grid(*size, tile=64, overlap=16, multiple=16)
     for y, x in grid:
-        tile = cut(picture, grid, y, x)
+        tile = cut(image, grid, y, x)
         assert tile.shape[:2] == (grid.tile_height, grid.tile_width)
-        inside = picture[y : y + 64, x : x + 64]
+        inside = image[y : y + 64, x : x + 64]
         np.testing.assert_array_equal(tile[: inside.shape[0], : inside.shape[1]], inside)
         assert set(np.unique(tile)) <= set(np.unique(inside))
     if 1 < size[0] < 64 and size[0] % 16:  # the row beyond the border is the one before it
-        below = cut(picture, grid, 0, 0)[size[0]]
+        below = cut(image, grid, 0, 0)[size[0]]
         width = min(64, size[1])
-        expected = picture[size[0] - 2] if grid.tile_height - size[0] < size[0] else picture[size[0] - 1]
+        expected = image[size[0] - 2] if grid.tile_height - size[0] < size[0] else image[size[0] - 1]
         np.testing.assert_array_equal(below[:width], expected[:width])
 
 
@@ -80,10 +80,10 @@ def test_the_window_is_smooth_and_ends_where_a_neighbour_knows_better(length, ov
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(("tile", "overlap"), [(64, 16), (64, 0), (32, 24)])
 def test_stitching_equal_tiles_gives_the_image_back(size, tile, overlap):
-    picture = np.random.default_rng(1).random((3, *size), np.float32)
+    image = np.random.default_rng(1).random((3, *size), np.float32)
     grid = plan_grid(*size, tile=tile, overlap=overlap, multiple=8)
-    answers = (np.moveaxis(cut(np.moveaxis(picture, 0, -1), grid, y, x), -1, 0) for y, x in grid)
-    np.testing.assert_allclose(whole(stitch(grid, answers)), picture, atol=1e-5)
+    answers = (np.moveaxis(cut(np.moveaxis(image, 0, -1), grid, y, x), -1, 0) for y, x in grid)
+    np.testing.assert_allclose(whole(stitch(grid, answers)), image, atol=1e-5)
 
 
 @pytest.mark.parametrize("size", [(97, 401), (127, 131), (200, 63), (30, 30)])
@@ -122,8 +122,8 @@ def test_memory_does_not_grow_with_the_height_of_the_image():
 @pytest.mark.parametrize("target", [(1, 1), (91, 123), (20, 33), (150, 7), (64, 64)])
 @pytest.mark.parametrize("rows", [1, 7, 64, 1000])
 def test_resizing_bands_gives_what_resizing_the_whole_gives(source, target, rows):
-    picture = np.random.default_rng(3).random((2, *source), np.float32)
-    bands = [(y, picture[:, y : y + rows]) for y in range(0, source[0], rows)]
+    image = np.random.default_rng(3).random((2, *source), np.float32)
+    bands = [(y, image[:, y : y + rows]) for y in range(0, source[0], rows)]
     found = whole(resize_bands(bands, source, target))
-    expected = np.stack([cv2.resize(p, target[::-1], interpolation=cv2.INTER_LINEAR) for p in picture])
+    expected = np.stack([cv2.resize(p, target[::-1], interpolation=cv2.INTER_LINEAR) for p in image])
     np.testing.assert_allclose(found, expected, atol=1e-5)

@@ -49,10 +49,10 @@ class Spots:
 
 def test_an_improbable_verdict_is_not_given(verdict_export):
     certain = Predictor.open(verdict_export)
-    pictures = [np.full((20, 30), gray, np.uint8) for gray in range(100, 160, 3)]
-    before = [certain.predict(picture) for picture in pictures]
+    images = [np.full((20, 30), gray, np.uint8) for gray in range(100, 160, 3)]
+    before = [certain.predict(image) for image in images]
     unsure = Predictor(replace(certain.settings, unsure=0.7), certain.engine)
-    after = [unsure.predict(picture) for picture in pictures]
+    after = [unsure.predict(image) for image in images]
     assert [one.probabilities for one in after] == [one.probabilities for one in before]
     assert [one.likeliest for one in after] == [one.verdict for one in before]
     for one, other in zip(after, before):
@@ -72,7 +72,7 @@ def test_the_band_travels_in_the_settings_and_leaves_others_as_they_were(tmp_pat
     assert replace(SETTINGS, verdicts=("OK", "unsure")).unsure == 0
 
 
-def test_an_export_with_a_band_says_unsure_by_itself(verdict_export, tmp_path):
+def test_an_export_with_a_band_reports_unsure_by_itself(verdict_export, tmp_path):
     """Golden pictures, self-test and the embedded runner, in a process that knows nothing of the workbench."""
     save_settings(replace(load_settings(verdict_export / MODEL_FILE), unsure=0.95), verdict_export / MODEL_FILE)
     gray, bright = tmp_path / "grey.png", tmp_path / "bright.png"
@@ -93,10 +93,10 @@ def test_an_export_with_a_band_says_unsure_by_itself(verdict_export, tmp_path):
 @pytest.mark.parametrize("place", [(18, 18), (32, 32), (18, 45), (40, 20), (46, 33)])
 def test_heat_is_where_it_is(place):
     y, x = place
-    picture = np.full((64, 64), 128, np.uint8)
-    picture[y - 2 : y + 3, x - 2 : x + 3] = 250
-    result = Predictor(SETTINGS, Spots()).predict(picture, keep_heat=True)
-    assert result.verdict == "NG" and result.heat.shape == picture.shape and result.heat.dtype == np.uint8
+    image = np.full((64, 64), 128, np.uint8)
+    image[y - 2 : y + 3, x - 2 : x + 3] = 250
+    result = Predictor(SETTINGS, Spots()).predict(image, keep_heat=True)
+    assert result.verdict == "NG" and result.heat.shape == image.shape and result.heat.dtype == np.uint8
     assert result.heat.max() == 255
     rows, columns = np.mgrid[:64, :64]
     weight = result.heat.astype(float) ** 4
@@ -106,14 +106,14 @@ def test_heat_is_where_it_is(place):
 
 
 def test_heat_has_the_size_of_the_image_and_is_of_the_verdict_given():
-    picture = np.full((70, 210), 128, np.uint8)
-    picture[:30, :50] = 10
-    result = Predictor(SETTINGS, Spots()).predict(picture, keep_heat=True)
-    assert result.likeliest == "dent" and result.heat.shape == picture.shape
+    image = np.full((70, 210), 128, np.uint8)
+    image[:30, :50] = 10
+    result = Predictor(SETTINGS, Spots()).predict(image, keep_heat=True)
+    assert result.likeliest == "dent" and result.heat.shape == image.shape
     assert result.heat[10, 20] > 200 and result.heat[50, 180] < 60
 
 
-def test_networks_that_do_not_tell_have_no_heat(verdict_export):
+def test_networks_that_give_no_probability_have_no_heat(verdict_export):
     result = Predictor.open(verdict_export).predict(np.full((20, 30), 200, np.uint8), keep_heat=True)
     assert result.heat is None and result.verdict == "OK"
     assert Predictor(SETTINGS, Spots()).predict(np.full((64, 64), 9, np.uint8)).heat is None

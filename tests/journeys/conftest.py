@@ -20,9 +20,9 @@ def raw_images(tmp_path):
     rng = np.random.default_rng(3)
     masks = {}
     for i in range(12):
-        picture, mask = scratched(rng, 160, 128, defects=1 if i < 8 else 0)
+        image, mask = scratched(rng, 160, 128, defects=1 if i < 8 else 0)
         name = f"part{i:02d}.png"
-        write_png(folder / name, picture)
+        write_png(folder / name, image)
         masks[name] = mask
     return folder, masks
 

@@ -41,8 +41,8 @@ def taught(tmp_path):
     with Project.create(root, classes=["scratch"]) as project:
         fill_project(project, 12)
         for key, note in ((FIRST, Note()), (WRONG, Note(status="done", pin="train")), (LATER, Note())):
-            picture, masks[key] = scratched(rng)
-            write_png(project.image_path(key), picture)
+            image, masks[key] = scratched(rng)
+            write_png(project.image_path(key), image)
             annotation.save_note(project, key, note)
         annotation.save_mask(project, WRONG, np.zeros_like(masks[WRONG]))
     return root, masks

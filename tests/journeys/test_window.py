@@ -130,8 +130,8 @@ def test_from_a_folder_of_images_to_a_verified_export(hand, qtbot, tmp_path, raw
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)["pictures"]
-    assert len(said) == 12
+    message = json.loads(done.stdout)["pictures"]
+    assert len(message) == 12
     assert ("paddle" in sys.modules) == had_paddle  # a test before this one may have brought it
 
 

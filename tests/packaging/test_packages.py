@@ -32,8 +32,8 @@ def test_icon_has_all_sizes(tmp_path):
     python("import os, build, pathlib; build.make_icons(pathlib.Path(os.environ['OUT']))", tmp_path)
     with Image.open(tmp_path / "defect-workbench.ico") as icon:
         assert {(16, 16), (32, 32), (48, 48), (256, 256)} <= icon.info["sizes"]
-    with Image.open(tmp_path / "256.png") as picture:
-        assert len(picture.convert("RGBA").getcolors(1 << 20)) > 10  # not an empty picture
+    with Image.open(tmp_path / "256.png") as image:
+        assert len(image.convert("RGBA").getcolors(1 << 20)) > 10  # not an empty picture
 
 
 def test_version_of_the_packages_is_that_of_the_application(tmp_path):

@@ -31,13 +31,13 @@ def make_mask_project(root: Path, **changes) -> Run:
     with Project.create(root, classes=["scratch", "pit"]) as project:
         for split, count in COUNTS.items():
             for number in range(count):
-                picture, mask = scratched(rng, defects=1 if number < count - 2 else 0)
+                image, mask = scratched(rng, defects=1 if number < count - 2 else 0)
                 mask[mask > 0], key = 1, f"{split}/p{number:02d}.png"
                 if key == MISSED:
-                    picture[SPOT], mask[SPOT] = 150, 2
+                    image[SPOT], mask[SPOT] = 150, 2
                 if key == FALSE:
-                    picture[SPOT] = 250
-                write_png(project.image_path(key), picture)
+                    image[SPOT] = 250
+                write_png(project.image_path(key), image)
                 annotation.save_mask(project, key, mask)
                 annotation.save_note(project, key, annotation.Note(status="done"))
                 digest = hashlib.sha256(project.mask_path(key).read_bytes()).hexdigest()[:16]

@@ -158,17 +158,17 @@ def kill(root: Path, seed: int, count: int, after: float) -> int:
     environment = {**worker_environment(), "QT_QPA_PLATFORM": "offscreen"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as child:
         try:
-            said = child.stdout.read(1)
-            assert said, "the robot did not start"
+            message = child.stdout.read(1)
+            assert message, "the robot did not start"
             end = time.monotonic() + after
             while (left := end - time.monotonic()) > 0:
                 if select.select([child.stdout], [], [], left)[0]:
-                    said += os.read(child.stdout.fileno(), 1 << 16)
+                    message += os.read(child.stdout.fileno(), 1 << 16)
         finally:
             child.send_signal(signal.SIGKILL)
             child.wait()
-        said += child.stdout.read()
-    return said.count(b".")
+        message += child.stdout.read()
+    return message.count(b".")
 
 
 def check(root: Path, reported: int, states: list[State]) -> Kill:

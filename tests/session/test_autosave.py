@@ -12,20 +12,16 @@ import numpy as np
 import pytest
 
 from tests.session.conftest import dot, saved_mask, settle, show
+from tests.session.journal_files import journal_files, patches
 from workbench.core import problems
 from workbench.core.geometry.drawing import Paint, Rect, draw_segment
 from workbench.core.project import annotation
-from workbench.core.project.history import StepRecording
 from workbench.core.project.project import Project
 from workbench.core.runs.launch import worker_environment
 from workbench.session.journal import Journal, decode_records, encode_record
 from workbench.session.label import Label, MaskChanged, load_label, save_label
 from workbench.session.label_recovery import apply_records
 from workbench.session.session import Session
-
-
-def journal_files(session):
-    return list((session.project.root / "journal").iterdir())
 
 
 def test_stroke_is_saved_automatically(opened, qtbot):
@@ -222,20 +218,6 @@ def child_env():
 
 
 # --- the journal's file --------------------------------------------------------------------------------
-
-
-def patches(count: int, key: str = "a.png", start: np.ndarray | None = None):
-    """Overlapping squares of classes 1 and 2 on a mask, and the mask as it is then."""
-    mask = np.zeros((130, 200), np.uint8) if start is None else start.copy()
-    rng = np.random.default_rng(3)
-    made = []
-    for i in range(count):
-        recording = StepRecording(key, "paint", mask)
-        x, y = int(rng.integers(0, mask.shape[1] - 20)), int(rng.integers(0, mask.shape[0] - 20))
-        recording.touch(Rect(x, y, 20, 20))
-        mask[y : y + 20, x : x + 20] = 2 - i % 2
-        made.append(recording.finish())
-    return made, mask
 
 
 def test_truncated_journal_yields_all_complete_records():

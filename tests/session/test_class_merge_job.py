@@ -109,8 +109,8 @@ def test_undo_keeps_pixels_painted_after_merge(mixed, qtbot):
 def test_cancel_restores_masks(mixed, qtbot):
     before = masks(mixed.project)
     work = mixed.class_merge
-    told = []
-    work.progressed.connect(lambda *at: told.append(at))
+    received = []
+    work.progressed.connect(lambda *at: received.append(at))
     with qtbot.waitSignal(work.ended, timeout=20_000):
         assert work.start([2], 1)
         work.cancel()
@@ -341,8 +341,10 @@ def test_original_that_cannot_be_restored_is_kept_and_reported(mixed, root, qtbo
     done = run(mixed, qtbot, mixed.class_merge.undo_merge)
     assert [type(problem) for problem in done.problems] == [problems.OriginalKept]
     assert path.read_bytes() == found  # left as it is, as the sentence says
-    told = next(problem for problem in met if isinstance(problem, problems.OriginalKept))
-    assert Path(told.fields["kept"]).read_bytes() == before[f"{key}.png"] and told.fields["kept"] in str(told)
+    received = next(problem for problem in met if isinstance(problem, problems.OriginalKept))
+    assert Path(received.fields["kept"]).read_bytes() == before[f"{key}.png"] and received.fields["kept"] in str(
+        received
+    )
     assert kept_originals(root) == [before[f"{key}.png"]]
     assert {**masks(mixed.project), f"{key}.png": b""} == {**before, f"{key}.png": b""}
     assert not class_merge.folder_of(mixed.project).exists()

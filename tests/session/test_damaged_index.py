@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QTimer
 
-from tests.core.images.test_image_files import lying_jpeg, turned
+from tests.core.images.jpeg_files import lying_jpeg, turned
 from tests.session.conftest import settle, show
 from workbench.core.problems import BadGrouping, IndexRebuilt
 from workbench.core.project.project import Project

@@ -203,15 +203,15 @@ def test_removed_image_leaves_list(opened, qtbot):
 
 
 def test_image_cache_is_limited_by_bytes():
-    shelf = LruCache(limit=10_000)
+    run_list = LruCache(limit=10_000)
     for name in "abc":
-        shelf.put(name, LoadedImage(np.zeros((60, 60), np.uint8), Label(name), ""))
-    assert "a" not in shelf and "b" in shelf and "c" in shelf and shelf.nbytes == 7200
-    shelf.get("b")
-    shelf.put("d", LoadedImage(np.zeros((60, 60), np.uint8), Label("d"), ""))
-    assert "c" not in shelf and "b" in shelf
-    shelf.put("huge", LoadedImage(np.zeros((300, 300), np.uint8), Label("huge"), ""))
-    assert "huge" in shelf and "b" not in shelf
+        run_list.put(name, LoadedImage(np.zeros((60, 60), np.uint8), Label(name), ""))
+    assert "a" not in run_list and "b" in run_list and "c" in run_list and run_list.nbytes == 7200
+    run_list.get("b")
+    run_list.put("d", LoadedImage(np.zeros((60, 60), np.uint8), Label("d"), ""))
+    assert "c" not in run_list and "b" in run_list
+    run_list.put("huge", LoadedImage(np.zeros((300, 300), np.uint8), Label("huge"), ""))
+    assert "huge" in run_list and "b" not in run_list
 
 
 def test_classes_can_be_added_renamed_and_recolored(opened, qtbot):

@@ -37,12 +37,12 @@ def root(tmp_path):
     """One unlabelled picture with three dark and two bright spots, another with none, and a run that sees them."""
     root = tmp_path / "项目"
     with Project.create(root, classes=["scratch", "dent"]) as project:
-        picture = np.full((100, 150), 128, np.uint8)
+        image = np.full((100, 150), 128, np.uint8)
         for y, x in ((10, 10), (10, 60), (60, 10)):
-            picture[y : y + 8, x : x + 12] = 10
+            image[y : y + 8, x : x + 12] = 10
         for y, x in ((60, 60), (10, 110)):
-            picture[y : y + 12, x : x + 8] = 250
-        write_png(project.image_path(KEY), picture)
+            image[y : y + 12, x : x + 8] = 250
+        write_png(project.image_path(KEY), image)
         write_png(project.image_path("calm.png"), np.full((100, 150), 128, np.uint8))
     run = Run(root / "runs" / "20260101-000000-unet")
     write_onnx(run.best / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
@@ -237,10 +237,10 @@ def test_read_only_project_is_unchanged(services, qtbot):
     try:
         assert not reader.session.writable
         reader.look()
-        told = []
-        reader.session.problem_met.connect(told.append)
+        received = []
+        reader.session.problem_met.connect(received.append)
         assert not reader.proposals.accept_all() and not reader.proposals.reject([reader.one(10, 10)])
-        assert len(told) == 2 and not reader.session.mask.any() and reader.session.note.decided == []
+        assert len(received) == 2 and not reader.session.mask.any() and reader.session.note.decided == []
     finally:
         reader.end()
 
@@ -274,10 +274,10 @@ def test_broken_suggestion_file_is_reported_and_kept(services, root):
     path.parent.mkdir(parents=True)
     path.write_text("{")
     room = services()
-    told = []
-    room.session.problem_met.connect(told.append)
+    received = []
+    room.session.problem_met.connect(received.append)
     room.look()
-    assert room.at == EVERY and [type(problem).__name__ for problem in told] == ["SuggestionsBroken"]
+    assert room.at == EVERY and [type(problem).__name__ for problem in received] == ["SuggestionsBroken"]
     assert path.read_text() == "{"
 
 
@@ -337,10 +337,10 @@ def test_decisions_survive_kill(services, root):
 
 def test_further_suggestions_follow_decisions(services, root):
     with Project.open(root) as project:
-        picture = np.full((120, 640), 128, np.uint8)
-        picture[2:118:6, 2:638:6] = 10  # 20 x 106 single pixels are too small for the run
-        picture[3:118:6, 2:638:6] = picture[2:118:6, 3:638:6] = picture[3:118:6, 3:638:6] = 10
-        write_png(project.image_path(KEY), picture)
+        image = np.full((120, 640), 128, np.uint8)
+        image[2:118:6, 2:638:6] = 10  # 20 x 106 single pixels are too small for the run
+        image[3:118:6, 2:638:6] = image[2:118:6, 3:638:6] = image[3:118:6, 3:638:6] = 10
+        write_png(project.image_path(KEY), image)
     room = services()
     room.look()
     assert len(room.proposals.shown) == 200 and room.proposals.left_out == 20 * 106 - 200

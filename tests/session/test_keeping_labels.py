@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
-import subprocess
 import threading
 import time
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import cv2
@@ -18,8 +15,9 @@ import pytest
 from PIL import Image
 
 from tests import disk
+from tests.read_only import read_only
 from tests.session.conftest import dot, saved_mask, show
-from tests.session.test_autosave import journal_files
+from tests.session.journal_files import journal_files
 from workbench.core import problems
 from workbench.core.geometry.drawing import Rect
 from workbench.core.project import annotation, incremental_png
@@ -394,19 +392,6 @@ def small_disk(tmp_path):
         yield folder
 
 
-@contextlib.contextmanager
-def read_only(*folders: Path) -> Iterator[None]:
-    """Nothing can be written there; the system itself refuses."""
-    for folder in folders:
-        subprocess.run(["mount", "--bind", str(folder), str(folder)], check=True)
-        subprocess.run(["mount", "-o", "remount,bind,ro", str(folder)], check=True)
-    try:
-        yield
-    finally:
-        for folder in folders:
-            subprocess.run(["umount", str(folder)], check=True)
-
-
 @pytest.fixture
 def on_small_disk(small_disk, session, root, qtbot):
     shutil.copytree(root, small_disk / "p")
@@ -497,7 +482,7 @@ def test_read_only_folder_loses_no_labels(opened, qtbot):
 
 def test_truncated_record_is_written_again(tmp_path):
     resource = pytest.importorskip("resource")
-    from tests.session.test_autosave import patches
+    from tests.session.journal_files import patches
 
     made, _ = patches(6)
     journal = Journal(tmp_path)
@@ -518,11 +503,11 @@ def test_truncated_record_is_written_again(tmp_path):
     assert [patch for patch, _ in found] == made[:4]
 
 
-def test_saved_label_differs_only_by_the_edit(labelled):
-    key = labelled.images()[0]
-    label = load_label(labelled, key, (96, 80))
+def test_saved_label_differs_only_by_the_edit(labeled_project):
+    key = labeled_project.images()[0]
+    label = load_label(labeled_project, key, (96, 80))
     with label.changing([Rect(0, 0, 64, 64)]) as mask:
         mask[0, 0] = 1
-    saved = save_label(labelled, label, None, 0)
-    assert saved.content == load_label(labelled, key, (96, 80)).content
-    assert np.array_equal(annotation.load_mask(labelled, key), label.mask) and not saved.replaced
+    saved = save_label(labeled_project, label, None, 0)
+    assert saved.content == load_label(labeled_project, key, (96, 80)).content
+    assert np.array_equal(annotation.load_mask(labeled_project, key), label.mask) and not saved.replaced

@@ -47,7 +47,7 @@ def files(project) -> dict[str, bytes]:
 
 def run(session, qtbot, folder, **choices):
     with qtbot.waitSignal(session.label_import.imported, timeout=10_000) as imported:
-        assert session.label_import.start(folder, ImportRequest(**choices))
+        assert session.label_import.start([folder], ImportRequest(**choices))
     settle(session, qtbot)
     return imported.args[0]
 
@@ -64,7 +64,7 @@ def step(session, qtbot, direction):
 def test_preview_changes_nothing(opened, qtbot, folder):
     before, job = files(opened.project), opened.label_import
     with qtbot.waitSignal(job.planned, timeout=10_000) as planned:
-        job.preview(folder, ImportRequest())
+        job.preview([folder], ImportRequest())
     plan = planned.args[0]
     assert (plan.format, plan.labels, plan.images, plan.conflicts) == ("png", COUNT, COUNT, 1)
     assert (plan.matched, plan.new) == (1, COUNT - 1)
@@ -79,16 +79,16 @@ def test_preview_changes_nothing(opened, qtbot, folder):
 def test_preview_of_a_folder_without_labels_fails(opened, qtbot, tmp_path):
     (tmp_path / "void").mkdir()
     with qtbot.waitSignal(opened.label_import.failed, timeout=10_000) as failed:
-        opened.label_import.preview(tmp_path / "void", ImportRequest())
+        opened.label_import.preview([tmp_path / "void"], ImportRequest())
     assert isinstance(failed.args[0], NothingToImport)
 
 
 def test_last_of_several_previews_counts(opened, qtbot, folder):
     job, plans = opened.label_import, []
     job.planned.connect(plans.append)
-    job.preview(folder, ImportRequest())
-    job.preview(folder, ImportRequest(class_name="dent"))
-    job.preview(folder, ImportRequest(class_name="crack"))
+    job.preview([folder], ImportRequest())
+    job.preview([folder], ImportRequest(class_name="dent"))
+    job.preview([folder], ImportRequest(class_name="crack"))
     qtbot.waitUntil(lambda: not job.running, timeout=10_000)
     assert plans[-1].classes[0].source == "crack"
     job.release()
@@ -140,7 +140,7 @@ def test_open_image_that_undo_removes_is_replaced_by_another(opened, qtbot, fold
 def test_canceled_import_leaves_the_project_as_it_was(opened, qtbot, folder):
     before, job = files(opened.project), opened.label_import
     with qtbot.waitSignal(job.imported, timeout=10_000) as imported:
-        assert job.start(folder, ImportRequest(conflicts="replace"))
+        assert job.start([folder], ImportRequest(conflicts="replace"))
         assert isinstance(opened.mask_problem, LabelsImporting) and not opened.editor.begin("paint")
         job.cancel()
     assert imported.args[0].cancelled and files(opened.project) == before
@@ -162,7 +162,7 @@ def test_failed_writing_restores_the_project(opened, qtbot, folder, monkeypatch)
 
     monkeypatch.setattr(import_files, "_place", fail_third)
     with qtbot.waitSignal(job.failed, timeout=10_000), qtbot.waitSignal(job.undone, timeout=10_000):
-        job.start(folder, ImportRequest(conflicts="replace"))
+        job.start([folder], ImportRequest(conflicts="replace"))
     assert files(opened.project) == before
 
 
@@ -172,7 +172,7 @@ def test_archive_stays_unpacked_for_the_import_only(opened, qtbot, folder, tmp_p
             archive.write(path, path.relative_to(folder))
     job = opened.label_import
     with qtbot.waitSignal(job.planned, timeout=10_000):
-        job.preview(tmp_path / "labels.zip", ImportRequest())
+        job.preview([tmp_path / "labels.zip"], ImportRequest())
     assert list((opened.project.root / ".cache").glob("import-*"))
     assert run(opened, qtbot, tmp_path / "labels.zip").labeled == COUNT - 1
     job.release()
@@ -201,7 +201,7 @@ def test_opening_a_project_finishes_an_interrupted_import(session, root, qtbot, 
 
 def test_closing_the_project_ends_an_import(opened, root, qtbot, folder):
     before = files(opened.project)
-    opened.label_import.start(folder, ImportRequest(conflicts="replace"))
+    opened.label_import.start([folder], ImportRequest(conflicts="replace"))
     assert opened.close_project()
     with Project.open(root, write=False) as project:
         assert files(project) == before

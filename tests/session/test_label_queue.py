@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.cli.test_label_queue import BIAS, WEIGHTS
 from tests.inference.conftest import gray_settings, write_onnx
+from tests.label_queue_network import BIAS, WEIGHTS
 from tests.session.conftest import saved_mask, settle, show
 from tests.session.verdict_run import make_verdict_project
 from workbench.core.problems import RunBroken
@@ -67,12 +67,12 @@ def activate(queue: LabelQueue, qtbot, mode) -> None:
 
 
 def test_open_images_are_listed_with_reasons_and_leave_when_they_are_done(queue: LabelQueue, opened, qtbot):
-    told = []
-    queue.progressed.connect(lambda done, total: told.append((done, total)))
+    received = []
+    queue.progressed.connect(lambda done, total: received.append((done, total)))
     activate(queue, qtbot, "next")
     waiting = opened.keys[6:]
     assert set(queue.keys) == set(waiting) and all(queue.reasons(key) for key in waiting)
-    assert queue.result.model and told[-1][0] == told[-1][1]
+    assert queue.result.model and received[-1][0] == received[-1][1]
     first, second = queue.keys
     show(opened, qtbot, first)
     opened.notes.set_status("done")
@@ -94,7 +94,7 @@ def test_it_can_be_cancelled_and_lists_what_it_has(queue, opened, qtbot):
     qtbot.waitUntil(lambda: not queue.running and len(queue.keys) == 2, timeout=20_000)
 
 
-def test_the_other_list_can_be_asked_for_while_it_looks(queue: LabelQueue, opened, qtbot):
+def test_the_other_list_can_be_requested_while_it_predicts(queue: LabelQueue, opened, qtbot):
     queue.activate("next")
     queue.activate("errors")
     qtbot.waitUntil(lambda: queue.issue_list is not None and not queue.running, timeout=20_000)
@@ -110,7 +110,7 @@ def test_the_list_waits_for_the_list_of_runs(queue, opened, run, qtbot):
     assert queue.result.model == run.name
 
 
-def test_a_training_that_ends_has_it_look_again(queue: LabelQueue, opened, run, qtbot):
+def test_a_training_that_ends_has_it_predict_again(queue: LabelQueue, opened, run, qtbot):
     activate(queue, qtbot, "next")
     found = queue.result
     write_onnx(run.best / "network.onnx", WEIGHTS / 2, BIAS)
@@ -191,7 +191,7 @@ def test_locked_class_is_not_overwritten(queue, errors, opened, qtbot):
     assert refused.args == ["locked"] and opened.mask[:6, :6].all()
 
 
-def test_a_read_only_project_is_looked_at_and_left_alone(queue: LabelQueue, errors, opened, root, qtbot):
+def test_a_read_only_project_is_examined_and_left_alone(queue: LabelQueue, errors, opened, root, qtbot):
     opened.open_project(root, write=False)
     qtbot.waitUntil(lambda: len(opened.rows) == 8, timeout=20_000)
     activate(queue, qtbot, "errors")

@@ -169,9 +169,9 @@ def test_a_stroke_recorded_by_an_earlier_version_is_recovered(root, qapp):
     name = hashlib.sha256(b"a.png").hexdigest()[:32]
     (root / "journal" / f"{name}-000001.bin").write_bytes(RECORD)
     session, met = reopened(root)
-    mask, wanted = annotation.read_mask(root / "masks" / "a.png.png"), np.zeros((80, 96), np.uint8)
-    wanted[4:10, 3:8] = 2
-    assert np.array_equal(mask, wanted) and not met
+    mask, requested = annotation.read_mask(root / "masks" / "a.png.png"), np.zeros((80, 96), np.uint8)
+    requested[4:10, 3:8] = 2
+    assert np.array_equal(mask, requested) and not met
     assert annotation.load_note(session.project, "a.png").status == "started"
     session.close_project()
 

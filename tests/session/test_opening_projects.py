@@ -153,13 +153,13 @@ def test_preview_of_large_jpeg_equals_image(project, small_limits, qtbot, mode, 
     exif[274] = orientation
     whole.save(project.image_path("a.jpg"), quality=95, exif=exif)
     project.close()
-    session, told = Session(), []
-    session.image_previewed.connect(lambda key, small, size: told.append((key, small, size, session.key)))
+    session, received = Session(), []
+    session.image_previewed.connect(lambda key, small, size: received.append((key, small, size, session.key)))
     session.open_project(project.root)
     qtbot.waitUntil(lambda: bool(session.keys), timeout=10_000)
     session.open_image("a.jpg")
     qtbot.waitUntil(lambda: session.image is not None, timeout=10_000)
-    ((key, small, size, open_then),) = told
+    ((key, small, size, open_then),) = received
     exact = session.image
     assert key == "a.jpg" and open_then is None and size == exact.shape[1::-1]
     assert small.ndim == exact.ndim
@@ -167,7 +167,7 @@ def test_preview_of_large_jpeg_equals_image(project, small_limits, qtbot, mode, 
     assert np.abs(small.astype(int) - reduced).mean() < 3
     session.open_image("a.jpg")  # at hand: no second preview
     qtbot.wait(50)
-    assert len(told) == 1
+    assert len(received) == 1
     session.close_project()
 
 

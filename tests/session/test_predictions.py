@@ -78,13 +78,13 @@ def test_engine_runs_without_memory_arena(predictions, opened, run, qtbot):
 
 def test_only_last_requested_image_is_predicted(predictions, opened, run, qtbot):
     predictions.load(run)
-    told = []
-    predictions.predicted.connect(lambda key, result: told.append(key))
+    received = []
+    predictions.predicted.connect(lambda key, result: received.append(key))
     for key in opened.keys:
         predictions.predict(key)
-    qtbot.waitUntil(lambda: opened.keys[-1] in told, timeout=20_000)
+    qtbot.waitUntil(lambda: opened.keys[-1] in received, timeout=20_000)
     predictions._tasks.wait()
-    assert told[-1] == opened.keys[-1] and len(told) <= 2
+    assert received[-1] == opened.keys[-1] and len(received) <= 2
 
 
 def test_unreadable_model_or_image_is_reported(predictions, opened, run, qtbot):
@@ -119,16 +119,16 @@ def test_closing_the_project_unloads_the_model(predictions, opened, run, qtbot):
 
 def test_next_images_are_predicted_ahead(predictions, opened, run, qtbot):
     predictions.load(run)
-    told = []
-    predictions.predicted.connect(lambda key, result: told.append(key))
+    received = []
+    predictions.predicted.connect(lambda key, result: received.append(key))
     predictions.predict(opened.key)
     predictions.prefetch(opened.keys[1:3])
-    qtbot.waitUntil(lambda: told == [opened.key, *opened.keys[1:3]], timeout=20_000)
+    qtbot.waitUntil(lambda: received == [opened.key, *opened.keys[1:3]], timeout=20_000)
     assert predictions.result(opened.keys[2]) is not None and predictions.result(opened.keys[3]) is None
     predictions.prefetch(opened.keys[3:7])
     predictions.predict(opened.keys[7])  # the one that somebody waits for comes before those
-    qtbot.waitUntil(lambda: set(told) >= set(opened.keys[4:8]), timeout=20_000)
-    assert told.index(opened.keys[7]) <= 4
+    qtbot.waitUntil(lambda: set(received) >= set(opened.keys[4:8]), timeout=20_000)
+    assert received.index(opened.keys[7]) <= 4
     opened.project.image_path(opened.keys[0]).write_bytes(b"?")  # nothing is said of one that nobody opens
 
 

@@ -7,7 +7,10 @@ import json
 import numpy as np
 import pytest
 
+from tests.core.adoption.toy_networks import toy_network
 from tests.session.mask_run import COUNTS, FALSE, MISSED, SPOT, make_mask_project
+from workbench.core.adoption.adopted_run import adopt
+from workbench.core.adoption.adoption_options import AdoptionOptions
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.defect_crops import CropFrame
 from workbench.core.evaluation.metrics import SegmentationMeter
@@ -50,8 +53,8 @@ def test_metrics_equal_command_line_evaluation(room: RunEvaluation, run, session
     assert room.split == "test" and room.splits == {"val": COUNTS["val"], "test": COUNTS["test"]}
     predictor, meter = Predictor.open(run.best), SegmentationMeter({1: "scratch", 2: "pit"})
     for item in run.dataset().of("test"):
-        picture = read(session.project.image_path(item.key))
-        meter.add(annotation.load_mask(session.project, item.key), predictor.predict(picture).mask)
+        image = read(session.project.image_path(item.key))
+        meter.add(annotation.load_mask(session.project, item.key), predictor.predict(image).mask)
     report = meter.report()
     assert (figures.found.hits, figures.found.total) == (report["regions"]["found"], report["regions"]["defects"])
     assert figures.false.count == report["regions"]["false"] and figures.dice == report["any_defect"]["dice"]
@@ -76,28 +79,28 @@ def test_predictions_are_cached_and_labels_are_read_again(room: RunEvaluation, r
 
 def test_changed_images_and_weights_are_predicted_again(room: RunEvaluation, run, session, qtbot):
     look(room, run, qtbot)
-    shelf = next((run.project_root / ".cache" / "review" / run.name).iterdir())
-    assert len(list(shelf.glob("*.scores"))) == COUNTS["test"]
-    next(shelf.glob("*.scores")).write_bytes(b'{"format": 1}\n nonsense')
+    run_list = next((run.project_root / ".cache" / "review" / run.name).iterdir())
+    assert len(list(run_list.glob("*.scores"))) == COUNTS["test"]
+    next(run_list.glob("*.scores")).write_bytes(b'{"format": 1}\n nonsense')
     write_png(session.project.image_path(FALSE), np.full((80, 96), 150, np.uint8))
     assert look(room, run, qtbot).false.count == 0
     network = run.best / "network.onnx"
     network.write_bytes(network.read_bytes() + b"\x72\x00")  # an empty field more: another file, the same network
     look(room, run, qtbot)
-    assert not shelf.exists()
+    assert not run_list.exists()
 
 
 def test_last_operating_point_is_evaluated_without_the_network(room: RunEvaluation, run, qtbot, monkeypatch):
     look(room, run, qtbot)
     monkeypatch.setattr(Predictor, "predict", None)
-    told = []
-    room.evaluated.connect(told.append)
+    received = []
+    room.evaluated.connect(received.append)
     last = OperatingPoint((0.5, 0.5), (9, 400))
     for area in (50, 100, 200, 400):
         room.set_point(room.point.at(1, area=area))
     qtbot.waitUntil(lambda: room.result.point == last, timeout=10_000)
     assert room.result.figures.false.count == 0  # the bright spot has 140 pixels
-    assert told[-1].point == last
+    assert received[-1].point == last
 
 
 def test_cheapest_point_removes_false_alarm(room: RunEvaluation, run, qtbot):
@@ -117,9 +120,11 @@ def test_stored_point_is_used_by_predictions_and_can_be_restored(room: RunEvalua
     assert not room.can_store() and not room.can_restore()
     with qtbot.waitSignal(room.evaluated, timeout=10_000):
         room.set_point(chosen)
-    with qtbot.waitSignal(room.stored) as told:
+    with qtbot.waitSignal(room.stored) as received:
         room.store()
-    assert told.args[0] is run and operating_point.read(run) == StoredOperatingPoint(trained, ("val",)) == room.chosen
+    assert (
+        received.args[0] is run and operating_point.read(run) == StoredOperatingPoint(trained, ("val",)) == room.chosen
+    )
     assert OperatingPoint.of(operating_point.settings_of(run)) == chosen
     predictions = Predictions(session)
     predictions.load(run)
@@ -174,9 +179,9 @@ def test_run_without_validation_images_is_reported(room: RunEvaluation, run, qtb
     room.open(run)
     assert room.stage == "nothing"
     (run.best / "network.onnx").unlink()
-    with qtbot.waitSignal(room.failed) as told:
+    with qtbot.waitSignal(room.failed) as received:
         room.open(run)
-    assert isinstance(told.args[0], RunUnusable)
+    assert isinstance(received.args[0], RunUnusable)
 
 
 def test_evaluation_can_be_canceled_and_resumed(room: RunEvaluation, run, session, qtbot):
@@ -202,3 +207,21 @@ def test_crops_show_the_region_with_both_outlines(room: RunEvaluation, run, qtbo
     qtbot.waitUntil(lambda: len(shown) == 2, timeout=10_000)
     assert shown[1].shape == (150, 180, 3)
     assert (shown[1] == (255, 128, 0)).all(axis=2).any()
+
+
+def test_adopted_run_is_evaluated_on_the_present_labels(room: RunEvaluation, run, session, tmp_path, qtbot):
+    """An image that is labeled after the adoption is a test image as well; a refresh keeps the operating point."""
+    adopted = adopt(session.project, toy_network(tmp_path / "net.onnx"), AdoptionOptions(("scratch",), size=64))
+    count = len(adopted.dataset().of("test"))
+    assert count == len([item for item in run.dataset().items if item.mask_hash])
+    write_png(session.project.image_path("new.png"), np.full((40, 40), 200, np.uint8))
+    annotation.save_mask(session.project, "new.png", np.eye(40, dtype=np.uint8))
+    look(room, adopted, qtbot)
+    assert room.split == "test" and len(room.pass_result.predictions) == count + 1
+    assert room.run is not None and room.run.name == adopted.name
+    point = room.point.at(0, threshold=0.8)
+    with qtbot.waitSignal(room.evaluated, timeout=20_000):
+        room.set_point(point)
+    with qtbot.waitSignals([room.evaluated, room.sweep_finished], timeout=20_000):
+        room.refresh()
+    assert room.point == point

@@ -115,7 +115,7 @@ def test_limit_holds_after_undo_and_redo(qapp):
     assert len(stack.state.done) == 4
 
 
-def test_patches_of_one_image_lead_to_each_of_its_states(qapp, masks):
+def test_patches_of_one_image_point_to_each_of_its_states(qapp, masks):
     rng = np.random.default_rng(5)
     stack, states = UndoStack(), {}
     for number in range(30):

@@ -31,9 +31,9 @@ def judge(session, run, qtbot):
 
 
 def look(judge, run, qtbot):
-    with qtbot.waitSignal(judge.evaluated, timeout=10_000) as told:
+    with qtbot.waitSignal(judge.evaluated, timeout=10_000) as received:
         judge.start(run)
-    return told.args[0]
+    return received.args[0]
 
 
 def test_evaluation_equals_predictor(judge, run, session, qtbot):
@@ -72,9 +72,9 @@ def test_corrected_verdict_updates_evaluation(judge, run, session, qtbot):
     wrong = before.mistakes()[0]
     session.open_image(wrong.key)
     qtbot.waitUntil(lambda: session.key == wrong.key and session.note is not None, timeout=10_000)
-    with qtbot.waitSignal(judge.evaluated, timeout=10_000) as told:
+    with qtbot.waitSignal(judge.evaluated, timeout=10_000) as received:
         session.notes.set_verdict("OK")
-    assert len(told.args[0].mistakes()) == len(before.mistakes()) - 1
+    assert len(received.args[0].mistakes()) == len(before.mistakes()) - 1
 
 
 def test_missing_images_are_counted(judge, run, qtbot):
@@ -106,10 +106,10 @@ def test_unsuitable_runs_are_reported(judge, run, qtbot, harm):
 
 
 def test_only_last_requested_run_is_evaluated(judge, run, qtbot):
-    told = []
-    judge.evaluated.connect(lambda review: told.append(judge.run))
+    received = []
+    judge.evaluated.connect(lambda review: received.append(judge.run))
     judge.start(Run(Path(str(run.root))))
     judge.start(run)
-    qtbot.waitUntil(lambda: bool(told), timeout=10_000)
+    qtbot.waitUntil(lambda: bool(received), timeout=10_000)
     qtbot.wait(100)
-    assert told == [run]
+    assert received == [run]

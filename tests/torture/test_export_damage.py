@@ -45,8 +45,8 @@ def predict(export: Path) -> tuple[int, str, dict[str, bytes]]:
             results[path.relative_to(out).as_posix()] = path.read_bytes()
         elif path.name == "results.json":
             content = json.loads(path.read_text("utf-8"))
-            for picture in content["pictures"]:
-                del picture["milliseconds"]
+            for image in content["pictures"]:
+                del image["milliseconds"]
             results[path.name] = json.dumps(content).encode()
     return done.returncode, done.stderr, results
 

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
 
 from tests import disk
 from tests.conftest import fill_project
-from tests.session.test_keeping_labels import read_only
+from tests.read_only import read_only
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.session.preferences import Preferences

@@ -144,9 +144,9 @@ def attack(target: Target, count: int, seed: int) -> list[str]:
 
 
 @pytest.fixture
-def run(labelled) -> Run:
+def run(labeled_project) -> Run:
     """Run with a model, a history and an operating point chosen by a user, made without training."""
-    run = create_run(labelled, request("unet", minutes=0.1, device="cpu"))
+    run = create_run(labeled_project, request("unet", minutes=0.1, device="cpu"))
     write_onnx(run.best / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
     save_settings(gray_settings(), run.best / "model.json")
     point = operating_point.read(run).trained
@@ -171,8 +171,8 @@ def cli(*words: object) -> None:
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
         status = main([*map(str, words), "--json"])
-    said = json.loads(out.getvalue())
-    assert status == 0 or not said["error"].startswith("Unexpected"), said
+    message = json.loads(out.getvalue())
+    assert status == 0 or not message["error"].startswith("Unexpected"), message
 
 
 def past_of(run: Run) -> None:
@@ -366,23 +366,23 @@ KINDS: dict[str, Callable[[Project, Run], Target]] = {
 }
 
 
-def test_damaged_files_of_a_project_give_known_errors(labelled, run, cases, report):
-    count, told = cases(12, 2000), []
+def test_damaged_files_of_a_project_give_known_errors(labeled_project, run, cases, report):
+    count, received = cases(12, 2000), []
     for kind, make in KINDS.items():
-        failures = attack(make(labelled, run), count, seed=1)
+        failures = attack(make(labeled_project, run), count, seed=1)
         report(f"damaged file: {kind}", count, len(failures))
-        told += [f"{kind}: {len(failures)} of {count}"] * bool(failures) + failures[:3]
-    assert not told, "\n".join(told)
+        received += [f"{kind}: {len(failures)} of {count}"] * bool(failures) + failures[:3]
+    assert not received, "\n".join(received)
 
 
-def test_damaged_projects_are_checked_by_the_command_line(labelled, cases, report):
-    for path in sorted((labelled.root / "pictures").rglob("*.png"))[3:]:
+def test_damaged_projects_are_checked_by_the_command_line(labeled_project, cases, report):
+    for path in sorted((labeled_project.root / "pictures").rglob("*.png"))[3:]:
         path.unlink()
     count = cases(4, 300)
-    targets = [labelled.root / "project.json", next((labelled.root / "notes").rglob("*.json"))]
+    targets = [labeled_project.root / "project.json", next((labeled_project.root / "notes").rglob("*.json"))]
     failures = []
     for path in targets:
-        failures += attack(Target(path, lambda: cli("check", labelled.root), ()), count, seed=2)
+        failures += attack(Target(path, lambda: cli("check", labeled_project.root), ()), count, seed=2)
     report("damaged project.json and note: workbench check", 2 * count, len(failures))
     assert not failures, "\n".join(failures[:5])
 
@@ -445,11 +445,11 @@ def test_a_damaged_mask_ends_no_import(project, tmp_path, image_and_mask, cases,
 
 
 def test_a_damaged_ledger_gives_known_errors_and_leaves_the_folder_alone(export, tmp_path, cases, report):
-    out, pictures = tmp_path / "deep" / "deeper" / "out", tmp_path / "pictures"
+    out, images = tmp_path / "deep" / "deeper" / "out", tmp_path / "pictures"
     for number in range(3):
-        write_png(pictures / f"{number}.png", spotted(np.random.default_rng(number), 30, 40))
+        write_png(images / f"{number}.png", spotted(np.random.default_rng(number), 30, 40))
     predictor = Predictor.open(export)
-    sources, _ = collect_images([pictures])
+    sources, _ = collect_images([images])
 
     def read() -> None:
         with ResultsFolder(out, predictor, fingerprint="f", resume=True) as folder:
@@ -505,7 +505,7 @@ class Machine(QObject):
     sampled = Signal(object)
 
 
-def test_a_damaged_run_is_shown_without_a_traceback(labelled, run, qtbot, qapp, cases, report):
+def test_a_damaged_run_is_shown_without_a_traceback(labeled_project, run, qtbot, qapp, cases, report):
     """Test that the session follows the events and the panel's view draws them; an error in a slot fails the test."""
     from workbench.session.session import Session
     from workbench.session.training.run_list import RunList
@@ -514,14 +514,14 @@ def test_a_damaged_run_is_shown_without_a_traceback(labelled, run, qtbot, qapp, 
     from workbench.ui.training.run_dashboard import RunDashboard
     from workbench.ui.widgets.theme import ThemeManager
 
-    root = labelled.root
-    labelled.close()
+    root = labeled_project.root
+    labeled_project.close()
     session = Session()
     session.open_project(root)
     training = TrainingControl(session)
     story = RunMonitor(session, training, Machine())
-    shelf = RunList(session, training)
-    view = RunDashboard(ThemeManager(qapp), story, shelf)
+    run_list = RunList(session, training)
+    view = RunDashboard(ThemeManager(qapp), story, run_list)
     qtbot.addWidget(view)
     view.resize(500, 400)
     view.show()

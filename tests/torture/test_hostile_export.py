@@ -19,7 +19,7 @@ import pytest
 from onnx import external_data_helper
 
 from tests.conftest import fill_project
-from tests.inference.batch.test_exported_runner import _BARE
+from tests.inference.batch.exported_runs import _BARE
 from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, _complete, gray_settings, spotted, write_onnx
 from workbench.cli import main
 from workbench.core.project.project import Project
@@ -114,7 +114,7 @@ def go_on(size, export, pictures):
     return lambda out, *more: workbench("predict", export, pictures, "--out", out, *more)
 
 
-def test_names_in_a_ledger_do_not_lead_out_of_the_folder(go_on, tmp_path, cases, report):
+def test_names_in_a_list_do_not_point_outside_of_the_folder(go_on, tmp_path, cases, report):
     out = tmp_path / "deep" / "a" / "b" / "out"
     status, first, error = go_on(out)
     assert status == 0, error
@@ -126,8 +126,8 @@ def test_names_in_a_ledger_do_not_lead_out_of_the_folder(go_on, tmp_path, cases,
         name = name.replace("{unique}", tmp_path.name) if isinstance(name, str) else name
         line = {**json.loads(whole[1]), "name": name, "mask": f"masks/{name}.png", "file": [1, 1]}
         (out / RESULTS_LOG_FILE).write_text("\n".join([whole[0], json.dumps(line), whole[2]]) + "\n", "utf-8")
-        status, said, error = go_on(out, "--continue")
-        assert status == 0 and len(json.loads(said)["pictures"]) == 2, (name, error)
+        status, message, error = go_on(out, "--continue")
+        assert status == 0 and len(json.loads(message)["pictures"]) == 2, (name, error)
         assert "Ignored 1 damaged line" in error and "Traceback" not in error, name
         assert snapshot(tmp_path, out) == before, name
         assert {path.name: path.read_bytes() for path in (out / "masks").iterdir()} == masks, name
@@ -164,8 +164,8 @@ def test_values_of_other_types_in_a_ledger_are_ignored(go_on, tmp_path, cases, r
     for changes in wrong:
         line = json.dumps({**json.loads(whole[1]), **changes})
         (out / RESULTS_LOG_FILE).write_text("\n".join([whole[0], line, "[" * 100_000, whole[2]]) + "\n", "utf-8")
-        status, said, error = go_on(out, "--continue")
-        assert status == 0 and len(json.loads(said)["pictures"]) == 2, (changes, error)
+        status, message, error = go_on(out, "--continue")
+        assert status == 0 and len(json.loads(message)["pictures"]) == 2, (changes, error)
         assert "Ignored 2 damaged lines" in error and "Traceback" not in error, changes
     report("value of another type in results.jsonl", len(wrong), 0)
 
@@ -218,13 +218,13 @@ def test_names_of_results_stay_in_their_folder(cases, report):
 
 def refused(export: Path, pictures: Path, size: str) -> list[str]:
     """Return the sentences by which the command line, and at full size the export's own program, refuse an export."""
-    code, _, said = workbench("predict", export, pictures, "--out", export.parent / "results")
+    code, _, message = workbench("predict", export, pictures, "--out", export.parent / "results")
     assert code == 1
     if size == "sample":
-        return [said]
+        return [message]
     status, _, error = own_program(export, pictures, "--out", export.parent / "results")
     assert status == 1 and "Traceback" not in error, error
-    return [error, said]
+    return [error, message]
 
 
 def test_files_outside_in_the_settings_are_refused(export, pictures, size):
@@ -303,20 +303,20 @@ def test_verbs_write_nothing_outside_of_a_project_full_of_links(tmp_path, cases,
         outside.mkdir(exist_ok=True)
         (root / name).symlink_to(outside)
         before = snapshot(outside)
-        _, said, _ = workbench(words[0], root, *words[1:])
-        assert snapshot(outside) == before, (name, words, said)
+        _, message, _ = workbench(words[0], root, *words[1:])
+        assert snapshot(outside) == before, (name, words, message)
     report("folder of a project that is a link out of it: verbs", len(chosen) * len(verbs), 0)
 
 
-def test_a_run_with_links_out_is_not_resumed_by_the_command_line(labelled, tmp_path):
-    run = create_run(labelled, request("unet", epochs=1))
-    labelled.close()
+def test_a_run_with_links_out_is_not_resumed_by_the_command_line(labeled_project, tmp_path):
+    run = create_run(labeled_project, request("unet", epochs=1))
+    labeled_project.close()
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "state.json").write_text('{"format": 1, "files": {"a": "../../x.safetensors"}}', "utf-8")
     (tmp_path / "outside" / "x").write_bytes(b"keep me")
     run.last.symlink_to(tmp_path / "outside")
     run.log_path.symlink_to(tmp_path / "outside" / "x")
     before = snapshot(tmp_path / "outside")
-    status, said, _ = workbench("train", labelled.root, "--resume", run.name)
-    assert status == 1 and "leads out of the project" in json.loads(said)["error"]
+    status, message, _ = workbench("train", labeled_project.root, "--resume", run.name)
+    assert status == 1 and "leads out of the project" in json.loads(message)["error"]
     assert snapshot(tmp_path / "outside") == before

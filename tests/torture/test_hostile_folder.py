@@ -35,12 +35,12 @@ def listed(project: Project) -> tuple[dict[str, ImageRow], list[problems.Problem
 
     def work(index: ImageIndex) -> None:
         index.keys()
-        told = set()
+        received = set()
         for batch in index.batches():
             rows.update((row.key, row) for row in batch)
-            told.update(row.key for row in batch)
+            received.update(row.key for row in batch)
         keys = project.images()
-        rows.update((row.key, row) for row in index.refresh(keys, known_keys=told))
+        rows.update((row.key, row) for row in index.refresh(keys, known_keys=received))
         for gone in rows.keys() - set(keys):
             del rows[gone]
 

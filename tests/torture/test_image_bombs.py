@@ -197,7 +197,7 @@ def test_no_bomb_takes_more_memory_than_the_bound(tmp_path, cases, report):
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert [line[0] for line in lines] == ["whole.png", *written, "whole.png"]
     assert lines[0][2] == lines[-1][2] and lines[0][2]["read"] == "(64, 64)"
-    failed = [line for line in lines if line[1] > BOUND or any("unforeseen" in said for said in line[2].values())]
+    failed = [line for line in lines if line[1] > BOUND or any("unforeseen" in message for message in line[2].values())]
     # Files that claim more than the limit are refused by the list as well.
     over = [line for line in lines if line[0].startswith(("png-65535", "png-million", "jpeg-65500", "bmp-2-31"))]
     failed += [line for line in over if line[2]["size"] != "refused" or line[2]["mask"] != "refused"]
@@ -208,18 +208,18 @@ def test_no_bomb_takes_more_memory_than_the_bound(tmp_path, cases, report):
 @functools.cache
 def wholes() -> dict[str, bytes]:
     """Return one valid image file of each kind, 48 x 40 pixels."""
-    picture = np.random.default_rng(5).integers(0, 255, (40, 48, 3), np.uint8)
+    image = np.random.default_rng(5).integers(0, 255, (40, 48, 3), np.uint8)
     found = {}
     for form, suffix in (("PNG", "png"), ("JPEG", "jpg"), ("TIFF", "tif"), ("BMP", "bmp"), ("WEBP", "webp")):
         file = io.BytesIO()
-        Image.fromarray(picture).save(file, form)
+        Image.fromarray(image).save(file, form)
         found[suffix] = file.getvalue()
-    found["jp2"] = cv2.imencode(".jp2", picture)[1].tobytes()
-    found["ppm"] = cv2.imencode(".ppm", picture)[1].tobytes()
+    found["jp2"] = cv2.imencode(".jp2", image)[1].tobytes()
+    found["ppm"] = cv2.imencode(".ppm", image)[1].tobytes()
     pages = io.BytesIO()
     with tifffile.TiffWriter(pages) as writer:
         for _ in range(3):
-            writer.write(picture, photometric="rgb", compression="zlib")
+            writer.write(image, photometric="rgb", compression="zlib")
     return {**found, "pages.tif": pages.getvalue()}
 
 

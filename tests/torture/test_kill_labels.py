@@ -103,11 +103,11 @@ def foreign(request, tmp_path, cases):
     rng, folder = np.random.default_rng(3), tmp_path / "foreign"
     with Project.create(tmp_path / "source", classes=["scratch"], verdicts=["NG"]) as project:
         for number in range(cases(20, 150)):
-            picture, mask = scratched(rng, 64, 48)
+            image, mask = scratched(rng, 64, 48)
             key = f"p{number:03d}.png"
-            write_png(project.image_path(key), picture)
+            write_png(project.image_path(key), image)
             if request.param == "png":
-                write_png(folder / "images" / key, picture)
+                write_png(folder / "images" / key, image)
                 write_png(folder / "masks" / key, mask * 255)
             annotation.save_mask(project, key, mask)
             annotation.save_note(project, key, annotation.Note(status="done", verdict="NG"))

@@ -6,7 +6,7 @@ import random
 
 from PySide6.QtCore import Qt
 
-from tests.ui.canvas.test_pointer_owner import NEW, B, Mouse, paints_without_a_button
+from tests.ui.canvas.pointer_input import NEW, B, Mouse, paints_without_a_button
 from tests.ui.conftest import application, driver, load_theme, opened, root  # noqa: F401
 from workbench.ui.canvas.interactions.context_menu import ContextMenu
 

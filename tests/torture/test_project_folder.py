@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 import json
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -17,73 +16,12 @@ import numpy as np
 import pytest
 
 from tests import disk
+from tests.torture.painters import Painter, make_project, rescues
 from workbench.core import problems
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.launch import worker_environment
-from workbench.inference.io.image_io import write_png
-from workbench.session.rescue_journal import rescue_folder
 from workbench.session.session import Session
-
-SIZES = {"a (1).png": (96, 80), "批次/b.png": (120, 90), "c.png": (300, 200)}
-
-
-def make_project(root: Path) -> Path:
-    with Project.create(root, classes=["scratch", "dent"]) as project:
-        for key, (width, height) in SIZES.items():
-            project.image_path(key).parent.mkdir(parents=True, exist_ok=True)
-            write_png(project.image_path(key), np.full((height, width), 140, np.uint8))
-    return root
-
-
-class Painter:
-    """Session on a project, with the expected masks."""
-
-    def __init__(self, qtbot, root: Path, seed: int) -> None:
-        self.qtbot, self.random = qtbot, random.Random(seed)
-        self.session = Session(save_delay=0.01, retry=0.05)
-        self.met: list[Exception] = []
-        self.session.problem_met.connect(self.met.append)
-        assert self.session.open_project(root) and self.session.writable
-        self.masks: dict[str, np.ndarray] = {}
-        self.show("c.png")
-
-    def show(self, key: str) -> None:
-        self.session.open_image(key)
-        self.qtbot.waitUntil(lambda: self.session.key == key and self.session.image is not None, timeout=20_000)
-
-    def strokes(self, count: int) -> None:
-        """Paint `count` strokes on the open image."""
-        width, height = SIZES[self.session.key]
-        for _ in range(count):
-            x, y = self.random.uniform(0, width), self.random.uniform(0, height)
-            self.session.editor.begin("paint")
-            self.session.editor.paint_segment((x, y), (x + 20, y + 5), self.random.uniform(1, 9), 1)
-            self.session.editor.commit()
-            self.qtbot.wait(1)
-        self.masks[self.session.key] = self.session.mask.copy()
-
-    def lost(self, root: Path) -> list[str]:
-        """Return the keys of images whose mask file differs from the painted mask."""
-        return [key for key, mask in self.masks.items() if not same_mask(root, key, mask)]
-
-
-def same_mask(root: Path, key: str, mask: np.ndarray) -> bool:
-    path = root / "masks" / f"{key}.png"
-    return path.exists() and np.array_equal(annotation.read_mask(path), mask)
-
-
-@pytest.fixture
-def painter(qtbot, tmp_path):
-    painters: list[Painter] = []
-
-    def start(root: Path, seed: int = 0) -> Painter:
-        painters.append(Painter(qtbot, root, seed))
-        return painters[-1]
-
-    yield start
-    for one in painters:
-        one.session.end()
 
 
 def lose(one: Painter) -> None:
@@ -97,10 +35,6 @@ def lose(one: Painter) -> None:
 
 def is_saved(one: Painter) -> None:
     one.qtbot.waitUntil(lambda: one.session.save_state == "saved" and not one.session.folder.problem, timeout=20_000)
-
-
-def rescues() -> list[Path]:
-    return list(rescue_folder().iterdir()) if rescue_folder().exists() else []
 
 
 # --- one window that goes on ----------------------------------------------------------------------------
@@ -269,13 +203,13 @@ def test_killed_while_the_folder_is_gone(qtbot, tmp_path, cases, report):
     failed = 0
     for seed in range(cases(1, 12)):
         how = ("moved", "deleted", "legacy")[seed % 3]
-        root, moved, told = make_project(tmp_path / f"p{seed}"), tmp_path / f"moved{seed}", tmp_path / f"told{seed}"
-        told.mkdir()
+        root, moved, received = make_project(tmp_path / f"p{seed}"), tmp_path / f"moved{seed}", tmp_path / f"told{seed}"
+        received.mkdir()
         if how == "legacy":
             content = json.loads((root / "project.json").read_text("utf-8"))
             del content["id"]
             (root / "project.json").write_text(json.dumps(content), encoding="utf-8")
-        command = [sys.executable, "-c", CHILD, str(root), str(told), str(seed)]
+        command = [sys.executable, "-c", CHILD, str(root), str(received), str(seed)]
         environment = {**worker_environment(), "QT_QPA_PLATFORM": "offscreen"}
         with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as child:
             try:
@@ -296,7 +230,7 @@ def test_killed_while_the_folder_is_gone(qtbot, tmp_path, cases, report):
             finally:
                 child.kill()
                 child.wait()
-        painted = np.frombuffer((told / "mask").read_bytes(), np.uint8).reshape(200, 300)
+        painted = np.frombuffer((received / "mask").read_bytes(), np.uint8).reshape(200, 300)
         assert not root.exists() and len(rescues()) == 1
         if how == "deleted":
             moved.rename(root)

@@ -67,9 +67,9 @@ def test_of_several_resumes_one_trains(tmp_path, cases, report):
         for _ in range(cases(1, 3)):
             time.sleep(rng.uniform(0, 0.5))
             processes.append(resume(run, 0))
-        said = [process.communicate(timeout=300)[1] for process in processes]
+        message = [process.communicate(timeout=300)[1] for process in processes]
         codes = Counter(process.returncode for process in processes)
-        refused = [text for process, text in zip(processes, said) if process.returncode == 1]
+        refused = [text for process, text in zip(processes, message) if process.returncode == 1]
         well = codes[0] == 1 and codes[1] == len(processes) - 1 and sittings(run) == before + 1
         well &= all("is being trained by another process" in text and "Traceback" not in text for text in refused)
         failed += not (well and isinstance(run.ending(), Finished))
@@ -92,10 +92,10 @@ def test_a_resume_beside_a_dying_trainer_waits_for_it(tmp_path, cases, report):
         os.kill(parent.pid, signal.SIGKILL)  # its child detects the closed pipe, saves and ends
         parent.communicate()
         second = resume(run, 300)
-        _, said = second.communicate(timeout=400)
+        _, message = second.communicate(timeout=400)
         # Each session of training has ended before the next one begins.
         kinds = [type(event) for event in run.events() if isinstance(event, (Started, Finished))]
         well = second.returncode == 0 and kinds[before:] == [Started, Finished, Started, Finished]
-        failed += not (well and "Traceback" not in said)
+        failed += not (well and "Traceback" not in message)
     report("resume beside a dying trainer", tried, failed)
     assert not failed

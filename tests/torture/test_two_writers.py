@@ -14,7 +14,7 @@ import filelock
 import numpy as np
 import pytest
 
-from tests.torture.test_project_folder import SIZES, Painter, make_project, painter, rescues  # noqa: F401
+from tests.torture.painters import SIZES, Painter, make_project, painter, rescues  # noqa: F401
 from workbench import cli
 from workbench.core import problems
 from workbench.core.project import annotation, importing
@@ -224,9 +224,9 @@ def test_both_change_one_field(painter, tmp_path):  # noqa: F811
     project.save()
     file = read_project_file(root)
     assert (file.um_per_pixel, file.name) == (2.0, "theirs")
-    (told,) = one.met
-    assert isinstance(told, problems.ProjectChangedElsewhere) and told.fields["fields"] == "um_per_pixel"
-    assert json.loads(Path(told.fields["kept"]).read_text("utf-8"))["um_per_pixel"] == 3.5
+    (received,) = one.met
+    assert isinstance(received, problems.ProjectChangedElsewhere) and received.fields["fields"] == "um_per_pixel"
+    assert json.loads(Path(received.fields["kept"]).read_text("utf-8"))["um_per_pixel"] == 3.5
 
 
 def test_class_removed_by_the_editor_keeps_its_id_retired(painter, tmp_path):  # noqa: F811
@@ -235,9 +235,9 @@ def test_class_removed_by_the_editor_keeps_its_id_retired(painter, tmp_path):  #
     edit(root, lambda content: content["classes"].pop())
     assert one.session.classes.add("third").id == 3
     assert read_project_file(root).retired_ids == [2]
-    (told,) = one.met
-    assert isinstance(told, problems.RemovedElsewhere) and "dent" in told.fields["names"]
-    assert "dent" in Path(told.fields["kept"]).read_text("utf-8")
+    (received,) = one.met
+    assert isinstance(received, problems.RemovedElsewhere) and "dent" in received.fields["names"]
+    assert "dent" in Path(received.fields["kept"]).read_text("utf-8")
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"[" * 2000, b'{"format": 1}'])

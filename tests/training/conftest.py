@@ -233,7 +233,7 @@ def card(monkeypatch):
 
 
 @pytest.fixture
-def on_card(card, labelled, monkeypatch):
+def on_card(card, labeled_project, monkeypatch):
     """Trains in this process as on a card: 16-bit gradients, a scale that is far too great at first, little memory."""
     from workbench.training import losses, precision, training_loop
     from workbench.training.control_channel import ControlChannel
@@ -242,7 +242,7 @@ def on_card(card, labelled, monkeypatch):
     from workbench.training.reporter import Clock, Reporter
 
     run = make_run(
-        labelled,
+        labeled_project,
         device="gpu",
         precision="fp16",
         epochs=1,

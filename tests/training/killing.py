@@ -51,8 +51,8 @@ def disturbed(run: Run, rng: random.Random, *, longest: float, kills: int) -> Fa
         ) as process:
             try:
                 after = rng.uniform(0.0, longest) if len(fate.kills) < kills else None
-                _, said = process.communicate(timeout=after)
-                assert process.returncode == 0, said.decode("utf-8", "replace")[-2000:]
+                _, message = process.communicate(timeout=after)
+                assert process.returncode == 0, message.decode("utf-8", "replace")[-2000:]
             except subprocess.TimeoutExpired as ran_out:
                 process.kill()
                 process.communicate()

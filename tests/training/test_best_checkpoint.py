@@ -27,7 +27,7 @@ def best(tmp_path) -> BestCheckpoint:
     return hear
 
 
-def test_what_few_images_cannot_tell_apart_is_won_by_the_newest(best):
+def test_what_few_images_cannot_distinguish_is_won_by_the_newest(best):
     assert best(0.51, 0.57, 0.53, 0.55, pictures=24) == [True] * 4
     assert best(0.51, 0.57, 0.53, 0.55, pictures=4000) == [True, True, False, False]
 

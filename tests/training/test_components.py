@@ -103,19 +103,22 @@ def test_budget_of_minutes_keeps_time_back_but_not_all_of_it():
     assert Budget(steps=8, seconds=None).progress(2, 1e9) == 0.25
 
 
-def test_a_network_looks_at_images_mirrored_only_as_it_has_learned_from_them():
-    recipe = TrainingSettings(model="unet", mirror=True, augment=["flip_horizontal", "flip_vertical"])
-    assert mirrored(recipe) == ("both",) and mirrored(recipe.model_copy(update={"mirror": False})) == ()
+def test_a_network_examines_images_mirrored_only_as_it_has_learned_from_them():
+    training_settings = TrainingSettings(model="unet", mirror=True, augment=["flip_horizontal", "flip_vertical"])
+    assert (
+        mirrored(training_settings) == ("both",)
+        and mirrored(training_settings.model_copy(update={"mirror": False})) == ()
+    )
     for augment, ways in (
         (["flip_horizontal"], ("left_right",)),
         (["flip_vertical", "noise"], ("upside_down",)),
         (["noise"], ()),
     ):
-        assert mirrored(recipe.model_copy(update={"augment": augment})) == ways
+        assert mirrored(training_settings.model_copy(update={"augment": augment})) == ways
 
 
 @pytest.mark.parametrize(("device", "share"), [(Device("cpu"), 1), (GPU, 2)])
-def test_the_last_look_at_all_held_out_images_is_kept_back(device, share):
+def test_the_last_evaluation_of_all_held_out_images_is_kept_back(device, share):
     """A card looks twice as long then, at mirrored pictures too; a processor by an engine that is quicker."""
     items = [Item(key=f"{n}.png", split="val", width=100, height=100) for n in range(6)]
     stage = types.SimpleNamespace(
@@ -249,7 +252,7 @@ def test_temperature_cools_boasting_and_leaves_few_verdicts_alone():
     assert choose_temperature(boasting[:10], truths[:10]) == 1.0
 
 
-def test_score_and_telling_order():
+def test_score_and_order():
     assert score({"dice": 0.4, "any_defect": {"dice": 0.6}}) == pytest.approx(0.5)
     assert score({"dice": None, "any_defect": {"dice": None}}) is None
     items = [Item(key=f"g{i}", mask_hash="x") for i in range(9)] + [Item(key="d", classes=[1], mask_hash="y")]
@@ -272,7 +275,7 @@ def test_device_that_cannot_be_had_is_a_sentence(asked):
     assert asked in str(caught.value)
 
 
-def test_precision_says_why():
+def test_precision_reports_why():
     processor = precision.choose("fp16", Device("cpu"))
     assert processor.name == "fp32" and "fp16" in processor.reason
     assert precision.choose("auto", GPU).name == "fp16"
@@ -344,8 +347,8 @@ def test_copies_of_the_network_learn_bit_by_bit_what_parts_in_turn_teach():
     alone, together = small_learner(copies=0), small_learner(copies=1)
     alone.split(4)
     for seed in range(5):
-        told = [learner.step(*batch(seed=seed), 1e-2) for learner in (alone, together)]
-        assert told[0] == told[1]
+        received = [learner.step(*batch(seed=seed), 1e-2) for learner in (alone, together)]
+        assert received[0] == received[1]
     trained = [[p.numpy() for p in learner.net.parameters() if p.trainable] for learner in (alone, together)]
     assert all((a == b).all() for a, b in zip(*trained))
 
@@ -427,8 +430,8 @@ def test_unet_answers_for_every_pixel_with_the_prior(stem, contrast):
 
 def test_local_contrast_does_not_care_for_the_lamp():
     layer = UNet(1, 2, [4, 8]).contrast
-    picture = paddle.randn([1, 1, 64, 64])
-    seen, dark = layer(picture)[:, 1].numpy(), layer(picture * 0.5 - 2)[:, 1].numpy()
+    image = paddle.randn([1, 1, 64, 64])
+    seen, dark = layer(image)[:, 1].numpy(), layer(image * 0.5 - 2)[:, 1].numpy()
     assert np.corrcoef(seen.ravel(), dark.ravel())[0, 1] > 0.999 and np.abs(seen - dark).max() < 0.2
 
 

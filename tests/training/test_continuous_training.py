@@ -32,8 +32,8 @@ QUICK = {"widths": [4, 8], "patch": 32}
 
 def label(project: Project, key: str, *, status: str = "done", verdict: str | None = "NG", **note) -> None:
     """A new picture with a defect, labelled."""
-    picture, mask = scratched(np.random.default_rng(len(key)))
-    write_png(project.image_path(key), picture)
+    image, mask = scratched(np.random.default_rng(len(key)))
+    write_png(project.image_path(key), image)
     annotation.save_mask(project, key, mask)
     annotation.save_note(project, key, Note(status=status, verdict=verdict, **note))
 
@@ -55,8 +55,8 @@ def joined(child, key: str) -> LabelsAdded:
     return event
 
 
-def test_a_run_that_is_kept_open_takes_in_what_is_labeled_until_it_is_let_go(labelled, child, tmp_path):
-    run = make_run(labelled, **QUICK)
+def test_a_run_that_is_kept_open_takes_in_what_is_labeled_until_it_is_let_go(labeled_project, child, tmp_path):
+    run = make_run(labeled_project, **QUICK)
     before = run.dataset()
     one = child("train", run.root)
     one.order(encode_order("keep_open"))
@@ -68,9 +68,9 @@ def test_a_run_that_is_kept_open_takes_in_what_is_labeled_until_it_is_let_go(lab
     assert Predictor.open(tmp_path / "out").settings.run == run.name
     train, held_out = before.of("train")[0].key, before.of("val")[0].key
     judged_by = defects(one)
-    label(labelled, "lot9/x900.png")
-    correct(labelled, train)
-    correct(labelled, held_out)
+    label(labeled_project, "lot9/x900.png")
+    correct(labeled_project, train)
+    correct(labeled_project, held_out)
     for key in ("lot9/x900.png", train, held_out):
         one.order(encode_order("labels_changed", key))
     assert joined(one, "lot9/x900.png").how == "new"
@@ -92,41 +92,42 @@ def test_a_run_that_is_kept_open_takes_in_what_is_labeled_until_it_is_let_go(lab
     ]
     assert after.joined[1].item.mask_hash != before.of("train")[0].mask_hash and after.joined[0].step == kept.step
     kept_truth = annotation.read_mask(run.root / "held_out" / f"{held_out}.png")
-    assert not np.array_equal(kept_truth, annotation.load_mask(labelled, held_out))
+    assert not np.array_equal(kept_truth, annotation.load_mask(labeled_project, held_out))
 
 
-def test_what_may_not_be_learned_is_left_out_and_said(labelled, child):
+def test_what_may_not_be_learned_is_left_out_and_reported(labeled_project, child):
     """The same part, a pin, half a label, a class of tomorrow: none of it teaches."""
-    run = make_run(labelled, **{**QUICK, "epochs": None, "minutes": 60.0})
+    run = make_run(labeled_project, **{**QUICK, "epochs": None, "minutes": 60.0})
     held_out = run.dataset().of("val")[0].key
     twin = held_out.replace(".png", "b.png")  # the same number, and it looks the same
     one = child("train", run.root)
     one.next(Step)
-    write_png(labelled.image_path(twin), read_image(labelled.image_path(held_out)))
-    annotation.save_mask(labelled, twin, annotation.load_mask(labelled, held_out))
-    annotation.save_note(labelled, twin, Note(status="done"))
-    label(labelled, "pinned.png", pin="val")
-    label(labelled, "half.png", status="started")
-    labelled.add_class("tomorrow")
-    label(labelled, "tomorrow.png")
-    annotation.save_mask(labelled, "tomorrow.png", 2 * annotation.load_mask(labelled, "tomorrow.png"))
-    label(labelled, "free.png", status="started")
+    write_png(labeled_project.image_path(twin), read_image(labeled_project.image_path(held_out)))
+    annotation.save_mask(labeled_project, twin, annotation.load_mask(labeled_project, held_out))
+    annotation.save_note(labeled_project, twin, Note(status="done"))
+    label(labeled_project, "pinned.png", pin="val")
+    label(labeled_project, "half.png", status="started")
+    labeled_project.add_class("tomorrow")
+    label(labeled_project, "tomorrow.png")
+    annotation.save_mask(labeled_project, "tomorrow.png", 2 * annotation.load_mask(labeled_project, "tomorrow.png"))
+    label(labeled_project, "free.png", status="started")
     one.order(encode_order("watch", "half.png"))
     for key in (twin, "pinned.png", "tomorrow.png", "half.png", "free.png"):
         one.order(encode_order("labels_changed", key))
-    said = {}
-    while "free.png" not in said:
+    message = {}
+    while "free.png" not in message:
         event = one.next(LabelsAdded)
-        said[event.picture] = event.how, event.why
+        message[event.picture] = event.how, event.why
     assert (
-        said[twin][0] == said["pinned.png"][0] == "left out" and "group of a validation or test image" in said[twin][1]
+        message[twin][0] == message["pinned.png"][0] == "left out"
+        and "group of a validation or test image" in message[twin][1]
     )
-    assert said["tomorrow.png"][0] == "left out" and "class" in said["tomorrow.png"][1]
-    assert said["free.png"][0] == "new" and "half.png" not in said  # that one is being painted on
+    assert message["tomorrow.png"][0] == "left out" and "class" in message["tomorrow.png"][1]
+    assert message["free.png"][0] == "new" and "half.png" not in message  # that one is being painted on
     one.order(encode_order("watch", "free.png"))
     assert joined(one, "half.png").how == "new"
     # Taken away again: it is drawn from no more.
-    labelled.mask_path("free.png").unlink()
+    labeled_project.mask_path("free.png").unlink()
     one.order(encode_order("labels_changed", "free.png"))
     assert joined(one, "free.png").how == "gone"
     one.order(encode_order("stop"))
@@ -135,15 +136,15 @@ def test_what_may_not_be_learned_is_left_out_and_said(labelled, child):
     assert "half.png" in now and not now & {"free.png", "pinned.png", "tomorrow.png", twin}
 
 
-def test_verdicts_enter_too(labelled, child):
-    run = make_run(labelled, "resnet", width=0.25, input_size=32)
+def test_verdicts_enter_too(labeled_project, child):
+    run = make_run(labeled_project, "resnet", width=0.25, input_size=32)
     one = child("train", run.root)
     one.order(encode_order("keep_open"))
     assert one.next(BestKept).waiting
     key = run.dataset().of("train")[0].key
     other = {"OK": "NG", "NG": "OK"}[run.dataset().of("train")[0].verdict]
-    annotation.save_note(labelled, key, Note(status="done", verdict=other))
-    label(labelled, "lot9/x900.png", verdict="perhaps")
+    annotation.save_note(labeled_project, key, Note(status="done", verdict=other))
+    label(labeled_project, "lot9/x900.png", verdict="perhaps")
     one.order(encode_order("labels_changed", "lot9/x900.png"))
     one.order(encode_order("labels_changed", key))
     assert "verdict" in joined(one, "lot9/x900.png").why
@@ -154,16 +155,16 @@ def test_verdicts_enter_too(labelled, child):
     assert next(item for item in run.dataset().of("train") if item.key == key).verdict == other
 
 
-def test_a_resumed_run_learns_from_what_had_joined_and_says_what_it_cannot_repeat(labelled, child):
-    run = make_run(labelled, **{**QUICK, "epochs": None, "minutes": 60.0, "validations": 200})
+def test_a_resumed_run_learns_from_what_had_joined_and_reports_what_it_cannot_repeat(labeled_project, child):
+    run = make_run(labeled_project, **{**QUICK, "epochs": None, "minutes": 60.0, "validations": 200})
     one = child("train", run.root)
     one.next(Step)
-    label(labelled, "lot9/x900.png")
+    label(labeled_project, "lot9/x900.png")
     one.order(encode_order("labels_changed", "lot9/x900.png"))
     joined(one, "lot9/x900.png")
     one.order(encode_order("stop"))
     assert one.end() == 0
-    correct(labelled, run.dataset().of("train")[0].key)  # behind its back
+    correct(labeled_project, run.dataset().of("train")[0].key)  # behind its back
     more = child("train", run.root, "--resume")
     assert more.next(Started).pictures["train"] == 13
     trouble = more.next(Trouble)
@@ -178,7 +179,7 @@ def test_a_resumed_run_learns_from_what_had_joined_and_says_what_it_cannot_repea
     assert more.end() == 0
 
 
-def test_a_run_that_has_ended_is_opened_again_for_what_was_labeled_since(trained, labelled, child, tmp_path):
+def test_a_run_that_has_ended_is_opened_again_for_what_was_labeled_since(trained, labeled_project, child, tmp_path):
     root = tmp_path / "again"
     shutil.copytree(trained.project_root, root)
     run = Run(root / "runs" / trained.name)
@@ -192,9 +193,9 @@ def test_a_run_that_has_ended_is_opened_again_for_what_was_labeled_since(trained
     assert one.end() == 0 and one.last.result["steps"] > trained.ending().result["steps"]
 
 
-def test_images_that_will_be_opened_next_are_predicted_ahead(labelled, child):
-    labelled.add_class("dent")
-    run = make_run(labelled, **QUICK)
+def test_images_that_will_be_opened_next_are_predicted_ahead(labeled_project, child):
+    labeled_project.add_class("dent")
+    run = make_run(labeled_project, **QUICK)
     keys = [item.key for item in run.dataset().items[:3]]
     one = child("train", run.root)
     one.order(encode_order("watch", keys[0]))
@@ -217,12 +218,12 @@ def test_images_that_will_be_opened_next_are_predicted_ahead(labelled, child):
 
 
 def test_previews_on_disk_stay_within_bounds(tmp_path):
-    shelf = PreviewFiles(tmp_path)
+    run_list = PreviewFiles(tmp_path)
 
     def put(key: str, step: int) -> None:
         for kind in ("mask", "scores"):
             write_png(tmp_path / f"{safe_name(key)}.{step}.{kind}.png", np.zeros((2, 2), np.uint8))
-        shelf.add(key, step)
+        run_list.add(key, step)
 
     def steps(key: str) -> list[int]:
         return sorted(int(path.name.split(".")[-3]) for path in tmp_path.glob(f"{safe_name(key)}.*.mask.png"))

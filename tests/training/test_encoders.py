@@ -29,7 +29,7 @@ def test_it_answers_for_every_pixel_from_five_levels(encoder, parameters):
     assert encoder_widths(0.125) == [8, 8, 16, 32, 64] and [len(up.grow.weight) for up in small.up] == [64, 32, 16, 8]
 
 
-def test_every_level_is_heard():
+def test_every_level_is_logged():
     net = UNet(1, 2, [], encoder=18, width=0.125, contrast=False)
     net.eval()
     for block in net.down.blocks:  # a block begins as identity
@@ -42,16 +42,18 @@ def test_every_level_is_heard():
     assert len(seen) == 5 and all(float(stage.grad.abs().sum()) > 0 for stage in seen)
 
 
-def test_settings_of_the_plain_way_down_are_refused_and_the_rest_is_planned(labelled):
+def test_settings_of_the_plain_way_down_are_refused_and_the_rest_is_planned(labeled_project):
     for choice in ({"widths": [8, 16]}, {"stem": 4}):
         with pytest.raises(BadSettings, match="set width instead"):
-            create_run(labelled, request("unet", encoder="resnet18", **choice))
-    run = create_run(labelled, request("unet", encoder="resnet34", width=0.5))
-    recipe = run.settings()
-    assert recipe.width == 0.5 and "has its own value" in recipe.reasons["widths"]
-    assert networks.multiple(recipe) == 32 and networks.patch_side(recipe) % 32 == 0
-    assert create_run(labelled, recipe).settings() == recipe  # a whole recipe may be asked for again
-    assert networks.settings(recipe, run.dataset(), name="x", run="y").multiple == 32
+            create_run(labeled_project, request("unet", encoder="resnet18", **choice))
+    run = create_run(labeled_project, request("unet", encoder="resnet34", width=0.5))
+    training_settings = run.settings()
+    assert training_settings.width == 0.5 and "has its own value" in training_settings.reasons["widths"]
+    assert networks.multiple(training_settings) == 32 and networks.patch_side(training_settings) % 32 == 0
+    assert (
+        create_run(labeled_project, training_settings).settings() == training_settings
+    )  # a whole recipe may be asked for again
+    assert networks.settings(training_settings, run.dataset(), name="x", run="y").multiple == 32
 
 
 def test_it_learns_and_is_exported_as_it_is(tmp_path, child):

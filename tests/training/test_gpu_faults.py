@@ -240,9 +240,9 @@ def test_gpu_of_another_architecture_is_a_sentence_and_automatic_selection_uses_
         device.choose("gpu:0")
 
 
-def test_run_with_an_unusable_gpu_reports_it_and_trains_on_the_cpu(card, labelled, monkeypatch):
+def test_run_with_an_unusable_gpu_reports_it_and_trains_on_the_cpu(card, labeled_project, monkeypatch):
     monkeypatch.setattr(paddle.device.cuda, "device_count", raise_os_error)
-    run = make_run(labelled, device="auto", epochs=1, widths=[4, 8], stem=1, patch=32)
+    run = make_run(labeled_project, device="auto", epochs=1, widths=[4, 8], stem=1, patch=32)
     events = []
     context = training_context.prepare(
         run, lambda event, **options: events.append(event), ControlChannel(None), Clock()
@@ -516,9 +516,9 @@ def test_gradients_are_clipped_on_the_device_as_on_the_host(limit):
 # --- settings for the device that is used -------------------------------------------------------------
 
 
-def test_settings_planned_for_a_gpu_are_planned_again_for_the_cpu(labelled, monkeypatch):
+def test_settings_planned_for_a_gpu_are_planned_again_for_the_cpu(labeled_project, monkeypatch):
     monkeypatch.setattr("workbench.core.runs.planner.uses_gpu", lambda name: name == "auto")
-    run = create_run(labelled, request("unet", minutes=1.0, seed=7))
+    run = create_run(labeled_project, request("unet", minutes=1.0, seed=7))
     assert run.settings().batch >= 16 and run.settings().widths[0] == 48
     events: list = []
     context = training_context.prepare(
@@ -531,7 +531,7 @@ def test_settings_planned_for_a_gpu_are_planned_again_for_the_cpu(labelled, monk
     assert "planned for a GPU" in events[0].what and "planned again" in events[0].done
 
 
-def test_settings_are_adapted_to_the_gpu_before_the_first_step(card, labelled, monkeypatch):
+def test_settings_are_adapted_to_the_gpu_before_the_first_step(card, labeled_project, monkeypatch):
     monkeypatch.setattr("workbench.core.runs.planner.uses_gpu", lambda name: name != "cpu")
     measured = []
 
@@ -541,7 +541,15 @@ def test_settings_are_adapted_to_the_gpu_before_the_first_step(card, labelled, m
 
     monkeypatch.setattr(device_settings, "measure_step", measure)
     run = make_run(
-        labelled, device="gpu", precision="fp32", epochs=None, minutes=1.0, widths=[4, 8], stem=1, patch=256, batch=16
+        labeled_project,
+        device="gpu",
+        precision="fp32",
+        epochs=None,
+        minutes=1.0,
+        widths=[4, 8],
+        stem=1,
+        patch=256,
+        batch=16,
     )
     context = prepared(run)
     assert context.settings.batch == 16 and measured == []  # chosen manually
@@ -559,14 +567,14 @@ def prepared(run) -> TrainingContext:
     return context
 
 
-def test_step_is_measured_on_the_network_of_the_run(labelled):
-    run = make_run(labelled, device="cpu", widths=[4, 8], stem=1, patch=32, batch=2)
+def test_step_is_measured_on_the_network_of_the_run(labeled_project):
+    run = make_run(labeled_project, device="cpu", widths=[4, 8], stem=1, patch=32, batch=2)
     cost = device_settings.measure_step(run.settings(), run.dataset(), Device("cpu"))
     assert 0 < cost.seconds < 60 and cost.memory == 0.0
 
 
-def test_measurement_without_memory_is_a_memory_error(labelled, monkeypatch):
-    run = make_run(labelled, device="cpu", widths=[4, 8], stem=1, patch=32, batch=2)
+def test_measurement_without_memory_is_a_memory_error(labeled_project, monkeypatch):
+    run = make_run(labeled_project, device="cpu", widths=[4, 8], stem=1, patch=32, batch=2)
     monkeypatch.setattr(Learner, "step", lambda *a, **k: (_ for _ in ()).throw(OSError(OUT_OF_MEMORY)))
     with pytest.raises(MemoryError):
         device_settings.measure_step(run.settings(), run.dataset(), Device("cpu"))

@@ -21,17 +21,17 @@ from workbench.inference.predictor import Predictor
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL") or os.name != "posix", reason="there is no SIGKILL here")
 @pytest.mark.parametrize("model", ["unet", "resnet"])
-def test_a_run_that_is_killed_again_and_again_ends_as_if_nothing_had_been(labelled, model):
+def test_a_run_that_is_killed_again_and_again_ends_as_if_nothing_had_been(labeled_project, model):
     """tests/benchmarks/training_kills.py kills fifty times."""
-    whole, cut = (make_run(labelled, model, epochs=6, validations=6) for _ in range(2))
+    whole, cut = (make_run(labeled_project, model, epochs=6, validations=6) for _ in range(2))
     seconds = undisturbed(whole).seconds
     fate = disturbed(cut, random.Random(4), longest=seconds, kills=3)
     assert fate.kills and differences(whole, cut) == []
 
 
-def test_the_best_weights_say_themselves_what_they_are(labelled, child):
+def test_the_best_weights_report_themselves_what_they_are(labeled_project, child):
     """Killed when the newer best weights were on the disk, and what `last/` knows of them was not."""
-    run = make_run(labelled, epochs=2, validations=2)
+    run = make_run(labeled_project, epochs=2, validations=2)
     assert child("train", run.root).end() == 0
     before = shutil.copytree(run.last, run.root / "before")
     first = run.ending()
@@ -57,7 +57,7 @@ def small_disk(tmp_path):
         yield folder
 
 
-def test_a_full_disk_ends_no_run_and_a_run_that_it_has_ended_can_go_on(small_disk, labelled, child):
+def test_a_full_disk_ends_no_run_and_a_run_that_it_has_ended_can_go_on(small_disk, labeled_project, child):
     with Project.create(small_disk / "p", classes=["scratch"]) as project:
         fill_project(project, 12, good=4)
         run, full, undone = (make_run(project, epochs=10, validations=10) for _ in range(3))

@@ -14,8 +14,8 @@ RATE = 4e-3
 
 
 def learn(net: paddle.nn.Layer, optimizer: paddle.optimizer.Optimizer) -> None:
-    pictures = np.random.default_rng(0).standard_normal((2, 1, 64, 64), np.float32)
-    net(paddle.to_tensor(pictures)).square().mean().backward()
+    images = np.random.default_rng(0).standard_normal((2, 1, 64, 64), np.float32)
+    net(paddle.to_tensor(images)).square().mean().backward()
     optimizer.step()
 
 

@@ -20,68 +20,68 @@ from workbench.training.patch_loader import PatchLoader, PatchSampler
 
 def sampler_of(project: Project, model: str = "unet", most_bytes: int = 0, **choices) -> PatchSampler:
     run = make_run(project, model, **choices)
-    recipe, dataset = run.settings(), run.dataset()
-    settings = networks.settings(recipe, dataset, name="n", run="r")
-    return PatchSampler(recipe, dataset, settings, ImageCache(project, dataset, settings, most_bytes))
+    training_settings, dataset = run.settings(), run.dataset()
+    settings = networks.settings(training_settings, dataset, name="n", run="r")
+    return PatchSampler(training_settings, dataset, settings, ImageCache(project, dataset, settings, most_bytes))
 
 
 @pytest.mark.parametrize("model", ["unet", "resnet"])
-def test_threads_do_not_change_what_is_drawn(labelled, model):
+def test_threads_do_not_change_what_is_drawn(labeled_project, model):
     ways = ["flip_horizontal", "rotate_90", "rotate", "zoom", "brightness", "contrast", "noise"]
-    few = PatchLoader(sampler_of(labelled, model, augment=ways), batch=4, threads=1)
-    many = PatchLoader(sampler_of(labelled, model, augment=ways), batch=4, threads=4)
+    few = PatchLoader(sampler_of(labeled_project, model, augment=ways), batch=4, threads=1)
+    many = PatchLoader(sampler_of(labeled_project, model, augment=ways), batch=4, threads=4)
     try:
         batches = [few.take(step) for step in range(3)]
         many.take(7)  # another way to the same steps
         many.restart()
         for step in (2, 0, 1):
-            pictures, truth = many.take(step)
-            assert (pictures == batches[step][0]).all() and (truth == batches[step][1]).all()
+            images, truth = many.take(step)
+            assert (images == batches[step][0]).all() and (truth == batches[step][1]).all()
         assert not (batches[0][0] == batches[1][0]).all()
     finally:
         few.close()
         many.close()
 
 
-def test_patches_hold_defects_as_often_as_asked(labelled):
-    sampler = sampler_of(labelled, foreground_share=0.5, batch=4)
+def test_patches_hold_defects_as_often_as_requested(labeled_project):
+    sampler = sampler_of(labeled_project, foreground_share=0.5, batch=4)
     with_defect = np.array([[(sampler.sample(step, p)[1] == 1).any() for p in range(4)] for step in range(10)])
     assert with_defect[:, :2].all() and not with_defect[:, 2:].all()
-    picture, truth = sampler.sample(0, 0)
-    assert picture.shape == (1, 64, 64) and picture.dtype == np.float32 and set(np.unique(truth)) <= {0, 1, IGNORED}
+    image, truth = sampler.sample(0, 0)
+    assert image.shape == (1, 64, 64) and image.dtype == np.float32 and set(np.unique(truth)) <= {0, 1, IGNORED}
 
 
 def test_what_is_not_labeled_and_what_lies_outside_is_ignored(project):
     for number in range(4):
-        picture = np.full((40, 50), 100 + number, np.uint8)
+        image = np.full((40, 50), 100 + number, np.uint8)
         mask = np.zeros((40, 50), np.uint8)
         mask[10:20, 10:20], mask[:, 30:40], mask[:, 40:] = 1, 254, 255
-        write_png(project.image_path(f"{number}.png"), picture)
+        write_png(project.image_path(f"{number}.png"), image)
         annotation.save_mask(project, f"{number}.png", mask)
     sampler = sampler_of(project, augment=[], batch=2)
     for place in range(2):
         _, truth = sampler.sample(0, place)
-        labelled = truth != IGNORED
-        assert labelled.sum() == 40 * 30 and (truth[labelled] == 1).sum() == 100
+        labeled_project = truth != IGNORED
+        assert labeled_project.sum() == 40 * 30 and (truth[labeled_project] == 1).sum() == 100
 
 
 def test_patch_is_turned_with_its_mask():
-    picture = np.zeros((60, 80), np.uint16)
-    picture[20:30, 50:60] = 40000
-    mask = (picture > 0).astype(np.uint8)
+    image = np.zeros((60, 80), np.uint16)
+    image[20:30, 50:60] = 40000
+    mask = (image > 0).astype(np.uint8)
     for pose in (
         PatchPose(),
         PatchPose(quarters=1, flip_vertical=True),
         PatchPose(angle=15.0, zoom=1.2),
         PatchPose(zoom=0.7),
     ):
-        patch, truth = cut_patch(picture, mask, (25.0, 55.0), 32, pose)
+        patch, truth = cut_patch(image, mask, (25.0, 55.0), 32, pose)
         assert patch.shape == truth.shape == (32, 32) and patch.dtype == np.uint16
         inside = (patch > 20000) == (truth == 1)
         assert inside.mean() > 0.97 and abs(int((truth == 1).sum()) - 100 * pose.zoom**2) < 25
-    patch, truth = cut_patch(picture, mask, (0.0, 0.0), 32, PatchPose())
+    patch, truth = cut_patch(image, mask, (0.0, 0.0), 32, PatchPose())
     assert (truth[:16] == 255).all() and (truth[16:, 16:] == 0).all()
-    assert (patch[16:32, 16:32] == picture[:16, :16]).all()
+    assert (patch[16:32, 16:32] == image[:16, :16]).all()
 
 
 def test_hairlines_survive_shrinking_and_specks_are_drawn_like_stains():
@@ -98,27 +98,27 @@ def test_hairlines_survive_shrinking_and_specks_are_drawn_like_stains():
     assert 0.3 < speck < 0.7 and (mask[tuple(spots.T)] == 7).all()
 
 
-def test_a_broken_image_is_passed_over_the_same_way_every_time(labelled):
-    sampler = sampler_of(labelled)
+def test_a_broken_image_is_passed_over_the_same_way_every_time(labeled_project):
+    sampler = sampler_of(labeled_project)
     victim = sampler.items[0].key
-    labelled.image_path(victim).write_bytes(b"no picture")
+    labeled_project.image_path(victim).write_bytes(b"no picture")
     samples = [sampler.sample(step, place) for step in range(6) for place in range(4)]
     assert list(sampler.cache.broken) == [victim]
     again = [sampler.sample(step, place) for step in range(6) for place in range(4)]  # now known to be broken
     assert all((a[0] == b[0]).all() for a, b in zip(samples, again))
 
 
-def test_all_images_broken_is_a_sentence(labelled):
-    sampler = sampler_of(labelled)
+def test_all_images_broken_is_a_sentence(labeled_project):
+    sampler = sampler_of(labeled_project)
     for item in sampler.items:
-        labelled.image_path(item.key).unlink()
+        labeled_project.image_path(item.key).unlink()
     with pytest.raises(problems.NoLabels):
         sampler.sample(0, 0)
 
 
-def test_memory_is_bounded_and_every_stratum_stays_in_reach(labelled):
-    roomy = sampler_of(labelled)
-    tight = sampler_of(labelled, most_bytes=5 * 25_000)
+def test_memory_is_bounded_and_every_stratum_stays_in_reach(labeled_project):
+    roomy = sampler_of(labeled_project)
+    tight = sampler_of(labeled_project, most_bytes=5 * 25_000)
     for step in range(0, 100, 20):
         for place in range(4):
             tight.sample(step, place)
@@ -128,16 +128,16 @@ def test_memory_is_bounded_and_every_stratum_stays_in_reach(labelled):
     assert {number for step in range(0, 2000, 50) for number in tight._strata(step)[None]} == set(range(12))
 
 
-def test_a_changed_label_is_taken_up(labelled):
-    sampler = sampler_of(labelled, foreground_share=1.0, augment=[])
+def test_a_changed_label_is_taken_up(labeled_project):
+    sampler = sampler_of(labeled_project, foreground_share=1.0, augment=[])
     key = sampler.items[0].key
     sampler.sample(0, 0)
     for item in sampler.items:
-        mask = annotation.load_mask(labelled, item.key)
+        mask = annotation.load_mask(labeled_project, item.key)
         mask[:] = 0
         if item.key == key:
             mask[30:50, 40:60] = 1
-        annotation.save_mask(labelled, item.key, mask)
+        annotation.save_mask(labeled_project, item.key, mask)
         now = item.model_copy(update={"classes": [1] if item.key == key else []})
         sampler.dataset.joined.append(AddedImage(step=1, item=now))
         sampler.reload(item.key)
@@ -145,14 +145,14 @@ def test_a_changed_label_is_taken_up(labelled):
     assert all((sampler.sample(step, 0)[1] == 1).any() for step in range(5))
 
 
-def test_a_label_that_was_being_read_when_it_changed_is_read_again(labelled, monkeypatch):
-    cache = sampler_of(labelled).cache
+def test_a_label_that_was_being_read_when_it_changed_is_read_again(labeled_project, monkeypatch):
+    cache = sampler_of(labeled_project).cache
     key = "lot0/p000.png"
     load = cache._load
 
     def changed_meanwhile(key):
         loaded = load(key)
-        annotation.save_mask(labelled, key, np.full(loaded.mask.shape, 1, np.uint8))
+        annotation.save_mask(labeled_project, key, np.full(loaded.mask.shape, 1, np.uint8))
         cache.remove(key)
         return loaded
 
@@ -162,7 +162,7 @@ def test_a_label_that_was_being_read_when_it_changed_is_read_again(labelled, mon
     assert (cache.get(key).mask == 1).all()
 
 
-def test_an_epoch_covers_the_images_once(labelled):
-    assert sampler_of(labelled, "resnet", batch=4).steps_per_epoch == 3
-    sampler = sampler_of(labelled, batch=4)  # 12 pictures of 96 x 80, patches of 64 x 64
+def test_an_epoch_covers_the_images_once(labeled_project):
+    assert sampler_of(labeled_project, "resnet", batch=4).steps_per_epoch == 3
+    sampler = sampler_of(labeled_project, batch=4)  # 12 pictures of 96 x 80, patches of 64 x 64
     assert sampler.steps_per_epoch == 6

@@ -108,14 +108,14 @@ def test_a_kind_of_number_without_a_scaler_leaves_out_what_is_not_finite():
 
 
 @pytest.mark.parametrize("level", ["O1", "O2"])
-def test_whole_weights_of_16_bits_only_where_asked_for(monkeypatch, level):
-    told = []
-    monkeypatch.setattr(paddle.amp, "decorate", lambda **options: told.append(options))
+def test_whole_weights_of_16_bits_only_on_request(monkeypatch, level):
+    received = []
+    monkeypatch.setattr(paddle.amp, "decorate", lambda **options: received.append(options))
     net, optimizer = object(), object()
     Precision(PrecisionChoice("bf16", ""), level).prepare(net, optimizer)
     Precision(PrecisionChoice("fp32", ""), level).prepare(net, optimizer)
     expected = {"models": net, "optimizers": optimizer, "level": "O2", "dtype": "bfloat16", "master_grad": True}
-    assert told == ([expected] if level == "O2" else [])
+    assert received == ([expected] if level == "O2" else [])
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_a_training_on_a_card_overflows_runs_out_of_memory_and_comes_to_its_end(
     assert (ended.result["device"], ended.result["precision"]) == ("gpu:0", "fp16") and ended.result["usable"]
     kept = state_of(on_card.run)
     assert kept["scaler"]["scale"] == [scales[-1]] and kept["parts"] == 2
-    recipe = on_card.run.settings().model_copy(update={"epochs": 2})
-    on_card.run.settings_path.write_text(recipe.model_dump_json())
+    training_settings = on_card.run.settings().model_copy(update={"epochs": 2})
+    on_card.run.settings_path.write_text(training_settings.model_dump_json())
     events = on_card.train(resume=True)
     steps = [event for event in events if isinstance(event, Step)]
     assert steps[0].step - begun.steps_planned in (0, 1) and steps[0].loss_scale in (scales[-1], scales[-1] / 2)
@@ -170,8 +170,8 @@ def test_a_training_on_a_card_overflows_runs_out_of_memory_and_comes_to_its_end(
 @pytest.mark.filterwarnings("ignore:amp_guard can only be enabled")
 def test_where_not_one_patch_fits_it_learns_from_smaller_ones_and_so_does_who_resumes_it(on_card):
     on_card.scale, on_card.side = 1.0, 64
-    recipe = on_card.run.settings().model_copy(update={"patch": 128})
-    on_card.run.settings_path.write_text(recipe.model_dump_json())
+    training_settings = on_card.run.settings().model_copy(update={"patch": 128})
+    on_card.run.settings_path.write_text(training_settings.model_dump_json())
     events = on_card.train()
     troubles = [event for event in events if isinstance(event, Trouble) and "memory" in event.what]
     done = [re.search(r"\d+ (parts|pixels)", event.done)[0] for event in troubles]
@@ -179,7 +179,7 @@ def test_where_not_one_patch_fits_it_learns_from_smaller_ones_and_so_does_who_re
     begun, ended = events[0], events[-1]
     assert isinstance(ended, Finished) and ended.result["steps"] == begun.steps_planned and ended.result["usable"]
     assert state_of(on_card.run)["course"]["halvings"] == 1 and state_of(on_card.run)["parts"] == 2
-    longer = recipe.model_copy(update={"epochs": 2})
+    longer = training_settings.model_copy(update={"epochs": 2})
     on_card.run.settings_path.write_text(longer.model_dump_json())
     events = on_card.train(resume=True)
     assert not [event for event in events if isinstance(event, Trouble) and "memory" in event.what]
@@ -188,8 +188,8 @@ def test_where_not_one_patch_fits_it_learns_from_smaller_ones_and_so_does_who_re
 
 def test_where_the_network_takes_no_smaller_patch_it_ends_in_a_sentence(on_card):
     on_card.fits = 0
-    recipe = on_card.run.settings().model_copy(update={"patch": 64, "stem": 4, "widths": [4] * 5})
-    on_card.run.settings_path.write_text(recipe.model_dump_json())
+    training_settings = on_card.run.settings().model_copy(update={"patch": 64, "stem": 4, "widths": [4] * 5})
+    on_card.run.settings_path.write_text(training_settings.model_dump_json())
     with pytest.raises(WorkerFailed, match="smaller network"):
         on_card.train()
 
@@ -206,15 +206,15 @@ def test_a_card_on_which_nothing_fits_or_nothing_stays_finite_is_a_sentence(on_c
         on_card.train()
 
 
-def test_looking_at_images_needs_less_memory_in_smaller_batches():
+def test_predicting_images_needs_less_memory_in_smaller_batches():
     class Net(paddle.nn.Layer):
         def forward(self, batch):
             if len(batch) > 1:
                 raise MemoryError("ResourceExhaustedError: Out of memory error on GPU 0.")
             return batch * 2
 
-    pictures = np.arange(3 * 8 * 8, dtype=np.float32).reshape(3, 1, 8, 8)
-    assert evaluator.DygraphEngine(Net())(pictures).shape == (3, 1, 8, 8)
+    images = np.arange(3 * 8 * 8, dtype=np.float32).reshape(3, 1, 8, 8)
+    assert evaluator.DygraphEngine(Net())(images).shape == (3, 1, 8, 8)
     assert paddle.is_grad_enabled()  # the training goes on
 
 
@@ -242,8 +242,8 @@ def test_master_weights_of_an_optimizer_come_back(card):
     assert {name.partition("/")[0] for name in kept} == {"master"}
     other.load_optimizer(kept)
     assert all((tensor.numpy() == 1.25).all() for tensor in other.optimizer._master_weights.values())
-    pictures = np.ones((2, 1, 16, 16), np.float32)
-    other.step(pictures, pictures[:, 0].astype(np.uint8), 1e-3)
+    images = np.ones((2, 1, 16, 16), np.float32)
+    other.step(images, images[:, 0].astype(np.uint8), 1e-3)
     fast = weights(other.net)
     assert all((fast[name] == array).all() for name, array in weights(other.mean).items())  # no average was asked for
     with pytest.raises(RunBroken, match="missing"):
@@ -265,6 +265,6 @@ def test_an_error_that_is_not_for_want_of_memory_stays_what_it_is(card):
         grad_clip=1.0,
         average=0.0,
     )
-    pictures = np.ones((2, 1, 16, 16), np.float32)
+    images = np.ones((2, 1, 16, 16), np.float32)
     with pytest.raises(ValueError, match="something else"):
-        learner.step(pictures, pictures[:, 0].astype(np.uint8), 1e-3)
+        learner.step(images, images[:, 0].astype(np.uint8), 1e-3)

@@ -37,16 +37,16 @@ def started(run):
     return [event for event in run.events() if isinstance(event, Started)]
 
 
-def test_a_second_resume_of_a_run_ends_with_a_sentence_and_leaves_no_trace(labelled, child):
-    run = make_run(labelled, **LONG)
-    labelled.close()
+def test_a_second_resume_of_a_run_ends_with_a_sentence_and_leaves_no_trace(labeled_project, child):
+    run = make_run(labeled_project, **LONG)
+    labeled_project.close()
     first = child("train", run.root)
     first.next(Step)
     assert training_process(run.root) == first.process.pid
     second = command_line("train", run.project_root, "--resume", run.name, "--json")
     assert second.returncode == 1 and "Traceback" not in second.stderr
-    said = json.loads(second.stdout)["error"]
-    assert run.name in said and "another process" in said and str(first.process.pid) in said
+    message = json.loads(second.stdout)["error"]
+    assert run.name in message and "another process" in message and str(first.process.pid) in message
     assert len(started(run)) == 1 and run.ending() is None
     first.next(Step)  # it is not disturbed
     first.order('{"order": "stop"}')
@@ -56,8 +56,8 @@ def test_a_second_resume_of_a_run_ends_with_a_sentence_and_leaves_no_trace(label
     assert training_process(run.root) is None
 
 
-def test_a_resume_waits_for_a_trainer_that_is_about_to_end(labelled, child):
-    run = make_run(labelled, **LONG)
+def test_a_resume_waits_for_a_trainer_that_is_about_to_end(labeled_project, child):
+    run = make_run(labeled_project, **LONG)
     first = child("train", run.root)
     first.next(Step)
     second = child("train", run.root, "--resume", "--lock-seconds", "300")
@@ -71,8 +71,8 @@ def test_a_resume_waits_for_a_trainer_that_is_about_to_end(labelled, child):
     assert second.end() == 0
 
 
-def test_a_stop_ends_the_waiting(labelled, child):
-    run = make_run(labelled, **LONG)
+def test_a_stop_ends_the_waiting(labeled_project, child):
+    run = make_run(labeled_project, **LONG)
     run.last.mkdir()
     (run.last / "state.json").write_text("{}")
     lock = RunLock(run.root)
@@ -86,8 +86,8 @@ def test_a_stop_ends_the_waiting(labelled, child):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
-def test_the_lock_of_a_killed_trainer_does_not_hinder(labelled, child):
-    run = make_run(labelled, epochs=2)
+def test_the_lock_of_a_killed_trainer_does_not_hinder(labeled_project, child):
+    run = make_run(labeled_project, epochs=2)
     first = child("train", run.root)
     first.next(Step)
     first.process.kill()
@@ -96,8 +96,8 @@ def test_the_lock_of_a_killed_trainer_does_not_hinder(labelled, child):
     assert child("train", run.root, "--resume", "--lock-seconds", "0").end() == 0
 
 
-def test_a_trainer_that_has_reported_nothing_yet_is_found(labelled, child):
-    run = make_run(labelled, **LONG)
+def test_a_trainer_that_has_reported_nothing_yet_is_found(labeled_project, child):
+    run = make_run(labeled_project, **LONG)
     first = child("train", run.root)
     while training_process(run.root) is None:
         assert first.process.poll() is None
@@ -107,8 +107,8 @@ def test_a_trainer_that_has_reported_nothing_yet_is_found(labelled, child):
     assert find_live_process(run) is None
 
 
-def test_a_damaged_note_of_the_holder_does_not_hinder(labelled):
-    run = make_run(labelled)
+def test_a_damaged_note_of_the_holder_does_not_hinder(labeled_project):
+    run = make_run(labeled_project)
     lock = RunLock(run.root)
     lock.acquire(0)
     for text in ("[1]", "null", "[" * 100_000, "\x00"):
@@ -120,8 +120,8 @@ def test_a_damaged_note_of_the_holder_does_not_hinder(labelled):
     RunLock(run.root).acquire(0)
 
 
-def test_several_processes_hold_the_lock_through_the_first(labelled, child):
-    run = make_run(labelled, device="cpu:2", **LONG)
+def test_several_processes_hold_the_lock_through_the_first(labeled_project, child):
+    run = make_run(labeled_project, device="cpu:2", **LONG)
     first = child("train", run.root)
     first.next(Step)
     holder = training_process(run.root)

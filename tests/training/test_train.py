@@ -72,13 +72,13 @@ def test_it_has_learned_and_the_window_can_predict_with_it(trained):
     assert best.score == finished.result["score"] and best.split == "val"
     predictor = Predictor.open(trained.best, engine="onnx")
     item = next(item for item in trained.dataset().of("val") if item.classes)
-    picture = read(trained.project_root / "pictures" / item.key)
+    photo = read(trained.project_root / "pictures" / item.key)
     truth = annotation.read_mask(trained.project_root / "masks" / f"{item.key}.png")
-    said = predictor.predict(picture).mask
-    assert 2 * np.sum((said > 0) & (truth > 0)) / np.sum((said > 0).astype(int) + (truth > 0)) > 0.5
+    message = predictor.predict(photo).mask
+    assert 2 * np.sum((message > 0) & (truth > 0)) / np.sum((message > 0).astype(int) + (truth > 0)) > 0.5
 
 
-def test_preview_lies_where_its_event_says(trained):
+def test_preview_lies_where_its_event_names(trained):
     previews = [event for event in trained.events() if isinstance(event, Preview)]
     (name,) = {event.picture for event in previews}
     mask, scores = (read_image(trained.root / getattr(previews[-1], kind)) for kind in ("mask", "scores"))
@@ -101,8 +101,8 @@ def test_a_resnet_learns_verdicts(trained_resnet):
 
 
 @pytest.mark.parametrize("way", ["order", "file", "closed pipe", "signal"])
-def test_a_stopped_run_is_usable_and_can_go_on(labelled, child, way):
-    run = make_run(labelled, **{**LONG, "patch": 32, "widths": [4, 8]})
+def test_a_stopped_run_is_usable_and_can_go_on(labeled_project, child, way):
+    run = make_run(labeled_project, **{**LONG, "patch": 32, "widths": [4, 8]})
     one = child("train", run.root)
     one.next(Step)
     if way == "order":
@@ -128,8 +128,8 @@ def test_a_stopped_run_is_usable_and_can_go_on(labelled, child, way):
         assert more.next(Step).step > started.step
 
 
-def test_it_runs_on_without_a_window_if_reported_so(labelled):
-    run = make_run(labelled, widths=[4, 8], patch=32)
+def test_it_runs_on_without_a_window_if_reported_so(labeled_project):
+    run = make_run(labeled_project, widths=[4, 8], patch=32)
     done = subprocess.run(
         worker_command("train", run.root, "--keep-running"),
         env=worker_environment("cpu"),
@@ -141,8 +141,8 @@ def test_it_runs_on_without_a_window_if_reported_so(labelled):
     assert done.returncode == 0 and run.ending().why == "done"
 
 
-def test_pause_stands_still_and_saves(labelled, child):
-    run = make_run(labelled, **{**LONG, "widths": [4, 8], "patch": 32})
+def test_pause_stands_still_and_saves(labeled_project, child):
+    run = make_run(labeled_project, **{**LONG, "widths": [4, 8], "patch": 32})
     one = child("train", run.root)
     one.next(Step)
     one.order(encode_order("pause"))
@@ -159,8 +159,8 @@ def test_pause_stands_still_and_saves(labelled, child):
     assert after.time - written.time < 1.0  # the pause is not counted
 
 
-def test_watched_image_is_shown_and_a_new_label_is_taken(labelled, child):
-    run = make_run(labelled, **{**LONG, "widths": [4, 8], "patch": 32})
+def test_watched_image_is_shown_and_a_new_label_is_taken(labeled_project, child):
+    run = make_run(labeled_project, **{**LONG, "widths": [4, 8], "patch": 32})
     key = run.dataset().of("train")[0].key
     one = child("train", run.root)
     one.next(Step)
@@ -175,9 +175,9 @@ def test_watched_image_is_shown_and_a_new_label_is_taken(labelled, child):
 # --- resume -------------------------------------------------------------------------------------------
 
 
-def test_a_killed_run_resumes_to_the_very_same_weights(labelled, child):
+def test_a_killed_run_resumes_to_the_very_same_weights(labeled_project, child):
     choices = {"epochs": 4, "validations": 4, "augment": ["rotate", "zoom", "noise", "brightness"], "rate": 5e-3}
-    whole, cut = make_run(labelled, **choices), make_run(labelled, **choices)
+    whole, cut = make_run(labeled_project, **choices), make_run(labeled_project, **choices)
     assert whole.settings().optimizer == "muon" and max(whole.settings().widths) >= 16
     assert child("train", whole.root).end() == 0
     one = child("train", cut.root)
@@ -203,22 +203,22 @@ def test_a_killed_run_resumes_to_the_very_same_weights(labelled, child):
     assert [event.resumed for event in started] == [False, True] and started[1].step > 0
 
 
-def test_weights_of_another_run_are_the_start(trained, labelled, child):
-    second = make_run(labelled, epochs=1, rate=1e-9, average=0.0, start_from=str(trained.root))
+def test_weights_of_another_run_are_the_start(trained, labeled_project, child):
+    second = make_run(labeled_project, epochs=1, rate=1e-9, average=0.0, start_from=str(trained.root))
     assert child("train", second.root).end() == 0
     start, end = (arrays_of(run.best / "weights.safetensors") for run in (trained, second))
     np.testing.assert_allclose(end["head.weight"], start["head.weight"], atol=1e-6)
-    other = make_run(labelled, "resnet", start_from=str(trained.root))
+    other = make_run(labeled_project, "resnet", start_from=str(trained.root))
     one = child("train", other.root)
     assert one.end() == 1 and one.last.problem == "BadSettings"
 
 
-def test_a_profile_tells_where_the_time_of_a_step_goes(labelled, child):
-    run = make_run(labelled, epochs=12, profile=True)
+def test_a_profile_reports_where_the_time_of_a_step_goes(labeled_project, child):
+    run = make_run(labeled_project, epochs=12, profile=True)
     assert child("train", run.root).end() == 0
-    told = [event for event in run.events() if isinstance(event, Profiled)]
-    assert len(told) == 1 and "convolution" in told[0].what
-    folder = run.root / told[0].folder
+    received = [event for event in run.events() if isinstance(event, Profiled)]
+    assert len(received) == 1 and "convolution" in received[0].what
+    folder = run.root / received[0].folder
     names = {event.get("name", "") for event in json.loads((folder / "trace.json").read_text("utf-8"))["traceEvents"]}
     assert any("conv2d" in name for name in names)
     assert "convolution, backward" in (folder / "profile.md").read_text("utf-8")
@@ -227,13 +227,13 @@ def test_a_profile_tells_where_the_time_of_a_step_goes(labelled, child):
 # --- trouble ------------------------------------------------------------------------------------------
 
 
-def test_a_image_that_breaks_is_named_and_left_out(labelled, child):
-    early = labelled.images()[-1]
-    labelled.note_path(early).write_text("{")
-    run = make_run(labelled)
+def test_a_image_that_breaks_is_named_and_left_out(labeled_project, child):
+    early = labeled_project.images()[-1]
+    labeled_project.note_path(early).write_text("{")
+    run = make_run(labeled_project)
     train, val = (run.dataset().of(split)[0].key for split in ("train", "val"))
-    labelled.image_path(train).write_bytes(b"\x89PNG\r\n\x1a\nbroken")
-    labelled.mask_path(val).unlink()
+    labeled_project.image_path(train).write_bytes(b"\x89PNG\r\n\x1a\nbroken")
+    labeled_project.mask_path(val).unlink()
     one = child("train", run.root)
     assert one.end() == 0, one.stderr[-2000:]
     named = [event for event in one.events if isinstance(event, Trouble)]
@@ -242,8 +242,10 @@ def test_a_image_that_breaks_is_named_and_left_out(labelled, child):
     assert one.last.result["metrics"]["pictures"] == len(run.dataset().of("val")) - 1
 
 
-def test_numbers_that_run_away_end_in_a_sentence(labelled, child):
-    run = make_run(labelled, std=[1e-38], local_contrast=False)  # pictures so bright that 32 bits do not hold them
+def test_numbers_that_run_away_end_in_a_sentence(labeled_project, child):
+    run = make_run(
+        labeled_project, std=[1e-38], local_contrast=False
+    )  # pictures so bright that 32 bits do not hold them
     one = child("train", run.root)
     assert one.end() == 1
     troubles = [event for event in one.events if isinstance(event, Trouble)]
@@ -253,8 +255,8 @@ def test_numbers_that_run_away_end_in_a_sentence(labelled, child):
 
 
 @pytest.mark.parametrize(("device", "words"), [("gpu:7", "gpu:7"), ("gpu:0,1", "gpu:0,1")])
-def test_a_device_that_is_not_there_fails_clearly(labelled, child, device, words):
-    run = make_run(labelled, device=device, widths=[4, 8], batch=4)
+def test_a_device_that_is_not_there_fails_clearly(labeled_project, child, device, words):
+    run = make_run(labeled_project, device=device, widths=[4, 8], batch=4)
     one = child("train", run.root)
     assert one.end() == 1
     assert one.last.problem == "DeviceMissing" and words in one.last.why and one.last.fields["device"] == device
@@ -262,8 +264,8 @@ def test_a_device_that_is_not_there_fails_clearly(labelled, child, device, words
 
 
 @pytest.mark.parametrize("arguments", [("train", "{tmp}/nowhere"), ("train", "{run}", "--resume")])
-def test_a_run_that_is_not_there_fails_clearly(labelled, child, tmp_path, arguments):
-    run = make_run(labelled, widths=[4, 8])
+def test_a_run_that_is_not_there_fails_clearly(labeled_project, child, tmp_path, arguments):
+    run = make_run(labeled_project, widths=[4, 8])
     one = child(*(text.format(tmp=tmp_path, run=run.root) for text in arguments))
     assert one.end() == 1 and one.last.problem == "RunBroken"
 
@@ -285,9 +287,9 @@ def test_without_held_out_images_no_score_is_invented(project, child):
     assert settings["min_area"] == [smallest // 4] and smallest >= 8, "specks beside what is labelled are left out"
 
 
-def test_minutes_are_kept(labelled, child):
+def test_minutes_are_kept(labeled_project, child):
     """Not a timing: the schedule must have come to its end, whatever the machine has made of the seconds."""
-    run = make_run(labelled, minutes=0.15, epochs=None, widths=[4, 8], patch=32)
+    run = make_run(labeled_project, minutes=0.15, epochs=None, widths=[4, 8], patch=32)
     one = child("train", run.root)
     assert one.end() == 0, one.stderr[-2000:]
     steps = [event for event in one.events if isinstance(event, Step)]
@@ -295,7 +297,7 @@ def test_minutes_are_kept(labelled, child):
     assert steps[-1].progress > 0.8 and steps[-1].rate < 3e-4 < max(step.rate for step in steps)
 
 
-def test_doctor_says_what_works(child):
+def test_doctor_reports_what_works(child):
     one = child("doctor")
     assert one.end() == 0
     found = json.loads("".join(one.lines))
@@ -303,9 +305,9 @@ def test_doctor_says_what_works(child):
     assert found["devices"][0] == "cpu" and isinstance(found["cuda_compiled"], bool)
 
 
-def test_no_process_is_left_behind(labelled, child):
+def test_no_process_is_left_behind(labeled_project, child):
     """A kill in the midst of a conversion to ONNX: the converter ends by itself, and the next sitting clears up."""
-    run = make_run(labelled, **{**LONG, "widths": [4, 8], "patch": 32, "minutes": 10.0, "validations": 1000})
+    run = make_run(labeled_project, **{**LONG, "widths": [4, 8], "patch": 32, "minutes": 10.0, "validations": 1000})
     one = child("train", run.root)
     one.next(Evaluated)
     os.kill(one.process.pid, signal.SIGKILL)

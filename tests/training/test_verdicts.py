@@ -16,14 +16,14 @@ from workbench.inference.model_settings import MODEL_FILE, UNSURE, load_settings
 from workbench.inference.predictor import Predictor
 
 
-def test_the_best_network_tells_where_it_looked(trained_resnet):
+def test_the_best_network_reports_where_it_responds(trained_resnet):
     predictor = Predictor.open(trained_resnet.best)
     rng = np.random.default_rng(11)
     hits = []
     for _ in range(24):
-        picture, mask = scratched(rng)
-        result = predictor.predict(picture, keep_heat=True)
-        assert result.heat is not None and result.heat.shape == picture.shape and result.heat.max() > 250
+        image, mask = scratched(rng)
+        result = predictor.predict(image, keep_heat=True)
+        assert result.heat is not None and result.heat.shape == image.shape and result.heat.max() > 250
         if result.likeliest == "NG":
             hits.append(result.heat[mask > 0].mean() / max(1.0, result.heat[mask == 0].mean()))
     assert len(hits) >= 4 and np.median(hits) > 1.3, hits  # what spoke for NG is at the defect
@@ -51,10 +51,10 @@ def test_export_and_evaluation_carry_the_band(trained_resnet, child, tmp_path, c
     assert Predictor.open(tmp_path / "out").predict(np.full((64, 64), 150, np.uint8)).verdict in (UNSURE, "OK", "NG")
     assert UNSURE in (tmp_path / "out" / "card.html").read_text("utf-8")
     assert main(["evaluate", str(root), "--run", run.name, "--split", "all", "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
+    message = json.loads(capsys.readouterr().out)
     again = child("export", trained_resnet.root, "--out", tmp_path / "own", "--point", "0.8", "--seconds", 0)
     assert again.end() == 0, again.stderr[-3000:]
     assert load_settings(tmp_path / "own" / MODEL_FILE).unsure == 0.8
-    assert said["unsure"]["below"] == 0.999 and said["unsure"]["pictures"] > 0
-    assert said["accuracy"] > 0.5 and 0 <= said["calibration_error"] < 0.5  # of what is likeliest
-    assert len(said["per_class"]["NG"]["recall_interval"]) == 2
+    assert message["unsure"]["below"] == 0.999 and message["unsure"]["pictures"] > 0
+    assert message["accuracy"] > 0.5 and 0 <= message["calibration_error"] < 0.5  # of what is likeliest
+    assert len(message["per_class"]["NG"]["recall_interval"]) == 2

@@ -43,6 +43,7 @@ from workbench.ui.project.quick_project_dialog import QuickProjectDialog
 from workbench.ui.project.sources_dialog import SourcesDialog
 from workbench.ui.project.transfer_dialogs import MergeDialog, PackDialog, UnpackDialog
 from workbench.ui.shell.error_details import ErrorDetails
+from workbench.ui.training.adoption_dialog import AdoptionDialog
 from workbench.ui.training.export_options_dialog import ExportOptionsDialog, ExportReport
 from workbench.ui.training.settings_dialog import TrainingSettingsDialog
 from workbench.ui.widgets.job_dialog import JobDialog
@@ -93,6 +94,7 @@ def factories(application, folder: Path) -> dict[type[QDialog], Callable[[], QDi
         AboutDialog: lambda: AboutDialog(window),
         SourcesDialog: lambda: SourcesDialog(session, window),
         ErrorDetails: lambda: ErrorDetails(ErrorReport("text", "details"), folder, lambda path: None, window),
+        AdoptionDialog: lambda: AdoptionDialog(session, services.adoption, window),
         ExportOptionsDialog: lambda: ExportOptionsDialog("unet", ExportOptions(), window),
         ExportReport: lambda: ExportReport(result, lambda path: None, window),
         TrainingSettingsDialog: lambda: shown(window.training_settings.open, TrainingSettingsDialog),

@@ -30,6 +30,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "pack": ("pack", "write a project with all its images to one zip file"),
     "unpack": ("unpack", "unpack a packed project"),
     "train": ("train", "train a UNet (segmentation) or a ResNet (classification)"),
+    "adopt": ("adopt", "add a segmentation network trained by another program (ONNX) as a run"),
+    "log": ("log", "write the progress of a training for TensorBoard, VisualDL or MLflow"),
     "queue": ("queue", "list the images to label next, or possible label errors, with reasons"),
     "evaluate": ("evaluate", "evaluate a trained model on validation or test images"),
     "predict": ("predict", "predict images with a run or an export"),

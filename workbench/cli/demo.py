@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.cli.evaluate import evaluate
 from workbench.cli.export import export, parity_text
-from workbench.cli.train import follow, new_run, summary
+from workbench.cli.train import follow, summary
 from workbench.cli.verb_runner import Console, percent
 from workbench.core import problems
 from workbench.core.images.image_files import read
@@ -22,6 +22,7 @@ from workbench.core.runs.export_options import COMMAND_LINE_FORMATS, ExportOptio
 from workbench.core.runs.launch import is_frozen, paddle_installed
 from workbench.core.runs.pip_commands import paddle_command_here
 from workbench.core.runs.run import Run
+from workbench.core.runs.training_process import new_run
 from workbench.core.runs.training_settings import request
 from workbench.core.sample.sample_project import best_threshold_dice, make_sample
 from workbench.inference.batch import runner

@@ -16,6 +16,7 @@ from workbench.cli import evaluation_documents, image_evaluation
 from workbench.cli.evaluation_report import print_report
 from workbench.cli.verb_runner import Console
 from workbench.core import problems
+from workbench.core.adoption.adopted_run import refresh_dataset
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.confidence import digits_supported
 from workbench.core.evaluation.data_leaks import find_data_leaks
@@ -30,6 +31,7 @@ from workbench.core.project.duplicates import find_duplicates
 from workbench.core.project.project import MAX_CLASS_ID, Project, read_project_file
 from workbench.core.runs.dataset import Dataset, Item, collect
 from workbench.core.runs.run import Run, find_run
+from workbench.core.runs.run_history import run_line
 from workbench.inference.predictor import Predictor
 
 _NO_OPTIONS: Mapping[str, Any] = {}
@@ -70,6 +72,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         result = evaluate_against(run, options.against, console, vars(options))
     else:
         result = evaluate(run, console, split=options.split, rule_options=vars(options))
+    result |= {"forecast": None, "lighting": None, **run_line(run).expectation}
     print_report(result, console)
     if options.report is not None or options.compare is not None:
         result |= evaluation_documents.make(options, run, result["split"], console)
@@ -84,18 +87,14 @@ def evaluate(
     rule_options: those of `image_evaluation`.
     """
     run.need_usable()
-    data = run.dataset()
+    project = Project.open(run.project_root, write=False)
+    data = refresh_dataset(project, run)
     split = split or ("test" if data.of("test") else "val")
     items = data.items if split == "all" else data.of(split)
     if not items:
         raise NoImagesInSplit(name=run.name, split=split)
-    project = Project.open(run.project_root, write=False)
     evaluation = _EvaluationPass(project, data)
-    measure = evaluation.verdicts if data.model == "resnet" else evaluation.masks
-    predictor = Predictor.open(run.best, engine="onnx")
-    result = measure(predictor, items, console)
-    if data.model == "unet":
-        result |= image_evaluation.measure(run, predictor.settings, evaluation.images, split, rule_options)
+    result = evaluation.measure(run, items, console, split, rule_options)
     notes = []
     if split == "all":
         notes.append("Training images are included, so the metrics are no estimate for new images.")
@@ -110,24 +109,17 @@ def evaluate(
         first = f"{leaking[0].held_out_key} and {leaking[0].train_key}"
         notes.append(f"{len(leaking)} of these images resemble training images, such as {first}. Metrics are too high.")
     leaks = [{"path": leak.held_out_key, "learned": leak.train_key, "why": leak.why} for leak in leaking]
-    return {
-        "run": run.name,
-        "model": data.model,
-        "split": split,
-        **result,
-        "leaks": leaks,
-        "notes": notes,
-        **evaluation.report(),
-    }
+    result |= {"leaks": leaks, "notes": notes, **evaluation.report()}
+    return {"run": run.name, "model": data.model, "split": split, **result}
 
 
 def _bias_notes(run: Run, data: Dataset, split: str) -> list[str]:
     """Return notes on a biased split: the operating point or the thresholds were chosen on these images."""
     if split in operating_point.read(run).chosen_on:
         return ["The current operating point was chosen on these images. Metrics are optimistic."]
-    if split == "val":
-        return ["The thresholds were chosen on these images. Metrics are optimistic."]
-    return []
+    if run.adopted:
+        return [data.held_out_note]
+    return ["The thresholds were chosen on these images. Metrics are optimistic."] if split == "val" else []
 
 
 def evaluate_against(
@@ -139,11 +131,7 @@ def evaluate_against(
     project = Project.open(other, write=False)
     other_dataset = collect(project, data.model)
     evaluation = _EvaluationPass(project, data, _ids_by_name(project, data), fresh=True)
-    measure = evaluation.verdicts if data.model == "resnet" else evaluation.masks
-    predictor = Predictor.open(run.best, engine="onnx")
-    result = measure(predictor, other_dataset.items, console)
-    if data.model == "unet":
-        result |= image_evaluation.measure(run, predictor.settings, evaluation.images, "", rule_options)
+    result = evaluation.measure(run, other_dataset.items, console, "", rule_options)
     notes = [f"Measured on {result['pictures']} labeled images of {project.file.name}."]
     home = Project.open(run.project_root, write=False)
     learned = find_duplicates(
@@ -174,6 +162,15 @@ class _EvaluationPass:
     def report(self) -> dict[str, Any]:
         middle = float(np.median(self.milliseconds)) if self.milliseconds else None
         return {"changed_labels": self.changed, "skipped": self.skipped, "milliseconds": middle}
+
+    def measure(
+        self, run: Run, items: list[Item], console: Console, split: str, rule_options: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        predictor = Predictor.open(run.best, engine="onnx")
+        if self.data.model == "resnet":
+            return self.verdicts(predictor, items, console)
+        result = self.masks(predictor, items, console)
+        return result | image_evaluation.measure(run, predictor.settings, self.images, split, rule_options)
 
     def masks(self, predictor: Predictor, items: list[Item], console: Console) -> dict[str, Any]:
         meter = SegmentationMeter({info.id: info.name for info in self.data.classes})

@@ -12,7 +12,7 @@ from typing import Any
 
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import messages
-from workbench.core.documents.comparison_report import compare_evaluations, comparison_report, figure_cells
+from workbench.core.documents.comparison_report import compare_evaluations, comparison_report, comparison_rows
 from workbench.core.documents.document import Document
 from workbench.core.documents.html_page import PRINT_PAGE, to_html
 from workbench.core.documents.report_content import evaluation_report
@@ -25,6 +25,7 @@ from workbench.core.project.storage import write_text
 from workbench.core.resources import LANGUAGES, SOURCE_LANGUAGE
 from workbench.core.runs.launch import program_command
 from workbench.core.runs.run import Run, find_run
+from workbench.core.runs.run_history import run_line
 
 _SUFFIXES = (".html", ".htm", ".pdf")
 
@@ -98,6 +99,7 @@ def _report(comparison: EvaluationComparison, other: Run) -> dict[str, Any]:
             for figure in comparison.figures
         ],
         "differing": [{"path": pair.key, "errors": pair.errors} for pair in comparison.pairs],
+        **{"forecast": None, "lighting": None, **run_line(other).expectation},
     }
 
 
@@ -106,9 +108,9 @@ def _print(comparison: EvaluationComparison, run: Run, other: Run, console: Cons
         f"{run.name} (first) and {other.name} (second) on {comparison.images} images of {comparison.parts} parts:"
     )
     translate = messages.translator(SOURCE_LANGUAGE)
-    for figure in comparison.figures:
-        name, first, second, difference, outcome = (messages.render(text, translate) for text in figure_cells(figure))
-        console.line(f"  {name}: {first}; {second}; difference {difference}: {outcome}")
+    for cells, _ in comparison_rows(comparison):
+        name, first, second, difference, outcome = (messages.render(text, translate) for text in cells)
+        console.line(f"  {name}: {first}; {second}" + (f"; difference {difference}: {outcome}" if outcome else ""))
     console.line(f"  {len(comparison.pairs)} images with different errors")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.cli.image_evaluation import print_images
-from workbench.cli.train import summary
+from workbench.cli.train import expectation_lines, summary
 from workbench.cli.verb_runner import Console, percent
 from workbench.core.evaluation.evaluation_summary import Alert
 
@@ -22,6 +22,8 @@ def print_report(result: dict[str, Any], console: Console) -> None:
     console.line(f"Run {result['run']} ({result['model']}), {where}:")
     console.line(f"  {summary(result)}")
     (_print_verdicts if result["model"] == "resnet" else _print_classes)(result, console)
+    for line in expectation_lines(result):
+        console.line(f"  {line}")
     for note in result["notes"]:
         console.line(note)
     for entry in result["skipped"]:

@@ -6,14 +6,14 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.training_process import run_child
 from workbench.cli.verb_runner import Console, WrongUse, progress_bar
 from workbench.core import problems
 from workbench.core.names import free_path
 from workbench.core.project.project import read_project_file
 from workbench.core.runs.events import Event, Progress, Trouble
-from workbench.core.runs.export_options import FORMATS, ExportOptions, add_export_arguments, check_line_shape
+from workbench.core.runs.export_options import FORMATS, LAYOUTS, ExportOptions, add_export_arguments, check_line_shape
 from workbench.core.runs.run import Run, find_run
+from workbench.core.runs.training_process import run_child
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -106,6 +106,8 @@ def print_export(result: dict[str, Any], console: Console) -> None:
     if result["line"]:
         size = "x".join(map(str, result["line"]["shape"]))
         console.line(f"  Model for other programs, {size} pixels: {result['line']['path']}")
+    for layout in (LAYOUTS[name] for name in result["formats"] if name in LAYOUTS):
+        console.line(f"  For {layout.program}: {Path(result['path']) / layout.file}")
     console.line(f"  Run it with: python {Path(result['path']) / 'predict.py'} PICTURES --out results")
 
 

@@ -26,7 +26,9 @@ _SHOWN = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
-    parser.add_argument("path", type=Path, nargs="?", metavar="PATH", help="folder, zip archive or one label file")
+    parser.add_argument(
+        "paths", type=Path, nargs="*", metavar="PATH", help="folder, zip archive, or one or more label files"
+    )
     parser.add_argument("--format", choices=["auto", *FORMATS], default="auto")
     parser.add_argument(
         "--class", dest="class_name", metavar="NAME", help="class of all imported regions; for folders: the verdict"
@@ -72,6 +74,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--ignore-verdict", action="append", default=[], metavar="NAME", help="same for verdicts")
     parser.add_argument(
+        "--background",
+        action="store_true",
+        help="images without a label are images without defects, as in YOLO data sets: import them as done",
+    )
+    parser.add_argument(
         "--no-split", dest="split", action="store_false", help="do not import the data split of the labels"
     )
     parser.add_argument(
@@ -99,13 +106,15 @@ def _threshold(text: str) -> int:
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     if options.undo:
         return _undo(options, console)
-    if options.path is None:
+    if not options.paths:
         raise WrongUse("PATH is missing")
-    if options.format == "auto" and (options.path / "project.json").is_file():
+    if len(options.paths) > 1 and any(path.suffix.lower() == ".zip" for path in options.paths):
+        raise WrongUse("a zip archive must be the only PATH")
+    if len(options.paths) == 1 and options.format == "auto" and (options.paths[0] / "project.json").is_file():
         if options.dry_run:
             raise WrongUse("--dry-run does not apply to a project; see `workbench merge --help`")
         return import_project(
-            options.project, options.path, "theirs" if options.conflicts == "replace" else "mine", console
+            options.project, options.paths[0], "theirs" if options.conflicts == "replace" else "mine", console
         )
     request = ImportRequest(
         format=options.format,
@@ -117,21 +126,23 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         classes={**dict(options.mapped), **dict.fromkeys(options.ignored)},
         verdicts={**dict(options.map_verdict), **dict.fromkeys(options.ignore_verdict)},
         split=options.split,
+        background=options.background,
     )
     if options.dry_run:
         return _preview(options, request, console)
     with Project.open(options.project) as project, console.progress("importing") as move:
-        report = importing.import_labels(project, options.path, request, progress=move)
+        report = importing.import_labels(project, options.paths, request, progress=move)
         classes = [info.name for info in project.classes]
         for notice in project.json.take_notices():
             console.note(str(notice))
     _print_report(report, console)
     if not report.labeled and not report.unchanged:
-        raise _nothing(options.path, report.skipped)
+        raise _nothing(options.paths, report.skipped)
     return {
         "format": report.format,
         "found": report.found,
         "boxes": report.boxes,
+        "background": report.background,
         "pictures": report.images,
         "labelled": report.labeled,
         "copied": report.copied,
@@ -192,12 +203,12 @@ def _undo(options: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 def _preview(options: argparse.Namespace, request: ImportRequest, console: Console) -> dict[str, Any]:
     project = Project.open(options.project, write=False)
-    with open_labels(project, options.path) as files, console.progress("reading") as move:
+    with open_labels(project, options.paths) as files, console.progress("reading") as move:
         plan = plan_import(project, files, request, progress=move)
     assert plan is not None
     _print_plan(plan, console)
     if not plan.labels:
-        raise _nothing(options.path, plan.skipped)
+        raise _nothing(options.paths, plan.skipped)
     return {
         "format": plan.format,
         "found": plan.found,
@@ -208,6 +219,7 @@ def _preview(options: argparse.Namespace, request: ImportRequest, console: Conso
         "labelled": plan.labels,
         "conflicts": plan.conflicts,
         "boxes": plan.boxes,
+        "background": plan.background,
         "classes": [
             {
                 "name": entry.source,
@@ -244,6 +256,8 @@ def _print_plan(plan: ImportPlan, console: Console) -> None:
             console.line(f"{kind} {entry.source} -> {target}: {entry.images} images")
     if plan.boxes:
         console.line(f"{plan.boxes} bounding boxes become regions ({plan.request.boxes}).")
+    if plan.background and not plan.request.background:
+        console.line(f"{plan.background} images have no label; --background imports them as images without defects.")
     if plan.conflicts:
         console.line(f"{plan.conflicts} images are labeled already: {plan.request.conflicts}.")
     if plan.report.splits:
@@ -252,6 +266,6 @@ def _print_plan(plan: ImportPlan, console: Console) -> None:
     console.line("Nothing was changed.")
 
 
-def _nothing(path: Path, skipped: list[tuple[str, str]]) -> problems.NothingToImport:
+def _nothing(paths: list[Path], skipped: list[tuple[str, str]]) -> problems.NothingToImport:
     why = "; ".join(f"{Path(name).name}: {why}" for name, why in skipped[:3]) or "no label was found"
-    return problems.NothingToImport(path=str(path), why=why)
+    return problems.NothingToImport(path=", ".join(map(str, paths)), why=why)

@@ -19,6 +19,7 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "labelled": "images that got a label",
             "copied": "images that were new in the project",
             "boxes": "number of bounding boxes that became regions",
+            "background": "images without a label; with --background they are imported as images without defects",
             "skipped": _SKIPPED,
             "classes": "names of all classes of the project",
             "added_classes": "names of new classes",
@@ -36,6 +37,7 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "labelled": "images that would get a label",
             "conflicts": "of these, images that have one already",
             "boxes": "number of bounding boxes",
+            "background": "as without --dry-run",
             "classes": "list of {name, target: class in the project, null if ignored, known, pictures, regions, boxes}",
             "verdicts": "list of {name, target, known, pictures}",
             "splits": "object: train, val, test -> images",
@@ -48,6 +50,18 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "pictures": "images that are as before the import",
             "kept": "keys of images that were changed since, and stay as they are",
         },
+    },
+    "adopt": {
+        "": {
+            "run": "name of the run",
+            "path": "folder of the run",
+            "classes": "names of the classes that the model predicts",
+            "added_classes": "names of new classes of the project",
+            "channels": "channels of the input, 1 or 3",
+            "tile": "side of the tiles in pixels",
+            "multiple": "number of which the sides of a tile are multiples",
+            "labelled": "labeled images, which are the test images of the run",
+        }
     },
     "labels": {
         "": {

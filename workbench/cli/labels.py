@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.verb_runner import Console
-from workbench.core import problems
 from workbench.core.project.exporting import EXPORT_FORMATS, export_labels
 from workbench.core.project.formats.label_export import LabelExportOptions
 from workbench.core.project.project import Project
@@ -32,10 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
-    shapes = EXPORT_FORMATS[options.format].shapes
-    if options.shapes is not None and options.shapes not in shapes:
-        known = ", ".join(shapes) or "-"
-        raise problems.UnknownFormat(name=f"--shapes {options.shapes}", known=known)
     project = Project.open(options.project, write=False)
     chosen = LabelExportOptions(options.images, options.shapes, options.split, options.contiguous)
     with console.progress("exporting") as move:

@@ -11,6 +11,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from workbench.cli.sinks import sink_table
+from workbench.cli.sinks.result_outputs import WatchOutputs
 from workbench.cli.verb_runner import STOPPING, Console, StoppedEarly, WrongUse, plain, progress_bar
 from workbench.core import problems
 from workbench.core.problems import NotAProject, NothingToPredict
@@ -171,9 +173,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "the end"
     )
     mode.add_argument("--watch", action="store_true", help=watch_help)
+    sink_table.add_arguments(parser, spool="DIR of --out/spool")
 
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    plan = sink_table.plan_sinks(options, spool=options.out / "spool")
+    if plan and not options.watch:
+        raise WrongUse("result outputs, such as --webhook, need --watch")
     if options.as_proposals:
         return suggest_for(options, console)
     keep_freed_memory()
@@ -183,23 +189,26 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     if not sources and not options.watch:
         raise problems.NothingToPredict(path=skipped[0].path, why=skipped[0].why)
     try:
-        with (
-            handle_interrupts(lambda: console.note(STOPPING)) as stop,
-            ResultsFolder(
+        with handle_interrupts(lambda: console.note(STOPPING)) as stop:
+            fingerprint = model_fingerprint(folder)
+            outputs = WatchOutputs(plan, predictor.settings, fingerprint, stop, console)
+            with ResultsFolder(
                 options.out,
                 predictor,
-                fingerprint=model_fingerprint(folder),
+                fingerprint=fingerprint,
                 resume=options.go_on or options.watch,
                 overlays=not options.no_overlays,
                 live=options.watch,
                 skipped=() if options.watch else skipped,
-            ) as results,
-        ):
-            if results.ignored:
-                console.note(ignored_lines(results.ignored))
-            if options.watch:
-                return _watch(options, results, stop, console)
-            return _batch(options, results, sources, stop, console)
+                on_entry=outputs.on_entry,
+            ) as results:
+                if results.ignored:
+                    console.note(ignored_lines(results.ignored))
+                if not options.watch:
+                    return _batch(options, results, sources, stop, console)
+                with outputs:
+                    report = _watch(options, results, stop, console)
+                return {**report, **outputs.summary}
     except ResultsLogError as error:
         raise problems.ResultsTaken(why=str(error)) from error
     except OSError as error:

@@ -11,6 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from workbench.cli.sinks import sink_table
+from workbench.cli.sinks.sink_base import RecordMaker
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import problems
 from workbench.core.runs.model_lookup import open_model
@@ -86,11 +88,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     name = "additional accepted host name of this machine; may be repeated"
     parser.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=name)
     parser.add_argument("--engine", choices=("auto", *NAMES), default="auto")
+    sink_table.add_arguments(parser, spool="spool")
 
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     _need_libraries()
     token = _token(options)
+    sinks = sink_table.plan_sinks(options, spool=Path("spool"))
     if not (options.export / MODEL_FILE).is_file():
         raise NotAnExport(path=str(options.export), file=MODEL_FILE)
 
@@ -105,11 +109,14 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         raise CannotListen(host=options.host, port=options.port, why=why[0].lower() + why[1:]) from error
     with bound:
         predictor = open_model(options.export, engine=options.engine)
+        if sinks:
+            RecordMaker(predictor.settings, sinks.ok_verdict)  # a problem is reported before the server starts
         plan = worker_processes.ServerPlan(
             folder=str(options.export.absolute()),
             engine=options.engine,
             token=token,
             workers=options.workers,
+            sinks=sinks,
             hosts=_hosts(options, is_local(bound)),
             threads=worker_processes.threads_each(options.workers, predictor.settings.threads),
             limits=Limits(

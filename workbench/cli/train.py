@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.training_process import run_child
 from workbench.cli.verb_runner import Console, WrongUse, percent, progress_bar
 from workbench.core import problems
+from workbench.core.evaluation.expectation import Expectation
 from workbench.core.project.project import Project, read_project_file
 from workbench.core.runs.events import Evaluated, Event, Finished, Profiled, Progress, Started, Step, Trouble
-from workbench.core.runs.launch import paddle_installed
-from workbench.core.runs.pip_commands import paddle_command_here
-from workbench.core.runs.run import Run, create_run, find_run, plan_run
-from workbench.core.runs.training_settings import DEFAULT_MINUTES, TrainingSettings, concerns, parse_settings, request
+from workbench.core.runs.run import Run, find_run, plan_run
+from workbench.core.runs.training_process import new_run, requested_settings, run_training
+from workbench.core.runs.training_settings import DEFAULT_MINUTES, TrainingSettings, concerns, parse_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -90,23 +89,9 @@ def _settings(options: argparse.Namespace) -> TrainingSettings:
     if options.profile:
         choices["profile"] = True
     choices.pop("model", None)
-    weights = choices.get("weights")
-    if isinstance(weights, str) and weights != "imagenet":
-        choices["weights"] = str(Path(weights).absolute())  # the child, or a resume, may have another working directory
     if options.start is not None:
-        root = options.project.absolute()
-        earlier = find_run(root, options.start, options.model)
-        earlier.need_usable()
-        choices["start_from"] = earlier.name if earlier.project_root == root else str(earlier.root)
-    return request(options.model, **choices)
-
-
-def new_run(project_root: Path, settings: TrainingSettings) -> Run:
-    """Collect the dataset and create a run. The project is closed on return, so that a window can open it."""
-    if not paddle_installed():
-        raise problems.PaddleMissing(command=paddle_command_here())
-    with Project.open(project_root) as project:
-        return create_run(project, settings)
+        choices["start_from"] = options.start
+    return requested_settings(options.project, options.model, choices)
 
 
 def follow(run: Run, console: Console, *, resume: bool = False) -> dict[str, Any]:
@@ -114,18 +99,14 @@ def follow(run: Run, console: Console, *, resume: bool = False) -> dict[str, Any
     settings = run.settings()
     report = _ConsoleReport(console)
     with report:
-        ending = run_child(
-            "train",
-            run.root,
-            *(["--resume"] if resume else []),
-            device=settings.device,
-            log=run.log_path,
+        ending = run_training(
+            run,
+            resume=resume,
             on_event=report.show,
             on_stop=lambda: console.note(
                 "Stopping and saving the best model. Press Ctrl+C again to abort without saving."
             ),
         )
-    run.need_usable()
     return _result(run, settings, report, ending)
 
 
@@ -226,15 +207,20 @@ def print_result(result: dict[str, Any], console: Console) -> None:
     for split, metrics in (("validation", result["metrics"]), ("test", result["test"])):
         if metrics:
             console.line(f"  {split}: {summary(metrics)}")
-    if result["forecast"] and result["forecast"]["low"] is not None:
-        low, high = result["forecast"]["low"], result["forecast"]["high"]
-        console.line(f"  expected on other parts: {low:.2f} to {high:.2f}. {' '.join(result['forecast']['why'])}")
+    for line in expectation_lines(result):
+        console.line(f"  {line}")
     if result["pruned"]:
         console.line(f"  {pruned(result['pruned'])}")
     if result["held_out_note"]:
         console.line(f"  {result['held_out_note']}")
     if result["ended"] == "stopped":
         console.line("Training was stopped early. The best model was kept.")
+
+
+def expectation_lines(result: dict[str, Any]) -> list[str]:
+    """Return the range expected on other parts and the worst change of lighting; nothing for an earlier version."""
+    expectation = Expectation.of_result(result, result["model"])
+    return expectation.lines() if expectation is not None else []
 
 
 def summary(metrics: dict[str, Any]) -> str:

@@ -25,6 +25,7 @@ _FIELD = re.compile(r"\{(\w+)\}")
 _NOT_STORED = (
     "card.",
     "compare.",
+    "expectation.",
     "list.",
     "queue.",
     "report.",

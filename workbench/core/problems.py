@@ -6,7 +6,7 @@ the message ids: the GUI translates the pattern and then fills in the fields, so
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,9 @@ class Problem(Exception):
     def __init__(self, **fields: Any) -> None:
         super().__init__(fields)
         self.fields = fields
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), **self.fields), ()  # without it, a process pool cannot return a problem
 
     def __str__(self) -> str:
         return " ".join(part for part in (self.message, self.advice) if part).format(**self.fields)
@@ -313,6 +316,14 @@ class WeightsUnusable(Problem):
 class NoDownload(Problem):
     message = "The weights could not be downloaded from {url}: {why}."
     advice = "Check the network connection, save the file as {path}, or choose your own weights file."
+
+
+class ModelFileRefused(Problem):
+    message = "{path} cannot be added as a model: {why}."
+
+
+class RunAdopted(Problem):
+    message = "The model of the run {name} was added from a file, so {what}."
 
 
 class BadSettings(Problem):

@@ -81,7 +81,7 @@ def _tile_height(height: int, width: int, settings: ModelSettings) -> int | None
     if max(height, width) <= settings.tile:
         return None
     max_height = _MAX_PENDING_BYTES // (len(settings.classes) * width * 4) // settings.multiple * settings.multiple
-    return None if max_height >= settings.tile else max(max_height, 4 * settings.multiple)
+    return None if max_height >= settings.tile else min(settings.tile, max(max_height, 4 * settings.multiple))
 
 
 def _tile_starts(length: int, tile: int, overlap: int, multiple: int) -> tuple[int, tuple[int, ...]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
+from workbench.core.adoption.adopted_run import refresh_dataset
 from workbench.core.documents.comparison_report import compare_evaluations, comparison_report
 from workbench.core.documents.document import Document, DocumentImage
 from workbench.core.documents.report_content import evaluation_report
@@ -92,7 +93,7 @@ class EvaluationComparisonJob(Job):
         """Compare; `compared` follows, or `failed`. split: of the first run; by default test, or else validation."""
 
         def work(task: Task) -> ComparedEvaluations | None:
-            data = first.dataset()
+            data = refresh_dataset(project, first)
             chosen = split or ("test" if data.of("test") else "val")
             options = {"progress": task.report, "cancelled": task.cancelled}
             shown = evaluate_run(project, first, chosen, curves=False, **options)

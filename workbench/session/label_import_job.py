@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -47,7 +47,7 @@ class LabelImportJob(Job):
         self._record: ImportRecord | None = None
         self._stack = ExitStack()  # holds the files of the preview open
         self._files: LabelFiles | None = None
-        self._next: tuple[Path, ImportRequest] | None = None  # preview that follows the present one
+        self._next: tuple[Sequence[Path], ImportRequest] | None = None  # preview that follows the present one
         self.activity = ""
 
     def open(self, project: Project) -> None:
@@ -89,14 +89,14 @@ class LabelImportJob(Job):
 
     # --- preview ----------------------------------------------------------------------------------
 
-    def preview(self, path: Path, request: ImportRequest) -> None:
-        """Read the labels of a folder, archive or file; `planned` or `failed` follows.
+    def preview(self, paths: Sequence[Path], request: ImportRequest) -> None:
+        """Read the labels of a folder, an archive or several files; `planned` or `failed` follows.
 
         A running preview is canceled first. An archive stays unpacked until `release`.
         """
         if self.running:
             if self.activity == "reading":
-                self._next = (path, request)
+                self._next = (paths, request)
                 self.cancel()
             return
         project = self._project
@@ -105,7 +105,7 @@ class LabelImportJob(Job):
         self._next = None
 
         def read(task: Task) -> ImportPlan | None:
-            files = self._open_files(project, path)
+            files = self._open_files(project, paths)
             return plan_import(project, files, request, progress=ThinnedProgress(task.report), stopped=task.cancelled)
 
         def fail(problem: Problem) -> None:
@@ -114,10 +114,10 @@ class LabelImportJob(Job):
 
         self._begin("reading", read, self._planned, fail, NothingToImport)
 
-    def _open_files(self, project: Project, path: Path) -> LabelFiles:
-        if self._files is None or self._files.path != path:
+    def _open_files(self, project: Project, paths: Sequence[Path]) -> LabelFiles:
+        if self._files is None or self._files.paths != tuple(paths):
             self._stack.close()
-            self._files = self._stack.enter_context(open_labels(project, path))
+            self._files = self._stack.enter_context(open_labels(project, paths))
         return self._files
 
     def _planned(self, plan: ImportPlan | None) -> None:
@@ -146,14 +146,14 @@ class LabelImportJob(Job):
 
     # --- import, undo, redo -------------------------------------------------------------------------
 
-    def start(self, path: Path, request: ImportRequest) -> bool:
+    def start(self, paths: Sequence[Path], request: ImportRequest) -> bool:
         """Import; `imported` or `failed` follows. Return False if unsaved labels cannot be saved or a job runs."""
         project = self._project
         if project is None or not self._flushed():
             return False
 
         def prepare(task: Task) -> tuple[ImportReport, ImportRecord]:
-            files, progress = self._open_files(project, path), ThinnedProgress(task.report)
+            files, progress = self._open_files(project, paths), ThinnedProgress(task.report)
             return importing.prepare_import(project, files, request, progress=progress, stopped=task.cancelled)
 
         self._begin("importing", prepare, self._prepared, self._failed, NothingToImport)

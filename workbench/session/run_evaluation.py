@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
+from workbench.core.adoption.adopted_run import refresh_dataset
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.data_leaks import DataLeak, find_data_leaks
 from workbench.core.evaluation.defect_crops import CropFrame, Cropper
@@ -34,6 +35,12 @@ if TYPE_CHECKING:
 # none: no run is open. nothing: the run has no validation or test images. broken: the evaluation failed. leak: the
 # metrics are withheld until the user has acknowledged a leak between the splits, which makes them too good.
 Stage = Literal["none", "looking", "nothing", "broken", "leak", "ready"]
+
+
+def _split_counts(data: Dataset) -> dict[str, int]:
+    """Return the number of validation and of test images, without empty splits."""
+    counts = Counter(item.split for item in data.items)
+    return {name: counts[name] for name in ("val", "test") if counts[name]}
 
 
 class RunEvaluation(QObject):
@@ -97,20 +104,19 @@ class RunEvaluation(QObject):
             return
         if self.settings.task != "segmentation":
             return
-        counts = Counter(item.split for item in data.items)
-        self.run, self._data, self.splits = run, data, {name: counts[name] for name in ("val", "test") if counts[name]}
+        self.run, self._data, self.splits = run, data, _split_counts(data)
         self.classes = {entry.id: (entry.name, entry.color) for entry in self.settings.classes}
         for info in project.classes:
             if info.id in self.classes:
                 self.classes[info.id] = (info.name, info.color)
         self.point = OperatingPoint.of(self.settings)
         self._cropper = Cropper(project)
-        if not self.splits:
+        if not self.splits and not run.adopted:
             self._enter("nothing")
             return
-        self.split = split if split in self.splits else ("test" if "test" in self.splits else "val")
+        self.split = split if split in self.splits else "val" if list(self.splits) == ["val"] else "test"
         self.verdicts.open(self.chosen.rule, self.split)
-        self._run_pass(project, run, data)
+        self._run_pass(project, run)
 
     def close(self) -> None:
         """Close the run, and wait for the work in progress."""
@@ -153,15 +159,16 @@ class RunEvaluation(QObject):
     def _label_saved(self, key: str) -> None:
         self.stale = self.stale or any(prediction.key == key for prediction in self.pass_result.predictions)
 
-    def _run_pass(self, project: Project, run: Run, data: Dataset) -> None:
+    def _run_pass(self, project: Project, run: Run) -> None:
         assert self.settings is not None
         split = self.split
         self._pass = inference_pass = InferencePass(project, run, self.settings)
 
-        def work(task: Task) -> tuple[PassResult, list[DataLeak]]:
+        def work(task: Task) -> tuple[PassResult, list[DataLeak], Dataset]:
+            data = refresh_dataset(project, run)
             result = inference_pass.over(data.of(split), progress=task.report, cancelled=task.cancelled)
             release_free_memory()
-            return (PassResult(), []) if result is None else (result, find_data_leaks(project, data, split))
+            return (PassResult(), [], data) if result is None else (result, find_data_leaks(project, data, split), data)
 
         self._enter("looking")
         self._passes.submit(
@@ -176,11 +183,12 @@ class RunEvaluation(QObject):
         self._enter("broken")
         self.failed.emit(problem)
 
-    def _pass_finished(self, result: tuple[PassResult, list[DataLeak]]) -> None:
+    def _pass_finished(self, result: tuple[PassResult, list[DataLeak], Dataset]) -> None:
         assert self.run is not None
-        self.pass_result, self.leaks = result
+        self.pass_result, self.leaks, self._data = result
+        self.splits = _split_counts(self._data)
         if not self.pass_result.predictions:
-            self._enter("broken")
+            self._enter("broken" if self.splits else "nothing")
             return
         leaking = bool(self.leaks) and (self.run.name, self.split) not in self._agreed
         self._enter("leak" if leaking else "ready")

@@ -115,7 +115,8 @@ def _expectation(
     except (EngineError, Problem, MemoryError):  # the metrics themselves are known
         lighting = None
     groups = [item.group for item in evaluated]
-    return {"lighting": lighting, "forecast": forecast(evaluation.counts, groups, lighting).to_json()}
+    expected = forecast(evaluation.counts, groups, lighting, percent="accuracy" in evaluation.metrics)
+    return {"lighting": lighting, "forecast": expected.to_json()}
 
 
 def _evaluation_engine(context: TrainingContext, usable: bool) -> Engine:

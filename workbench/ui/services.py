@@ -21,6 +21,7 @@ from workbench.session.run_evaluation import RunEvaluation
 from workbench.session.run_thresholds import RunThresholds
 from workbench.session.session import Session
 from workbench.session.suggest_all import SuggestAll
+from workbench.session.training.adoption_job import AdoptionJob
 from workbench.session.training.continuous_training import ContinuousTraining
 from workbench.session.training.export_job import ExportJob
 from workbench.session.training.run_list import RunList
@@ -39,6 +40,7 @@ class Services:
     session: Session
     training: TrainingControl
     export_job: ExportJob
+    adoption: AdoptionJob
     predictions: Predictions
     suggestions: ImageSuggestions
     suggest_all: SuggestAll
@@ -73,12 +75,15 @@ class Services:
         label_queue = LabelQueue(session, training, run_list)
         export_job = ExportJob()
         export_job.finished.connect(run_list.refresh)
+        adoption = AdoptionJob(session)
+        adoption.adopted.connect(lambda run: None if run is None else training.follow(run))
         predictions = Predictions(session)
         return cls(
             preferences=preferences,
             session=session,
             training=training,
             export_job=export_job,
+            adoption=adoption,
             predictions=predictions,
             suggestions=ImageSuggestions(session, predictions),
             suggest_all=SuggestAll(session),
@@ -109,6 +114,7 @@ class Services:
         self.telemetry.stop()
         for service in (
             self.export_job,
+            self.adoption,
             self.training,
             self.run_monitor,
             self.run_list,

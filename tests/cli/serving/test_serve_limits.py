@@ -153,8 +153,8 @@ def test_more_connections_than_file_handles(few_handles, tmp_path):
             assert answer.status_code == 200
     process.terminate()
     assert process.wait(120) == 0
-    said = (tmp_path / "said.txt").read_text()
-    assert "Too many open files" not in said and len(said.splitlines()) < 20
+    message = (tmp_path / "said.txt").read_text()
+    assert "Too many open files" not in message and len(message.splitlines()) < 20
 
 
 def test_connections_beyond_the_limit_are_refused_if_all_are_busy(server, gray_export, connect):

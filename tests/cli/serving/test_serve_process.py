@@ -29,12 +29,12 @@ def mixed(count):
     rng = np.random.default_rng(2)
     made = []
     for number in range(count):
-        picture = spotted(rng, 30 + 7 * (number % 9), 40 + 11 * (number % 5))
+        image = spotted(rng, 30 + 7 * (number % 9), 40 + 11 * (number % 5))
         if number % 3 == 1:
-            picture = picture.astype(np.uint16) * 257
+            image = image.astype(np.uint16) * 257
         elif number % 3 == 2:
-            picture = np.dstack([picture] * 3)
-        made.append(picture)
+            image = np.dstack([image] * 3)
+        made.append(image)
     return made
 
 
@@ -52,7 +52,7 @@ def test_forty_parallel_requests_get_their_own_mask(server, gray_export, workers
     assert running.url.startswith("http://127.0.0.1:")
     predictor, pictures = Predictor.open(gray_export), mixed(40)
     answers = post_all(running, pictures, 40, headers={"Accept": "image/png"})
-    expected = [png(predictor.predict(picture).mask) for picture in pictures]
+    expected = [png(predictor.predict(image).mask) for image in pictures]
     assert len(set(expected)) == 40
     for answer, mask in zip(answers, expected):
         assert answer.status_code == 200 and answer.content == mask
@@ -69,8 +69,8 @@ def test_verdicts_for_many_clients(server, verdict_export):
     running = server(verdict_export)
     pictures = [np.full((20 + number, 30), (37 * number) % 256, np.uint8) for number in range(40)]
     predictor = Predictor.open(verdict_export)
-    for picture, answer in zip(pictures, post_all(running, pictures, 16)):
-        expected, found = predictor.predict(picture), answer.json()
+    for image, answer in zip(pictures, post_all(running, pictures, 16)):
+        expected, found = predictor.predict(image), answer.json()
         assert found["verdict"] == expected.verdict
         assert found["probabilities"]["NG"] == pytest.approx(expected.probabilities["NG"], abs=1e-6)
 
@@ -152,8 +152,8 @@ def test_changed_export_is_not_served(gray_export):
     with (gray_export / "network.onnx").open("r+b") as file:
         file.seek(-1, os.SEEK_END)
         file.write(b"\x01")
-    status, said = refuse(gray_export)
-    assert status == 1 and "network.onnx has been changed" in said
+    status, message = refuse(gray_export)
+    assert status == 1 and "network.onnx has been changed" in message
 
 
 def test_export_with_failing_self_test_is_not_served(gray_export):
@@ -162,22 +162,22 @@ def test_export_with_failing_self_test_is_not_served(gray_export):
     expected = gray_export / "golden" / "2.json"
     expected.write_text(expected.read_text(encoding="utf-8").replace('"area": ', '"area": 1'), encoding="utf-8")
     write_checks(gray_export)
-    status, said = refuse(gray_export)
-    assert status == 1 and "the regions differ" in said
+    status, message = refuse(gray_export)
+    assert status == 1 and "the regions differ" in message
 
 
 def test_missing_libraries_are_named_with_the_command(gray_export):
-    status, said = refuse(gray_export, before="sys.modules.update(fastapi=None, uvicorn=None)")
-    assert status == 1 and "-m pip install" in said
-    assert "fastapi>=" in said and "uvicorn>=" in said and "multipart>=" not in said
+    status, message = refuse(gray_export, before="sys.modules.update(fastapi=None, uvicorn=None)")
+    assert status == 1 and "-m pip install" in message
+    assert "fastapi>=" in message and "uvicorn>=" in message and "multipart>=" not in message
 
 
 def test_reasons_not_to_start(gray_export, tmp_path):
-    status, said = refuse(tmp_path)
-    assert status == 1 and "is not an export" in said
+    status, message = refuse(tmp_path)
+    assert status == 1 and "is not an export" in message
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        status, said = refuse(gray_export, "--port", str(taken.getsockname()[1]))
-    assert status == 1 and "Choose another --port" in said
+        status, message = refuse(gray_export, "--port", str(taken.getsockname()[1]))
+    assert status == 1 and "Choose another --port" in message
     assert refuse(gray_export, "--host", "no.such.host.invalid")[0] == 1
 
 

@@ -262,19 +262,19 @@ def test_reservations_are_released_in_every_case():
     with queue.reserve() as seat:
         assert seat.submit(lambda may_stop: may_stop()).result(10) is False
     assert changes[-1] == (0, 0) and max(seats for _, seats in changes) == 2
-    begun, told = threading.Event(), []
+    begun, received = threading.Event(), []
 
     def long(may_stop):
         begun.set()
         while not may_stop():
             pass
-        told.append(True)
+        received.append(True)
 
     with queue.reserve() as seat:
         running = seat.submit(long)
         assert begun.wait(10)
     running.result(10)
-    assert told == [True] and changes[-1] == (0, 0)
+    assert received == [True] and changes[-1] == (0, 0)
     queue.close()
     with pytest.raises(QueueFull):
         queue.reserve()

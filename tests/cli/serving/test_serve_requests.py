@@ -36,9 +36,9 @@ def test_json_holds_regions_in_pixels_and_micrometers(served, gray_export):
     assert (found["model"], found["run"], found["um_per_pixel"]) == ("spots", "2024-unet", 2.5)
     assert found["verdict"] is None and found["probabilities"] is None and found["milliseconds"] > 0
     assert len(found["regions"]) == len(expected["regions"]) > 2
-    for region, wanted in zip(found["regions"], expected["regions"]):
-        assert region == wanted and region["area_um2"] == wanted["area"] * 6.25
-        assert (region["width_um"], region["height_um"]) == (wanted["width"] * 2.5, wanted["height"] * 2.5)
+    for region, requested in zip(found["regions"], expected["regions"]):
+        assert region == requested and region["area_um2"] == requested["area"] * 6.25
+        assert (region["width_um"], region["height_um"]) == (requested["width"] * 2.5, requested["height"] * 2.5)
 
 
 def test_region_schema_matches_the_region():

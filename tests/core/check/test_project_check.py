@@ -22,9 +22,9 @@ def gray(seed, size=(96, 80)):
     return np.random.default_rng(seed).integers(90, 200, (size[1], size[0])).astype(np.uint8)
 
 
-def test_a_sound_project_has_no_findings(labelled):
+def test_a_sound_project_has_no_findings(labeled_project):
     steps = []
-    assert check(labelled, lambda done, total: steps.append((done, total))) == []
+    assert check(labeled_project, lambda done, total: steps.append((done, total))) == []
     assert steps[-1] == (16, 16)
 
 
@@ -33,16 +33,16 @@ def test_the_sample_is_sound(tmp_path):
         assert [f for f in check(project) if f.kind != "island"] == []
 
 
-def test_broken_files_are_named_and_left_alone(labelled):
-    keys = labelled.images()
-    data = labelled.image_path(keys[0]).read_bytes()
-    labelled.image_path(keys[0]).write_bytes(data[: len(data) // 2])
-    labelled.mask_path(keys[1]).write_bytes(b"\x89PNG\r\n\x1a\nno")
-    labelled.note_path(keys[2]).write_text("{", "utf-8")
-    annotation.save_mask(labelled, keys[3], np.ones((7, 9), np.uint8))
-    annotation.save_mask(labelled, keys[4], np.full((80, 96), 77, np.uint8))
-    before = {path: path.read_bytes() for path in labelled.root.rglob("*.png")}
-    found = kinds(labelled)
+def test_broken_files_are_named_and_left_alone(labeled_project):
+    keys = labeled_project.images()
+    data = labeled_project.image_path(keys[0]).read_bytes()
+    labeled_project.image_path(keys[0]).write_bytes(data[: len(data) // 2])
+    labeled_project.mask_path(keys[1]).write_bytes(b"\x89PNG\r\n\x1a\nno")
+    labeled_project.note_path(keys[2]).write_text("{", "utf-8")
+    annotation.save_mask(labeled_project, keys[3], np.ones((7, 9), np.uint8))
+    annotation.save_mask(labeled_project, keys[4], np.full((80, 96), 77, np.uint8))
+    before = {path: path.read_bytes() for path in labeled_project.root.rglob("*.png")}
+    found = kinds(labeled_project)
     assert {
         ("broken_picture", keys[0]),
         ("broken_mask", keys[1]),
@@ -50,34 +50,34 @@ def test_broken_files_are_named_and_left_alone(labelled):
         ("wrong_size", keys[3]),
         ("unknown_ids", keys[4]),
     } == found
-    assert before == {path: path.read_bytes() for path in labelled.root.rglob("*.png")}
+    assert before == {path: path.read_bytes() for path in labeled_project.root.rglob("*.png")}
 
 
-def test_slips_of_the_hand(labelled):
-    keys = labelled.images()
-    mask = annotation.load_mask(labelled, keys[0])
+def test_unintended_strokes(labeled_project):
+    keys = labeled_project.images()
+    mask = annotation.load_mask(labeled_project, keys[0])
     mask[0, 0] = 1
-    annotation.save_mask(labelled, keys[0], mask)
-    annotation.save_mask(labelled, keys[1], np.zeros((80, 96), np.uint8))  # its verdict is NG
-    good = next(key for key in keys if annotation.load_note(labelled, key).verdict == "OK")
-    annotation.save_mask(labelled, good, np.pad(np.ones((8, 8), np.uint8), ((0, 72), (0, 88))))
-    labelled.add_class("never painted")
-    labelled.add_class("Scratch_")
-    found = kinds(labelled)
+    annotation.save_mask(labeled_project, keys[0], mask)
+    annotation.save_mask(labeled_project, keys[1], np.zeros((80, 96), np.uint8))  # its verdict is NG
+    good = next(key for key in keys if annotation.load_note(labeled_project, key).verdict == "OK")
+    annotation.save_mask(labeled_project, good, np.pad(np.ones((8, 8), np.uint8), ((0, 72), (0, 88))))
+    labeled_project.add_class("never painted")
+    labeled_project.add_class("Scratch_")
+    found = kinds(labeled_project)
     assert ("island", keys[0]) in found and ("empty_defect", keys[1]) in found and ("painted_good", good) in found
     assert ("unused_class", "never painted") in found and ("similar_classes", "Scratch_") in found
-    detail = next(f.detail for f in check(labelled) if f.kind == "island")
+    detail = next(f.detail for f in check(labeled_project) if f.kind == "island")
     assert "at 0, 0" in detail
 
 
-def test_labels_without_images(labelled):
-    key = labelled.images()[0]
-    labelled.image_path(key).rename(labelled.image_path(key).with_name("renamed.png"))
-    assert {("stray_mask", f"masks/{key}.png"), ("stray_note", f"notes/{key}.json")} <= kinds(labelled)
+def test_labels_without_images(labeled_project):
+    key = labeled_project.images()[0]
+    labeled_project.image_path(key).rename(labeled_project.image_path(key).with_name("renamed.png"))
+    assert {("stray_mask", f"masks/{key}.png"), ("stray_note", f"notes/{key}.json")} <= kinds(labeled_project)
 
 
-def test_copies_and_lookalikes_across_the_split(labelled):
-    project = labelled
+def test_copies_and_lookalikes_across_the_split(labeled_project):
+    project = labeled_project
     project.file.grouping = Grouping(rule="each")
     keys = project.images()
     for key, pin in zip(keys, ("train", "val")):
@@ -93,8 +93,8 @@ def test_copies_and_lookalikes_across_the_split(labelled):
     assert "another split" in finding.detail and "differently" in finding.detail
 
 
-def test_images_alike_on_one_side_are_no_leak(labelled):
-    project = labelled
+def test_images_alike_on_one_side_are_no_leak(labeled_project):
+    project = labeled_project
     keys = project.images()
     write_png(project.image_path(keys[1]), np.clip(gray(1).astype(int) + 9, 0, 255).astype(np.uint8))
     write_png(project.image_path(keys[0]), gray(1))  # the automatic grouping puts both on one side
@@ -122,22 +122,22 @@ def test_real_tiles_that_claim_a_defect_but_show_none(project, shared_data, tmp_
     assert [f.kind for f in check(project)] == ["empty_defect", "empty_defect"]
 
 
-def test_a_one_pixel_hole_is_found_and_named_with_its_place(labelled):
-    key = labelled.images()[0]
+def test_a_one_pixel_hole_is_found_and_named_with_its_place(labeled_project):
+    key = labeled_project.images()[0]
     mask = np.zeros((80, 96), np.uint8)
     mask[10:30, 20:40] = 1
     mask[15, 25] = 0
     mask[50:60, 50:60] = 1
     mask[50, 55] = 0  # a notch at the border of the region, and no hole
-    annotation.save_mask(labelled, key, mask)
-    (finding,) = check(labelled)
+    annotation.save_mask(labeled_project, key, mask)
+    (finding,) = check(labeled_project)
     assert (finding.kind, finding.key, finding.place) == ("hole", key, (25, 15))
     (hole,) = tiny_holes(mask)
     assert (hole.id, hole.corner, hole.inside.sum()) == (1, (25, 15), 1)
 
 
-def test_folders_named_after_another_verdict(labelled):
-    project = labelled
+def test_folders_named_after_another_verdict(labeled_project):
+    project = labeled_project
     for number, verdict in enumerate((None, "OK", "NG")):
         key = f"ng/{number}.png"
         write_png(project.image_path(key), gray(50 + number))
@@ -147,8 +147,8 @@ def test_folders_named_after_another_verdict(labelled):
     assert "no verdict" in found[0].detail and "verdict is OK" in found[1].detail
 
 
-def test_a_missing_source_is_one_finding_and_its_labels_are_not_strays(labelled, tmp_path):
-    project, folder = labelled, tmp_path / "elsewhere" / "line 3"
+def test_a_missing_source_is_one_finding_and_its_labels_are_not_strays(labeled_project, tmp_path):
+    project, folder = labeled_project, tmp_path / "elsewhere" / "line 3"
     write_png(folder / "a.png", gray(70))
     project.add_source(folder)
     annotation.save_mask(project, "@line 3/a.png", np.pad(np.ones((9, 9), np.uint8), ((0, 71), (0, 87))))
@@ -158,7 +158,7 @@ def test_a_missing_source_is_one_finding_and_its_labels_are_not_strays(labelled,
     assert (finding.kind, finding.key) == ("missing_source", "line 3") and str(folder) in finding.detail
 
 
-def test_a_stopped_check_returns_early(labelled):
+def test_a_stopped_check_returns_early(labeled_project):
     done = []
-    check(labelled, lambda number, total: done.append(number), lambda: len(done) >= 3)
+    check(labeled_project, lambda number, total: done.append(number), lambda: len(done) >= 3)
     assert done == [1, 2, 3]

@@ -18,8 +18,8 @@ def painted(*boxes):
     return mask
 
 
-def test_counts_sizes_splits_and_broken_files(labelled):
-    project = labelled
+def test_counts_sizes_splits_and_broken_files(labeled_project):
+    project = labeled_project
     project.add_class("pit")
     project.file.um_per_pixel = 500.0
     keys = project.images()
@@ -43,15 +43,15 @@ def test_counts_sizes_splits_and_broken_files(labelled):
     assert values["classes"][0]["length_mm"]["max"] == 5.0
 
 
-def test_tables_hold_one_line_per_class_and_per_region(labelled):
-    labelled.file.um_per_pixel = 1000.0
-    annotation.save_mask(labelled, labelled.images()[0], painted((1, 2, 3, 10, 4)))
-    result = project_statistics(labelled)
+def test_tables_hold_one_line_per_class_and_per_region(labeled_project):
+    labeled_project.file.um_per_pixel = 1000.0
+    annotation.save_mask(labeled_project, labeled_project.images()[0], painted((1, 2, 3, 10, 4)))
+    result = project_statistics(labeled_project)
     (row,) = csv.DictReader(io.StringIO(class_csv(result).decode("utf-8-sig")))
     assert row["class"] == "scratch" and int(row["regions"]) == result.classes[0].regions == 12
     rows = list(csv.DictReader(io.StringIO(region_csv(result).decode("utf-8-sig"))))
     assert len(rows) == 12
-    assert (rows[0]["image"], rows[0]["width_px"], rows[0]["area_mm2"]) == (labelled.images()[0], "10", "40")
+    assert (rows[0]["image"], rows[0]["width_px"], rows[0]["area_mm2"]) == (labeled_project.images()[0], "10", "40")
 
 
 def test_a_project_without_images_or_labels(project):

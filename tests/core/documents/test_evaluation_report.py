@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
+from tests.core.documents.report_runs import make_other
 from tests.session.mask_run import FALSE, MISSED, make_mask_project
+from tests.session.stored_result import store_result, stored_result
 from tests.session.verdict_run import make_verdict_project
-from tests.training.model_card.test_model_card import Page
+from tests.training.model_card.card_pages import Page
 from workbench.core.documents.charts import PRINT_COLORS, chart_svg
-from workbench.core.documents.comparison_report import comparison_report
+from workbench.core.documents.comparison_report import comparison_report, comparison_rows
 from workbench.core.documents.document import Chart, Document, Gallery, ImagePairs, Series
 from workbench.core.documents.html_page import PRINT_PAGE, to_html
 from workbench.core.documents.report_content import evaluation_report
@@ -25,7 +25,9 @@ from workbench.core.evaluation.evaluation_comparison import (
     compare_masks,
     compare_verdicts,
 )
+from workbench.core.evaluation.lighting import CHANGES
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, evaluate_like, evaluate_run
+from workbench.core.messages import Message
 from workbench.core.problems import RunUnusable
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -48,21 +50,8 @@ def make_report(run: Run, split: str = "test") -> Document:
     return evaluation_report(project, evaluation, ReportImages(project), WHEN)
 
 
-def make_other(run: Run, **settings) -> Run:
-    """Copy a run under another name, with other settings of its model."""
-    other = Run(Path(shutil.copytree(run.root, run.root.with_name("20261122-090000-unet"))))
-    path = other.best / "model.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "run": other.name, **settings}))
-    return other
-
-
 def galleries(document: Document) -> list[Gallery]:
     return [block for section in document.sections for block in section.blocks if isinstance(block, Gallery)]
-
-
-@pytest.fixture
-def run(tmp_path) -> Run:
-    return make_mask_project(tmp_path / "项目 <b> [r]")
 
 
 def test_report_of_masks_holds_figures_errors_and_caveats(run):
@@ -116,7 +105,7 @@ def test_report_of_verdicts_holds_confusion_and_calibration(tmp_path):
     assert not wrong.outlines and "labeled NG, predicted OK" in wrong.images[0].caption
 
 
-def test_galleries_are_limited_and_say_of_how_many(tmp_path):
+def test_galleries_are_limited_and_report_of_how_many(tmp_path):
     run = make_mask_project(tmp_path / "p", min_area=(9000, 9000))  # misses every defect
     missed = galleries(make_report(run, "all"))[0]
     assert len(missed.images) == MOST and f"{MOST} of 14 missed defects" in missed.legend
@@ -127,7 +116,7 @@ def test_page_for_printing_embeds_charts_as_images(run):
     assert html.count("data:image/svg+xml;base64,") == 2 and "<svg" not in html and "flex" not in html
 
 
-def test_chart_tells_series_apart_without_color():
+def test_chart_distinguishes_series_without_color():
     chart = Chart("t", "x", "y", [Series("a", [(0, 0), (1, 1)]), Series("<b>", [(0, 1), (1, 0)])], mark=(0.5, "here"))
     svg = chart_svg(chart, str, PRINT_COLORS)
     assert svg.count("stroke-dasharray:7 4") == 2  # its line and its entry in the legend
@@ -218,3 +207,48 @@ def test_evaluation_of_the_command_equals_that_of_the_window(run):
     assert isinstance(evaluation, MaskEvaluation) and evaluation.sweep is not None
     figures = evaluation.images.figures
     assert (figures.found.hits, figures.found.total, figures.false.count) == (6, 7, 1)
+
+
+# --- other parts ----------------------------------------------------------------------------------
+
+
+def test_report_states_the_expected_range_and_every_change_of_lighting(run):
+    assert "on other parts" not in to_html(make_report(run))  # a run of an earlier version
+    store_result(run, **stored_result())
+    text = re.sub(r"<[^>]*>", " ", to_html(make_report(run)))
+    assert "Other parts and changed lighting" in text and "Expect Dice 0.8" in text
+    assert re.search(r"darker \(worst\)\s+0\.91\s+−3\.0", text) and re.search(r"unchanged\s+0\.94", text)
+    assert all(str(Message(f"lighting.{change}")) in text for change in CHANGES)
+
+
+def test_report_states_that_few_parts_give_no_range(run):
+    store_result(run, **{**stored_result(parts=2), "lighting": None})
+    text = re.sub(r"<[^>]*>", " ", to_html(make_report(run)))
+    assert "cannot be stated. Validation/test images show 2 different parts." in text
+    assert "Measured at the end of the training" in text and "Difference in points" not in text
+
+
+def test_report_of_verdicts_states_a_share(tmp_path):
+    run = store_result(make_verdict_project(tmp_path / "v"), **stored_result(percent=True))
+    text = re.sub(r"<[^>]*>", " ", to_html(make_report(run)))
+    assert re.search(r"Expect 8\d% to 9\d% correct verdicts on other parts", text) and "94.0% on 40 parts" in text
+
+
+def test_comparison_has_rows_on_other_parts_if_a_run_states_them(run):
+    other = make_other(run)
+    project, first = evaluated(run)
+    second = evaluate_like(project, other, first, progress=nothing)
+    figures = comparison_rows(compare_masks(first, second))
+    assert all(outcome for _, outcome in figures)
+    store_result(other, **stored_result())
+    rows = comparison_rows(compare_masks(first, second))
+    assert len(rows) == len(figures) + 2 and [row for row in rows if row[1]] == figures
+    expected, lighting = (cells for cells, outcome in rows[3:5] if not outcome)  # after the figures of all classes
+    assert expected[:2] == ["Expected on other parts", "–"] and re.fullmatch(r"0\.8\d to 0\.9\d", expected[2])
+    assert lighting == ["Worst changed lighting", "–", "darker 0.91 (−3 points)", "–", ""]
+    store_result(run, **stored_result(parts=2))
+    found = compare_masks(first, second)
+    expected, lighting = (cells for cells, outcome in comparison_rows(found) if not outcome)
+    assert expected[1] == "cannot be stated" and lighting[3] == "+0.000"
+    html = to_html(comparison_report(project, first, second, found, ReportImages(project), WHEN))
+    assert "Worst changed lighting" in html and "on its own validation/test images" in html

@@ -88,18 +88,18 @@ def test_figures_agree_with_other_implementations(seeds, point):
         masks.append(by_hand(scores, point))
     alarms = {id: [sum(alarm.class_id == id for alarm in each.alarms) for each in told] for id in (1, 4)}
     result = summarize([each.counts for each in told], ["g"] * len(told), (1, 4), alarms=alarms)
-    real, said = np.concatenate([t.ravel() for t in truths]), np.concatenate([m.ravel() for m in masks])
+    real, message = np.concatenate([t.ravel() for t in truths]), np.concatenate([m.ravel() for m in masks])
     counts = real < 254
-    real, said = real[counts], said[counts]
+    real, message = real[counts], message[counts]
     for row in result.classes:
         if row.dice is None:
-            assert not (real == row.class_id).any() and not (said == row.class_id).any()
+            assert not (real == row.class_id).any() and not (message == row.class_id).any()
         else:
-            assert row.dice == pytest.approx(f1_score(real == row.class_id, said == row.class_id), abs=1e-9)
-            assert row.iou == pytest.approx(jaccard_score(real == row.class_id, said == row.class_id), abs=1e-9)
+            assert row.dice == pytest.approx(f1_score(real == row.class_id, message == row.class_id), abs=1e-9)
+            assert row.iou == pytest.approx(jaccard_score(real == row.class_id, message == row.class_id), abs=1e-9)
     if result.dice is not None:
-        assert result.dice == pytest.approx(f1_score(real > 0, said > 0), abs=1e-9)
-        assert result.iou == pytest.approx(jaccard_score(real > 0, said > 0), abs=1e-9)
+        assert result.dice == pytest.approx(f1_score(real > 0, message > 0), abs=1e-9)
+        assert result.iou == pytest.approx(jaccard_score(real > 0, message > 0), abs=1e-9)
     defects = found = false = 0
     for truth, mask in zip(truths, masks):
         for id in (1, 4):
@@ -187,7 +187,7 @@ def test_intervals_are_those_of_the_tables():
 
 
 @pytest.mark.parametrize(("parts", "each", "rate", "spread"), [(8, 15, 1.2, 0.0), (8, 15, 1.2, 0.5), (30, 4, 0.3, 1.0)])
-def test_the_interval_of_false_alarms_covers_the_truth_as_often_as_it_says(parts, each, rate, spread):
+def test_the_interval_of_false_alarms_covers_the_truth_as_often_as_it_claims(parts, each, rate, spread):
     """Parts differ by a gamma distribution of relative variance `spread`; their pictures by Poisson's."""
     rng = np.random.default_rng(5)
     groups = np.repeat(np.arange(parts), each)
@@ -224,7 +224,7 @@ def told(truth: np.ndarray, mask: np.ndarray, ids=(1, 4)):
     return count_image("a", truth, mask, ids)
 
 
-def test_a_model_that_says_the_same_of_everything_is_an_alarm():
+def test_a_model_that_predicts_the_same_for_everything_is_an_alarm():
     bad, good = np.zeros((20, 20), np.uint8), np.zeros((20, 20), np.uint8)
     bad[5:9, 5:9], bad[12:15, 12:15] = 1, 4
     nothing, spot = np.zeros_like(bad), np.zeros_like(bad)

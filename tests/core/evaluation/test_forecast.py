@@ -47,3 +47,9 @@ def test_sensitivity_to_lighting_lowers_the_range_and_is_named():
 def test_images_without_pixels_of_the_class_carry_no_information():
     result = forecast([(0.0, 0.0)] * 10, [str(index) for index in range(10)])
     assert result.low is None
+
+
+def test_measured_value_is_stated_as_the_metric_is_shown():
+    counts, groups = [(94.0, 100.0)] * 10, [str(number) for number in range(10)]
+    assert forecast(counts, groups).why[0].startswith("94.0% on 10 parts")
+    assert forecast(counts, groups, percent=False).why[0].startswith("0.94 on 10 parts")

@@ -11,24 +11,24 @@ from workbench.core.project.project import DONT_CARE
 
 
 def pair(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    truth, said = np.zeros((60, 80), np.uint8), np.zeros((60, 80), np.uint8)
-    for mask in (truth, said):
+    truth, message = np.zeros((60, 80), np.uint8), np.zeros((60, 80), np.uint8)
+    for mask in (truth, message):
         for _ in range(rng.integers(0, 4)):
             y, x = rng.integers(0, 50), rng.integers(0, 70)
             mask[y : y + rng.integers(2, 9), x : x + rng.integers(2, 9)] = rng.integers(1, 3)
     keep = rng.random(truth.shape) < 0.9
-    said = np.where((truth > 0) & keep & (rng.random() < 0.7), truth, said)
+    message = np.where((truth > 0) & keep & (rng.random() < 0.7), truth, message)
     truth[:5, :9] = DONT_CARE
-    return truth, said
+    return truth, message
 
 
 def test_the_sums_are_those_of_the_meter():
     rng = np.random.default_rng(0)
     meter, facts = SegmentationMeter({1: "a", 2: "b"}), []
     for number in range(40):
-        truth, said = pair(rng)
-        meter.add(truth, said)
-        facts.append(count_image(str(number), truth, said, (1, 2)))
+        truth, message = pair(rng)
+        meter.add(truth, message)
+        facts.append(count_image(str(number), truth, message, (1, 2)))
     report = meter.report()
     assert dice(facts) == pytest.approx(report["any_defect"]["dice"])
     for id, name in ((1, "a"), (2, "b")):
@@ -50,8 +50,8 @@ def test_an_interval_covers_and_is_given_for_enough_images_only():
     def sample(count: int) -> list:
         facts = []
         for _ in range(count):
-            said = np.arange(100)[None] < 100 * rng.beta(4, 2)
-            facts.append(count_image("", real.astype(np.uint8), said.astype(np.uint8), (1,)))
+            message = np.arange(100)[None] < 100 * rng.beta(4, 2)
+            facts.append(count_image("", real.astype(np.uint8), message.astype(np.uint8), (1,)))
         return facts
 
     true = dice(sample(4000))

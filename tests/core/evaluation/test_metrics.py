@@ -29,9 +29,9 @@ def flood(where: np.ndarray) -> list[set[tuple[int, int]]]:
 
 def random_pair(rng):
     truth = (rng.random((24, 31)) < 0.12) * rng.integers(1, 3, (24, 31))
-    said = np.where(rng.random((24, 31)) < 0.7, truth, (rng.random((24, 31)) < 0.05) * rng.integers(1, 3, (24, 31)))
+    message = np.where(rng.random((24, 31)) < 0.7, truth, (rng.random((24, 31)) < 0.05) * rng.integers(1, 3, (24, 31)))
     truth[rng.random((24, 31)) < 0.05] = 254
-    return truth.astype(np.uint8), said.astype(np.uint8)
+    return truth.astype(np.uint8), message.astype(np.uint8)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -39,8 +39,8 @@ def test_pixel_and_defect_scores_agree_with_counting_by_hand(seed):
     rng = np.random.default_rng(seed)
     meter = SegmentationMeter(CLASSES)
     pairs = [random_pair(rng) for _ in range(4)]
-    for truth, said in pairs:
-        meter.add(truth, said)
+    for truth, message in pairs:
+        meter.add(truth, message)
     report = meter.report()
 
     for id, name in CLASSES.items():
@@ -54,14 +54,14 @@ def test_pixel_and_defect_scores_agree_with_counting_by_hand(seed):
     assert report["dice"] == pytest.approx(np.mean([c["dice"] for c in report["per_class"].values()]))
 
     found = defects = false = 0
-    for truth, said in pairs:
-        marked = (said > 0) & (truth < 254)
+    for truth, message in pairs:
+        marked = (message > 0) & (truth < 254)
         for id in CLASSES:
             for part in flood(truth == id):
                 defects += 1
                 covered = sum(marked[p] for p in part)
                 found += covered >= max(1, 0.1 * len(part))
-        for part in flood(said > 0):
+        for part in flood(message > 0):
             real = any(0 < truth[p] < 254 for p in part)
             counted = sum(truth[p] < 254 for p in part)
             false += not real and counted * 2 >= len(part)
@@ -99,8 +99,8 @@ def test_no_images_give_no_score():
 
 def test_verdict_scores_by_hand():
     meter = VerdictMeter(("OK", "NG", "other"))
-    for truth, said in [("OK", "OK")] * 6 + [("OK", "NG")] * 2 + [("NG", "NG")] * 3 + [("NG", "OK")]:
-        meter.add(truth, said)
+    for truth, message in [("OK", "OK")] * 6 + [("OK", "NG")] * 2 + [("NG", "NG")] * 3 + [("NG", "OK")]:
+        meter.add(truth, message)
     report = meter.report()
     assert report["accuracy"] == pytest.approx(9 / 12)
     f1_ok, f1_ng = 2 * 6 / (8 + 7), 2 * 3 / (4 + 5)
@@ -109,7 +109,7 @@ def test_verdict_scores_by_hand():
     assert report["per_class"]["other"]["f1"] is None
 
 
-def test_the_interval_covers_the_truth_as_often_as_it_says():
+def test_the_interval_covers_the_truth_as_often_as_it_claims():
     rng = np.random.default_rng(0)
     for share, total in ((0.9, 20), (0.5, 12), (0.98, 60)):
         hits = rng.binomial(total, share, 4000)

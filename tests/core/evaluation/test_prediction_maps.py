@@ -7,18 +7,10 @@ import dataclasses
 import numpy as np
 import pytest
 
+from tests.core.evaluation.gray_network import Gray
 from tests.inference.conftest import gray_settings, spotted
 from workbench.core.evaluation.prediction_maps import PredictionMaps
 from workbench.inference.predictor import Predictor
-
-
-class Gray:
-    """A network: dark is class 3, bright is class 7."""
-
-    def __call__(self, batch: np.ndarray) -> np.ndarray:
-        logits = np.concatenate([np.zeros_like(batch), -12 * batch - 6, 12 * batch - 6], axis=1)
-        powers = np.exp(logits)
-        return (powers / powers.sum(axis=1, keepdims=True)).astype(np.float32)
 
 
 @pytest.fixture
@@ -35,8 +27,8 @@ def seen_of(picture: np.ndarray, settings=None) -> PredictionMaps:
 @pytest.mark.parametrize("thresholds", [(0.5, 0.6), (0.01, 0.99), (0.8, 0.2), (1.0, 1.0)])
 def test_other_thresholds_give_what_the_network_would_give_with_them(picture, thresholds):
     seen = seen_of(picture)
-    asked = Predictor(dataclasses.replace(gray_settings(), thresholds=thresholds), Gray()).predict(picture)
-    assert seen.adjustable and np.array_equal(seen.with_thresholds(thresholds), asked.mask)
+    requests = Predictor(dataclasses.replace(gray_settings(), thresholds=thresholds), Gray()).predict(picture)
+    assert seen.adjustable and np.array_equal(seen.with_thresholds(thresholds), requests.mask)
 
 
 def test_a_single_class_needs_no_more_than_the_scores(picture):
@@ -48,7 +40,7 @@ def test_a_single_class_needs_no_more_than_the_scores(picture):
     assert not PredictionMaps(whole.mask, whole.scores, None, gray_settings()).adjustable
 
 
-def test_where_the_model_did_not_look_stays_unknown(picture):
+def test_where_the_model_did_not_predict_stays_unknown(picture):
     seen = seen_of(picture)
     mask = seen.mask.copy()
     mask[:40] = 255
@@ -56,7 +48,7 @@ def test_where_the_model_did_not_look_stays_unknown(picture):
     assert (part.with_thresholds((0.01, 0.01))[:40] == 255).all() and (part.uncertainty()[:40] == 0).all()
 
 
-def test_doubt_is_how_close_the_two_likeliest_answers_are(picture):
+def test_uncertainty_is_how_close_the_two_likeliest_answers_are(picture):
     rng = np.random.default_rng(2)
     for classes in (1, 2, 4):
         shares = rng.dirichlet(np.full(classes + 1, 0.3), (30, 40))

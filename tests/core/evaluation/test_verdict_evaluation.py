@@ -15,13 +15,13 @@ def review(seed: int = 0, count: int = 400, sharp: float = 3.0, temperature: flo
     rng = np.random.default_rng(seed)
     logits = rng.normal(0, sharp, (count, len(NAMES)))
     probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    pictures = []
+    images = []
     for number, row in enumerate(probabilities):
         truth = NAMES[rng.choice(len(NAMES), p=row)]
-        pictures.append(
+        images.append(
             PredictedVerdict(f"p{number:03d}.png", "test" if number % 3 else "val", truth, tuple(row.tolist()))
         )
-    return VerdictEvaluation(NAMES, tuple(pictures), temperature)
+    return VerdictEvaluation(NAMES, tuple(images), temperature)
 
 
 def test_scores_are_those_of_plain_counting():
@@ -31,14 +31,18 @@ def test_scores_are_those_of_plain_counting():
     assert report["confusion"]["rows"] == [[pairs.count((a, b)) for b in NAMES] for a in NAMES]
     f1s = []
     for name in NAMES:
-        hit, real, said = pairs.count((name, name)), sum(a == name for a, _ in pairs), sum(b == name for _, b in pairs)
-        f1s.append(2 * hit / (real + said))
+        hit, real, message = (
+            pairs.count((name, name)),
+            sum(a == name for a, _ in pairs),
+            sum(b == name for _, b in pairs),
+        )
+        f1s.append(2 * hit / (real + message))
         low, high = report["per_class"][name]["recall_interval"]
         assert report["per_class"][name]["recall"] == pytest.approx(hit / real) and low < hit / real < high
     assert report["macro_f1"] == pytest.approx(sum(f1s) / 3, abs=1e-12)
 
 
-def test_cells_hold_every_image_once_and_begin_with_what_tells_most():
+def test_cells_hold_every_image_once_and_begin_with_the_most_informative():
     one = review()
     cells = {(a, b): one.cell(a, b) for a in NAMES for b in NAMES}
     assert sorted(p.key for cell in cells.values() for p in cell) == sorted(p.key for p in one.images)
@@ -73,7 +77,7 @@ def test_without_the_temperature_the_network_itself_speaks():
     assert shouted.calibration_error() > 3 * mended.calibration_error()
 
 
-def test_the_band_counts_what_is_looked_at_and_what_slips_through():
+def test_the_band_counts_what_is_examined_and_what_is_missed():
     one = review()
     assert one.band(0.0).unsure == 0 and one.band(0.0).errors == len(one.mistakes())
     for least in (0.4, 0.6, 0.9, 0.99):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.core.evaluation.test_image_ranking import image, images_of
+from tests.core.evaluation.ranked_images import image, images_of
 from workbench.core.evaluation.verdict_rules import (
     RuleChoice,
     choose_rule,

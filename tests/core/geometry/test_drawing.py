@@ -92,19 +92,19 @@ def test_a_region_is_clipped_at_the_border():
 def test_a_stroke_reported_by_what_is_new_of_each_part_is_the_whole_stroke(points, radius, keep):
     rng = np.random.default_rng(3)
     start = np.where(rng.random((600, 700)) < 0.1, 7, 0).astype(np.uint8)
-    whole, told = start.copy(), start.copy()
+    whole, received = start.copy(), start.copy()
     paint = Paint(3, keep)
     for i, (a, b) in enumerate(zip(points[:1] + points, points)):
         draw_segment(whole, a, b, radius, paint)
-        before = told.copy()
-        runs = segment_runs(a, b, radius, told.shape, drawn=i > 0)
-        runs.draw(told, paint)
-        rest = told != before
+        before = received.copy()
+        runs = segment_runs(a, b, radius, received.shape, drawn=i > 0)
+        runs.draw(received, paint)
+        rest = received != before
         for rect in runs.rects:
             assert rect == rect.clipped(700, 600) and not rect.empty
             rest[rect.slices] = False
         assert not rest.any(), "changed outside of what was told"
-    assert np.array_equal(whole, told)
+    assert np.array_equal(whole, received)
 
 
 def test_a_large_brush_that_moves_on_a_little_touches_little():
@@ -146,10 +146,10 @@ def test_long_runs_cover_exactly_their_pixels(seed, keep, steep):
     first = rng.integers(0, width - 1, rows.size) if steep else starts
     stop = np.minimum(width, first + rng.integers(1, 600, rows.size))
     mask = rng.integers(0, 4, (height, width)).astype(np.uint8)
-    wanted = mask.copy()
+    requested = mask.copy()
     paint = Paint(2, frozenset({3}) if keep else frozenset())
     for row, begin, end in zip(rows, first, stop):
-        part = wanted[row, begin:end]
+        part = requested[row, begin:end]
         part[part != 3 if keep else ...] = 2
     Runs(rows, first, stop).draw(mask, paint)
-    np.testing.assert_array_equal(mask, wanted)
+    np.testing.assert_array_equal(mask, requested)

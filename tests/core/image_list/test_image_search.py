@@ -165,16 +165,16 @@ def test_small_defects_remain_in_a_label_thumbnail():
     assert np.array_equal(label_thumbnail(mask[770:790, 2340:2350], 192), mask[770:790, 2340:2350])
 
 
-def test_index_stores_scores_order_and_regions(labelled):
-    keys = labelled.images()
-    index = ImageIndex(labelled)
+def test_index_stores_scores_order_and_regions(labeled_project):
+    keys = labeled_project.images()
+    index = ImageIndex(labeled_project)
     rows = {row.key: row for row in index.refresh(keys)}
     index.set_scores({keys[0]: 0.75})
     assert index.keys() == keys and index.rows()[keys[0]].score == 0.75
     assert rows[keys[0]].regions == ((1, 1),) and abs(rows[keys[0]].date - time.time()) < 3600
-    labelled.note_path(keys[0]).unlink()
+    labeled_project.note_path(keys[0]).unlink()
     assert [row.score for row in index.refresh(keys[::-1])] == [0.75]
     assert index.keys() == keys[::-1]
-    labelled.file.classes = []  # as if another program had taken the class out
+    labeled_project.file.classes = []  # as if another program had taken the class out
     assert all(row.broken for row in index.refresh(keys) if rows[row.key].counts)
     index.close()

@@ -17,7 +17,7 @@ RNG = np.random.default_rng(2)
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
 @pytest.mark.parametrize("display", [Display(30, 170), Display(20, 240, 2.2), Display(60, 61, 0.5, invert=True)])
-def test_brightness_is_what_the_formula_says(dtype, display):
+def test_brightness_is_what_the_formula_gives(dtype, display):
     values = RNG.integers(0, 255, (40, 50)).astype(dtype)
     light = np.clip((values.astype(np.float64) - display.low) / (display.high - display.low), 0, 1)
     light = light ** (1 / display.gamma)
@@ -44,24 +44,24 @@ def test_ranges_of_what_cameras_write():
 @pytest.mark.parametrize("color", [False, True])
 def test_every_part_is_developed_as_in_the_whole(dtype, color):
     shape = (301, 407, 3) if color else (301, 407)
-    picture = (RNG.random(shape) * 200).astype(dtype)
+    image = (RNG.random(shape) * 200).astype(dtype)
     for display in (Display(local_contrast=3), Display(flat_field=True), Display(local_contrast=2, flat_field=True)):
-        developer = ToneMapper(picture, display)
-        whole = developer.map_region(picture, np.arange(301.0), np.arange(407.0))
+        developer = ToneMapper(image, display)
+        whole = developer.map_region(image, np.arange(301.0), np.arange(407.0))
         assert whole.dtype == np.uint8 and whole.shape == shape
         for y, x, h, w in ((0, 0, 40, 60), (100, 151, 90, 33), (260, 366, 41, 41)):
             part = developer.map_region(
-                picture[y : y + h, x : x + w], np.arange(y, y + h, dtype=float), np.arange(x, x + w, dtype=float)
+                image[y : y + h, x : x + w], np.arange(y, y + h, dtype=float), np.arange(x, x + w, dtype=float)
             )
             assert np.array_equal(part, whole[y : y + h, x : x + w])
 
 
 def test_channels():
-    picture = RNG.integers(0, 65535, (5, 6, 3)).astype(np.uint16)
-    assert np.array_equal(select_channel(picture, "green"), picture[:, :, 1])
-    gray = select_channel(picture, "grey")
-    assert gray.dtype == np.uint16 and np.abs(gray - picture @ [0.299, 0.587, 0.114]).max() <= 1
-    assert select_channel(gray, "blue") is gray and select_channel(picture, "colour") is picture
+    image = RNG.integers(0, 65535, (5, 6, 3)).astype(np.uint16)
+    assert np.array_equal(select_channel(image, "green"), image[:, :, 1])
+    gray = select_channel(image, "grey")
+    assert gray.dtype == np.uint16 and np.abs(gray - image @ [0.299, 0.587, 0.114]).max() <= 1
+    assert select_channel(gray, "blue") is gray and select_channel(image, "colour") is image
 
 
 def test_displays_are_kept_and_what_is_broken_is_refused(tmp_path):

@@ -12,6 +12,7 @@ import pytest
 import tifffile
 from PIL import Image, ImageOps
 
+from tests.core.images.jpeg_files import SIZE, encoded, lying_jpeg, noise, turned
 from workbench.core import problems
 from workbench.core.check.project_check import check
 from workbench.core.images.image_files import (
@@ -29,43 +30,6 @@ from workbench.core.project.formats.label_export import LabelExportOptions
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import collect
 from workbench.inference.io.image_io import ReadError, decode_image, read_image, read_page
-
-SIZE = (48, 32)  # width, height as stored
-
-
-def noise(size: tuple[int, int] = SIZE) -> np.ndarray:
-    return np.random.default_rng(3).integers(0, 255, (size[1], size[0], 3), np.uint8)
-
-
-def encoded(form: str, **options) -> bytes:
-    file = io.BytesIO()
-    Image.fromarray(noise()).save(file, form, **options)
-    return file.getvalue()
-
-
-def turned(form: str, orientation: int) -> bytes:
-    exif = Image.Exif()
-    exif[274] = orientation
-    if form.startswith("TIFF"):
-        file = io.BytesIO()
-        tifffile.imwrite(
-            file,
-            noise(),
-            photometric="rgb",
-            bigtiff=form == "TIFF 64",
-            extratags=[(274, 3, 1, orientation, True)],
-        )
-        return file.getvalue()
-    if form == "PNG at the end":  # the chunk stands behind the image data
-        data = encoded("PNG", exif=exif)
-        at = data.index(b"eXIf") - 4
-        length = 12 + struct.unpack_from(">I", data, at)[0]
-        return data[:at] + data[at + length : -12] + data[at : at + length] + data[-12:]
-    if form == "JPEG with rubbish":  # decoders pass over bytes between segments
-        data = encoded("JPEG", exif=exif)
-        return data[:20] + b"\x07rubbish\xff\x00" + data[20:]  # behind the first segment
-    return encoded(form, exif=exif)
-
 
 FORMS = ["TIFF", "TIFF 64", "JPEG", "JPEG with rubbish", "PNG", "PNG at the end", "WEBP"]
 
@@ -104,17 +68,6 @@ def test_labeled_turned_tiffs_are_trained_on(tmp_path, orientation):
 
 
 # --- incomplete -----------------------------------------------------------------------------------------
-
-
-def lying_jpeg(width: int, height: int, gray: bool = False, **options) -> bytes:
-    """A JPEG of 64 x 64 whose header claims another size."""
-    file = io.BytesIO()
-    picture = noise((64, 64))
-    Image.fromarray(picture[:, :, 0] if gray else picture).save(file, "JPEG", **options)
-    data = bytearray(file.getvalue())
-    at = next(at for at in range(len(data)) if data[at] == 0xFF and data[at + 1] in (0xC0, 0xC2))
-    data[at + 5 : at + 9] = struct.pack(">HH", height, width)
-    return bytes(data)
 
 
 @pytest.mark.parametrize("size", [(64, 128), (640, 64), (2000, 1500), (65, 200)])

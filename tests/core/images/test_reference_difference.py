@@ -80,7 +80,7 @@ def test_equal_images_do_not_differ_and_colors_are_compared_as_gray():
         align(flat, flat[:-1])
 
 
-def test_beyond_the_sample_nothing_is_said():
+def test_beyond_the_sample_nothing_is_reported():
     sample = surface()
     picture = moved(sample, 40, 0)
     picture[:, :30] = 255

@@ -35,18 +35,18 @@ def look(scores: dict[Rect, tuple[int, int]], label: dict[Rect, int]) -> tuple[l
     return find_issues(planes, apply_thresholds(planes, SETTINGS)[0], mask, SETTINGS)
 
 
-def test_agreement_has_no_slips():
+def test_agreement_has_no_label_errors():
     assert look({A: (0, 250), B: (1, 240)}, {A: 3, B: 7}) == ([], 2)
     assert look({}, {}) == ([], 0)
 
 
-def test_a_sure_region_that_the_label_lacks():
+def test_a_certain_region_that_the_label_lacks():
     slips, count = look({A: (0, 250), B: (1, 150)}, {})  # the second is not sure enough
     assert count == 0 and [(s.kind, s.class_id, s.rect, s.area) for s in slips] == [("missing", 3, A, 240)]
     assert slips[0].certainty == pytest.approx(250 / 255) and slips[0].selection.inside.all()
 
 
-def test_where_nobody_has_said_anything_nothing_is_missing():
+def test_where_nothing_is_labeled_nothing_is_missing():
     for id in (DONT_CARE, NOT_LABELED):
         assert look({A: (0, 250)}, {A: id})[0] == []
 
@@ -57,7 +57,7 @@ def test_a_region_beside_a_label_is_a_matter_of_taste():
     assert slips == []
 
 
-def test_a_labeled_region_that_the_model_is_sure_is_background():
+def test_a_labeled_region_that_the_model_is_certain_is_background():
     slips, count = look({A: (0, 250), B: (1, 5)}, {A: 3, B: 7})
     assert count == 2 and [(s.kind, s.class_id, s.rect) for s in slips] == [("extra", 7, B)]
     assert look({B: (1, 60)}, {B: 7})[0] == []  # it sees a little: that is doubt, not certainty
@@ -77,7 +77,7 @@ def test_corners_are_added():
     assert slips[0].rect == Rect(4101, 15, 10, 10)
 
 
-def test_a_mended_label_holds_no_slip_any_more():
+def test_a_corrected_label_holds_no_label_error_any_more():
     label = np.zeros((70, 90), np.uint8)
     issue = look({A: (0, 250)}, {})[0][0]
     assert is_current(issue, label)
@@ -95,7 +95,7 @@ def test_a_mended_label_holds_no_slip_any_more():
     assert is_current(verdict, None, "OK") and not is_current(verdict, None, "NG")
 
 
-def test_verdicts_differ_only_where_the_model_is_sure():
+def test_verdicts_differ_only_where_the_model_is_certain():
     issue = verdict_issue({"OK": 0.03, "NG": 0.97}, "OK")
     assert (issue.kind, issue.verdict, issue.predicted_verdict) == (
         "verdict",
@@ -130,9 +130,9 @@ def test_the_same_place_is_known_again():
     )
 
 
-def test_a_sight_survives_its_text():
-    slips, labelled = look({A: (0, 250), B: (1, 250)}, {B: 3})
-    sight = CachedPrediction(issues=tuple(slips), labeled_regions=labelled, probabilities={"OK": 0.5})
+def test_prediction_maps_survive_its_text():
+    slips, labeled_project = look({A: (0, 250), B: (1, 250)}, {B: 3})
+    sight = CachedPrediction(issues=tuple(slips), labeled_regions=labeled_project, probabilities={"OK": 0.5})
     again = CachedPrediction.from_text(sight.to_text())
     assert again == sight and np.array_equal(again.issues[0].selection.inside, slips[0].selection.inside)
     for text in ("", "[]", "{}", '{"seen": [{}], "slips": [], "labelled": 0, "probabilities": null}'):

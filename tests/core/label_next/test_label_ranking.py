@@ -55,7 +55,7 @@ def test_a_region_near_its_threshold_is_doubtful_and_a_clear_one_is_not():
     assert high[0].class_id == 7 and high[0].uncertainty == pytest.approx(0.5, abs=0.02)
 
 
-def test_doubt_between_two_classes_names_the_rival():
+def test_uncertainty_between_two_classes_names_the_rival():
     seen = region_certainties(planes((0, BOX, 150), (1, BOX, 140)), gray_settings(thresholds=(0.5, 0.5)))
     assert len(seen) == 1 and (seen[0].class_id, seen[0].rival) == (3, 7)
     assert seen[0].uncertainty > 0.4
@@ -85,7 +85,7 @@ def test_specks_below_half_the_least_area_are_passed_over_and_corners_are_added(
 def test_every_image_has_a_descriptor(kind):
     rng = np.random.default_rng(1)
     gray = spotted(rng)
-    picture = {
+    image = {
         "gray": gray,
         "colour": np.dstack([gray] * 3),
         "sixteen": gray.astype(np.uint16) * 257,
@@ -94,7 +94,7 @@ def test_every_image_has_a_descriptor(kind):
         "flat": np.full((40, 30), 7, np.uint8),
         "broken": np.where(gray > 128, np.nan, gray).astype(np.float32),
     }[kind]
-    feature = describe(picture)
+    feature = describe(image)
     assert feature.shape == (DESCRIPTOR_SIZE,) and np.isfinite(feature).all()
     assert np.linalg.norm(feature) == pytest.approx(1, abs=1e-5)
     if kind in ("colour", "sixteen", "float"):
@@ -125,13 +125,13 @@ CLEAR = RegionCertainty(7, 0, 0.99, 0.01, BOX, 81)
 
 def test_of_a_rare_class_what_is_found_comes_first_and_of_a_common_one_what_is_doubtful():
     features = directions(4)
-    asked = [
+    requests = [
         Candidate("sure", features[0], regions=()),
         Candidate("one", features[1], regions=(HALF,)),
         Candidate("three", features[2], regions=(HALF, HALF, HALF)),
         Candidate("found", features[3], regions=(CLEAR,)),
     ]
-    rare, common = (rank(asked, labelled, 4) for labelled in (NOTHING, MANY))
+    rare, common = (rank(requests, labeled_project, 4) for labeled_project in (NOTHING, MANY))
     assert rare[0].key == "found"
     assert str(rare[0].reasons[0]) == "Possibly bright; only 0 images of it are labeled"
     assert [entry.key for entry in common] == ["three", "one", "found", "sure"]
@@ -147,8 +147,8 @@ def test_of_a_rare_class_what_is_found_comes_first_and_of_a_common_one_what_is_d
 def test_what_stands_out_clearly_comes_before_a_surface_that_is_full_of_specks():
     features = directions(2)
     specks = tuple(RegionCertainty(7, 0, 0.95 - 0.1 * n, 0.05 + 0.1 * n, BOX, 81) for n in range(6))
-    asked = [Candidate("specks", features[0], regions=specks), Candidate("clear", features[1], regions=(CLEAR,))]
-    assert [entry.key for entry in rank(asked, NOTHING, 2)] == ["clear", "specks"]
+    requests = [Candidate("specks", features[0], regions=specks), Candidate("clear", features[1], regions=(CLEAR,))]
+    assert [entry.key for entry in rank(requests, NOTHING, 2)] == ["clear", "specks"]
     assert (
         certain_share(()) == 0
         and certain_share((HALF,)) == 0
@@ -182,7 +182,7 @@ def test_a_spot_is_salient_at_its_own_scale_and_sign():
 @pytest.mark.parametrize("kind", ["colour", "float", "thin", "point", "flat", "broken", "large"])
 def test_every_image_has_a_salience(kind):
     gray = spotted_with((5, 70, 60))
-    picture = {
+    image = {
         "colour": np.dstack([gray] * 3),
         "float": gray.astype(np.float32) / 255,
         "thin": gray[:1],
@@ -191,11 +191,11 @@ def test_every_image_has_a_salience(kind):
         "large": cv2.resize(gray, (1600, 1280)),
         "broken": np.where(gray > 200, np.nan, gray).astype(np.float32),
     }[kind]
-    found = saliency_features(picture)
+    found = saliency_features(image)
     assert found.shape == (SALIENCE_SIZE,) and np.isfinite(found).all()
 
 
-def test_what_stands_out_as_on_labeled_defects_comes_first_and_says_so():
+def test_what_stands_out_as_on_labeled_defects_comes_first_and_reports_it():
     dark = [saliency_features(spotted_with((4, -50, 60 + n), seed=n)) for n in range(3)]
     good = [saliency_features(spotted_with(seed=10 + n)) for n in range(6)]
     bright = saliency_features(spotted_with((4, 50, 90), seed=30))
@@ -207,13 +207,16 @@ def test_what_stands_out_as_on_labeled_defects_comes_first_and_says_so():
         Candidate("bright", features[17], salience=bright),
         Candidate("dark", features[18], salience=dark[2]),
     ]
-    labelled = LabeledImage(features[19:], counts={3: 2}, names={3: "dark"}, defective=dark[:2], good=good)
+    labeled_project = LabeledImage(features[19:], counts={3: 2}, names={3: "dark"}, defective=dark[:2], good=good)
     for seen in (None, ()):  # without a model, and with one that finds nothing
-        asked = [replace(each, regions=seen) for each in candidates]
-        first = rank(asked, labelled, 2)[0]
+        requests = [replace(each, regions=seen) for each in candidates]
+        first = rank(requests, labeled_project, 2)[0]
         assert first.key == "dark" and "Contains a spot similar to labeled defects" in map(str, first.reasons)
-        for less in (replace(labelled, good=()), replace(labelled, defective=())):  # one side tells nothing
-            assert not any("Spot" in str(why) for entry in rank(asked, less, 19) for why in entry.reasons)
+        for less in (
+            replace(labeled_project, good=()),
+            replace(labeled_project, defective=()),
+        ):  # one side tells nothing
+            assert not any("Spot" in str(why) for entry in rank(requests, less, 19) for why in entry.reasons)
 
 
 def test_ten_equal_images_do_not_fill_the_queue():
@@ -255,13 +258,13 @@ def test_without_a_model_the_queue_covers_the_kinds():
 
 def test_what_is_unlike_anything_labeled_is_reported():
     features = directions(21)
-    labelled = LabeledImage(features[:20])
+    labeled_project = LabeledImage(features[:20])
     candidates = [Candidate(f"known {n}", features[n]) for n in range(20)] + [Candidate("new", features[20])]
-    first = rank(candidates, labelled, 1)[0]
+    first = rank(candidates, labeled_project, 1)[0]
     assert first.key == "new" and str(first.reasons[0]) == "Unlike all labeled images"
 
 
-def test_a_contradiction_comes_before_doubt():
+def test_a_contradiction_comes_before_uncertainty():
     issue = LabelIssue("missing", 3, 0, 0.97, BOX, 81)
     features = directions(2)
     entries = rank(
@@ -337,11 +340,11 @@ def survey(project, model, **options):
 
 def test_a_survey_is_bounded_goes_on_and_remembers(project, model):
     keys = fill_project(project, 9)
-    told = []
-    first = survey(project, model, most=4, progress=lambda done, total: told.append((done, total)))
-    assert len(first.results) == 4 and first.requested == 9 and not first.complete and told[-1] == (4, 4)
-    second = survey(project, model, most=20, progress=lambda done, total: told.append((done, total)))
-    assert second.complete and set(second.results) == set(keys) and told[-1] == (5, 5)
+    received = []
+    first = survey(project, model, most=4, progress=lambda done, total: received.append((done, total)))
+    assert len(first.results) == 4 and first.requested == 9 and not first.complete and received[-1] == (4, 4)
+    second = survey(project, model, most=20, progress=lambda done, total: received.append((done, total)))
+    assert second.complete and set(second.results) == set(keys) and received[-1] == (5, 5)
     again = survey(project, model, most=0)
     assert again.complete
     for key in keys:
@@ -365,12 +368,12 @@ def test_a_survey_can_be_cancelled_and_passes_over_what_is_broken(project, model
     assert len(stopped.results) < 3 and not stopped.complete
 
 
-def test_a_large_image_is_looked_at_in_parts(project, model, monkeypatch):
+def test_a_large_image_is_examined_in_parts(project, model, monkeypatch):
     import workbench.core.label_next.image_scan as module
 
-    picture = np.full((100, 230), 128, np.uint8)
-    picture[10:20, 10:20] = picture[60:70, 200:215] = 10
-    write_png(project.image_path("large.png"), picture)
+    image = np.full((100, 230), 128, np.uint8)
+    image[10:20, 10:20] = image[60:70, 200:215] = 10
+    write_png(project.image_path("large.png"), image)
     whole = survey(project, model).results["large.png"].prediction
     monkeypatch.setattr(module, "PART_SIDE", 96)
     (project.root / ".cache" / "looks.sqlite").unlink()

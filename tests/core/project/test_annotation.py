@@ -98,26 +98,26 @@ def test_a_broken_note_is_refused_and_kept(project, text):
 
 
 @pytest.mark.parametrize("more", [{}, {"status": "of another kind"}, {"history": 7}])
-def test_a_note_of_a_newer_format_is_refused_by_every_reader_and_kept(labelled, tmp_path, more):
-    key = labelled.images()[0]
-    path = labelled.note_path(key)
+def test_a_note_of_a_newer_format_is_refused_by_every_reader_and_kept(labeled_project, tmp_path, more):
+    key = labeled_project.images()[0]
+    path = labeled_project.note_path(key)
     path.write_text(json.dumps({"format": 2, "verdict": "OK", "future": {"a": 1}, **more}))
-    data, mask = path.read_bytes(), labelled.mask_path(key).read_bytes()
+    data, mask = path.read_bytes(), labeled_project.mask_path(key).read_bytes()
     with pytest.raises(problems.NoteTooNew, match="format 2; this one knows up to 1"):
-        annotation.load_note(labelled, key)
-    assert "newer" in read_row(labelled, key).broken
-    assert "newer" in next(finding.detail for finding in check(labelled) if finding.kind == "broken_note")
+        annotation.load_note(labeled_project, key)
+    assert "newer" in read_row(labeled_project, key).broken
+    assert "newer" in next(finding.detail for finding in check(labeled_project) if finding.kind == "broken_note")
     for model in ("unet", "resnet"):
-        assert [(one.key, "newer" in one.why) for one in collect(labelled, model).skipped] == [(key, True)]
+        assert [(one.key, "newer" in one.why) for one in collect(labeled_project, model).skipped] == [(key, True)]
     folder = tmp_path / "in"
-    export_labels(labelled, folder, format="labelme", keys=labelled.images()[1:3])
+    export_labels(labeled_project, folder, format="labelme", keys=labeled_project.images()[1:3])
     label = next(folder.rglob("*.json"))
     content = json.loads(label.read_text())
     content["imagePath"] = key
     (folder / "label.json").write_text(json.dumps(content))
-    report = import_labels(labelled, folder / "label.json", format="labelme", overwrite=True)
+    report = import_labels(labeled_project, folder / "label.json", format="labelme", overwrite=True)
     assert report.labeled == 0 and "newer" in report.skipped[0][1]
-    assert path.read_bytes() == data and labelled.mask_path(key).read_bytes() == mask
+    assert path.read_bytes() == data and labeled_project.mask_path(key).read_bytes() == mask
 
 
 def test_fields_that_are_not_known_are_kept(project):

@@ -322,8 +322,8 @@ def test_paddle_lists_pass_the_checks_of_paddlex(project, tmp_path):
     rows = [line for side in ("train", "val") for line in (out / f"{side}.txt").read_text("utf-8").splitlines()]
     masks = set()
     for row in rows:
-        picture, mask = row.split(" ")
-        with Image.open(out / picture) as image, Image.open(out / mask) as labels:
+        photo, mask = row.split(" ")
+        with Image.open(out / photo) as image, Image.open(out / mask) as labels:
             assert image.size == labels.size and np.asarray(labels).ndim == 2
             assert set(np.unique(labels)) <= {0, 1, 2, 255}
         masks.add(mask)

@@ -191,13 +191,13 @@ def test_damaged_labels_are_skipped_and_a_merge_can_be_stopped(copies):
     assert merge_project(mine, theirs).taken == 2
 
 
-def test_large_projects_with_equal_labels_change_nothing(labelled, tmp_path):
-    shutil.copytree(labelled.root, tmp_path / "copy")
-    before = {path: path.stat().st_mtime_ns for path in (labelled.root / "notes").rglob("*.json")}
+def test_large_projects_with_equal_labels_change_nothing(labeled_project, tmp_path):
+    shutil.copytree(labeled_project.root, tmp_path / "copy")
+    before = {path: path.stat().st_mtime_ns for path in (labeled_project.root / "notes").rglob("*.json")}
     with Project.open(tmp_path / "copy", write=False) as copy:
-        report = merge_project(labelled, copy)
+        report = merge_project(labeled_project, copy)
     assert (report.equal, report.taken, report.kept) == (16, 0, 0)
-    assert before == {path: path.stat().st_mtime_ns for path in (labelled.root / "notes").rglob("*.json")}
+    assert before == {path: path.stat().st_mtime_ns for path in (labeled_project.root / "notes").rglob("*.json")}
 
 
 def test_new_images_of_a_source_are_copied(copies, tmp_path):

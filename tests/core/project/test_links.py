@@ -119,12 +119,12 @@ def test_an_import_stops_at_a_link_with_a_sentence(project, outside, tmp_path):
     assert content(outside) == before
 
 
-def test_a_class_change_leaves_masks_behind_a_link_alone(labelled, outside):
-    lead_out(labelled, "masks/lot0", outside)
+def test_a_class_change_leaves_masks_behind_a_link_alone(labeled_project, outside):
+    lead_out(labeled_project, "masks/lot0", outside)
     before = content(outside)
-    plan = class_merge.begin(labelled, [1], 0)
+    plan = class_merge.begin(labeled_project, [1], 0)
     with pytest.raises(LinkOutsideFolder):
-        class_merge.apply_plan(labelled, plan, lambda done, total: None, lambda: False)
+        class_merge.apply_plan(labeled_project, plan, lambda done, total: None, lambda: False)
     assert content(outside) == before
 
 
@@ -150,7 +150,7 @@ def test_a_folder_of_labels_that_leads_out_makes_the_project_read_only(project, 
     assert content(outside) == before
 
 
-def test_a_new_project_is_not_created_over_links_that_lead_out(outside, tmp_path):
+def test_a_new_project_is_not_created_over_links_that_point_outside(outside, tmp_path):
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / ".cache").symlink_to(outside)
     with pytest.raises(LinkOutsideFolder):
@@ -246,8 +246,8 @@ def test_an_operating_point_is_not_stored_in_a_run_behind_a_link(project, outsid
 
 
 @pytest.mark.parametrize("name", ["events.jsonl", "log.txt", "machine.jsonl", "previews", "last", "held_out"])
-def test_a_run_with_a_link_out_of_the_project_is_not_resumed(labelled, outside, name):
-    run = create_run(labelled, request("unet", epochs=1))
+def test_a_run_with_a_link_out_of_the_project_is_not_resumed(labeled_project, outside, name):
+    run = create_run(labeled_project, request("unet", epochs=1))
     run.check_links()
     (outside / "x").write_bytes(b"old")
     (run.root / name).symlink_to(outside if "." not in name else outside / "x")

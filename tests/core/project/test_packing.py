@@ -137,7 +137,7 @@ def test_a_stopped_unpacking_leaves_nothing(station, tmp_path):
     assert result is None and len(done) == 3 and list((tmp_path / "home").iterdir()) == []
 
 
-def test_entries_that_lead_out_are_left_out(tmp_path):
+def test_entries_that_point_outside_are_left_out(tmp_path):
     with zipfile.ZipFile(tmp_path / "p.zip", "w") as archive:
         archive.writestr("p/project.json", json.dumps({"format": 1, "name": "p"}))
         archive.writestr("../evil.txt", "x")

@@ -15,18 +15,18 @@ from workbench.inference.io.image_io import write_png
 
 
 @pytest.fixture
-def sourced(labelled, tmp_path):
+def sourced(labeled_project, tmp_path):
     """The labeled project with an external source of three images, two of them labeled."""
     for number in range(3):
         write_png(tmp_path / "line [3]" / f"a[{number}].png", np.full((20, 30), 90 + number, np.uint8))
-    labelled.add_source(tmp_path / "line [3]")
+    labeled_project.add_source(tmp_path / "line [3]")
     for number in range(2):
         key = f"@line [3]/a[{number}].png"
-        annotation.save_mask(labelled, key, np.eye(20, 30, dtype=np.uint8))
+        annotation.save_mask(labeled_project, key, np.eye(20, 30, dtype=np.uint8))
         note = annotation.Note(verdict="NG", status="done")
         note.add("paint")
-        annotation.save_note(labelled, key, note)
-    return labelled
+        annotation.save_note(labeled_project, key, note)
+    return labeled_project
 
 
 def content(project):
@@ -71,14 +71,14 @@ def test_a_removed_source_returns_at_its_place_with_its_labels(sourced, tmp_path
         trash.remove_source(sourced, "")
 
 
-def test_files_that_were_added_meanwhile_are_kept(labelled):
-    key = labelled.images()[0]
-    removal = trash.remove_images(labelled, [key])
-    write_png(labelled.image_path(key), np.zeros((80, 96), np.uint8))
-    new = labelled.image_path(key).read_bytes()
-    (kept,) = trash.restore(labelled, removal.name)
-    assert labelled.image_path(key).read_bytes() == new and kept.is_file() and "kept" in kept.parts
-    assert labelled.mask_path(key).exists()
+def test_files_that_were_added_meanwhile_are_kept(labeled_project):
+    key = labeled_project.images()[0]
+    removal = trash.remove_images(labeled_project, [key])
+    write_png(labeled_project.image_path(key), np.zeros((80, 96), np.uint8))
+    new = labeled_project.image_path(key).read_bytes()
+    (kept,) = trash.restore(labeled_project, removal.name)
+    assert labeled_project.image_path(key).read_bytes() == new and kept.is_file() and "kept" in kept.parts
+    assert labeled_project.mask_path(key).exists()
 
 
 def test_a_failed_removal_changes_nothing(sourced, monkeypatch):
@@ -115,29 +115,29 @@ def test_an_interrupted_removal_is_reverted(sourced, monkeypatch):
 
 
 @pytest.mark.parametrize("file", ["../outside", "runs/x", "masks/../../outside", "/etc/passwd"])
-def test_a_plan_cannot_lead_out_of_the_project(labelled, tmp_path, file):
+def test_a_plan_cannot_point_outside_of_the_project(labeled_project, tmp_path, file):
     (tmp_path / "outside").write_text("secret")
-    folder = trash.trash_folder(labelled) / "x"
+    folder = trash.trash_folder(labeled_project) / "x"
     folder.mkdir(parents=True)
     (folder / "plan.json").write_text(json.dumps({"format": 1, "state": "done", "files": [file]}))
     with pytest.raises(problems.Problem):
-        trash.restore(labelled, "x")
+        trash.restore(labeled_project, "x")
     assert (tmp_path / "outside").read_text() == "secret"
     with pytest.raises(problems.Problem):
-        trash.delete_permanently(labelled, "../../masks")
-    assert (labelled.root / "masks").is_dir()
+        trash.delete_permanently(labeled_project, "../../masks")
+    assert (labeled_project.root / "masks").is_dir()
 
 
-def test_removing_for_good(labelled):
-    removal = trash.remove_images(labelled, labelled.images()[:1])
-    trash.delete_permanently(labelled, removal.name)
-    assert trash.removals(labelled) == []
+def test_removing_for_good(labeled_project):
+    removal = trash.remove_images(labeled_project, labeled_project.images()[:1])
+    trash.delete_permanently(labeled_project, removal.name)
+    assert trash.removals(labeled_project) == []
     with pytest.raises(problems.NotInProject):
-        trash.restore(labelled, removal.name)
+        trash.restore(labeled_project, removal.name)
 
 
-def test_a_read_only_project_stays_as_it_is(labelled):
-    before = content(labelled)
-    with Project.open(labelled.root, write=False) as reader, pytest.raises(problems.ProjectReadOnly):
+def test_a_read_only_project_stays_as_it_is(labeled_project):
+    before = content(labeled_project)
+    with Project.open(labeled_project.root, write=False) as reader, pytest.raises(problems.ProjectReadOnly):
         trash.remove_images(reader, reader.images()[:1])
-    assert content(labelled) == before and os.listdir(labelled.root / "journal") == []
+    assert content(labeled_project) == before and os.listdir(labeled_project.root / "journal") == []

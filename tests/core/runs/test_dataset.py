@@ -18,14 +18,14 @@ def by_split(dataset):
     return {split: [i.key for i in dataset.items if i.split == split] for split in ("train", "val", "test")}
 
 
-def test_an_empty_project_says_so(project):
+def test_an_empty_project_reports_it(project):
     with pytest.raises(problems.NoImages):
         collect(project, "unet")
 
 
-def test_no_labels_and_one_label_say_so(project):
-    picture, mask = scratched(np.random.default_rng(0))
-    write_png(project.image_path("a.png"), picture)
+def test_no_labels_and_one_label_report_it(project):
+    image, mask = scratched(np.random.default_rng(0))
+    write_png(project.image_path("a.png"), image)
     with pytest.raises(problems.NoLabels):
         collect(project, "unet")
     with pytest.raises(problems.NoVerdicts):
@@ -149,8 +149,8 @@ def test_near_equal_images_share_a_group(project):
     for i, base in enumerate(smooth):
         for name, noise in (("xk", 0), ("qf", 1)):
             key = f"{name}{'abcdefghijkl'[i]}.png"
-            picture = np.clip(base * (0.8 + 0.2 * noise) + rng.normal(0, 3, base.shape), 0, 255)
-            write_png(project.image_path(key), picture.astype(np.uint8))
+            image = np.clip(base * (0.8 + 0.2 * noise) + rng.normal(0, 3, base.shape), 0, 255)
+            write_png(project.image_path(key), image.astype(np.uint8))
             mask = np.zeros(base.shape, np.uint8)
             mask[:5, :5] = 1
             annotation.save_mask(project, key, mask)
@@ -203,7 +203,7 @@ def test_a_verdict_of_a_single_image_hinders_no_training(project):
         collect(project, "resnet")
 
 
-def test_few_held_out_images_are_said(project):
+def test_few_held_out_images_are_reported(project):
     fill_project(project, 12)
     dataset = collect(project, "unet")
     assert dataset.of("val") and "metrics are rough" in dataset.held_out_note
@@ -216,17 +216,17 @@ def test_one_part_alone_gives_no_score(project):
     assert not dataset.of("val", "test") and "no metrics" in dataset.held_out_note
 
 
-def test_verdicts_split_by_kind(labelled):
-    dataset = collect(labelled, "resnet")
+def test_verdicts_split_by_kind(labeled_project):
+    dataset = collect(labeled_project, "resnet")
     assert dataset.verdicts == ["OK", "NG"]
     for split in ("train", "val"):
         assert {i.verdict for i in dataset.of(split)} == {"OK", "NG"}
 
 
-def test_relabelling_held_out_images_changes_what_may_be_compared(labelled):
-    first = collect(labelled, "unet")
+def test_relabelling_held_out_images_changes_what_may_be_compared(labeled_project):
+    first = collect(labeled_project, "unet")
     key = first.of("val", "test")[0].key
-    mask = annotation.load_mask(labelled, key)
+    mask = annotation.load_mask(labeled_project, key)
     mask[0, 0] = 1
-    annotation.save_mask(labelled, key, mask)
-    assert collect(labelled, "unet").held_out_hash != first.held_out_hash
+    annotation.save_mask(labeled_project, key, mask)
+    assert collect(labeled_project, "unet").held_out_hash != first.held_out_hash

@@ -7,7 +7,14 @@ import argparse
 import pytest
 
 from workbench.core.problems import BadSettings
-from workbench.core.runs.export_options import COMMAND_LINE_FORMATS, LINE_FORMAT, ExportOptions, add_export_arguments
+from workbench.core.runs.export_options import (
+    COMMAND_LINE_FORMATS,
+    LAYOUTS,
+    LINE_FORMAT,
+    ExportOptions,
+    add_export_arguments,
+    engines_of,
+)
 
 
 def parse(arguments: list[str]) -> ExportOptions:
@@ -27,6 +34,12 @@ def parse(arguments: list[str]) -> ExportOptions:
 )
 def test_arguments_and_parser_are_inverse(options):
     assert parse(options.to_arguments()) == options
+
+
+def test_an_export_has_the_engines_of_its_layouts():
+    assert engines_of(("triton", "paddle", "onnx", "mlflow")) == ["onnx", "paddle"]
+    for name in (LINE_FORMAT, *LAYOUTS):
+        assert engines_of((name,)) == ["onnx"]
 
 
 def test_command_line_defaults():

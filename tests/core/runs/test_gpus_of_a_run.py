@@ -103,11 +103,11 @@ def test_full_gpu_memory_is_reported_on_windows(share, count, windows, kind):
 # --- several GPUs -----------------------------------------------------------------------------------------------------
 
 
-def test_several_gpus_on_windows_are_refused_before_a_run_is_created(labelled, monkeypatch):
+def test_several_gpus_on_windows_are_refused_before_a_run_is_created(labeled_project, monkeypatch):
     monkeypatch.setattr(several_gpus.platform, "system", lambda: "Windows")
     with pytest.raises(problems.DeviceMissing, match="NCCL"):
-        create_run(labelled, request("unet", device="gpu:0,1"))
-    assert not list((labelled.root / "runs").iterdir())
+        create_run(labeled_project, request("unet", device="gpu:0,1"))
+    assert not list((labeled_project.root / "runs").iterdir())
     several_gpus.check_several_gpus("gpu:1")
     several_gpus.check_several_gpus("cpu:2")
     monkeypatch.setattr(several_gpus.platform, "system", lambda: "Linux")
@@ -118,8 +118,8 @@ def test_several_gpus_on_windows_are_refused_before_a_run_is_created(labelled, m
     ("device", "batch", "rounded"),
     [("gpu:0,1", 7, 8), ("gpu:0,1", 8, 8), ("gpu:0,1,2", 1, 3), ("gpu:0", 7, 7), ("cpu:2", 5, 6)],
 )
-def test_batch_is_a_multiple_of_the_processes(labelled, device, batch, rounded):
-    _, settings = plan_run(labelled, request("unet", device=device, batch=batch, epochs=1))
+def test_batch_is_a_multiple_of_the_processes(labeled_project, device, batch, rounded):
+    _, settings = plan_run(labeled_project, request("unet", device=device, batch=batch, epochs=1))
     assert settings.batch == rounded
     reason = settings.reasons["batch"]
     assert ("Rounded up from" in reason) == (batch != rounded)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.core.runs.planned_projects import brushed, with_verdicts
 from workbench.core.project import annotation
 from workbench.core.runs import planner
 from workbench.core.runs.image_statistics import grain
@@ -16,14 +17,6 @@ from workbench.core.runs.network_stats import receptive_field
 from workbench.core.runs.run import create_run
 from workbench.core.runs.training_settings import TrainingSettings, request
 from workbench.inference.io.image_io import write_png
-
-
-def brushed(seed: int, *, turned: bool = False) -> np.ndarray:
-    """A surface with grain from top to bottom, uint8 (160, 120)."""
-    generator = np.random.default_rng(seed)
-    lines = generator.normal(128, 30, (1, 120)) + generator.normal(0, 4, (160, 120))
-    picture = np.clip(lines, 0, 255).astype(np.uint8)
-    return np.ascontiguousarray(np.rot90(picture)) if turned else picture
 
 
 def noisy(seed: int) -> np.ndarray:
@@ -48,26 +41,26 @@ TURNS = {"brushed": set(), "mixed": {"rotate_90"}, "noisy": {"rotate_90", "rotat
 def test_images_are_turned_only_where_no_direction_prevails(project, surface):
     for number in range(8):
         turned = surface == "mixed" and number % 2 == 1
-        picture = noisy(number) if surface == "noisy" else brushed(number, turned=turned)
-        write_png(project.image_path(f"{number}.png"), picture)
-        mask = np.zeros(picture.shape, np.uint8)
+        image = noisy(number) if surface == "noisy" else brushed(number, turned=turned)
+        write_png(project.image_path(f"{number}.png"), image)
+        mask = np.zeros(image.shape, np.uint8)
         mask[20:30, 20:30] = 1
         annotation.save_mask(project, f"{number}.png", mask)
-    recipe = create_run(project, request("unet", epochs=1)).settings()
-    assert set(recipe.augment) & TURNS["noisy"] == TURNS[surface]
-    assert "%" in recipe.reasons["augment"]
+    training_settings = create_run(project, request("unet", epochs=1)).settings()
+    assert set(training_settings.augment) & TURNS["noisy"] == TURNS[surface]
+    assert "%" in training_settings.reasons["augment"]
     assert create_run(project, request("unet", epochs=1, augment=["noise"])).settings().augment == ["noise"]
 
 
-def test_only_a_fast_model_looks_once(project):
+def test_only_a_fast_model_predicts_once(project):
     for number in range(4):
         write_png(project.image_path(f"{number}.png"), brushed(number, turned=False))
         mask = np.zeros((brushed(number, turned=False).shape), np.uint8)
         mask[20:30, 20:30] = 1
         annotation.save_mask(project, f"{number}.png", mask)
     for quality, mirror in (("fast", False), ("balanced", True), ("best", True)):
-        recipe = create_run(project, request("unet", epochs=1, quality=quality)).settings()
-        assert recipe.mirror == mirror and recipe.reasons["mirror"]
+        training_settings = create_run(project, request("unet", epochs=1, quality=quality)).settings()
+        assert training_settings.mirror == mirror and training_settings.reasons["mirror"]
     assert not create_run(project, request("unet", epochs=1, mirror=False)).settings().mirror
 
 
@@ -77,16 +70,13 @@ def test_tiles_share_what_the_network_sees_around_a_pixel(project):
     for number in range(4):
         write_png(project.image_path(f"{number}.png"), brushed(number, turned=False))
         annotation.save_mask(project, f"{number}.png", mask)
-    recipe = create_run(project, request("unet", epochs=1, device="cpu")).settings()
-    assert recipe.overlap >= 2 * receptive_field(recipe) and str(receptive_field(recipe)) in recipe.reasons["overlap"]
+    training_settings = create_run(project, request("unet", epochs=1, device="cpu")).settings()
+    assert (
+        training_settings.overlap >= 2 * receptive_field(training_settings)
+        and str(receptive_field(training_settings)) in training_settings.reasons["overlap"]
+    )
     deep = create_run(project, request("unet", epochs=1, device="cpu", encoder="resnet34")).settings()
     assert deep.overlap < 2 * receptive_field(deep)  # too far for any tile
-
-
-def with_verdicts(project, count: int) -> None:
-    for number in range(count):
-        write_png(project.image_path(f"{number}.png"), brushed(number))
-        annotation.save_note(project, f"{number}.png", annotation.Note(verdict="NG" if number % 2 else "OK"))
 
 
 @pytest.fixture
@@ -134,10 +124,10 @@ def test_a_larger_network_must_make_enough_steps_in_its_time(project, machine):
     machine(50e9)
     short, long = planned(2), planned(1000)
     assert (short.depth, short.width) == (18, 0.5) and (long.depth, long.width) == (34, 1.0)
-    told = re.search(r"about (\d+) steps", short.reasons["depth"])
-    assert told and 0 < int(told[1]) < 200
+    received = re.search(r"about (\d+) steps", short.reasons["depth"])
+    assert received and 0 < int(received[1]) < 200
     machine(500e9)
-    assert int(re.search(r"about (\d+) steps", planned(2).reasons["depth"])[1]) > 5 * int(told[1])
+    assert int(re.search(r"about (\d+) steps", planned(2).reasons["depth"])[1]) > 5 * int(received[1])
     machine(50e9)
     steps = re.search(r"about (\d+) steps", long.reasons["warm_up"])
     assert steps and int(steps[1]) > 3000, "as many as the larger network wants"
@@ -150,9 +140,9 @@ def test_muon_needs_some_steps(project, machine):
     with_verdicts(project, 40)
 
     def optimizer(**choices: Any) -> str:
-        recipe = create_run(project, request("resnet", device="cpu", **choices)).settings()
-        assert recipe.reasons["optimizer"]
-        return recipe.optimizer
+        training_settings = create_run(project, request("resnet", device="cpu", **choices)).settings()
+        assert training_settings.reasons["optimizer"]
+        return training_settings.optimizer
 
     assert (optimizer(epochs=5), optimizer(epochs=100)) == ("adamw", "muon")
     machine(50e9)

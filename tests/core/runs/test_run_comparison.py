@@ -19,11 +19,11 @@ from workbench.core.runs.training_settings import request
 
 
 @pytest.fixture
-def train(labelled):
+def train(labeled_project):
     """A function (...) -> a new run of the project as it is now."""
 
     def train(model: str = "unet", **settings) -> Run:
-        return create_run(labelled, request(model, **{"epochs": 1, **settings}))
+        return create_run(labeled_project, request(model, **{"epochs": 1, **settings}))
 
     return train
 
@@ -57,47 +57,47 @@ def test_other_kinds_of_model_are_not_put_side_by_side(train):
     assert not found.curves and not found.scores and [d.kind for d in found.differences] == ["model"]
 
 
-def test_more_training_images_leave_the_scores_comparable(labelled, train):
+def test_more_training_images_leave_the_scores_comparable(labeled_project, train):
     first = train()
     dropped = next(item.key for item in first.dataset().of("train") if item.classes)
     relabelled = [item.key for item in first.dataset().of("train") if item.classes][1]
     for item in first.dataset().items:  # the split is to stay as it is
-        note = annotation.load_note(labelled, item.key)
+        note = annotation.load_note(labeled_project, item.key)
         note.pin = item.split
         if item.key == dropped:
             note.status = "new"
-        annotation.save_note(labelled, item.key, note)
-    labelled.mask_path(dropped).unlink()
-    paint_anew(labelled, relabelled)
+        annotation.save_note(labeled_project, item.key, note)
+    labeled_project.mask_path(dropped).unlink()
+    paint_anew(labeled_project, relabelled)
     found = compare_runs(first, train())
-    told = next(d for d in found.differences if d.kind == "train")
-    assert found.scores and told.fields == {"more": 1, "fewer": 0, "changed": 1}
+    received = next(d for d in found.differences if d.kind == "train")
+    assert found.scores and received.fields == {"more": 1, "fewer": 0, "changed": 1}
 
 
-def test_scores_on_other_images_or_labels_are_refused(labelled, train):
+def test_scores_on_other_images_or_labels_are_refused(labeled_project, train):
     first = train()
     for item in first.dataset().items:
-        note = annotation.load_note(labelled, item.key)
+        note = annotation.load_note(labeled_project, item.key)
         note.pin = item.split
-        annotation.save_note(labelled, item.key, note)
+        annotation.save_note(labeled_project, item.key, note)
     held = first.dataset().of("val")[0].key
-    paint_anew(labelled, held)
+    paint_anew(labeled_project, held)
     relabelled = train()
     found = compare_runs(first, relabelled)
     assert found.curves and not found.scores and found.differences[0].kind == "labels"
     assert found.differences[0].fields == {"count": 1}
-    note = annotation.load_note(labelled, held)
+    note = annotation.load_note(labeled_project, held)
     note.pin = "train"
-    annotation.save_note(labelled, held, note)
+    annotation.save_note(labeled_project, held, note)
     moved = compare_runs(relabelled, train())
     assert moved.curves and not moved.scores and moved.differences[0].kind == "held_out"
     assert moved.differences[0].fields["fewer"] == 0 and moved.differences[0].fields["more"] >= 1  # its part
 
 
-def test_other_classes_are_refused(labelled, train):
+def test_other_classes_are_refused(labeled_project, train):
     first = train()
-    labelled.add_class("pit")
-    labelled.save()
+    labeled_project.add_class("pit")
+    labeled_project.save()
     assert not compare_runs(first, train()).scores and "classes" in kinds(first, train())
 
 

@@ -120,7 +120,7 @@ def test_where_the_score_goes():
     assert told(STARTED, *steps(), look(1, 0.4), look(2, 0.5), Finished()).fields["over"]
 
 
-def test_the_last_look_with_another_threshold_is_no_trend():
+def test_the_last_evaluation_with_another_threshold_is_no_trend():
     looks = [look(1, 0.5), look(2, 0.6), look(2.1, 0.3, step=120), look(2.2, 0.2, step=120), look(2.3, 0.1, step=120)]
     assert told(STARTED, *steps(), *looks).kind == "improving"
 

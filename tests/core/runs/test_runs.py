@@ -20,26 +20,26 @@ from workbench.core.runs.training_settings import parse_settings, request
 from workbench.inference.io.image_io import write_png
 
 
-def test_a_run_holds_its_exact_data_and_every_reason(labelled):
-    run = create_run(labelled, request("unet", epochs=1))
-    recipe, dataset = run.settings(), run.dataset()
-    assert recipe.epochs == 1 and recipe.channels == 1
-    assert 0 <= recipe.low < recipe.high <= 255
-    assert {"patch", "widths", "batch", "low", "mean"} <= recipe.reasons.keys()
+def test_a_run_holds_its_exact_data_and_every_reason(labeled_project):
+    run = create_run(labeled_project, request("unet", epochs=1))
+    training_settings, dataset = run.settings(), run.dataset()
+    assert training_settings.epochs == 1 and training_settings.channels == 1
+    assert 0 <= training_settings.low < training_settings.high <= 255
+    assert {"patch", "widths", "batch", "low", "mean"} <= training_settings.reasons.keys()
     assert len(dataset.items) == 16 and all(i.mask_hash for i in dataset.items)
     assert not run.usable and not run.resumable and run.ending() is None
     with pytest.raises(problems.RunUnusable):
         run.need_usable()
 
 
-def test_runs_of_one_second_have_names_of_their_own(labelled):
-    names = [create_run(labelled, request("unet", epochs=1)).name for _ in range(3)]
+def test_runs_of_one_second_have_names_of_their_own(labeled_project):
+    names = [create_run(labeled_project, request("unet", epochs=1)).name for _ in range(3)]
     assert len(set(names)) == 3
-    assert [run.name for run in list_runs(labelled.root)] == names
-    assert find_run(labelled.root, "last").name == names[-1]
-    assert find_run(labelled.root, names[0]).name == names[0]
+    assert [run.name for run in list_runs(labeled_project.root)] == names
+    assert find_run(labeled_project.root, "last").name == names[-1]
+    assert find_run(labeled_project.root, names[0]).name == names[0]
     with pytest.raises(problems.UnknownRun):
-        find_run(labelled.root, "no such run")
+        find_run(labeled_project.root, "no such run")
 
 
 def test_a_run_that_begins_with_another_holds_out_nothing_that_was_learned_from(project):
@@ -75,11 +75,13 @@ def test_images_that_a_run_of_another_project_has_learned_from_are_not_held_out(
         assert create_run(other, request("unet", epochs=1, start_from=str(tmp_path / "a run alone"))).dataset().items
 
 
-def test_what_is_chosen_by_hand_stays(labelled):
-    run = create_run(labelled, request("unet", epochs=1, **parse_settings(["patch=64", "widths=[8,16]", "stem=1"])))
-    recipe = run.settings()
-    assert (recipe.patch, recipe.widths, recipe.stem) == (64, [8, 16], 1)
-    assert "manually" in recipe.reasons["patch"]
+def test_what_is_chosen_by_hand_stays(labeled_project):
+    run = create_run(
+        labeled_project, request("unet", epochs=1, **parse_settings(["patch=64", "widths=[8,16]", "stem=1"]))
+    )
+    training_settings = run.settings()
+    assert (training_settings.patch, training_settings.widths, training_settings.stem) == (64, [8, 16], 1)
+    assert "manually" in training_settings.reasons["patch"]
 
 
 @pytest.mark.parametrize(
@@ -101,8 +103,12 @@ def test_sixteen_bit_images_get_a_range_of_their_own(project):
         mask = np.zeros((40, 40), np.uint8)
         mask[5:9, 5:9] = 1
         annotation.save_mask(project, f"{i}.png", mask)
-    recipe = create_run(project, request("unet", epochs=1)).settings()
-    assert recipe.full_scale == 65535 and 250 < recipe.low < 400 and 800 < recipe.high < 950
+    training_settings = create_run(project, request("unet", epochs=1)).settings()
+    assert (
+        training_settings.full_scale == 65535
+        and 250 < training_settings.low < 400
+        and 800 < training_settings.high < 950
+    )
 
 
 def test_color_is_seen_and_gray_stored_as_color_is_not(project):
@@ -152,12 +158,12 @@ def test_a_resumed_run_has_not_ended(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["settings_path", "dataset_path"])
-def test_a_broken_run_file_is_named(labelled, name):
-    run = create_run(labelled, request("unet", epochs=1))
+def test_a_broken_run_file_is_named(labeled_project, name):
+    run = create_run(labeled_project, request("unet", epochs=1))
     getattr(run, name).write_text("{")
     with pytest.raises(problems.RunBroken):
         run.settings(), run.dataset()
-    assert find_run(labelled.root, run.name).name == run.name
+    assert find_run(labeled_project.root, run.name).name == run.name
 
 
 def test_the_index_rebuilds_itself(project):

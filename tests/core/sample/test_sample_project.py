@@ -82,13 +82,13 @@ def test_small_images_have_both_and_they_agree(small):
 
 
 def test_sizes_depths_colors_and_lots_vary(whole):
-    pictures = {key: read(whole.image_path(key)) for key in whole.images()}
-    assert len({p.shape[:2] for p in pictures.values()}) >= 5
-    assert {p.dtype.name for p in pictures.values()} == {"uint8", "uint16"}
-    assert 8 <= sum(p.ndim == 3 for p in pictures.values()) < len(pictures) / 2
-    assert pictures["large/sheet-4096.png"].shape == (4096, 4096)
-    assert len({key.split("/")[0] for key in pictures}) >= 9
-    deep = next(p for p in pictures.values() if p.dtype == np.uint16)
+    images = {key: read(whole.image_path(key)) for key in whole.images()}
+    assert len({p.shape[:2] for p in images.values()}) >= 5
+    assert {p.dtype.name for p in images.values()} == {"uint8", "uint16"}
+    assert 8 <= sum(p.ndim == 3 for p in images.values()) < len(images) / 2
+    assert images["large/sheet-4096.png"].shape == (4096, 4096)
+    assert len({key.split("/")[0] for key in images}) >= 9
+    deep = next(p for p in images.values() if p.dtype == np.uint16)
     assert len(np.unique(deep)) > 1000 and deep.max() > 30_000
 
 

@@ -8,47 +8,20 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
-from onnx import numpy_helper
 
+from tests.inference.batch.exported_runs import _BARE, Jittery, change_weights, run
 from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, spotted
 from workbench.inference.batch.checksums import verify_checks, write_checks
 from workbench.inference.batch.reference_results import self_test
 from workbench.inference.io.image_io import read_image, write_png
 from workbench.inference.model_settings import load_settings, save_settings
 from workbench.inference.predictor import Predictor
-
-# An export must do without these even where they are installed.
-_ABSENT = ("workbench", "PIL", "tifffile", "pydantic", "psutil", "PySide6", "paddle", "onnx", "scipy")
-_BARE = f"""
-import runpy, sys
-sys.modules.update(dict.fromkeys({_ABSENT!r}))
-sys.argv = sys.argv[1:]
-runpy.run_path(sys.argv[0], run_name="__main__")
-"""
-
-
-def run(
-    export: Path, *arguments: object, cwd: Path | None = None, without: Sequence[str] = ()
-) -> subprocess.CompletedProcess[str]:
-    """Run predict.py isolated (-I: no PYTHONPATH, no current folder), without what it must do without."""
-    program = _BARE.replace(repr(_ABSENT), repr((*_ABSENT, *without)))
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return subprocess.run(
-        [sys.executable, "-I", "-c", program, str(export / "predict.py"), *map(str, arguments)],
-        cwd=cwd or export.parent,
-        env={**environment, "PYTHONPATH": ""},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-    )
 
 
 @pytest.fixture
@@ -78,10 +51,10 @@ def test_a_folder_of_images_becomes_a_folder_of_results(gray_export, pictures, t
     predictor = Predictor.open(gray_export)
     rows = []
     for entry in report["pictures"]:
-        picture = read_image(entry["path"])
-        expected = predictor.predict(picture)
+        image = read_image(entry["path"])
+        expected = predictor.predict(image)
         assert read_image(entry["mask"]).tobytes() == expected.mask.tobytes()
-        assert read_image(entry["overlay"]).shape == (*picture.shape, 3)
+        assert read_image(entry["overlay"]).shape == (*image.shape, 3)
         assert entry["regions"] == [region.to_json() for region in expected.regions]
         assert entry["verdict"] is None and entry["milliseconds"] > 0
         rows += [(entry["path"], region) for region in entry["regions"]]
@@ -199,15 +172,6 @@ def test_a_missing_library_is_named_with_the_command_that_installs_it(gray_expor
     )
     assert done.returncode == 1
     assert "pip install -r" in done.stderr and "Traceback" not in done.stderr
-
-
-def change_weights(export: Path) -> None:
-    path = next(export.rglob("*.onnx"))
-    model = onnx.load(path)
-    kernel = numpy_helper.to_array(model.graph.initializer[0]).copy()
-    kernel.flat[0] += 0.5
-    model.graph.initializer[0].CopyFrom(numpy_helper.from_array(kernel, "kernel"))
-    path.write_bytes(model.SerializeToString())
 
 
 def change_threshold(export: Path) -> None:
@@ -328,23 +292,12 @@ def test_other_weights_are_caught_for_verdicts_too(verdict_export):
     assert "probability differs" in self_test(verdict_export, Predictor.open(verdict_export))[0]
 
 
-def test_quick_looks_at_the_smallest_golden_image_only(gray_export):
+def test_quick_examines_the_smallest_golden_image_only(gray_export):
     predictor = Predictor.open(gray_export)
     assert self_test(gray_export, predictor) == self_test(gray_export, predictor, quick=True) == []
     (gray_export / "golden" / "1.png").write_bytes(b"")
     assert self_test(gray_export, predictor, quick=True) == []
     assert "cannot be read" in self_test(gray_export, predictor)[0]
-
-
-class Jittery:
-    """The engine of another processor: the same sums in another order."""
-
-    def __init__(self, engine, size: float) -> None:
-        self._engine, self._size, self._rng = engine, size, np.random.default_rng(0)
-
-    def __call__(self, batch):
-        answer = self._engine(batch)
-        return answer + self._rng.normal(0, self._size, answer.shape).astype(np.float32)
 
 
 def test_rounding_of_another_cpu_passes_and_more_than_that_does_not(gray_export):
@@ -363,7 +316,7 @@ def test_damaged_golden_lists_are_problems_and_not_crashes(gray_export, content)
     assert verify_checks(gray_export)
 
 
-def test_files_outside_the_export_are_not_looked_at(gray_export):
+def test_files_outside_the_export_are_not_examined(gray_export):
     for name in ("checks.json", "golden/golden.json"):
         path = gray_export / name
         text = path.read_text(encoding="utf-8").replace('"1.png"', '"../../1.png"')

@@ -105,7 +105,7 @@ def test_names_that_are_given_one_after_another_can_all_be_written(listed):
             path.touch(exist_ok=False)
 
 
-def test_a_wish_is_granted_where_it_can_be():
+def test_a_request_is_fulfilled_where_it_can_be():
     names = OutputNames()
     assert names.reserve(source("/x", "a.png"), "a") == "a"
     assert names.reserve(source("/x", "a.jpg"), "a") == "a.jpg"

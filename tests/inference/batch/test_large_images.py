@@ -46,28 +46,28 @@ class Coarse:
 
 @pytest.mark.parametrize("size", [(3000, 3000), (2977, 1531), (700, 513)])
 def test_tiles_give_what_the_whole_image_gives(size):
-    picture = np.random.default_rng(0).integers(0, 256, size, dtype=np.uint8)
-    whole = Predictor(replace(SETTINGS, tile=3008, overlap=0), Coarse()).probabilities(picture)
+    image = np.random.default_rng(0).integers(0, 256, size, dtype=np.uint8)
+    whole = Predictor(replace(SETTINGS, tile=3008, overlap=0), Coarse()).probabilities(image)
     engine = Coarse()
-    tiled = Predictor(SETTINGS, engine).probabilities(picture)
+    tiled = Predictor(SETTINGS, engine).probabilities(image)
     assert engine.calls > 1
     assert np.abs(tiled - whole).max() < 1e-4  # of a probability; a seam would show as tenths
 
 
 def test_tiles_are_lower_where_a_row_of_them_would_take_too_much_memory(monkeypatch):
     """Of a wide picture, and a model of many classes; the answer is the same."""
-    picture = np.random.default_rng(0).integers(0, 256, (900, 1400), dtype=np.uint8)
-    whole = Predictor(replace(SETTINGS, tile=1408, overlap=0), Coarse()).probabilities(picture)
+    image = np.random.default_rng(0).integers(0, 256, (900, 1400), dtype=np.uint8)
+    whole = Predictor(replace(SETTINGS, tile=1408, overlap=0), Coarse()).probabilities(image)
     monkeypatch.setattr(tiles, "_MAX_PENDING_BYTES", 300 * 1400 * 4)
-    asked: list[tuple[int, ...]] = []
+    requests: list[tuple[int, ...]] = []
 
     class Noting(Coarse):
         def __call__(self, batch: np.ndarray) -> np.ndarray:
-            asked.append(batch.shape[2:])
+            requests.append(batch.shape[2:])
             return super().__call__(batch)
 
-    tiled = Predictor(SETTINGS, Noting()).probabilities(picture)
-    assert set(asked) == {(288, 512)}
+    tiled = Predictor(SETTINGS, Noting()).probabilities(image)
+    assert set(requests) == {(288, 512)}
     assert np.abs(tiled - whole).max() < 1e-4
 
 
@@ -81,8 +81,8 @@ def test_a_image_that_is_one_tile_stays_one_however_many_classes_there_are(monke
 @pytest.mark.parametrize("scale", [1.0, 0.5])
 def test_a_very_large_tiff_is_predicted_by_region(tmp_path, monkeypatch, scale):
     """Read tile by tile where the network looks at it in its own size: never whole."""
-    picture = np.random.default_rng(0).integers(0, 256, (1500, 1100), dtype=np.uint8)
-    tifffile.imwrite(tmp_path / "a.tif", picture, tile=(128, 128))
+    image = np.random.default_rng(0).integers(0, 256, (1500, 1100), dtype=np.uint8)
+    tifffile.imwrite(tmp_path / "a.tif", image, tile=(128, 128))
     reads: list[int] = []
     read = TiffImage._read
 
@@ -93,17 +93,17 @@ def test_a_very_large_tiff_is_predicted_by_region(tmp_path, monkeypatch, scale):
     monkeypatch.setattr(TiffImage, "_read", noted)
     by_region = TiffImage(tmp_path / "a.tif")
     predictor = Predictor(replace(SETTINGS, scale=scale), Coarse())
-    found, expected = predictor.predict(by_region), predictor.predict(picture)
+    found, expected = predictor.predict(by_region), predictor.predict(image)
     assert np.array_equal(found.mask, expected.mask) and np.array_equal(found.scores, expected.scores)
-    assert (max(reads) < picture.size // 4) == (scale == 1.0)
+    assert (max(reads) < image.size // 4) == (scale == 1.0)
     by_region.close()
 
 
 def test_tiles_off_the_networks_grid_would_show():
     """That the test above can fail: the same network, its cells cut elsewhere."""
-    picture = np.random.default_rng(0).integers(0, 256, (600, 600), dtype=np.uint8)
-    whole = Predictor(replace(SETTINGS, tile=640, overlap=0), Coarse()).probabilities(picture)
-    shifted = Predictor(replace(SETTINGS, tile=640, overlap=0), Coarse()).probabilities(picture[3:, 3:])
+    image = np.random.default_rng(0).integers(0, 256, (600, 600), dtype=np.uint8)
+    whole = Predictor(replace(SETTINGS, tile=640, overlap=0), Coarse()).probabilities(image)
+    shifted = Predictor(replace(SETTINGS, tile=640, overlap=0), Coarse()).probabilities(image[3:, 3:])
     assert np.abs(whole[:, 3:, 3:] - shifted).max() > 0.1
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.inference.batch.test_exported_runner import _BARE
+from tests.inference.batch.exported_runs import _BARE
 from tests.inference.conftest import spotted
 from workbench.inference.batch.input_paths import collect_images
 from workbench.inference.batch.results_folder import ResultsFolder, predict_all
@@ -63,11 +63,11 @@ def many(tmp_path) -> Path:
 def need_all_once(export: Path, folder: Path, out: Path, report: dict) -> None:
     """Everything that a run without a stop would have written, and nothing twice."""
     predictor = Predictor.open(export)
-    pictures = sorted(path for path in folder.iterdir() if path.name != "broken.png")
-    assert sorted(Path(entry["path"]) for entry in report["pictures"]) == pictures
+    images = sorted(path for path in folder.iterdir() if path.name != "broken.png")
+    assert sorted(Path(entry["path"]) for entry in report["pictures"]) == images
     assert [Path(entry["path"]).name for entry in report["skipped"]] == ["broken.png"]
     expected = {}
-    for path in pictures:
+    for path in images:
         result = predictor.predict(read_image(path))
         expected[path] = result.mask
         assert (read_image(out / "masks" / f"{path.stem}.png") == result.mask).all()
@@ -95,9 +95,9 @@ def test_what_was_killed_goes_on_where_it_was(gray_export, many, tmp_path):
     with (out / RESULTS_LOG_FILE).open("ab") as file:
         file.write(b'{"path": "cut off in the mid')
     process = start(gray_export, many, "--out", out, "--continue", "--json")
-    said, error = process.communicate(timeout=PATIENCE)
+    message, error = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, error
-    need_all_once(gray_export, many, out, json.loads(said))
+    need_all_once(gray_export, many, out, json.loads(message))
     untouched = {Path(entry["mask"]).name for entry in done if entry["name"]}
     assert all(path.stat().st_mtime_ns == stamp for path, stamp in stamps.items() if path.name in untouched)
 
@@ -108,14 +108,14 @@ def test_an_interrupt_finishes_the_image_in_work(gray_export, many, tmp_path):
     process = start(gray_export, many, "--out", out, "--json")
     wait_for(lambda: len(lines(out)) >= 2, process)
     process.send_signal(signal.SIGINT)
-    said, error = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 1 and "--continue" in json.loads(said)["error"] and "Traceback" not in error
+    message, error = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1 and "--continue" in json.loads(message)["error"] and "Traceback" not in error
     stored = json.loads((out / "results.json").read_text("utf-8"))
     assert 2 <= len(stored["pictures"]) < 30 and len(stored["pictures"]) == len(lines(out))
     again = start(gray_export, many, "--out", out, "--json", "--continue")
-    said, error = again.communicate(timeout=PATIENCE)
+    message, error = again.communicate(timeout=PATIENCE)
     assert again.returncode == 0, error
-    need_all_once(gray_export, many, out, json.loads(said))
+    need_all_once(gray_export, many, out, json.loads(message))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
@@ -126,7 +126,7 @@ def test_on_a_terminal_there_is_a_bar(gray_export, many, tmp_path):
     command = [sys.executable, str(gray_export / "predict.py"), str(many), "--out", str(tmp_path / "out")]
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
         os.close(theirs)
-        said = b""
+        message = b""
         while True:
             try:
                 part = os.read(terminal, 4096)
@@ -134,9 +134,9 @@ def test_on_a_terminal_there_is_a_bar(gray_export, many, tmp_path):
                 break
             if not part:
                 break
-            said += part
+            message += part
     os.close(terminal)
-    text = said.decode()
+    text = message.decode()
     assert process.returncode == 0 and "[########################] 31/31, 0:00 left" in text
     assert "broken.png: skipped, " in text and "30 pictures, 1 skipped" in text
 
@@ -198,12 +198,12 @@ def drop(folder: Path, name: str, data: bytes, pieces: int = 1, pause: float = 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a test cannot press Ctrl-C there without ending itself")
-def test_a_line_drops_images_and_each_is_looked_at_once(gray_export, tmp_path):
+def test_a_line_drops_images_and_each_is_examined_once(gray_export, tmp_path):
     folder, out = tmp_path / "线 drop", tmp_path / "out"
     folder.mkdir()
     rng = np.random.default_rng(1)
-    pictures = {f"{n}.png": spotted(rng, 60, 70) for n in range(9)}
-    data = {name: bytes(encode_png(picture)) for name, picture in pictures.items()}
+    images = {f"{n}.png": spotted(rng, 60, 70) for n in range(9)}
+    data = {name: bytes(encode_png(image)) for name, image in images.items()}
     arguments = (folder, "--out", out, "--watch", "--json", "--skip-self-test")
 
     first = start(gray_export, *arguments)
@@ -228,11 +228,11 @@ def test_a_line_drops_images_and_each_is_looked_at_once(gray_export, tmp_path):
 
     wait_for(lambda: len(in_table()) == sum(len(entry["regions"]) for entry in lines(out)), second)  # it still runs
     second.send_signal(signal.SIGINT)
-    said, error = second.communicate(timeout=PATIENCE)
+    message, error = second.communicate(timeout=PATIENCE)
     assert second.returncode == 0 and "Traceback" not in error
-    told = [json.loads(line) for line in said.splitlines()]
-    assert [Path(entry["path"]).name for entry in told[:-1]] == ["4.png", "0.png"]
-    assert told[-1] == {"stopped": True, "pictures": 2, "skipped": 0}
+    received = [json.loads(line) for line in message.splitlines()]
+    assert [Path(entry["path"]).name for entry in received[:-1]] == ["4.png", "0.png"]
+    assert received[-1] == {"stopped": True, "pictures": 2, "skipped": 0}
     done = [entry["path"] for entry in lines(out)]
     assert len(done) == len(set(done)) == 6
     predictor = Predictor.open(gray_export)

@@ -12,7 +12,7 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from tests.inference.batch.test_exported_runner import Jittery, change_weights, run
+from tests.inference.batch.exported_runs import Jittery, change_weights, run
 from tests.inference.conftest import DARK, gray_settings, spotted
 from workbench.inference.batch import benchmark
 from workbench.inference.batch.checksums import write_checks
@@ -71,16 +71,16 @@ def test_a_predictor_is_shared_by_threads(tmp_path, name):
     settings = gray_settings(files={name: "network.onnx"}, classes=(DARK,), thresholds=(0.5,), min_area=(0,))
     predictor = Predictor(settings, load_engine(name, tmp_path, settings, 1))
     rng = np.random.default_rng(4)
-    pictures = [spotted(rng, 100, 60 + 16 * number) for number in range(8)]
-    expected = [predictor.predict(picture).scores for picture in pictures]
-    ready = Barrier(len(pictures))
+    images = [spotted(rng, 100, 60 + 16 * number) for number in range(8)]
+    expected = [predictor.predict(picture).scores for picture in images]
+    ready = Barrier(len(images))
 
     def predict(picture):
         ready.wait(60)
         return [predictor.predict(picture).scores for _ in range(5)]
 
-    with ThreadPoolExecutor(len(pictures)) as pool:
-        for found, scores in zip(pool.map(predict, pictures), expected):
+    with ThreadPoolExecutor(len(images)) as pool:
+        for found, scores in zip(pool.map(predict, images), expected):
             assert all(np.array_equal(one, scores) for one in found)
 
 
@@ -138,7 +138,7 @@ def test_the_order_of_the_export_decides_and_what_is_missing_is_passed_over(gray
     assert choose_engine("auto", gray_export, replace(two, order=("lite", "int8", "onnx"))).name == "int8"
 
 
-def test_why_an_engine_cannot_be_used_says_what_to_install(tmp_path):
+def test_why_an_engine_cannot_be_used_reports_what_to_install(tmp_path):
     assert not unavailable_reason("onnx")
     for name, kind in KINDS.items():
         if find_spec(kind.module) is None:
@@ -160,8 +160,8 @@ def test_requirements_name_one_engine_each_and_the_portable_one_first(tmp_path):
     """What is quickest on the machine that exports is seldom what is easily installed on the line."""
     write_package(tmp_path, ["bf16", "openvino", "onnx", "int8", "paddle"])
     lists = {path.name: path.read_text("utf-8") for path in tmp_path.glob("requirements*.txt")}
-    wanted = {name: [line for line in text.splitlines() if line[0] != "#"] for name, text in lists.items()}
-    packages = {name: lines[2].partition(">")[0] for name, lines in wanted.items() if len(lines) == 3}
+    requested = {name: [line for line in text.splitlines() if line[0] != "#"] for name, text in lists.items()}
+    packages = {name: lines[2].partition(">")[0] for name, lines in requested.items() if len(lines) == 3}
     assert packages == {
         "requirements.txt": "onnxruntime",  # int8 needs no other
         "requirements-openvino.txt": "openvino",
@@ -180,10 +180,10 @@ def two_engines(gray_export) -> Path:
     (gray_export / "network.int8.onnx").write_bytes((gray_export / "network.onnx").read_bytes())
     files = {"onnx": "network.onnx", "int8": "network.int8.onnx"}
     save_settings(replace(settings, files=files), gray_export / "model.json")
-    pictures = [(f"part {n}", gray_export / "golden" / f"{n}.png") for n in (1, 2)]
+    images = [(f"part {n}", gray_export / "golden" / f"{n}.png") for n in (1, 2)]
     for name in files:
         predictor = Predictor.open(gray_export, engine=name)
-        write_reference_results(gray_export, predictor, pictures, apart="" if name == "onnx" else name)
+        write_reference_results(gray_export, predictor, images, apart="" if name == "onnx" else name)
     write_checks(gray_export)
     return gray_export
 
@@ -217,7 +217,7 @@ def test_a_changed_golden_result_of_fewer_bits_is_caught(two_engines):
     assert done.returncode == 1 and "golden/int8/1.mask.png has been changed" in done.stderr
 
 
-def test_measuring_finds_settings_and_tells_every_size(gray_export, tmp_path, capsys):
+def test_measuring_finds_settings_and_reports_every_size(gray_export, tmp_path, capsys):
     write_png(tmp_path / "p.png", spotted(np.random.default_rng(0)))
     arguments = ["--engine", "onnx", "--picture", str(tmp_path / "p.png"), "--sizes", "60x80,200x150,9000x9000"]
     assert benchmark.main([*arguments, "--seconds", "4"], gray_export) == 0

@@ -35,39 +35,43 @@ def test_overrides_are_saved_per_project_and_model(options, opened, root):
 
 
 def test_plan_equals_the_settings_of_a_run(options, opened, qtbot):
-    with qtbot.waitSignal(options.planned, timeout=10_000) as told:
+    with qtbot.waitSignal(options.planned, timeout=10_000) as received:
         options.plan("unet", {"minutes": 3.0, "device": "cpu", "batch": 5}, replanned=True)
-    recipe = told.args[0]
-    assert recipe.batch == 5 and recipe.reasons["batch"] == "Changed manually." and recipe.reasons["patch"]
+    training_settings = received.args[0]
+    assert (
+        training_settings.batch == 5
+        and training_settings.reasons["batch"] == "Changed manually."
+        and training_settings.reasons["patch"]
+    )
     run = create_run(opened.project, request("unet", minutes=3.0, device="cpu", batch=5))
-    assert run.settings() == recipe
-    with qtbot.waitSignal(options.planned, timeout=10_000) as told:
+    assert run.settings() == training_settings
+    with qtbot.waitSignal(options.planned, timeout=10_000) as received:
         options.plan("unet", {"minutes": 3.0, "device": "cpu"}, replanned=False)
-    assert told.args[0].batch != 5 or told.args[0].reasons["batch"] != "Changed manually."
+    assert received.args[0].batch != 5 or received.args[0].reasons["batch"] != "Changed manually."
 
 
 def test_plan_depends_on_the_initial_run(options, opened, qtbot, monkeypatch):
     earlier = create_run(opened.project, request("unet"))
-    asked = []
+    requests = []
 
     def collect(project, model, trained_keys=()):
-        asked.append(set(trained_keys))
+        requests.append(set(trained_keys))
         return dataset.collect(project, model, trained_keys)
 
     monkeypatch.setattr("workbench.core.runs.run.collect", collect)
     for choices in ({}, {"batch": 3}, {"start_from": earlier.name}, {"start_from": earlier.name, "batch": 4}):
         with qtbot.waitSignal(options.planned, timeout=10_000):
-            options.plan("unet", choices, replanned=not asked)
-    assert asked == [set(), {item.key for item in earlier.dataset().of("train")}] and asked[1]
+            options.plan("unet", choices, replanned=not requests)
+    assert requests == [set(), {item.key for item in earlier.dataset().of("train")}] and requests[1]
 
 
 def test_invalid_overrides_are_reported(options, qtbot):
-    with qtbot.waitSignal(options.unplanned, timeout=10_000) as told:
+    with qtbot.waitSignal(options.unplanned, timeout=10_000) as received:
         options.plan("unet", {"encoder": "resnet18", "stem": 4}, replanned=True)
-    assert isinstance(told.args[0], BadSettings) and told.args[0].fields["key"] == "stem"
-    with qtbot.waitSignal(options.unplanned, timeout=10_000) as told:
+    assert isinstance(received.args[0], BadSettings) and received.args[0].fields["key"] == "stem"
+    with qtbot.waitSignal(options.unplanned, timeout=10_000) as received:
         options.plan("resnet", {}, replanned=True)
-    assert "verdict" in str(told.args[0])
+    assert "verdict" in str(received.args[0])
 
 
 @pytest.mark.parametrize(
@@ -76,22 +80,22 @@ def test_invalid_overrides_are_reported(options, qtbot):
 def test_broken_file_is_reported_and_not_overwritten(opened, root, content, qtbot):
     path = root / "training.json"
     path.write_text(content, "utf-8")
-    with qtbot.waitSignal(opened.problem_met) as told:
+    with qtbot.waitSignal(opened.problem_met) as received:
         room = SavedOverrides(opened)
-    assert isinstance(told.args[0], ProjectBroken) and room.of("unet") == {}
+    assert isinstance(received.args[0], ProjectBroken) and room.of("unet") == {}
     with qtbot.waitSignal(opened.problem_met):
         room.save("unet", {"batch": 2})
     assert path.read_text("utf-8") == content and room.of("unet") == {"batch": 2}
 
 
 def test_only_the_newest_plan_is_reported(options, qtbot):
-    told = []
-    options.planned.connect(told.append)
+    received = []
+    options.planned.connect(received.append)
     for batch in (2, 3, 4):
         options.plan("unet", {"batch": batch}, replanned=False)
-    qtbot.waitUntil(lambda: bool(told), timeout=10_000)
+    qtbot.waitUntil(lambda: bool(received), timeout=10_000)
     qtbot.wait(50)
-    assert [recipe.batch for recipe in told] == [4]
+    assert [training_settings.batch for training_settings in received] == [4]
 
 
 def test_content_of_the_file(options, root):

@@ -297,8 +297,8 @@ def test_cause_of_every_exit(code, log, words):
 def test_problem_survives_the_process_boundary():
     from workbench.core import problems
 
-    told = process_exit.from_problem(problems.ParityFailed(why="0.1", report="r.json"))
-    back = process_exit.to_problem(told, "export", process_exit.Path("log"))
+    received = process_exit.from_problem(problems.ParityFailed(why="0.1", report="r.json"))
+    back = process_exit.to_problem(received, "export", process_exit.Path("log"))
     assert type(back) is problems.ParityFailed and back.fields == {"why": "0.1", "report": "r.json"}
     other = process_exit.to_problem(Failed(why="odd", problem="ParityFailed"), "export", process_exit.Path("log"))
     assert isinstance(other, problems.WorkerFailed) and "odd" in str(other)

@@ -52,8 +52,8 @@ def test_training_uses_the_present_labels(training, opened, qtbot):
         assert training.preparing and training.busy and not training.running
     assert training.endings == [Finished(time=9.0, why="done")]
     assert training.progress == 1.0 and not training.busy
-    recipe, dataset = training.run.settings(), training.run.dataset()
-    assert recipe.minutes == 1.5 and recipe.patch == 64
+    training_settings, dataset = training.run.settings(), training.run.dataset()
+    assert training_settings.minutes == 1.5 and training_settings.patch == 64
     assert key in [item.key for item in dataset.items]
 
 

@@ -36,7 +36,7 @@ def test_every_item_names_a_function(item):
     assert item.title and item.seconds <= 900
 
 
-def test_items_of_mixed_precision_say_why_they_are_left_out_on_a_cpu(cpu):
+def test_items_of_mixed_precision_report_why_they_are_left_out_on_a_cpu(cpu):
     outcome = items.run_item(items.find_item("overflow fp16"), cpu)
     assert outcome.status == SKIP and "not on a CPU" in outcome.detail
 
@@ -198,7 +198,7 @@ NO_MEMORY = Failed(why="The training process ended: the memory is too small.", p
         ([Failed(why="KeyError: conv2d_0.w_0", problem="WorkerFailed")], True, FAIL),
     ],
 )
-def test_training_with_little_memory_is_judged(events, must_adapt, status):
+def test_training_with_little_memory_is_assessed(events, must_adapt, status):
     assert memory.assess(events, must_adapt=must_adapt).status == status
 
 

@@ -74,9 +74,9 @@ def all_gone(run: Run, patience: float = 30.0) -> bool:
 
 # The wider network has layers for each of the two optimizers; the narrow one has none that Muon updates.
 @pytest.mark.parametrize("widths", [pytest.param([4, 8], marks=pytest.mark.slow), [16, 24]])
-def test_two_processes_equal_two_replicas_in_one_process(labelled, child, widths):
+def test_two_processes_equal_two_replicas_in_one_process(labeled_project, child, widths):
     choices = {**TINY, "widths": widths, "workers": 2}
-    several, alone = (make_run(labelled, device=name, **choices) for name in ("cpu:2", "cpu"))
+    several, alone = (make_run(labeled_project, device=name, **choices) for name in ("cpu:2", "cpu"))
     one = child("train", several.root)
     assert one.end() == 0, (several.ranks / "rank-0.log").read_text()
     assert child("train", alone.root).end() == 0
@@ -97,8 +97,8 @@ def test_two_processes_equal_two_replicas_in_one_process(labelled, child, widths
     assert printed == {"launcher.log", "rank-0.log", "rank-1.log", "rank-1.jsonl"}  # and nobody's environment
 
 
-def test_killed_rank_is_reported_and_the_run_can_resume(labelled, child):
-    run = make_run(labelled, device="cpu:2", **LONG)
+def test_killed_rank_is_reported_and_the_run_can_resume(labeled_project, child):
+    run = make_run(labeled_project, device="cpu:2", **LONG)
     key = run.dataset().of("train")[0].key
     one = child("train", run.root)
     one.next(Step)
@@ -133,9 +133,9 @@ def test_killed_rank_is_reported_and_the_run_can_resume(labelled, child):
     assert run.usable and all_gone(run)
 
 
-def test_all_ranks_end_if_the_launcher_is_killed(labelled, child, tmp_path, monkeypatch):
+def test_all_ranks_end_if_the_launcher_is_killed(labeled_project, child, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    run = make_run(labelled, device="cpu:2", **LONG)
+    run = make_run(labeled_project, device="cpu:2", **LONG)
     one = child("train", run.root)
     one.next(Step)
     one.process.kill()
@@ -145,9 +145,9 @@ def test_all_ranks_end_if_the_launcher_is_killed(labelled, child, tmp_path, monk
     assert not list(tmp_path.glob("workbench-launcher-*"))  # it holds everything that the environment holds
 
 
-def test_run_on_two_hosts(labelled):
+def test_run_on_two_hosts(labeled_project):
     """Two launchers that share only an address, as started by a scheduler on each host."""
-    run = make_run(labelled, device="cpu:2", **TINY)
+    run = make_run(labeled_project, device="cpu:2", **TINY)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
@@ -177,16 +177,16 @@ def test_run_on_two_hosts(labelled):
     assert started.device == "cpu:2"
 
 
-def test_impossible_run_is_reported_once(labelled, child):
-    run = make_run(labelled, **{**TINY, "device": "gpu:0,1"})
+def test_impossible_run_is_reported_once(labeled_project, child):
+    run = make_run(labeled_project, **{**TINY, "device": "gpu:0,1"})
     one = child("train", run.root)
     assert one.end() == 1
     assert [event.kind for event in one.events] == ["failed"]
     assert one.last.problem == "DeviceMissing" and "0,1" in one.last.why and all_gone(run)
 
 
-def test_diverged_training_is_rolled_back_in_all_ranks(labelled, child):
-    run = make_run(labelled, device="cpu:2", std=[1e-38], local_contrast=False, **TINY)
+def test_diverged_training_is_rolled_back_in_all_ranks(labeled_project, child):
+    run = make_run(labeled_project, device="cpu:2", std=[1e-38], local_contrast=False, **TINY)
     one = child("train", run.root)
     assert one.end() == 1 and "diverged 4 times" in one.last.why
     assert [event.kind for event in one.events].count("trouble") == 3 and all_gone(run)
@@ -211,9 +211,9 @@ def peer(monkeypatch):
     return sent
 
 
-def test_worker_rank_executes_commands(labelled, monkeypatch):
+def test_worker_rank_executes_commands(labeled_project, monkeypatch):
     """A worker rank mirrors a leader, with a batch that once exceeds the memory."""
-    run = make_run(labelled, device="cpu", workers=1, **TINY)
+    run = make_run(labeled_project, device="cpu", workers=1, **TINY)
     stages = [training_context.prepare(run, Reporter(None, Clock()), ControlChannel(None), Clock()) for _ in range(2)]
     leader, follower = stages
     leader.save_last()
@@ -223,13 +223,13 @@ def test_worker_rank_executes_commands(labelled, monkeypatch):
     record.joined.append(AddedImage(step=0, item=record.of("train")[0]))
     write_json(run.dataset_path, record.model_dump(mode="json"))
     # The first and the third come to nothing for want of memory: going back puts the parts back to one.
-    told = [
+    received = [
         CommandMessage(RankCommand.STEP, 0, 1e-3),
         CommandMessage(RankCommand.LOAD),
         CommandMessage(RankCommand.RELABEL, item=0),
     ]
-    told += [CommandMessage(RankCommand.STEP, step, 1e-3) for step in (0, 0, 1)] + [CommandMessage(RankCommand.END)]
-    monkeypatch.setattr(follower.ranks, "receive_command", lambda: told.pop(0))
+    received += [CommandMessage(RankCommand.STEP, step, 1e-3) for step in (0, 0, 1)] + [CommandMessage(RankCommand.END)]
+    monkeypatch.setattr(follower.ranks, "receive_command", lambda: received.pop(0))
     take, forgotten = follower.loader.take, []
     monkeypatch.setattr(follower.sampler.cache, "remove", forgotten.append)
 
@@ -247,7 +247,7 @@ def test_worker_rank_executes_commands(labelled, monkeypatch):
     leader.learner.parts = 2
     for step in (0, 1):
         leader.learner.step(*leader.loader.take(step), 1e-3)
-    assert told == [] and parts == [4, 4] and forgotten == [key]
+    assert received == [] and parts == [4, 4] and forgotten == [key]
     for one, other in zip(leader.learner.net.parameters(), follower.learner.net.parameters()):
         assert (one.numpy() == other.numpy()).all()
     for stage in stages:
@@ -273,8 +273,8 @@ def test_failure_is_read_from_the_launcher_log(tmp_path):
     words = "Container rank 3 status failed cmd ['python', '-m', 'x y'] code -11 log /tmp/workerlog.3"
     (run.ranks / "launcher.log").write_text(f"LAUNCH ERROR 2026-01-01 Container failed !!!\n{words}\n")
     (run.ranks / "rank-3.log").write_text("Segmentation fault\n")
-    told = rank_launcher._failure(run, 1)
-    assert "process 4: the process crashed with signal 11" in str(told) and str(told.fields["log"]).endswith(
+    received = rank_launcher._failure(run, 1)
+    assert "process 4: the process crashed with signal 11" in str(received) and str(received.fields["log"]).endswith(
         "rank-3.log"
     )
 
@@ -505,9 +505,9 @@ def test_failure_of_the_process_that_ended_first_is_reported(tmp_path):
     assert "the memory is too small" in str(rank_launcher._failure(run, 1))
 
 
-def test_forward_pass_of_several_gpus_contains_no_message(monkeypatch, labelled):
+def test_forward_pass_of_several_gpus_contains_no_message(monkeypatch, labeled_project):
     """Norms use the part of the batch in one process, also on GPUs: see the module's docstring."""
-    run = make_run(labelled, device="cpu", workers=1, **TINY)
+    run = make_run(labeled_project, device="cpu", workers=1, **TINY)
     context = training_context.prepare(run, Reporter(None, Clock()), ControlChannel(None), Clock())
     context.loader.close()
     kinds = {type(layer).__name__ for layer in context.learner.net.sublayers()}

@@ -14,13 +14,14 @@ from PIL import Image
 from tests.conftest import scratched
 from tests.training.conftest import EXPORTED as FORMATS
 from tests.training.conftest import make_run
+from tests.training.export.export_settings import SETTINGS, bright, spots
 from workbench.core.project.leftovers import remove_leftovers
 from workbench.core.project.project import Project
 from workbench.core.runs.events import Failed, Finished, Progress, encode_order
 from workbench.core.runs.run import Run
 from workbench.inference.engines.registry import KINDS
 from workbench.inference.io.image_io import write_png
-from workbench.inference.model_settings import ClassSettings, ModelSettings, load_settings, save_settings
+from workbench.inference.model_settings import load_settings, save_settings
 from workbench.inference.predictor import Predictor
 from workbench.training.export import parity_samples
 from workbench.training.export.parity import compare
@@ -66,8 +67,8 @@ def test_readme_describes_the_export(exported, trained):
 
 def test_export_opens_like_a_run(exported, trained):
     here, there = Predictor.open(exported[0]), Predictor.open(trained.best)
-    picture = scratched(np.random.default_rng(5))[0]
-    assert (here.predict(picture).mask == there.predict(picture).mask).all()
+    image = scratched(np.random.default_rng(5))[0]
+    assert (here.predict(image).mask == there.predict(image).mask).all()
     assert here.settings.thresholds == there.settings.thresholds
 
 
@@ -88,8 +89,8 @@ def test_existing_folder_is_not_overwritten(trained, child, tmp_path):
     assert [path.name for path in tmp_path.rglob("*")] == ["mine", "file.txt"]
 
 
-def test_run_without_weights_and_unknown_format_are_reported(labelled, child, tmp_path):
-    run = make_run(labelled, widths=[4, 8])
+def test_run_without_weights_and_unknown_format_are_reported(labeled_project, child, tmp_path):
+    run = make_run(labeled_project, widths=[4, 8])
     for choices, problem in (((), "RunUnusable"), (("--formats", "tflite"), "BadSettings")):
         one = child("export", run.root, "--out", tmp_path / "out", *choices)
         assert one.end() == 1 and one.last.problem == problem
@@ -118,29 +119,6 @@ def test_export_that_differs_is_refused(trained, child, tmp_path):
 
 
 # --- the gate itself ----------------------------------------------------------------------------------
-
-SETTINGS = ModelSettings(
-    task="segmentation",
-    name="n",
-    classes=(ClassSettings(1, "a", "#ff0000"),),
-    thresholds=(0.5,),
-    min_area=(0,),
-    tile=64,
-    overlap=16,
-    multiple=8,
-)
-
-
-def bright(batch: np.ndarray) -> np.ndarray:
-    """Network that detects bright pixels."""
-    chance = np.clip(batch[:, 0], 0, 1)
-    return np.stack([1 - chance, chance], axis=1).astype(np.float32)
-
-
-def spots() -> np.ndarray:
-    picture = np.full((100, 120), 20, np.uint8)
-    picture[10:30, 10:40], picture[60:64, 90:93] = 220, 200
-    return picture
 
 
 def test_parity_accepts_rounding_differences():
@@ -181,12 +159,12 @@ def test_parity_requires_a_comparison():
     assert not compare(SETTINGS, bright, {"x": bright}, [])["x"].passed
 
 
-def test_parity_samples_cover_every_kind_of_image(labelled, tmp_path):
-    root = labelled.root / "pictures"
+def test_parity_samples_cover_every_kind_of_image(labeled_project, tmp_path):
+    root = labeled_project.root / "pictures"
     Image.fromarray(np.zeros((8000, 4001), np.uint8)).save(root / "huge.png")
     Image.fromarray(np.zeros((9, 9), np.uint16)).save(root / "deep.tif")
-    run = make_run(labelled, widths=[4, 8])
-    chosen = parity_samples.choose(labelled, run.dataset())
+    run = make_run(labeled_project, widths=[4, 8])
+    chosen = parity_samples.choose(labeled_project, run.dataset())
     why = {sample.why: sample.key for sample in chosen}
     assert why["largest"] == "huge.png" and why["smallest"] == "deep.tif" and "defects" in why
     assert len(chosen) == len({sample.key for sample in chosen}) <= parity_samples.MOST

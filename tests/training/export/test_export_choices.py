@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import scratched
 from tests.training.conftest import make_run
-from tests.training.export.test_export_builder import SETTINGS, bright, spots
+from tests.training.export.export_settings import SETTINGS, bright, spots
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.operating_point import ChosenRule
 from workbench.core.evaluation.verdict_rules import RuleChoice
@@ -199,8 +199,8 @@ def test_earlier_reason_is_not_overwritten():
 # --- the operating point --------------------------------------------------------------------------
 
 
-def test_operating_points_lie_around_the_validated_one(labelled):
-    run = make_run(labelled, widths=[4, 8])
+def test_operating_points_lie_around_the_validated_one(labeled_project):
+    run = make_run(labeled_project, widths=[4, 8])
     items, note = holdout_effects.measure_effects(run.dataset())
     assert items and not note
 
@@ -209,32 +209,34 @@ def test_operating_points_lie_around_the_validated_one(labelled):
         return np.stack([1 - chance, chance], axis=1).astype(np.float32)
 
     settings = replace(SETTINGS, thresholds=(0.5,))
-    told = []
+    received = []
     moved = {
-        point: holdout_effects.move_thresholds(point, settings, dark, labelled, items, tick=told.append).thresholds[0]
+        point: holdout_effects.move_thresholds(
+            point, settings, dark, labeled_project, items, tick=received.append
+        ).thresholds[0]
         for point in ("balanced", "more", "fewer", "0.35")
     }
     assert moved["more"] <= moved["balanced"] == 0.5 <= moved["fewer"] and moved["0.35"] == 0.35
-    assert moved["more"] < moved["fewer"] and told[-1] == 1.0
+    assert moved["more"] < moved["fewer"] and received[-1] == 1.0
 
 
-def test_rule_is_chosen_again_for_other_thresholds(labelled):
-    run = make_run(labelled, widths=[4, 8])
+def test_rule_is_chosen_again_for_other_thresholds(labeled_project):
+    run = make_run(labeled_project, widths=[4, 8])
     items, _ = holdout_effects.measure_effects(run.dataset())
     settings = replace(SETTINGS, thresholds=(0.9,), verdict_rule=VerdictRule("mass", 1e6))
     budget = ChosenRule(settings.verdict_rule, RuleChoice("budget", 5), ("val",))
-    again = holdout_effects.refit_rule(budget, settings, bright, labelled, items).verdict_rule
+    again = holdout_effects.refit_rule(budget, settings, bright, labeled_project, items).verdict_rule
     assert again.kind == "mass" and again.mass < 1e6
     fixed = ChosenRule(settings.verdict_rule, RuleChoice("mass", 1e6))
     for stored in (None, fixed):
-        assert holdout_effects.refit_rule(stored, settings, bright, labelled, items) == settings
-    assert holdout_effects.refit_rule(budget, settings, bright, labelled, []) == settings
+        assert holdout_effects.refit_rule(stored, settings, bright, labeled_project, items) == settings
+    assert holdout_effects.refit_rule(budget, settings, bright, labeled_project, []) == settings
 
 
 @pytest.mark.parametrize("point", ["often", "0", "1.5", "nan"])
-def test_invalid_operating_point_is_reported(labelled, point):
+def test_invalid_operating_point_is_reported(labeled_project, point):
     with pytest.raises(BadSettings, match="point cannot be"):
-        holdout_effects.move_thresholds(point, SETTINGS, bright, labelled, [], tick=print)
+        holdout_effects.move_thresholds(point, SETTINGS, bright, labeled_project, [], tick=print)
 
 
 @pytest.mark.parametrize("options", [ExportOptions(("tflite",)), ExportOptions(()), ExportOptions(target_ms=0.0)])

@@ -60,16 +60,16 @@ def test_tiled_prediction_equals_that_of_the_whole_image(size):
     recipe = recipe.model_copy(update={"overlap": 2 * receptive_field(recipe) + 32})
     dataset = Dataset(model="unet", classes=CLASSES)
     settings = networks.settings(recipe, dataset, name="seams", run="seams")
-    asked: list[tuple[int, ...]] = []
+    requests: list[tuple[int, ...]] = []
     engine = DygraphEngine(network(recipe))
 
     def noting(batch: np.ndarray) -> np.ndarray:
-        asked.append(batch.shape[2:])
+        requests.append(batch.shape[2:])
         return engine(batch)
 
-    picture = np.random.default_rng(0).integers(0, 256, size, dtype=np.uint8)
-    tiled = Predictor(settings, noting).probabilities(picture)
-    assert len(asked) > 1 and set(asked) == {tuple(min(settings.tile, -(-side // 32) * 32) for side in size)}
-    whole = Predictor(replace(settings, tile=3584, overlap=0), engine).probabilities(picture)
+    photo = np.random.default_rng(0).integers(0, 256, size, dtype=np.uint8)
+    tiled = Predictor(settings, noting).probabilities(photo)
+    assert len(requests) > 1 and set(requests) == {tuple(min(settings.tile, -(-side // 32) * 32) for side in size)}
+    whole = Predictor(replace(settings, tile=3584, overlap=0), engine).probabilities(photo)
     assert np.ptp(whole[1]) > 0.05  # it says something
     assert np.abs(tiled - whole).max() < 1e-4

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.training.model_card.test_model_card import PARITY, Page, project_of
+from tests.training.model_card.card_pages import PARITY, Page, project_of
 from workbench.core.documents.document import (
     Code,
     Document,

@@ -9,12 +9,12 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.training.model_card.card_pages import PARITY, Page, project_of
 from workbench.core.documents.document import (
     Document,
     Headline,
@@ -26,6 +26,7 @@ from workbench.core.documents.document import (
 )
 from workbench.core.documents.holdout_result import HoldoutResult
 from workbench.core.documents.run_blocks import labels_revision
+from workbench.core.evaluation.expectation import expectation_of
 from workbench.core.evaluation.operating_point_origin import OperatingPointOrigin
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -39,39 +40,10 @@ from workbench.training.model_card.card_evaluation import evaluate_holdout
 from workbench.training.model_card.card_writer import CARD_FILE, README_FILE, to_html, to_markdown, write_card
 from workbench.training.model_card.provenance import CardSources
 
-PARITY = {"onnx": {"passed": True, "why": "", "max_abs": 1e-6, "mask_agreement": 1.0, "pictures": 7}}
-
 
 @pytest.fixture
 def export(trained, tmp_path) -> Path:
     return Path(shutil.copytree(trained.best, tmp_path / "export"))
-
-
-def project_of(run: Run) -> Project:
-    return Project.open(run.project_root, write=False)
-
-
-class Page(HTMLParser):
-    """Parser that checks that all tags are closed, and collects the sources of images and links."""
-
-    EMPTY = {"meta", "img", "br", "i", "rect"}
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.sources: list[str] = []
-        self.feed(text)
-        assert self.open == [], self.open
-
-    def handle_starttag(self, tag, attrs):
-        values = dict(attrs)
-        self.sources += [values[name] for name in ("src", "href", "action") if name in values]
-        if tag not in self.EMPTY:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        if tag not in self.EMPTY:
-            assert self.open.pop() == tag
 
 
 def test_card_holds_metrics_of_run(trained, export):
@@ -269,9 +241,9 @@ def test_name_in_markdown_is_text(name):
         if line.startswith("|"):
             assert len(re.findall(r"(?<!\\)\|", line)) == 2
             continue
-        said = re.sub(r"^(##? (?=\S)|\* )", "", line, count=1).replace(r"**Warning:** ", "").replace("**", "")
-        assert not re.search(r"<|(?<!\\)[*\[\]`]", said), line
-        shown = re.sub(r"\\([^a-z0-9\s])", r"\1", said.replace("&lt;", "<").replace("&gt;", ">"))
+        message = re.sub(r"^(##? (?=\S)|\* )", "", line, count=1).replace(r"**Warning:** ", "").replace("**", "")
+        assert not re.search(r"<|(?<!\\)[*\[\]`]", message), line
+        shown = re.sub(r"\\([^a-z0-9\s])", r"\1", message.replace("&lt;", "<").replace("&gt;", ">"))
         assert plain in shown
 
 
@@ -291,3 +263,11 @@ def test_checksums_have_format_of_sha256sum(trained, export):
     assert verify_checks(export) == []
     (export / "predict.py").write_text("changed")
     assert subprocess.run(["sha256sum", "-c", "SHA256SUMS"], cwd=export, capture_output=True).returncode == 1
+
+
+def test_card_states_what_to_expect_on_other_parts(trained, export):
+    write_card(export, trained, project_of(trained), PARITY, {})
+    text, html = (export / README_FILE).read_text("utf-8"), (export / CARD_FILE).read_text("utf-8")
+    expected = expectation_of(trained)
+    assert "## Other parts and changed lighting" in text and expected.range_text in text and expected.range_text in html
+    assert re.search(rf"\| {expected.worst.text} \(worst\) \| {expected.number(expected.worst.value)} \| ", text)

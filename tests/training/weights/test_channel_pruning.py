@@ -144,7 +144,7 @@ def test_a_smaller_network_is_reported_from_another_one():
 # --- as a run -----------------------------------------------------------------------------------------
 
 
-def test_a_pruned_run_is_an_ordinary_one_and_says_what_it_has_cost(trained, tmp_path):
+def test_a_pruned_run_is_an_ordinary_one_and_reports_what_it_has_cost(trained, tmp_path):
     root = tmp_path / "Projekt"
     with Project.create(root, classes=["scratch"]) as project:
         fill_project(project, 12, good=4)
@@ -161,32 +161,40 @@ def test_a_pruned_run_is_an_ordinary_one_and_says_what_it_has_cost(trained, tmp_
         timeout=120,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    told = json.loads(done.stdout)["pruned"]
+    received = json.loads(done.stdout)["pruned"]
     (run,) = list_runs(root)
-    recipe, earlier = run.settings(), trained.settings()
-    assert recipe.widths == [6, 8, 24] and earlier.widths == [8, 16, 32] and "8-16-32" in recipe.reasons["widths"]
-    assert (recipe.stem, recipe.patch, recipe.mean) == (earlier.stem, earlier.patch, earlier.mean)
-    assert recipe.rate == earlier.rate / 2
-    before, after = told["before"], told["after"]
+    training_settings, earlier = run.settings(), trained.settings()
+    assert (
+        training_settings.widths == [6, 8, 24]
+        and earlier.widths == [8, 16, 32]
+        and "8-16-32" in training_settings.reasons["widths"]
+    )
+    assert (training_settings.stem, training_settings.patch, training_settings.mean) == (
+        earlier.stem,
+        earlier.patch,
+        earlier.mean,
+    )
+    assert training_settings.rate == earlier.rate / 2
+    before, after = received["before"], received["after"]
     assert before["run"] == trained.name and after["widths"] == [6, 8, 24]
-    assert told["pictures"] == len(run.dataset().of("val")) > 0
+    assert received["pictures"] == len(run.dataset().of("val")) > 0
     assert before["dice"] > 0.5 and after["dice"] == run.ending().result["metrics"]["dice"] > before["dice"] - 0.3
     assert after["parameters"] < 0.62 * before["parameters"] and after["milliseconds"] > 0 < before["milliseconds"]
-    line = cli.pruned(told)
+    line = cli.pruned(received)
     assert "8-16-32 to 6-8-24" in line and f"{after['parameters']:,} (-" in line
-    assert f"{told['pictures']} images" in line
+    assert f"{received['pictures']} images" in line
     assert Predictor.open(run.best).predict(np.zeros((40, 50), np.uint8)).mask.shape == (40, 50)
 
 
-def test_what_cannot_be_pruned_says_why_before_a_run_is_made(labelled):
-    plain = make_run(labelled)
-    rest = make_run(labelled, "resnet")
+def test_what_cannot_be_pruned_reports_why_before_a_run_is_made(labeled_project):
+    plain = make_run(labeled_project)
+    rest = make_run(labeled_project, "resnet")
     encoder = request("unet", encoder="resnet18")
 
     def asked(**choices):
         return request("unet", prune=0.25, **choices)
 
-    for recipe, words in [
+    for training_settings, words in [
         (asked(), "--from RUN"),
         (asked(start_from=rest.name), "only a UNet can be pruned"),
         (asked(start_from=plain.name, widths=[4, 8, 16]), "changed manually"),
@@ -194,9 +202,9 @@ def test_what_cannot_be_pruned_says_why_before_a_run_is_made(labelled):
         (asked(start_from=plain.name, encoder="resnet18"), "plain encoder"),
     ]:
         with pytest.raises(problems.BadSettings, match=words):
-            create_run(labelled, recipe)
+            create_run(labeled_project, training_settings)
     with pytest.raises(problems.BadSettings, match="plain encoder"):
         prune_settings(asked(start_from="x"), encoder)
     with pytest.raises(problems.BadSettings, match="smaller than one block"):
-        create_run(labelled, request("unet", prune=0.01, start_from=plain.name))
-    assert len(list((labelled.root / "runs").iterdir())) == 2
+        create_run(labeled_project, request("unet", prune=0.01, start_from=plain.name))
+    assert len(list((labeled_project.root / "runs").iterdir())) == 2

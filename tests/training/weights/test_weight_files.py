@@ -74,13 +74,19 @@ def as_torchvision(net, prefix: str = "") -> dict[str, np.ndarray]:
 
 def begin(path: Path, *, channels: int = 3, model: str = "resnet", **choices):
     """A network that has begun with a file: the body of the ResNet that it is, or has."""
-    recipe = request(model, channels=channels, weights=str(path), **choices)
+    training_settings = request(model, channels=channels, weights=str(path), **choices)
     if model == "resnet":
-        net = ResNet(channels, 2, depth=recipe.depth, width=recipe.width, input_size=recipe.input_size)
+        net = ResNet(
+            channels,
+            2,
+            depth=training_settings.depth,
+            width=training_settings.width,
+            input_size=training_settings.input_size,
+        )
     else:
-        encoder = {"plain": None, "resnet18": 18, "resnet34": 34}[recipe.encoder]
-        net = UNet(channels, 2, [4, 8], encoder=encoder, width=recipe.width)
-    encoder_weights.load_initial_weights(recipe, net, lambda event: None, cancelled=lambda: False)
+        encoder = {"plain": None, "resnet18": 18, "resnet34": 34}[training_settings.encoder]
+        net = UNet(channels, 2, [4, 8], encoder=encoder, width=training_settings.width)
+    encoder_weights.load_initial_weights(training_settings, net, lambda event: None, cancelled=lambda: False)
     net.eval()
     return net
 
@@ -245,7 +251,7 @@ def test_deeper_ones_fit_whole(depth):
         np.testing.assert_allclose(ours.stages(x)[-1].numpy(), features(theirs, x), rtol=1e-3, atol=1e-3)
 
 
-def test_the_way_down_of_a_unet_begins_with_them_and_does_not_hear_the_contrast(published, paddles):
+def test_the_way_down_of_a_unet_begins_with_them_and_does_not_receive_the_contrast(published, paddles):
     net = begin(published, channels=1, model="unet", encoder="resnet18")
     x = paddle.randn([1, 1, 64, 96])
     with paddle.no_grad():
@@ -272,7 +278,7 @@ def test_a_run_of_ours_serves_as_an_encoder(tmp_path):
         ({"input_size": 64}, BadSettings, "input_size=128"),
     ],
 )
-def test_what_does_not_fit_says_what_it_is_and_what_to_set(published, choices, problem, words):
+def test_what_does_not_fit_reports_what_it_is_and_what_to_set(published, choices, problem, words):
     with pytest.raises(problem, match=words):
         begin(published, **choices)
 
@@ -332,18 +338,18 @@ def server(monkeypatch):
 
 
 def test_what_was_fetched_is_kept_and_not_fetched_again(server):
-    told = []
-    assert encoder_weights.download_weights(18, told.append) == server.content
-    assert server.asked == ["/models/resnet18.pdparams"] and told[-1].done == told[-1].total == 2
+    received = []
+    assert encoder_weights.download_weights(18, received.append) == server.content
+    assert server.asked == ["/models/resnet18.pdparams"] and received[-1].done == received[-1].total == 2
     kept = encoder_weights.cache_path(18)
     assert kept.read_bytes() == server.content and list(kept.parent.iterdir()) == [kept]
-    assert encoder_weights.download_weights(18, told.append) == server.content and len(server.asked) == 1
+    assert encoder_weights.download_weights(18, received.append) == server.content and len(server.asked) == 1
     kept.write_bytes(b"torn")
-    assert encoder_weights.download_weights(18, told.append) == server.content and len(server.asked) == 2
+    assert encoder_weights.download_weights(18, received.append) == server.content and len(server.asked) == 2
 
 
 @pytest.mark.parametrize("way", ["changed", "cut", "404", "offline", "stopped", "large"])
-def test_a_fetch_that_fails_says_why_and_where_to_put_the_file(server, way, monkeypatch):
+def test_a_fetch_that_fails_reports_why_and_where_to_put_the_file(server, way, monkeypatch):
     if way == "changed":
         server.content = server.content[:-1] + b"?"
     elif way == "cut":
@@ -372,21 +378,21 @@ def test_imagenet_means_the_file_for_the_depth_of_the_run(server, tmp_path, padd
     paddle.save(paddles.state_dict(), str(path))
     server.content = path.read_bytes()
     monkeypatch.setitem(encoder_weights.MD5, 18, hashlib.md5(server.content).hexdigest())
-    recipe = request("resnet", weights="imagenet", channels=3)
+    training_settings = request("resnet", weights="imagenet", channels=3)
     net = ResNet(3, 2, depth=18, width=1.0, input_size=224)
-    encoder_weights.load_initial_weights(recipe, net, lambda event: None, cancelled=lambda: False)
+    encoder_weights.load_initial_weights(training_settings, net, lambda event: None, cancelled=lambda: False)
     assert (net.stem.convolve.weight == paddles.conv1.weight).all()
 
 
 # --- in a run -----------------------------------------------------------------------------------------
 
 
-def test_a_run_begins_with_a_file_goes_on_without_it_and_tells_of_a_wrong_one(
-    labelled, child, tmp_path, paddles, published
+def test_a_run_begins_with_a_file_goes_on_without_it_and_reports_of_a_wrong_one(
+    labeled_project, child, tmp_path, paddles, published
 ):
     path = Path(shutil.copy(published, tmp_path))
     few = {"epochs": 50, "patch": 32, "batch": 4, "workers": 1}
-    run = create_run(labelled, request("unet", encoder="resnet18", weights=str(path), **few))
+    run = create_run(labeled_project, request("unet", encoder="resnet18", weights=str(path), **few))
     assert run.settings().width == 1.0 and "full width" in run.settings().reasons["width"]
     first = child("train", run.root)
     first.next(Started)
@@ -401,7 +407,7 @@ def test_a_run_begins_with_a_file_goes_on_without_it_and_tells_of_a_wrong_one(
     assert origin == {"weights": str(path), "sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "depth": 18}
     path.write_bytes(b"gone, and something else is here")
     assert child("train", run.root, "--resume").next(Started).resumed
-    wrong = create_run(labelled, request("unet", encoder="resnet18", weights=str(path), **few))
+    wrong = create_run(labeled_project, request("unet", encoder="resnet18", weights=str(path), **few))
     one = child("train", wrong.root)
     assert one.end() == 1 and one.last.problem == "WeightsUnusable" and str(path) in one.last.why
 
@@ -411,5 +417,5 @@ def test_a_file_is_named_from_where_one_stands(tmp_path, monkeypatch, said, mean
     parser = argparse.ArgumentParser()
     cli.add_arguments(parser)
     monkeypatch.chdir(tmp_path)
-    recipe = cli._settings(parser.parse_args(["P", "--model", "resnet", "--set", f"weights={said}"]))
-    assert recipe.weights == meant.format(here=Path.cwd())
+    training_settings = cli._settings(parser.parse_args(["P", "--model", "resnet", "--set", f"weights={said}"]))
+    assert training_settings.weights == meant.format(here=Path.cwd())

@@ -7,41 +7,15 @@ import threading
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint
-from PySide6.QtGui import QImage
 
+from tests.ui.canvas.canvas_images import RED, on_screen, textured
 from workbench.core.geometry.drawing import Paint, Rect, draw_segment
 from workbench.core.images.display import Display, automatic
 from workbench.inference.io.opencv import cv2
-from workbench.session.session import Session
-from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.layers.image_pyramid import IDS, RANKS, MaskPyramid, halvings
 from workbench.ui.canvas.layers.view_state import Viewport
 
 ZOOMS = (0.21, 0.5, 0.7, 1.0, 1.3, 3.7, 4.0)
-RED = {1: "#ff0000", 2: "#00ff00"}
-
-
-def on_screen(view: Canvas) -> np.ndarray:
-    """Pixels on the screen, uint8 (H, W, 3)."""
-    image = view.screen().grabWindow(view.winId()).toImage().convertToFormat(QImage.Format.Format_RGB888)
-    pixels = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), image.bytesPerLine())
-    return pixels[:, : image.width() * 3].reshape(image.height(), image.width(), 3).copy()
-
-
-@pytest.fixture
-def view(qtbot):
-    view = Canvas(Session())
-    qtbot.addWidget(view)
-    view.resize(400, 300)
-    with qtbot.waitExposed(view):
-        view.show()
-    yield view
-    view.end()
-
-
-def textured(height: int, width: int, dtype=np.uint8) -> np.ndarray:
-    top = 255 if dtype == np.uint8 else 4095
-    return np.random.default_rng(5).integers(0, top, (height, width)).astype(dtype)
 
 
 @pytest.mark.parametrize("zoom", ZOOMS)
@@ -253,10 +227,10 @@ def test_large_prediction_replaces_the_previous_one_when_ready(view, qtbot):
     """Levels and maps prepared in a thread equal those prepared synchronously."""
     small, large = np.zeros((1000, 1200), np.uint8), np.zeros((1000, 1200), np.uint8)
     small[10, 10], large[700:703, ::40], large[300:600, 200:900] = 1, 1, 2
-    asked = []
+    requests = []
 
     def maps(mode: str) -> np.ndarray:
-        asked.append((mode, threading.current_thread() is threading.main_thread()))
+        requests.append((mode, threading.current_thread() is threading.main_thread()))
         return large * 60
 
     view.scene.show_image(np.full(large.shape, 100, np.uint8))
@@ -272,12 +246,12 @@ def test_large_prediction_replaces_the_previous_one_when_ready(view, qtbot):
     for kept, fresh in zip(view.scene.predictions.pyramid.levels, MaskPyramid(large).levels, strict=True):
         assert np.array_equal(kept, fresh)
     outlines = view.grab().toImage()
-    assert not asked
+    assert not requests
     view.scene.prediction_style.mode = "heat"
     view.scene.restyle()
     qtbot.waitUntil(lambda: view.scene.predictions.ready, timeout=5000)
     qtbot.wait(20)
-    assert asked == [("heat", False)] and view.grab().toImage() != outlines
+    assert requests == [("heat", False)] and view.grab().toImage() != outlines
     view.scene.show_predictions(small, maps)
     view.scene.show_predictions(None)
     qtbot.wait(100)

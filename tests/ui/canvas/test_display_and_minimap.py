@@ -15,7 +15,7 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QInputDialog
 
-from tests.ui.canvas.test_canvas_scene import RED, on_screen, textured, view  # noqa: F401
+from tests.ui.canvas.canvas_images import RED, on_screen, textured
 from workbench.core.geometry.drawing import Paint, draw_segment
 from workbench.core.images.display import Display
 from workbench.core.project.project import Project
@@ -40,7 +40,7 @@ DISPLAYS = [
 @pytest.mark.parametrize("look", DISPLAYS, ids=["contrast", "flat", "all"])
 @pytest.mark.parametrize("color", [False, True])
 @pytest.mark.parametrize("zoom", [0.41, 1.0, 2.3])
-def test_partial_repaints_of_local_displays_equal_a_full_one(view, qtbot, look, color, zoom):  # noqa: F811
+def test_partial_repaints_of_local_displays_equal_a_full_one(view, qtbot, look, color, zoom):
     """After partial repaints by pans and strokes, no pixel differs from a full repaint."""
     image = textured(701, 903)
     image = np.stack((image, image[::-1], image[:, ::-1]), axis=2) if color else image
@@ -68,7 +68,7 @@ def test_partial_repaints_of_local_displays_equal_a_full_one(view, qtbot, look, 
     assert np.array_equal(image, copy)
 
 
-def test_flat_field_and_local_contrast(view, qtbot):  # noqa: F811
+def test_flat_field_and_local_contrast(view, qtbot):
     """Local contrast deepens a faint scratch; flat field evens out the brightness of both ends."""
     image = np.tile(np.linspace(40, 200, 400), (300, 1)).astype(np.uint8)
     image[100:103, 30:60] -= 6
@@ -92,7 +92,7 @@ def test_flat_field_and_local_contrast(view, qtbot):  # noqa: F811
     assert len(np.unique(colored.reshape(-1, 3), axis=0)) > 100 and (colored[:, :, 0] != colored[:, :, 2]).any()
 
 
-def test_single_channel_display(view, qtbot):  # noqa: F811
+def test_single_channel_display(view, qtbot):
     image = np.zeros((200, 300, 3), np.uint8)
     image[:] = 10, 120, 240
     view.scene.show_image(image)
@@ -362,7 +362,7 @@ def test_damaged_parts_of_a_very_large_tiff_are_reported(driver, monkeypatch):
     assert driver.session.mask.any()
 
 
-def test_very_large_tiff_read_by_region_looks_the_same(view, qtbot, tmp_path, monkeypatch):  # noqa: F811
+def test_very_large_tiff_read_by_region_is_the_same(view, qtbot, tmp_path, monkeypatch):
     """At every position and zoom the screen equals that of the decoded image once the overview is computed."""
     monkeypatch.setattr("workbench.inference.io.tiff_regions._MAX_OVERVIEW_SIDE", 300)
     whole = textured(1003, 1501)
@@ -388,7 +388,7 @@ def test_very_large_tiff_read_by_region_looks_the_same(view, qtbot, tmp_path, mo
     image.close()
 
 
-def test_very_large_tiff_is_decoded_in_a_thread(view, qtbot, tmp_path, monkeypatch):  # noqa: F811
+def test_very_large_tiff_is_decoded_in_a_thread(view, qtbot, tmp_path, monkeypatch):
     """New parts are shown coarsely first, are decoded outside the GUI thread, and are then shown exactly."""
     monkeypatch.setattr("workbench.inference.io.tiff_regions._MAX_OVERVIEW_SIDE", 300)
     whole = cv2.GaussianBlur(textured(1003, 1501), (0, 0), 6)

@@ -7,8 +7,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 
-from tests.core.documents.test_evaluation_report import make_other
+from tests.core.documents.report_runs import make_other
 from tests.session.mask_run import FALSE, make_mask_project
+from tests.session.stored_result import store_result, stored_result
 from tests.session.verdict_run import make_verdict_project
 from workbench.ui.evaluation.comparison_dialog import ComparisonDialog
 
@@ -100,3 +101,19 @@ def test_comparison_needs_two_runs_and_can_be_saved(dialog, application, tmp_pat
     dialog.second.activated.emit(0)
     assert "two different runs" in dialog.status.text() and not dialog.save_button.isEnabled()
     assert not dialog.results.isVisible()
+
+
+def test_comparison_shows_expected_range_and_worst_lighting(application, tmp_path, qtbot):
+    run = make_mask_project(tmp_path / "p")
+    other = store_result(make_other(run), **stored_result())
+    window = open_project(application, run, qtbot)
+    qtbot.waitUntil(lambda: len(application.services.run_list.usable()) == 2, timeout=20_000)
+    with qtbot.waitSignal(application.services.evaluation_comparison.compared, timeout=30_000):
+        window.table["compare_evaluations"].trigger()
+    dialog = window.findChild(ComparisonDialog)
+    assert dialog.first.currentData() == other.name
+    table = dialog.table
+    texts = [[table.item(row, column).text() for column in range(5)] for row in range(table.rowCount())][3:5]
+    assert texts[0][0] == "Expected on other parts" and texts[0][1].startswith("0.8") and texts[0][2:] == ["–", "–", ""]
+    assert texts[1] == ["Worst changed lighting", "darker 0.91 (−3 points)", "–", "–", ""]
+    assert "on its own validation/test images" in table.item(4, 1).toolTip() and not table.item(2, 1).toolTip()

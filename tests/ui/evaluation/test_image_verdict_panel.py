@@ -6,13 +6,10 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from tests.ui.evaluation.test_segmentation_evaluation import page, run, window
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.verdict_rules import RuleChoice
 from workbench.inference.verdict_rule import RegionLimit
 from workbench.ui.evaluation.region_limits import RegionLimits
-
-__all__ = ["page", "run", "window"]
 
 
 def choose(panel, by):

@@ -6,36 +6,12 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from tests.session.mask_run import FALSE, MISSED, make_mask_project
+from tests.session.mask_run import FALSE, MISSED
+from tests.ui.evaluation.evaluation_windows import CONTROL_SHIFT
 from workbench.core.evaluation import operating_point
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
-from workbench.core.runs.run import Run
 from workbench.ui.evaluation import defect_browser
-
-CONTROL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
-
-
-@pytest.fixture
-def run(tmp_path) -> Run:
-    return make_mask_project(tmp_path / "项目 [r]")
-
-
-@pytest.fixture
-def window(application, run, qtbot):
-    session = application.services.session
-    with qtbot.waitSignal(session.image_opened, timeout=10_000):
-        session.open_project(run.project_root)
-    return application.window
-
-
-@pytest.fixture
-def page(window, application, qtbot):
-    """The page with the metrics of the test images."""
-    evaluation = application.services.evaluation
-    with qtbot.waitSignals([evaluation.evaluated, evaluation.sweep_finished], timeout=20_000):
-        QTest.keyClick(window.canvas, Qt.Key.Key_R, CONTROL_SHIFT)
-    return window.evaluation.segmentation
 
 
 def choose_tab(page, name):

@@ -65,10 +65,10 @@ def test_cell_filters_gallery_and_click_opens_image(page, qtbot):
     click_cell(page, "OK", "OK")
     assert len(page.browser.gallery.keys) == 15
     index = page.browser.gallery.model().index(3, 0)
-    with qtbot.waitSignal(page.image_requested) as wanted:
+    with qtbot.waitSignal(page.image_requested) as requested:
         place = page.browser.gallery.visualRect(index).center()
         QTest.mouseClick(page.browser.gallery.viewport(), LEFT, Qt.KeyboardModifier.NoModifier, place)
-    assert wanted.args == [page.browser.gallery.keys[3]]
+    assert requested.args == [page.browser.gallery.keys[3]]
     QTest.keyClick(page.matrix, Qt.Key.Key_Down)
     QTest.keyClick(page.matrix, Qt.Key.Key_Right)
     assert page.matrix.cell == ("NG", "NG") and len(page.browser.gallery.keys) == 13

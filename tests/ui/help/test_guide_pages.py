@@ -112,7 +112,7 @@ def test_both_languages_have_the_same_pages_and_headings():
 
 
 @every_document
-def test_links_lead_to_existing_files(language, path):
+def test_links_point_to_existing_files(language, path):
     found = targets(path.read_text("utf-8"))
     missing = [link for link in found if not link.startswith("http") and not (path.parent / link).is_file()]
     assert not missing

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tests.core.images.test_image_files import lying_jpeg
+from tests.core.images.jpeg_files import lying_jpeg
 
 
 def test_image_that_failed_to_open_is_marked_as_unreadable(opened, root, qtbot):
-    session, pictures = opened.services.session, opened.window.images
+    session, images = opened.services.session, opened.window.images
     lying = root / "pictures" / "lot1" / "lying.jpg"
     lying.write_bytes(lying_jpeg(96, 80))  # its header is in order, only decoding shows that it is incomplete
     gone = session.project.image_path("lot1/new.png")
@@ -16,10 +16,10 @@ def test_image_that_failed_to_open_is_marked_as_unreadable(opened, root, qtbot):
     gone.unlink()
     for key in ("lot1/lying.jpg", "lot1/new.png"):
         with qtbot.waitSignal(session.image_failed, timeout=20_000):
-            pictures.open(key)
+            images.open(key)
     first = next(key for key in session.keys if session.rows[key].masked)
     with qtbot.waitSignal(session.image_opened, timeout=20_000):
-        pictures.open(first)
+        images.open(first)
     found = set()
     broken = {"lot1/lying.jpg", "lot1/new.png", "lot1/bad.png"}
     qtbot.waitUntil(lambda: {key for key, row in session.rows.items() if row.broken} == broken, timeout=20_000)

@@ -8,11 +8,11 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QListView
 
-from workbench.core.project.image_row import ImageRow
+from tests.ui.images.list_projects import CountedList, HundredThousand
 from workbench.core.project.project import DONT_CARE
 from workbench.inference.io.image_io import write_png
 from workbench.ui.canvas.layers.prediction_layer import MODES
-from workbench.ui.images.image_model import ImageListModel, RowRole
+from workbench.ui.images.image_model import RowRole
 from workbench.ui.labels.class_delegate import eye_rect
 from workbench.ui.widgets.question_dialog import Question
 
@@ -83,24 +83,6 @@ def test_empty_project_shows_the_getting_started_page(application, qtbot, tmp_pa
     session.add_images([tmp_path / "a.png"])
     qtbot.waitUntil(lambda: session.key == "a.png", timeout=10_000)
     assert panel.pages.currentWidget() is panel.view
-
-
-class CountedList(ImageListModel):
-    """List that counts the calls of `data`."""
-
-    asked = 0
-
-    def data(self, index, role=Qt.ItemDataRole.DisplayRole):
-        self.asked += 1
-        return super().data(index, role)
-
-
-class HundredThousand:
-    """Session with as much as the list needs."""
-
-    keys = [f"lot{i // 1000}/part-{i:06d}.png" for i in range(100_000)]
-    rows: dict[str, ImageRow] = {}
-    key = project = None
 
 
 def test_list_of_100000_images_requests_visible_rows_only(qtbot, opened):

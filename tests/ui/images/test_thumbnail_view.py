@@ -8,7 +8,7 @@ from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtTest import QTest
 
 from tests.conftest import fill_project
-from tests.ui.images.test_images_panel import CountedList, HundredThousand
+from tests.ui.images.list_projects import CountedList, HundredThousand
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.ui.images.image_filters import EXAMPLES

@@ -10,12 +10,13 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
-from tests.ui.widgets.test_file_drop import drop
+from tests.ui.file_drops import drop
 from workbench.core.project import annotation
 from workbench.core.project.import_plan import PlannedClass
 from workbench.inference.io.image_io import write_png
 from workbench.ui.label_files import path_choices
 from workbench.ui.label_files.import_dialog import ImportDialog
+from workbench.ui.project.new_project_dialog import NewProjectDialog
 from workbench.ui.project.quick_project_dialog import QuickProjectDialog
 
 
@@ -117,7 +118,7 @@ def test_labeled_images_ask_for_the_conflict(opened, folder, qtbot):
 def test_folder_without_labels_shows_what_it_contains(opened, qtbot, tmp_path):
     (tmp_path / "void").mkdir()
     (tmp_path / "void" / "a.doc").write_bytes(b"x")
-    dialog = ImportDialog(opened.services.session, opened.style, tmp_path / "void", parent=opened.window)
+    dialog = ImportDialog(opened.services.session, opened.style, [tmp_path / "void"], parent=opened.window)
     dialog.open()
     qtbot.waitUntil(lambda: "1 .doc" in dialog.status.text(), timeout=10_000)
     assert not dialog.import_button.isEnabled()
@@ -198,3 +199,65 @@ def test_folder_dropped_without_a_project_becomes_a_labeled_project(application,
     qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
     assert not dialog.isVisible()
     qtbot.waitUntil(lambda: sum(row.status == "done" for row in session.rows.values()) == 3, timeout=10_000)
+
+
+def test_dropped_label_files_are_one_import(opened, folder, qtbot):
+    assert drop(opened.window, folder / "n0.json", folder / "n1.json", folder / "n1.png")[-1] == ACCEPTED
+    dialog = dialog_of(opened, qtbot)
+    assert dialog.path_field.text().startswith("3 files and folders in ") and dialog.images_only.isVisible()
+    assert "2 images: 0 in the project, 2 new" in dialog.summary.text()
+    run(dialog, opened, qtbot)
+    assert dialog.result.heading.text() == "2 images labeled"
+
+
+def test_dropped_text_files_that_list_objects_are_labels(opened, qtbot, tmp_path):
+    write_png(tmp_path / "y0.png", np.full((40, 60), 90, np.uint8))
+    (tmp_path / "y0.txt").write_text("0 0.5 0.5 0.2 0.2\n")
+    (tmp_path / "y1.txt").write_text("")
+    assert drop(opened.window, tmp_path / "y0.txt", tmp_path / "y1.txt")[-1] == ACCEPTED
+    dialog = dialog_of(opened, qtbot)
+    assert dialog._plan.format == "yolo" and dialog._plan.boxes == 1 and not dialog.images_only.isVisible()
+
+
+def test_dropped_json_files_that_are_no_labels_are_reported(opened, qtbot, tmp_path):
+    for name in ("a.json", "b.json"):
+        (tmp_path / name).write_text("{}")
+    with qtbot.waitSignal(opened.services.session.images_added, timeout=10_000) as added:
+        assert drop(opened.window, tmp_path / "a.json", tmp_path / "b.json")[-1] == ACCEPTED
+    assert sorted(added.args[0].left_out) == [("a.json", "kind"), ("b.json", "kind")]
+
+
+def test_label_files_dropped_without_a_project_fill_in_their_folder(application, folder, qtbot):
+    assert drop(application.window, folder / "n0.json", folder / "n1.json")[-1] == ACCEPTED
+    qtbot.waitUntil(lambda: application.window.findChild(NewProjectDialog) is not None, timeout=5000)
+    assert application.window.findChild(NewProjectDialog).labels.text() == str(folder)
+
+
+def test_masks_of_numbered_objects_are_imported_as_one_class(opened, qtbot, tmp_path):
+    mask = np.zeros((40, 60), np.uint8)
+    for number in range(1, 71):
+        mask[number // 10 * 5 : number // 10 * 5 + 4, number % 10 * 6 : number % 10 * 6 + 5] = number
+    write_png(tmp_path / "in" / "images" / "m.png", np.full((40, 60), 90, np.uint8))
+    write_png(tmp_path / "in" / "masks" / "m.png", mask)
+    opened.window.label_files.show_import(tmp_path / "in")
+    dialog = dialog_of(opened, qtbot)
+    assert dialog.options.class_name.isVisible() and not dialog.import_button.isEnabled()
+    dialog.options.class_name.setFocus()
+    qtbot.keyClicks(dialog.options.class_name, "pore")
+    qtbot.keyClick(dialog.options.class_name, Qt.Key.Key_Tab)
+    qtbot.waitUntil(lambda: dialog._plan is not None and dialog._plan.labels == 1, timeout=10_000)
+    assert dialog.mapping.targets(PlannedClass) == {"pore": "pore"}
+    run(dialog, opened, qtbot)
+    saved = annotation.load_mask(opened.services.session.project, "images/m.png")
+    assert np.array_equal(saved > 0, mask > 0) and len(np.unique(saved)) == 2
+
+
+def test_images_without_a_label_become_done_on_request(dialog, opened, folder, qtbot):
+    assert not dialog.options.background.isVisible()
+    write_png(folder / "good.png", np.full((40, 60), 91, np.uint8))
+    dialog.show_paths([folder])
+    qtbot.waitUntil(lambda: dialog._plan is not None and dialog._plan.background == 1, timeout=10_000)
+    assert dialog.options.background.isVisible() and not dialog.options.background.isChecked()
+    dialog.options.background.setChecked(True)
+    run(dialog, opened, qtbot)
+    assert dialog.result.heading.text().startswith("4 images labeled")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from tests.cli.test_label_queue import BIAS, WEIGHTS
 from tests.inference.conftest import gray_settings, write_onnx
+from tests.label_queue_network import BIAS, WEIGHTS
 from workbench.core.label_next import label_ranking
 from workbench.core.project import annotation
 from workbench.core.project.storage import write_json

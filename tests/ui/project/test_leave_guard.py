@@ -19,8 +19,8 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
 
 from tests import disk
 from tests.conftest import fill_project
+from tests.read_only import read_only
 from tests.session.conftest import TRAINER
-from tests.session.test_keeping_labels import read_only
 from tests.ui.conftest import CanvasDriver
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -205,7 +205,7 @@ def test_discard_closes_without_saving(full, way):
     assert same(full.masks(full.root), full.before)
 
 
-def test_failed_copy_is_shown_and_asked_again(full, tmp_path):
+def test_failed_copy_is_shown_and_requested_again(full, tmp_path):
     full.go("window")
     full.answer("copy")
     full.choose(full.folder)  # on the same full disk
@@ -308,7 +308,7 @@ def preparation(monkeypatch):
 
 @pytest.mark.parametrize("way", ["window", "close"])
 @pytest.mark.parametrize("name", ["leave", "stop", "cancel"])
-def test_a_training_that_is_only_prepared_is_asked_about(working, preparation, qtbot, way, name):
+def test_a_training_that_is_only_prepared_needs_a_confirmation(working, preparation, qtbot, way, name):
     training, session, root = working.training, working.session, working.session.project.root
     training.start("unet", minutes=1)
     assert training.preparing and not training.running
@@ -358,7 +358,7 @@ def start_prediction(working, tmp_path, monkeypatch, *, watch: bool = False):
 
 
 @pytest.mark.parametrize("name", ["stop", "wait", "cancel"])
-def test_the_prediction_of_a_folder_is_asked_about(working, qtbot, tmp_path, monkeypatch, name):
+def test_the_prediction_of_a_folder_needs_a_confirmation(working, qtbot, tmp_path, monkeypatch, name):
     dialog, finished = start_prediction(working, tmp_path, monkeypatch)
     working.window.close()
     assert "folder of images is being predicted" in working.answer(name).text()
@@ -404,7 +404,7 @@ def start_export(working, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("name", ["stop", "wait", "cancel"])
-def test_an_export_is_asked_about(working, qtbot, tmp_path, monkeypatch, name):
+def test_an_export_needs_a_confirmation(working, qtbot, tmp_path, monkeypatch, name):
     children = []
 
     class RecordedChild(ChildProcess):

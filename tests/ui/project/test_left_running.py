@@ -75,13 +75,13 @@ def test_training_continues_in_the_background_and_is_reattached(tmp_path, qtbot)
 
         session = Session()
         training = TrainingControl(session)
-        told, endings = [], []
-        training.reported.connect(told.append)
+        received, endings = [], []
+        training.reported.connect(received.append)
         training.ended.connect(endings.append)
         assert session.open_project(root)
         qtbot.waitUntil(lambda: training.running, timeout=30_000)
         assert training.run.root == run.root
-        qtbot.waitUntil(lambda: any(isinstance(event, Step) for event in told), timeout=60_000)
+        qtbot.waitUntil(lambda: any(isinstance(event, Step) for event in received), timeout=60_000)
         training.stop()
         qtbot.waitUntil(lambda: bool(endings), timeout=120_000)
         assert endings[0].why == "stopped" and run.ending().why == "stopped" and run.resumable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QSettings
 from PySide6.QtWidgets import (
@@ -16,7 +17,10 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.resources import LANGUAGES
+from workbench.inference.io.image_io import write_png
 from workbench.session.preferences import Preferences
+from workbench.ui.dialogs.preferences_dialog import PAGES, PreferencesDialog
+from workbench.ui.label_files.import_dialog import ImportDialog
 from workbench.ui.shell.application import Application
 
 # Logical pixels. 1280 x 720 is also a screen of 2560 x 1440 at scale 2; the first is the smallest window.
@@ -128,6 +132,64 @@ def test_thumbnails(opened):
 def test_evaluation_without_a_run(opened):
     opened.window.table["review"].trigger()
     assert at_each_size(opened) == {}
+
+
+@pytest.fixture
+def large_text(application):
+    """Texts of 150 % in a window of 1440 x 900."""
+    application.style.set_text_size(150)
+    application.window.resize(1440, 900)
+    yield application
+    application.style.set_text_size(100)
+
+
+def cut_after_layout(window: QWidget) -> list[str]:
+    """Return the controls of a window that are cut, after its layouts are done."""
+    for _ in range(5):
+        QCoreApplication.processEvents()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+    return cut(window)
+
+
+@pytest.mark.parametrize("page", ["labeling", "training", "review"])
+def test_large_text_in_the_window(large_text, opened, page):
+    if page == "training":
+        opened.window.training.heading.setChecked(True)
+    elif page == "review":
+        opened.window.table["review"].trigger()
+    assert cut_after_layout(opened.window) == []
+    assert (opened.window.width(), opened.window.height()) == (1440, 900)
+
+
+def test_large_text_on_the_welcome_page(large_text):
+    assert cut_after_layout(large_text.window) == []
+
+
+def test_large_text_in_the_import_dialog(large_text, opened, qtbot, tmp_path):
+    for number in range(3):
+        write_png(tmp_path / "in" / "images" / f"n{number}.png", np.full((40, 60), 90, np.uint8))
+    write_png(tmp_path / "in" / "masks" / "n0.png", np.eye(40, 60, dtype=np.uint8))
+    dialog = ImportDialog(opened.services.session, opened.style, [tmp_path / "in"], parent=opened.window)
+    dialog.show()
+    qtbot.waitUntil(lambda: dialog._plan is not None)
+    assert (
+        cut_after_layout(dialog) == []
+        and dialog.options.class_name.isVisible()
+        and dialog.options.background.isVisible()
+    )
+    assert dialog.width() <= 1440 and dialog.height() <= 900
+    dialog.reject()
+
+
+def test_large_text_in_the_settings(large_text):
+    large_text.window.table["settings"].trigger()
+    dialog = large_text.window.findChild(PreferencesDialog)
+    for page in PAGES:
+        dialog.open_page(page)
+        assert cut_after_layout(dialog) == []
+    assert dialog.list.sizeHintForColumn(0) <= dialog.list.viewport().width()
+    assert dialog.width() <= 1440 and dialog.height() <= 900
+    dialog.reject()
 
 
 def test_a_cut_control_is_found(opened):

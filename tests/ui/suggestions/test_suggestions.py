@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 
 from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, gray_settings, write_onnx
 from tests.ui.conftest import LEFT, CanvasDriver
-from tests.ui.training.test_training_panel import at_rest, live
+from tests.ui.training.run_events import at_rest, live
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from tests.session.stored_result import stored_result
 from workbench.core.messages import Message
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_comparison import RunComparison, RunDifference
 from workbench.core.runs.run_health import HealthFinding
 from workbench.ui.text.formatting import run_name
-from workbench.ui.text.run_texts import comparison_text, finding_text
+from workbench.ui.text.run_texts import comparison_text, finding_text, finished_text
 
 GB = 1 << 30
 TEXTS = [
@@ -80,3 +81,25 @@ def test_name_of_second_run_within_one_second(tmp_path):
     first, second = run_name(Run(tmp_path / "20261120-101500-unet")), run_name(Run(tmp_path / "20261120-101500-unet-2"))
     assert first == second == "UNet  2026-11-20 10:15"
     assert run_name(Run(tmp_path / "my best unet")) == "my best unet"
+
+
+def test_finished_text_adds_the_range_on_other_parts():
+    unet = {"dice": 0.94, "pictures": 120, "regions": {"found": 11, "defects": 12, "false_per_picture": 0.3}}
+    resnet = {"accuracy": 0.94, "pictures": 120}
+    counts = "11 of 12 defects detected (validation), 0.3 false alarms per image (Dice 0.94)"
+    assert finished_text({"metrics": unet}) == (counts, "", "")
+    text, short, details = finished_text({"metrics": unet, **stored_result()})
+    assert text.startswith("Dice 0.94 on 120 validation images; expect 0.8") and details.startswith(counts)
+    assert short == text.replace(" on 120 validation images", "")
+    text, short, details = finished_text({"metrics": resnet, **stored_result(percent=True)})
+    assert text.startswith("94% correct on 120 validation images; expect 8") and "113 of 120" in details
+    assert short.startswith("94% correct; expect 8")
+    several = {**unet, "dice": 0.6, "any_defect": {"dice": 0.94}}  # the range is that of all classes together
+    assert (
+        finished_text({"metrics": several, **stored_result()})[0]
+        == finished_text({"metrics": unet, **stored_result()})[0]
+    )
+    text, _, details = finished_text({"metrics": unet, **stored_result(parts=2)})
+    assert text == "Dice 0.94 on 120 validation images; range on other parts unknown" and "2 different parts" in details
+    text, short, details = finished_text({"metrics": {**unet, "only_background": True}, **stored_result()})
+    assert text.startswith("No defects detected") and not short and "Expect Dice" in details

@@ -14,7 +14,7 @@ from PySide6.QtGui import QImage, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from tests.ui.training.test_training_panel import METRICS, STARTED, at_rest, live, old_run, steps
+from tests.ui.training.run_events import METRICS, STARTED, at_rest, live, steps
 from workbench.core.messages import Message
 from workbench.core.runs.events import Evaluated, Finished, Progress, Started, Step, encode
 from workbench.core.runs.run import Run, create_run
@@ -24,7 +24,6 @@ from workbench.core.runs.system_stats import GpuSample, SystemSample, encode_sam
 from workbench.core.runs.training_settings import request
 from workbench.ui.training.curves import MIN_HEIGHT, columns_for
 
-__all__ = ["old_run"]  # a fixture
 GPUS = tuple(GpuSample(i, "GPU", 40.0 + i, 6 << 30, 16 << 30, 60.0, 120.0, 1500.0) for i in range(2))
 
 
@@ -157,16 +156,16 @@ def test_curves_are_saved_as_image_and_table(shown, opened, old_run, tmp_path, q
 
 
 def test_runs_are_compared(shown, opened, old_run, qtbot):
-    shelf, project = opened.services.run_list, opened.services.session.project
+    run_list, project = opened.services.run_list, opened.services.session.project
     other = make_other_run(project, score=0.9, patch=64)
-    shelf.refresh()
-    qtbot.waitUntil(lambda: len(shelf.lines) == 2, timeout=5000)
-    assert [line.score for line in shelf.lines] == [0.9, 0.81] and "0.81" in shown.runs.currentText()
+    run_list.refresh()
+    qtbot.waitUntil(lambda: len(run_list.lines) == 2, timeout=5000)
+    assert [line.score for line in run_list.lines] == [0.9, 0.81] and "0.81" in shown.runs.currentText()
     opened.window.table["compare_runs"].trigger()
     assert shown.header.compare_menu.isVisible() and shown.header.compare_menu.view.count() == 1
     item = shown.header.compare_menu.view.item(0)
     assert "0.90" in item.text()
-    with qtbot.waitSignal(shelf.compared_changed, timeout=5000):
+    with qtbot.waitSignal(run_list.compared_changed, timeout=5000):
         item.setCheckState(Qt.CheckState.Checked)
     shown.header.compare_menu.hide()
     line = shown.view.compared.lines[0]
@@ -175,28 +174,28 @@ def test_runs_are_compared(shown, opened, old_run, qtbot):
     qtbot.waitUntil(lambda: curves.plots["loss"].drawn("other 0") == 20, timeout=3000)
     qtbot.waitUntil(lambda: curves.plots["score"].drawn("other 0") == 1, timeout=3000)
     assert curves.plots["cpu"].drawn("other 0") == 0
-    shelf.compare([])
+    run_list.compare([])
     qtbot.waitUntil(lambda: curves.plots["loss"].drawn("other 0") == 0, timeout=3000)
-    assert shown.view.compared.isHidden() and other.name in [line.run.name for line in shelf.lines]
+    assert shown.view.compared.isHidden() and other.name in [line.run.name for line in run_list.lines]
 
 
 def test_metrics_on_other_validation_images_are_not_compared(shown, opened, qtbot):
-    shelf, project = opened.services.run_list, opened.services.session.project
+    run_list, project = opened.services.run_list, opened.services.session.project
     other = make_other_run(project, score=0.9)
     dataset = other.dataset()
     for item in dataset.items:
         item.split = "val" if item.split == "train" else "train"
     other.dataset_path.write_text(dataset.model_dump_json(), "utf-8")
-    shelf.refresh()
-    qtbot.waitUntil(lambda: len(shelf.lines) == 2, timeout=5000)
+    run_list.refresh()
+    qtbot.waitUntil(lambda: len(run_list.lines) == 2, timeout=5000)
     shown.header.compare()
     assert (
         "0.90" not in shown.header.compare_menu.view.item(0).text()
         and "different validation images" in shown.header.compare_menu.view.item(0).text()
     )
     shown.header.compare_menu.hide()
-    with qtbot.waitSignal(shelf.compared_changed, timeout=5000):
-        shelf.compare([other])
+    with qtbot.waitSignal(run_list.compared_changed, timeout=5000):
+        run_list.compare([other])
     assert "metrics are not compared" in shown.view.compared.lines[0].full_text
     qtbot.waitUntil(lambda: shown.curves.plots["loss"].drawn("other 0") == 20, timeout=3000)
     shown.curves.redraw()

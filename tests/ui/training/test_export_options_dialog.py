@@ -46,12 +46,13 @@ def test_dialog_returns_choices(qtbot):
         name for name in KINDS if cannot_make(name)
     }
     dialog.formats["legacy"].setChecked(True)
+    dialog.formats["triton"].setChecked(True)
     dialog.point.setCurrentIndex(dialog.point.findData("own"))
     dialog.probability.setValue(0.35)
     dialog.target.setValue(20)
     with qtbot.waitSignal(dialog.chosen) as chosen:
         dialog.export.click()
-    assert chosen.args == [ExportOptions(("onnx", "legacy"), "0.35", 20.0)]
+    assert chosen.args == [ExportOptions(("onnx", "legacy", "triton"), "0.35", 20.0)]
 
 
 def test_model_card_uses_language_of_window_by_default(qtbot):

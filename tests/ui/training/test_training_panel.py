@@ -3,69 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 
 import numpy as np
-import pytest
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from tests.session.stored_result import store_result, stored_result
+from tests.ui.training.run_events import METRICS, STARTED, at_rest, live, steps
 from workbench.core.messages import Message
-from workbench.core.runs.events import Evaluated, Failed, Finished, Preview, Progress, Started, Step, Trouble, encode
-from workbench.core.runs.run import Run, create_run
-from workbench.core.runs.training_settings import request
+from workbench.core.runs.events import Evaluated, Failed, Finished, Preview, Progress, Started, Trouble
 from workbench.inference.io.image_io import write_png
 from workbench.inference.predictor import Prediction
 from workbench.inference.regions import Region
 from workbench.session.training.telemetry import GpuSample, SystemSample
 from workbench.ui.text import formatting
-
-METRICS = {"dice": 0.81, "regions": {"found": 11, "defects": 12, "false_per_picture": 0.3}}
-STARTED = Started(model="unet", device="gpu:0", device_name="Card", precision="fp16", pictures={"train": 3, "val": 1})
-
-
-def steps(count: int, **more) -> list[Step]:
-    return [
-        Step(step=i, time=i / 10, loss=2 / (i + 1), rate=0.01, images_per_second=120.0, progress=i / count, **more)
-        for i in range(count)
-    ]
-
-
-@pytest.fixture
-def old_run(opened, qtbot) -> Run:
-    """A finished run on disk, and the open training panel."""
-    opened.window.training.heading.setChecked(True)
-    run = create_run(opened.services.session.project, request("unet", minutes=0.1, device="cpu"))
-    events = [
-        STARTED,
-        *steps(40),
-        Evaluated(step=20, time=2, metrics={**METRICS, "dice": 0.5}, score=0.5, best=True),
-        Evaluated(step=39, time=4, metrics=METRICS, score=0.81, best=True),
-        Finished(time=65, result={"metrics": METRICS}),
-    ]
-    run.events_path.write_text("\n".join(map(encode, events)) + "\n", "utf-8")
-    return run
-
-
-def live(application) -> None:
-    """Make the training appear to be running."""
-
-    class Thread(QObject):
-        live = True
-        ended = reported = Signal(object)
-
-        def watch(self, key: str) -> None:
-            self.watched = key
-
-        def labels_changed(self, key: str) -> None: ...
-        def order(self, order: str, key: str | None = None) -> None: ...
-        def stop(self) -> None: ...
-
-    application.services.training._thread = Thread()
-
-
-def at_rest(application) -> None:
-    application.services.training._thread = None
 
 
 def test_earlier_run_is_shown_with_curves_and_result(opened, old_run, qtbot):
@@ -262,3 +215,19 @@ def test_run_that_was_stopped_early_does_not_replace_the_best_one(opened, old_ru
     assert [kind for kind, *_ in messages] == ["info"] and "stopped early" in messages[0][1]
     panel.runs.activated.emit(panel.runs.findData(stopped.name))
     assert opened.window.overlay.run.name == panel.exported_run.name == stopped.name
+
+
+def test_finished_run_states_the_range_on_other_parts(opened, old_run, qtbot):
+    panel, shown = opened.window.training, {**METRICS, "dice": 0.94, "pictures": 120}
+    store_result(old_run, metrics=shown, **stored_result())
+    panel._project_changed()
+    with qtbot.waitSignal(opened.services.training.ended, timeout=10_000):
+        pass
+    result = panel.view.result
+    assert re.fullmatch(
+        r"Dice 0\.94 on 120 validation images; expect 0\.8\d to 0\.9\d on other parts", result.full_text
+    )
+    tip = result.toolTip()
+    assert "11 of 12" in tip and "on 40 parts that are not in the training images" in tip and "worst “darker”" in tip
+    runs = panel.runs
+    qtbot.waitUntil(lambda: "Expect Dice" in runs.itemData(0, Qt.ItemDataRole.ToolTipRole), timeout=5000)

@@ -110,7 +110,7 @@ def state(driver) -> tuple:
 
 
 @pytest.fixture
-def labelled(driver, qtbot):
+def labeled_project(driver, qtbot):
     """Labeled image with strokes that undo and redo would change; every panel is unfolded."""
     driver.open(NEW)
     driver.session.classes.choose(1)
@@ -148,8 +148,8 @@ def type_into(driver, widget, keys) -> list[str]:
     return wrong
 
 
-def test_no_key_in_an_editor_of_the_window_changes_the_label(labelled):
-    driver, wrong, typed = labelled, {}, 0
+def test_no_key_in_an_editor_of_the_window_changes_the_label(labeled_project):
+    driver, wrong, typed = labeled_project, {}, 0
     keys = pressed_keys(driver.window)
     # Every tool has fields of its own in the option bar.
     tools = {"brush": "size", "wand": "tolerance", "crack": "line", "region": "step"}
@@ -171,8 +171,8 @@ def test_no_key_in_an_editor_of_the_window_changes_the_label(labelled):
     assert not wrong
 
 
-def test_no_key_in_a_class_name_changes_the_label(labelled, qtbot):
-    driver, view = labelled, labelled.window.classes.view
+def test_no_key_in_a_class_name_changes_the_label(labeled_project, qtbot):
+    driver, view = labeled_project, labeled_project.window.classes.view
     before = state(driver)
     for key, modifiers in pressed_keys(driver.window):
         if key == K.Key_Tab:
@@ -187,8 +187,8 @@ def test_no_key_in_a_class_name_changes_the_label(labelled, qtbot):
         QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
-def test_no_key_in_a_dialog_changes_the_label(labelled, qtbot):
-    driver, keys, seen = labelled, pressed_keys(labelled.window), 0
+def test_no_key_in_a_dialog_changes_the_label(labeled_project, qtbot):
+    driver, keys, seen = labeled_project, pressed_keys(labeled_project.window), 0
     ending = {K.Key_Escape, K.Key_Return, K.Key_Enter}
     driver.window.table["keys"].trigger()
     driver.window.project_commands.new_project()

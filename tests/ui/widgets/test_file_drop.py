@@ -3,26 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QLineEdit
+from PySide6.QtCore import QUrl
+from PySide6.QtWidgets import QLineEdit
 
-A = Qt.DropAction
-
-
-def drop(window, *urls) -> list[Qt.DropAction | None]:
-    """Drag from a program that prefers to move, and drop; the answer to each event, None if it was not accepted."""
-    data = QMimeData()
-    data.setUrls([url if isinstance(url, QUrl) else QUrl.fromLocalFile(str(url)) for url in urls])
-    offered, answers = A.CopyAction | A.MoveAction | A.LinkAction, []
-    for kind in (QDragEnterEvent, QDragMoveEvent, QDropEvent):
-        at = QPointF(90, 90) if kind is QDropEvent else QPoint(90, 90)
-        event = kind(at, offered, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
-        event.setDropAction(A.MoveAction)
-        event.ignore()
-        QApplication.sendEvent(window, event)
-        answers.append(event.dropAction() if event.isAccepted() else None)
-    return answers
+from tests.ui.file_drops import A, drop
 
 
 @pytest.fixture
@@ -66,14 +50,14 @@ def test_mixed_drop_adds_the_images_and_reports_the_rest(opened, files, qtbot):
     assert drop(opened.window, *(files / name for name in names), remote) == [A.CopyAction] * 3
     qtbot.waitUntil(lambda: {"a.png", "folder/c.png", "folder/deep/d.png"} <= set(session.keys), timeout=10_000)
     qtbot.waitUntil(lambda: any("3 images copied into the project" in text for text in messages.texts), timeout=10_000)
-    said = next(text for text in messages.texts if "3 images" in text)
+    message = next(text for text in messages.texts if "3 images" in text)
     for part in (
         "notes.txt is not an image",
         "other is a project",
         "far.png is not on this computer",
         "1 more skipped",
     ):
-        assert part in said
+        assert part in message
     assert not any("m.png" in key for key in session.keys), "the masks of a project are not images"
     drop(opened.window, files / "a.png")
     qtbot.waitUntil(lambda: any("already in the project: 1" in text for text in messages.texts), timeout=10_000)

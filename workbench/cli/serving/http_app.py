@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from workbench import __version__
 from workbench.cli.serving.request_guard import CloseUnread, HostCheck
-from workbench.cli.serving.request_handler import RequestHandler
+from workbench.cli.serving.request_handler import RequestHandler, ResultCallback
 from workbench.cli.serving.responses import (
     MEDIA_TYPES,
     ErrorResponse,
@@ -31,6 +31,7 @@ from workbench.cli.serving.server_limits import Limits
 from workbench.cli.serving.server_metrics import MEDIA_TYPE, Counters
 from workbench.cli.serving.upload import FIELD, IMAGE_TYPES
 from workbench.cli.serving.web_pages import PAGE_HEADERS, docs_page, test_page
+from workbench.inference.batch.results_log import is_result_name
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine
 
@@ -68,6 +69,7 @@ def create_application(
     token: str | None = None,
     counters: Counters | None = None,
     hosts: Collection[str] | None = None,
+    on_result: ResultCallback | None = None,
 ) -> FastAPI:
     """Create the application for one model.
 
@@ -75,8 +77,9 @@ def create_application(
 
     token: required in requests as "Authorization: Bearer ...", except for the pages and the readiness in /health.
     hosts: host names accepted besides addresses of this machine, in lower case; None accepts any.
+    on_result: called with every result.
     """
-    handler = RequestHandler(settings, engine, limits or Limits(), counters or Counters())
+    handler = RequestHandler(settings, engine, limits or Limits(), counters or Counters(), on_result)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -142,6 +145,7 @@ def _error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": ErrorResponse, "description": texts[status]} for status in statuses}
 
 
+_NAME = "name of the image without suffix in the result outputs of the server; without it the id of the result"
 _IMAGE = {"type": "string", "format": "binary"}
 _BODY = {
     "required": True,
@@ -179,9 +183,12 @@ def _add_prediction(app: FastAPI, handler: RequestHandler, token: str | None) ->
         request: Request,
         overlay: Annotated[bool, Query(description="respond with the image and the mask drawn on it")] = False,
         include: Annotated[list[Extra] | None, Query(description="PNGs to include in the JSON, in base64")] = None,
+        name: Annotated[str | None, Query(description=_NAME, max_length=200)] = None,
     ) -> Response:
         form = choose_form(request.headers.get("accept"), overlay)
-        body = await handler.answer(request, form, include or ())
+        if name is not None and not is_result_name(name):
+            raise HttpError(422, "The name must be a relative path with / and without a drive.")
+        body = await handler.answer(request, form, include or (), name)
         return Response(body, media_type=MEDIA_TYPES[form], headers={"Cache-Control": "no-store", "Vary": "Accept"})
 
 

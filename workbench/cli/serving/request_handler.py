@@ -22,7 +22,10 @@ from workbench.inference.io.buffers import give_back_memory
 from workbench.inference.io.declared_size import declared_size
 from workbench.inference.io.image_io import ReadError, decode_image
 from workbench.inference.model_settings import ModelSettings
-from workbench.inference.predictor import Engine, PredictionCancelled, Predictor
+from workbench.inference.predictor import Engine, Prediction, PredictionCancelled, Predictor
+
+ResultCallback = Callable[[Prediction | str, str | None], None]
+"""Called as (result, name of the image or None) in a worker thread; result: a reason if there is no prediction."""
 
 _log = logging.getLogger("workbench.serve")
 # Largest number of images classified in one call, unless the model's settings allow more.
@@ -124,13 +127,23 @@ class RequestHandler:
 
     Images waiting for a classification share one call of the network. Tiles of different images do not: rounding may
     depend on the composition of the batch, and a mask must not depend on other requests.
+
+    on_result: called after every prediction, and for every image that cannot be predicted; not for canceled requests.
     """
 
-    def __init__(self, settings: ModelSettings, engine: Engine, limits: Limits, counters: Counters) -> None:
+    def __init__(
+        self,
+        settings: ModelSettings,
+        engine: Engine,
+        limits: Limits,
+        counters: Counters,
+        on_result: ResultCallback | None = None,
+    ) -> None:
         self.settings = settings
         self.engine = engine
         self.limits = limits
         self.counters = counters
+        self._on_result = on_result or (lambda result, name: None)
         max_batch = max(settings.batch, _MAX_BATCH) if settings.task == "classification" else 1
         self.network = EngineBatcher(engine, max_batch=max_batch, on_call=counters.count_call)
         self.memory = MemoryBudget(limits.memory)
@@ -141,8 +154,8 @@ class RequestHandler:
         self.queue.close()
         self.network.close()
 
-    async def answer(self, request: Request, form: Form, include: Collection[Extra]) -> bytes:
-        """Return the body of the answer. Raises HttpError."""
+    async def answer(self, request: Request, form: Form, include: Collection[Extra], name: str | None = None) -> bytes:
+        """Return the body of the answer. name: of the image, for `on_result`. Raises HttpError."""
         if form != "json" and self.settings.task == "classification":
             raise HttpError(406, "This model predicts verdicts and no masks. Request application/json.")
         deadline = asyncio.get_running_loop().time() + self.limits.seconds
@@ -151,7 +164,7 @@ class RequestHandler:
             body.arriving = False
             # A place in the queue is reserved only now: a body that never arrives must not block other requests.
             with self._reserve() as reservation:
-                work = self._work(data, reservation, form, include)
+                work = self._work(data, reservation, form, include, name)
                 del data  # `work` then holds the only reference, and drops it after decoding
                 return await self._await_result(request, reservation, work, deadline)
 
@@ -196,14 +209,19 @@ class RequestHandler:
         return _result(job)
 
     def _work(
-        self, data: bytearray, reservation: Reservation, form: Form, include: Collection[Extra]
+        self, data: bytearray, reservation: Reservation, form: Form, include: Collection[Extra], name: str | None
     ) -> Callable[[Callable[[], bool]], bytes]:
         held = [data]
 
         def work(may_stop: Callable[[], bool]) -> bytes:
-            size = self._check(held[0])
-            with self.memory.reserve(size, may_stop):
-                return self._predict(held, may_stop, form, include, reservation)
+            try:
+                size = self._check(held[0])
+                with self.memory.reserve(size, may_stop):
+                    return self._predict(held, may_stop, form, include, reservation, name)
+            except (HttpError, ReadError, EngineError, MemoryError) as error:
+                why = getattr(error, "detail", None) or getattr(error, "why", None) or str(error)
+                self._on_result(why or "not enough memory", name)
+                raise
 
         return work
 
@@ -214,12 +232,15 @@ class RequestHandler:
         form: Form,
         include: Collection[Extra],
         reservation: Reservation,
+        name: str | None,
     ) -> bytes:
         """Decode the image, predict and write the answer. A separate function, so that returning frees the image."""
         image = decode_image(held.pop())
         predictor = Predictor(self.settings, self.network.client(may_stop))
         result = predictor.predict(image, cancelled=may_stop)
-        return write_response(image, result, self.settings, form, include=include, waited=reservation.waited)
+        body = write_response(image, result, self.settings, form, include=include, waited=reservation.waited)
+        self._on_result(result, name)
+        return body
 
     def _check(self, data: bytearray) -> int:
         """Return the size of the decoded image in bytes, computed from its header. Raises HttpError 413 or 422."""

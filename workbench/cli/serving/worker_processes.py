@@ -14,10 +14,15 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from fastapi import FastAPI
+
 from workbench.cli.serving.http_app import create_application
 from workbench.cli.serving.http_server import Server, announce
 from workbench.cli.serving.server_limits import Limits
 from workbench.cli.serving.server_metrics import WIDTH, Counters
+from workbench.cli.sinks.result_outputs import ServeOutputs
+from workbench.cli.sinks.sink_table import SinkPlan
+from workbench.cli.sinks.spool import SpoolUnusable
 from workbench.inference.cpu_environment import cores
 from workbench.inference.io.buffers import keep_freed_memory
 from workbench.inference.predictor import Predictor
@@ -30,7 +35,10 @@ _MAX_EARLY_EXITS, _EARLY_EXIT_SECONDS = 3, 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class ServerPlan:
-    """Configuration of each process. folder: the export. threads: of the network; None for the model's default."""
+    """Configuration of each process. folder: the export. threads: of the network; None for the model's default.
+
+    sinks: result outputs, None without any.
+    """
 
     folder: str
     engine: str
@@ -39,6 +47,33 @@ class ServerPlan:
     limits: Limits
     workers: int
     hosts: frozenset[str] | None = None
+    sinks: SinkPlan | None = None
+
+    def run(
+        self,
+        predictor: Predictor,
+        counters: Counters,
+        row: int,
+        serve: Callable[[FastAPI], None],
+    ) -> None:
+        """Create the application of the process with number `row`, call `serve` with it, and close its outputs."""
+        with contextlib.ExitStack() as stack:
+            outputs = None
+            if self.sinks:
+                outputs = stack.enter_context(
+                    ServeOutputs(self.sinks, predictor.settings, row=row, log=announce, on_change=counters.set_sink)
+                )
+            serve(
+                create_application(
+                    predictor.settings,
+                    predictor.engine,
+                    limits=self.limits,
+                    token=self.token,
+                    counters=counters,
+                    hosts=self.hosts,
+                    on_result=outputs.offer if outputs else None,
+                )
+            )
 
 
 class WorkersFailed(Exception):
@@ -47,10 +82,7 @@ class WorkersFailed(Exception):
 
 def serve_alone(plan: ServerPlan, predictor: Predictor, bound: socket.socket, on_listening: Callable[[], None]) -> None:
     """Serve in this process until it is stopped."""
-    app = create_application(
-        predictor.settings, predictor.engine, limits=plan.limits, token=plan.token, hosts=plan.hosts
-    )
-    Server(app, plan.limits, on_listening).run(sockets=[bound])
+    plan.run(predictor, Counters(), 0, lambda app: Server(app, plan.limits, on_listening).run(sockets=[bound]))
 
 
 def serve_with_workers(plan: ServerPlan, bound: socket.socket, on_listening: Callable[[], None]) -> None:
@@ -152,23 +184,23 @@ def _work(plan: ServerPlan, bound: socket.socket, cells: Any, row: int, pipe: Co
     except Exception as error:
         announce(f"A server process cannot start: {error}")
         sys.exit(1)
-    app = create_application(
-        predictor.settings,
-        predictor.engine,
-        limits=plan.limits,
-        token=plan.token,
-        counters=Counters(cells, row),
-        hosts=plan.hosts,
-    )
-    server = Server(app, plan.limits, lambda: pipe.send(_READY), interrupts=(signal.SIGTERM,))
 
-    def wait_for_stop() -> None:
-        with contextlib.suppress(EOFError, OSError):
-            pipe.recv()
-        server.stop()
+    def serve(app: FastAPI) -> None:
+        server = Server(app, plan.limits, lambda: pipe.send(_READY), interrupts=(signal.SIGTERM,))
 
-    threading.Thread(target=wait_for_stop, daemon=True, name="orders").start()
-    server.run(sockets=[bound])
+        def wait_for_stop() -> None:
+            with contextlib.suppress(EOFError, OSError):
+                pipe.recv()
+            server.stop()
+
+        threading.Thread(target=wait_for_stop, daemon=True, name="orders").start()
+        server.run(sockets=[bound])
+
+    try:
+        plan.run(predictor, Counters(cells, row), row, serve)
+    except SpoolUnusable as problem:
+        announce(str(problem))
+        sys.exit(1)
 
 
 def threads_each(workers: int, requested: int) -> int | None:

@@ -16,6 +16,7 @@ from workbench.core.evaluation.evaluation_comparison import (
     compare_masks,
     compare_verdicts,
 )
+from workbench.core.evaluation.expectation import Expectation
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, SplitEvaluation, VerdictSplitEvaluation
 from workbench.core.messages import Message
 from workbench.core.problems import RunUnusable
@@ -83,8 +84,53 @@ def figure_blocks(first: SplitEvaluation, second: SplitEvaluation, comparison: E
         Message("compare.difference"),
         Message("compare.outcome"),
     ]
-    yield Table(head, [figure_cells(figure) for figure in comparison.figures])
+    yield Table(head, [cells for cells, _ in comparison_rows(comparison)])
     yield Paragraph(Message("compare.method", n=FEWEST_PARTS))
+    if any(comparison.expectations):
+        yield Paragraph(Message("compare.own_images"))
+
+
+def comparison_rows(comparison: EvaluationComparison) -> list[tuple[list[str], str]]:
+    """Return (texts, outcome) of each row of the table; the outcome is "" where runs are not judged.
+
+    Figures of all images come first, then other parts and changed lighting if known, then figures of single classes.
+    """
+    figures = [(figure_cells(figure), figure.outcome) for figure in comparison.figures]
+    whole = sum(not figure.scope for figure in comparison.figures)  # these are first
+    return [*figures[:whole], *((cells, "") for cells in _expectation_cells(comparison)), *figures[whole:]]
+
+
+def _expectation_cells(comparison: EvaluationComparison) -> list[list[str]]:
+    """Return the rows on other parts and changed lighting, with columns as of `figure_cells`.
+
+    These have no outcome: each run was measured on its own validation/test images.
+    """
+    first, second = comparison.expectations
+    rows: list[list[str]] = []
+    if any(each is not None and each.forecast is not None for each in comparison.expectations):
+        rows.append([Message("compare.expected"), _expected_range(first), _expected_range(second), NOTHING, ""])
+    if any(each is not None and each.worst is not None for each in comparison.expectations):
+        values = [each.worst.value for each in comparison.expectations if each is not None and each.worst is not None]
+        difference = f"{values[1] - values[0]:+.3f}" if len(values) == 2 else NOTHING
+        name = Message("compare.worst_lighting")
+        rows.append([name, _worst_lighting(first), _worst_lighting(second), difference, ""])
+    return rows
+
+
+def _expected_range(expectation: Expectation | None) -> str:
+    if expectation is None or expectation.forecast is None:
+        return NOTHING
+    if expectation.limits is None:
+        return Message("compare.unknown_range")
+    low, high = map(expectation.number, expectation.limits)
+    return Message("compare.range", low=low, high=high)
+
+
+def _worst_lighting(expectation: Expectation | None) -> str:
+    if expectation is None or expectation.worst is None:
+        return NOTHING
+    worst = expectation.worst
+    return Message("compare.changed", change=worst.text, value=expectation.number(worst.value), points=worst.points)
 
 
 def figure_cells(figure: FigureDifference) -> list[str]:

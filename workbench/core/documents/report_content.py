@@ -23,6 +23,7 @@ from workbench.core.documents.holdout_result import HoldoutResult, VerdictOutcom
 from workbench.core.documents.report_images import ReportImages
 from workbench.core.documents.run_blocks import (
     data_blocks,
+    expectation_sections,
     limits,
     operating_point_blocks,
     point_origin_blocks,
@@ -47,6 +48,7 @@ def evaluation_report(project: Project, evaluation: SplitEvaluation, images: Rep
     sections = [
         Section(Message("report.data"), list(_data(evaluation, result))),
         Section(Message("report.figures"), [*_alerts(evaluation), *_figures(evaluation, result)]),
+        *expectation_sections(evaluation.run),
         Section(Message("card.operating_point"), list(_operating_point(evaluation))),
         *_curves(evaluation),
         *_galleries(evaluation, images),
@@ -89,7 +91,7 @@ def _data(evaluation: SplitEvaluation, result: HoldoutResult) -> Iterator[Block]
     yield Paragraph(Message("report.measured", n=n, m=_parts(evaluation), split=split))
     if evaluation.split == "all":
         yield Paragraph(Message("report.training_included"), warns=True)
-    else:
+    elif not evaluation.run.adopted:
         yield Paragraph(Message("report.held_out"))
     if "val" in evaluation.split:
         yield Paragraph(Message("report.validation_used"), warns=True)

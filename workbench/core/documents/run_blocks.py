@@ -7,10 +7,13 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from workbench.core.documents.document import Block, Paragraph, Table
+from workbench.core.documents.document import NOTHING, Block, Paragraph, Section, Table
 from workbench.core.documents.metric_tables import split_name
+from workbench.core.evaluation.expectation import expectation_of, signed
 from workbench.core.evaluation.operating_point_origin import OperatingPointOrigin
+from workbench.core.json_files import load_object
 from workbench.core.messages import Message, join, recognize
+from workbench.core.problems import RunBroken
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.events import Finished
 from workbench.core.runs.held_out import SPLITS
@@ -104,6 +107,8 @@ def data_blocks(dataset: Dataset) -> list[Block]:
 
 def settings_blocks(run: Run, *, only: Collection[str] | None = None) -> list[Block]:
     """Return the summary and the table of the training settings. only: names of those in the table; None for all."""
+    if run.adopted:
+        return _origin_blocks(run)
     settings = run.settings()
     values = settings.model_dump(exclude={"format", "reasons"})
     rows = [
@@ -127,6 +132,17 @@ def settings_blocks(run: Run, *, only: Collection[str] | None = None) -> list[Bl
     return [summary, Table(head, rows)] if rows else [summary]
 
 
+def _origin_blocks(run: Run) -> list[Block]:
+    """Return the origin of a network that was added from a file."""
+    origin = load_object(run.adopted_path, RunBroken)
+    options = origin.get("options", {})
+    names = ", ".join(map(str, options.get("classes", [])))
+    return [
+        Paragraph(Message("adopt.card", name=origin.get("file", ""), hash=origin.get("sha256", ""))),
+        Paragraph(Message("adopt.card_options", name=options.get("output", ""), names=names)),
+    ]
+
+
 _VALUES = {
     "fast": "value.fast",
     "balanced": "value.balanced",
@@ -145,6 +161,35 @@ def _value(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+# --- other parts -----------------------------------------------------------------------------------------------
+
+
+def expectation_sections(run: Run) -> list[Section]:
+    """Return the section on the range expected on other parts and on changed lighting; none for an earlier version."""
+    expectation = expectation_of(run)
+    if expectation is None:
+        return []
+    blocks: list[Block] = []
+    sentences = [text for text in (expectation.range_text, expectation.reason) if text]
+    if sentences:
+        blocks.append(Paragraph(join("list.sentences", sentences), warns=expectation.limits is None))
+    if expectation.unchanged is None:
+        blocks.append(Paragraph(Message("expectation.at_end")))
+        return [Section(Message("expectation.title"), blocks)]
+    head = [
+        Message("expectation.change"),
+        Message("card.dice_any" if expectation.metric == "dice" else "card.right_verdicts"),
+        Message("expectation.difference"),
+    ]
+    rows = [[Message("expectation.unchanged"), expectation.number(expectation.unchanged), NOTHING]]
+    for change in expectation.changes:
+        worst = change is expectation.worst
+        name = Message("expectation.is_worst", change=change.text) if worst else change.text
+        rows.append([name, expectation.number(change.value), signed(100 * change.difference, 1)])
+    blocks += [Table(head, rows), Paragraph(Message("expectation.measured", n=expectation.images))]
+    return [Section(Message("expectation.title"), blocks)]
+
+
 # --- limits ----------------------------------------------------------------------------------------------------
 
 
@@ -158,18 +203,20 @@ def limits(dataset: Dataset, settings: ModelSettings, split: str) -> Iterator[st
 
     split: evaluated data split, "" for none.
     """
-    training = dataset.of("train") or dataset.items
-    sizes = sorted({(item.width, item.height) for item in training}, key=lambda size: size[0] * size[1])
-    (w, h), (width, height) = sizes[0], sizes[-1]
-    size = Message("card.size", w=w, h=h)
-    if len(sizes) > 1:
-        size = Message("card.sizes", w=w, h=h, width=width, height=height)
-    yield Message("card.learned_from", kind=_image_type(settings), sizes=size)
+    training = dataset.of("train")
+    if training:
+        sizes = sorted({(item.width, item.height) for item in training}, key=lambda size: size[0] * size[1])
+        (w, h), (width, height) = sizes[0], sizes[-1]
+        size = Message("card.size", w=w, h=h)
+        if len(sizes) > 1:
+            size = Message("card.sizes", w=w, h=h, width=width, height=height)
+        yield Message("card.learned_from", kind=_image_type(settings), sizes=size)
     if settings.channels == 1:
         yield Message("card.gray_only")
     if settings.um_per_pixel is None:
         yield Message("card.no_scale")
-    yield from _rare_kinds(dataset)
+    if training:
+        yield from _rare_kinds(dataset)
     if settings.task == "segmentation":
         good = sum(not item.classes for item in dataset.of(split)) if split else 0
         if not good:

@@ -20,6 +20,8 @@ _MARGIN_FACTOR = 1.9  # times the size of the region, to show its surroundings
 _MIN_SIZE = 56  # least height in image pixels, so that tiny defects have context
 _CACHE_SIZE = 3  # cached images: the errors of one image are requested in sequence
 
+_DASH = 4  # length of the dashes of a predicted outline, in line widths
+
 Color = tuple[int, int, int]
 
 
@@ -47,7 +49,7 @@ class Cropper:
         self._read: OrderedDict[str, tuple[np.ndarray, np.ndarray]] = OrderedDict()
 
     def crop(self, prediction: StoredPrediction, settings: ModelSettings, frame: CropFrame) -> np.ndarray:
-        """Return uint8 (h, w, 3) RGB with outlines in the colors of the frame. Raises Problem."""
+        """Return uint8 (h, w, 3) RGB with outlines in the colors of the frame, predictions dashed. Raises Problem."""
         image, truth = self._pixels(prediction)
         window = _window(prediction, frame)
         predicted = np.zeros((window.height, window.width), np.uint8)
@@ -64,7 +66,8 @@ class Cropper:
         box = frame.box
         local_box = Rect(box.x - window.x, box.y - window.y, box.width, box.height).clipped(window.width, window.height)
         _outline(canvas, truth[window.slices], frame.label_color, frame.line, local_box if frame.missed else NOTHING)
-        _outline(canvas, predicted, frame.prediction_color, frame.line, NOTHING if frame.missed else local_box)
+        dash = _DASH * frame.line
+        _outline(canvas, predicted, frame.prediction_color, frame.line, NOTHING if frame.missed else local_box, dash)
         return canvas
 
     def _pixels(self, prediction: StoredPrediction) -> tuple[np.ndarray, np.ndarray]:
@@ -105,8 +108,11 @@ def _paste(predicted: np.ndarray, window: Rect, mask: np.ndarray | None, left: i
         np.maximum(target, part, out=target)
 
 
-def _outline(canvas: np.ndarray, mask: np.ndarray, color: Color, line: int, emphasized: Rect) -> None:
-    """Draw outlines of the regions in `mask`. own: region in mask pixels whose outline is twice as wide."""
+def _outline(canvas: np.ndarray, mask: np.ndarray, color: Color, line: int, emphasized: Rect, dash: int = 0) -> None:
+    """Draw outlines of the regions in `mask`.
+
+    emphasized: region in mask pixels whose outline is twice as wide. dash: length of dashes in pixels, 0 for none.
+    """
     size = (canvas.shape[1], canvas.shape[0])
     for id in np.unique(mask[mask > 0]).tolist():
         plane = np.pad((mask == id).astype(np.float32), 1)
@@ -125,4 +131,7 @@ def _outline(canvas: np.ndarray, mask: np.ndarray, color: Color, line: int, emph
             )
             fits = width <= (emphasized.width + 3) * scale_x and height <= (emphasized.height + 3) * scale_y
             wide = 2 * line if inside and fits and not emphasized.empty else line
-            cv2.drawContours(canvas, [outline], -1, color, wide, cv2.LINE_AA, offset=(-round(scale_x), -round(scale_y)))
+            points = outline[:, 0] - np.array((round(scale_x), round(scale_y)), np.int32)
+            closed = dash == 0 or len(points) < 4 * dash
+            pieces = [points] if closed else [points[n : n + dash] for n in range(0, len(points), 2 * dash)]
+            cv2.polylines(canvas, pieces, closed, color, wide, cv2.LINE_AA)

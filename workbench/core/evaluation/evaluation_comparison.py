@@ -14,8 +14,9 @@ from typing import Literal
 import numpy as np
 
 from workbench.core.evaluation.confidence import rate_interval, wilson
+from workbench.core.evaluation.expectation import Expectation, expectation_of
 from workbench.core.evaluation.image_counts import ANY
-from workbench.core.evaluation.split_evaluation import MaskEvaluation, VerdictSplitEvaluation
+from workbench.core.evaluation.split_evaluation import MaskEvaluation, SplitEvaluation, VerdictSplitEvaluation
 from workbench.core.evaluation.stored_predictions import ImageEvaluation, StoredPrediction
 from workbench.core.evaluation.verdict_evaluation import PredictedVerdict
 
@@ -78,7 +79,7 @@ class ImagePair:
 @dataclass(frozen=True)
 class EvaluationComparison:
     """Result. images: compared ones; left_out: images of the first evaluation that the second run was trained on, or
-    did not evaluate. pairs: images that differ, the greatest difference first.
+    did not evaluate. pairs: images that differ, the greatest difference first. expectations: stored with both runs.
     """
 
     images: int
@@ -86,6 +87,7 @@ class EvaluationComparison:
     left_out: int
     figures: tuple[FigureDifference, ...]
     pairs: tuple[ImagePair, ...]
+    expectations: tuple[Expectation | None, Expectation | None] = (None, None)
 
 
 def compare_masks(first: MaskEvaluation, second: MaskEvaluation) -> EvaluationComparison:
@@ -108,7 +110,7 @@ def compare_masks(first: MaskEvaluation, second: MaskEvaluation) -> EvaluationCo
             _difference("dice", names[id], *_both(rows, lambda image, id=id: _dice(image, id)), groups),
         ]
     pairs = [_mask_pair(*row) for row in rows]
-    return _result(first.passed.predictions, keys, groups, figures, pairs)
+    return _result(first, second, first.passed.predictions, keys, groups, figures, pairs)
 
 
 def compare_verdicts(first: VerdictSplitEvaluation, second: VerdictSplitEvaluation) -> EvaluationComparison:
@@ -132,10 +134,12 @@ def compare_verdicts(first: VerdictSplitEvaluation, second: VerdictSplitEvaluati
         ImagePair(row[0].key, (int(not _right(row[0], names[0])), int(not _right(row[1], names[1]))), verdicts=row)
         for row in rows
     ]
-    return _result(first.verdicts.images, keys, groups, figures, pairs)
+    return _result(first, second, first.verdicts.images, keys, groups, figures, pairs)
 
 
 def _result(
+    first: SplitEvaluation,
+    second: SplitEvaluation,
     shown: Sequence[object],
     keys: Sequence[str],
     groups: Sequence[str],
@@ -144,14 +148,21 @@ def _result(
 ) -> EvaluationComparison:
     differing = sorted((pair for pair in pairs if any(pair.weight)), key=lambda pair: pair.key)
     differing.sort(key=lambda pair: pair.weight, reverse=True)
-    return EvaluationComparison(len(keys), len(set(groups)), len(shown) - len(keys), tuple(figures), tuple(differing))
+    return EvaluationComparison(
+        len(keys),
+        len(set(groups)),
+        len(shown) - len(keys),
+        tuple(figures),
+        tuple(differing),
+        (expectation_of(first.run), expectation_of(second.run)),
+    )
 
 
 def _common(
-    first: MaskEvaluation | VerdictSplitEvaluation,
+    first: SplitEvaluation,
     shown: Mapping[str, object],
     other: Mapping[str, object],
-    second: MaskEvaluation | VerdictSplitEvaluation,
+    second: SplitEvaluation,
 ) -> list[str]:
     """Return the keys evaluated by both runs that neither was trained on."""
     trained = {item.key for each in (first, second) for item in each.dataset.of("train")}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from workbench.core.evaluation.confidence import student_quantile
-from workbench.core.messages import Message
+from workbench.core.messages import Message, recognize
 
 MIN_GROUPS = 3  # parts below which nothing is forecast
 _NEIGHBORS = 1.5  # factor of the standard error: held-out parts are nearer to the training images than future ones
@@ -22,19 +22,28 @@ class Forecast:
 
     low: float | None
     high: float | None
-    why: tuple[Message, ...]
+    why: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
         return {"low": self.low, "high": self.high, "why": [str(reason) for reason in self.why]}
 
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> Forecast:
+        return cls(raw["low"], raw["high"], tuple(map(recognize, raw["why"])))
+
 
 def forecast(
-    counts: Sequence[tuple[float, float]], groups: Sequence[str], lighting: Mapping[str, Any] | None = None
+    counts: Sequence[tuple[float, float]],
+    groups: Sequence[str],
+    lighting: Mapping[str, Any] | None = None,
+    *,
+    percent: bool = True,
 ) -> Forecast:
     """Return the forecast of a ratio, sum of numerators / sum of denominators over images.
 
     counts: numerator and denominator of each held-out image: (1 if correct, 1) for a verdict, (2 hit, 2 hit + false +
-    missed) pixels for Dice. groups: part of each image. lighting: result of `lighting_table`.
+    missed) pixels for Dice. groups: part of each image. lighting: result of `lighting_table`. percent: state the ratio
+    as a percentage.
 
     Parts, not images, are independent. The standard error is that of a ratio over groups (Cochran 1977) with a floor
     for few errors (the binomial one of Agresti and Coull 1998, one observation per part), at the 95 % quantile of
@@ -55,7 +64,7 @@ def forecast(
     binomial = math.sqrt(shrunk * (1 - shrunk) / (number + 4)) / 2
     margin = student_quantile(number - 1) * max(between, binomial) * _NEIGHBORS
     low, high = value - margin, value + margin / 2
-    why = [Message("forecast.parts", n=number, value=f"{value:.1%}")]
+    why = [Message("forecast.parts", n=number, value=f"{value:.1%}" if percent else f"{value:.2f}")]
     worst = (lighting or {}).get("worst")
     if lighting and worst and (drop := lighting["unchanged"] - worst["value"]) > 0.01:
         low -= drop

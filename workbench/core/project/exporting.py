@@ -102,6 +102,9 @@ def export_labels(
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise problems.ExportExists(path=str(out))
     options = options or LabelExportOptions()
+    if options.shapes is not None and options.shapes not in chosen.shapes:
+        known = ", ".join(f"{format}/{shape}" for shape in chosen.shapes) or format
+        raise problems.UnknownFormat(name=f"{format}/{options.shapes}", known=known)
     export = LabelExport(project, out, options)
     report = LabelExportReport(out.absolute(), format)
     writer = chosen.writer(export)

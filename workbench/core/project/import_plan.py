@@ -88,6 +88,11 @@ class ImportPlan:
         return self.report.missing
 
     @property
+    def background(self) -> int:
+        """Number of images without a label, in files that label pixels."""
+        return self.report.background
+
+    @property
     def boxes(self) -> int:
         return self.report.boxes
 

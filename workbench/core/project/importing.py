@@ -6,7 +6,7 @@ A label that cannot be imported is skipped with the reason. Nothing of the proje
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,14 +23,14 @@ from workbench.core.project.project import BACKGROUND, NOT_LABELED, Project
 
 def import_labels(
     project: Project,
-    path: Path | str,
+    path: Path | str | Sequence[Path | str],
     request: ImportRequest | None = None,
     *,
     overwrite: bool = False,
     progress: Progress | None = None,
     **choices: Any,
 ) -> ImportReport:
-    """Import the labels below `path` (or of one label file), and the images that they belong to.
+    """Import the labels below `path`, or of label files, and the images that they belong to.
 
     choices: fields of the request, if none is given. overwrite: conflicts="replace". An interrupted import is finished
     first. Raises FolderMissing, UnknownFormat, NothingToImport, CannotWrite, ProjectReadOnly.

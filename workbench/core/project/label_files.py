@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import stat
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
@@ -74,16 +75,20 @@ def extract(
 
 @dataclass(frozen=True)
 class LabelFiles:
-    """Folder, label file or unpacked archive of an import, and the formats recognized in it, best first.
+    """Folder, unpacked archive or chosen files of an import, and the formats recognized in them, best first.
 
-    single: one label file was chosen, so that images without a label in it are not imported.
+    paths: as chosen by the user.
     """
 
-    path: Path
+    paths: tuple[Path, ...]
     tree: FileTree
     found: list[tuple[Format, int]]
     archive: bool = False
-    single: bool = False
+
+    @property
+    def path(self) -> Path:
+        """Chosen path; the common folder of several."""
+        return self.paths[0] if len(self.paths) == 1 else common_folder(self.paths)
 
     def format(self, name: str) -> Format:
         """Return the format of this name, the best one for "auto". Raises UnknownFormat, NothingToImport."""
@@ -101,20 +106,30 @@ class LabelFiles:
         return problems.NothingToImport(path=str(self.path), why=why)
 
 
-@contextmanager
-def open_labels(project: Project, path: Path | str) -> Iterator[LabelFiles]:
-    """Yield the files of an import; an archive is unpacked as long as the block runs.
+def common_folder(paths: Sequence[Path]) -> Path:
+    """Return the folder that contains all paths."""
+    return Path(os.path.commonpath([path.absolute().parent for path in paths]))
 
-    Raises FolderMissing, NothingToImport.
+
+@contextmanager
+def open_labels(project: Project, path: Path | str | Sequence[Path | str]) -> Iterator[LabelFiles]:
+    """Yield the files of an import: of a folder, an archive, or label files, images and folders chosen together.
+
+    An archive is unpacked as long as the block runs. Raises FolderMissing, NothingToImport.
     """
-    path, single = Path(path), False
-    with unpacked(project, path) as folder:
+    paths = tuple(map(Path, [path] if isinstance(path, (str, Path)) else path))
+    for path in paths:
+        if not path.exists():
+            raise problems.FolderMissing(path=str(path))
+    if len(paths) != 1:
+        tree = FileTree.of_paths(paths, project)
+        yield LabelFiles(paths, tree, recognized(tree))
+        return
+    with unpacked(project, paths[0]) as folder:
         if folder.is_dir():
             tree = FileTree.of(folder, project)
-        elif folder.is_file():
-            is_dataset = suffix_of(folder.name) in (".yaml", ".yml")
-            tree = dataset_tree(folder, project) if is_dataset else FileTree.of_file(folder)
-            single = not is_dataset
+        elif suffix_of(folder.name) in (".yaml", ".yml"):
+            tree = dataset_tree(folder, project)
         else:
-            raise problems.FolderMissing(path=str(path))
-        yield LabelFiles(path, tree, recognized(tree), archive=folder != path, single=single)
+            tree = FileTree.of_paths(paths, project)
+        yield LabelFiles(paths, tree, recognized(tree), archive=folder != paths[0])

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from workbench.core import problems
-from workbench.core.geometry.selection.box_cut import box_region
+from workbench.core.geometry.selection.box_cut import BOX_SHAPES, box_region
 from workbench.core.images.image_files import image_size, read_displayed
 from workbench.core.messages import Message
 from workbench.core.project import annotation
@@ -46,7 +46,7 @@ class ImportRequest:
     otherwise the folder becomes a source of the project. conflicts: for an image that is labeled already, "keep" its
     label, "replace" it, or "merge": regions are added where the existing label is background. classes, verdicts: name
     in the labels -> name in the project, None to ignore it; other names are taken over. split: take over the data
-    split.
+    split. background: images without a label become images without defects, which are done. Raises BadSettings.
     """
 
     format: str = "auto"
@@ -58,11 +58,21 @@ class ImportRequest:
     classes: Mapping[str, str | None] = field(default_factory=dict)
     verdicts: Mapping[str, str | None] = field(default_factory=dict)
     split: bool = True
+    background: bool = False
+
+    def __post_init__(self) -> None:
+        for key, known in (("conflicts", CONFLICTS), ("boxes", BOX_SHAPES)):
+            if getattr(self, key) not in known:
+                why = Message("settings.choice", names=", ".join(known))
+                raise problems.BadSettings(key=key, value=getattr(self, key), why=why)
 
 
 @dataclass
 class ImportReport:
-    """Result of an import. images: images found, with or without a label; copied: number new in the project."""
+    """Result of an import. images: images found, with or without a label; copied: number new in the project.
+
+    background: images without a label in files that label pixels; by request they were imported as without defects.
+    """
 
     format: str
     images: int = 0
@@ -80,6 +90,7 @@ class ImportReport:
     splits: Counter[str] = field(default_factory=Counter)  # images of each side of the data split
     replaced: int = 0  # images whose existing label was replaced or merged
     missing: int = 0  # labels whose image was not found
+    background: int = 0
     cancelled: bool = False  # nothing was imported
 
     @property
@@ -109,12 +120,10 @@ class LabelReading:
     def __init__(self, project: Project, files: LabelFiles, request: ImportRequest) -> None:
         self.request, self.files = request, files
         self.format = files.format(request.format)
-        options = ImportOptions(request.class_name, request.threshold, request.boxes)
+        options = ImportOptions(request.class_name, request.threshold, request.boxes, request.background)
         self.batch = self.format.find(files.tree, options, {info.id: info.name for info in project.classes})
         if not self.batch.entries and not self.batch.skipped:
             raise files.nothing()
-        if files.single:
-            self.batch.unlabeled = []
         # If all images are training images, there is no split: validation images would be missing.
         self.has_split = {entry.split for entry in self.batch.entries} - {None} not in (set(), {"train"})
         self.source: Source | None = None
@@ -160,6 +169,8 @@ class LabelReading:
             if progress is not None:
                 progress(number, total)
         report.images = len(self._seen)
+        if self.request.background and report.background:
+            report.notes.append(Message("import.background", n=report.background))
         report.notes += [Message(id, n=count) for id, count in sorted(self._lost.items())]
         report.added_classes = [info.name for info in self.classes.added]
         report.added_verdicts = [name for name in self.verdicts if name not in self.project.file.verdicts]
@@ -197,13 +208,15 @@ class LabelReading:
         except UnreadableLabel:
             self.report.missing += entry.image is None
             raise
+        if entry.background and (image.key in self._seen or self._is_copy(image, entry.label)):
+            return
         self._seen.add(image.key)
         check_length(image.key)
         note = annotation.load_note(self.project, image.key)
         size = _size(image)
         existing = image.key not in self._digests and not image.new and self._labeled(image.key, note)
         if existing and self.request.conflicts == "keep":
-            self._count_new(image)
+            self.report.copied += image.new
             raise UnreadableLabel(_ALREADY_LABELED)
         label = entry.read(*size)
         digest = _digest(label)
@@ -218,37 +231,42 @@ class LabelReading:
         verdict = label.verdict
         label.verdict = self._verdict(verdict)
         consume(ReadLabel(image, entry, label, existing, size, note))
-        self._count_new(image)
+        self.report.copied += image.new
         self._digests[image.key] = digest
         self.verdict_counts.update([verdict] if verdict is not None else [])
         self.report.labeled += 1
+        self.report.background += entry.background
         self.report.replaced += existing
         self.report.boxes += len(label.boxes)
         if entry.split is not None and self.has_split:
             self.report.splits[entry.split] += 1
         self.report.image_notes += [(str(entry.label), text) for text in label.notes]
         self._lost += label.lost
-        if entry.image is not None:
+        if entry.image is not None and not entry.background:
             self._copies.add(entry.image)
 
     def _add_image(self, path: Path, key: str, consume: Consumer) -> None:
         image = self.images.of_file(path, key)
         check_length(image.key)
-        if self._is_added(image) and self._copies.is_copy(path):
-            self._lost["import.copies"] += 1
-            self.batch.mask_files.append(path)  # excluded from the images of a source
+        if self._is_copy(image, path):
             return
         if image.key not in self._seen:
             consume(ReadLabel(image))
-            self._count_new(image)
-        self._seen.add(image.key)
+            self.report.copied += image.new
+            self.report.background += self.format.of_pixels
+            self._seen.add(image.key)
+
+    def _is_copy(self, image: ImportImage, path: Path) -> bool:
+        """Return True for a copy of a labeled image, which is not imported."""
+        if not (self._is_added(image) and self._copies.is_copy(path)):
+            return False
+        self._lost["import.copies"] += 1
+        self.batch.mask_files.append(path)  # excluded from the images of a source
+        return True
 
     def _is_added(self, image: ImportImage) -> bool:
         """Return True if the import adds an image to the project, as a copy or in a source."""
         return image.new or (self.source is not None and image.key.startswith(self.source.prefix))
-
-    def _count_new(self, image: ImportImage) -> None:
-        self.report.copied += image.new
 
     def _verdict(self, name: str | None) -> str | None:
         """Return the project's verdict for a verdict of a label."""

@@ -39,6 +39,10 @@ class _Regions(_Checked):
     false_per_picture: float | None = None
 
 
+class _AnyDefect(_Checked):
+    dice: float | None = None
+
+
 class _Metrics(_Checked):
     """Displayed values of a core.evaluation.metrics report."""
 
@@ -50,6 +54,23 @@ class _Metrics(_Checked):
     pictures: int = 0
     only_background: bool = False
     regions: _Regions | None = None
+    any_defect: _AnyDefect | None = None
+
+
+class _Forecast(_Checked):
+    """Range expected on other parts, see core.evaluation.forecast."""
+
+    low: float | None
+    high: float | None
+    why: list[str]
+
+
+class _Lighting(_Checked):
+    """Metrics under changed lighting, see core.evaluation.lighting."""
+
+    pictures: int
+    unchanged: float
+    changes: dict[str, float]
 
 
 class _Result(_Checked):
@@ -62,6 +83,8 @@ class _Result(_Checked):
     device: str | None = None
     precision: str | None = None
     metrics: _Metrics | None = None
+    forecast: _Forecast | None = None
+    lighting: _Lighting | None = None
 
 
 Metrics = Annotated[dict[str, Any], AfterValidator(_Metrics.check)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from workbench.core.messages import Message
@@ -13,7 +14,28 @@ from workbench.inference.engines.registry import KINDS
 
 LINE_FORMAT = "onnx-line"
 """Self-contained ONNX model of one image size, for programs other than this one. It comes beside an engine."""
-FORMATS = (*KINDS, LINE_FORMAT)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Files in the arrangement that another program reads. It comes beside an engine.
+
+    code: module of `training/export` and its function that writes the files. file: folder or main file in the export.
+    program: its reader. engine: engine whose network it contains; "" if it has a network of its own.
+    """
+
+    code: str
+    file: str
+    program: str
+    engine: str = ""
+
+
+LAYOUTS: dict[str, Layout] = {
+    "triton": Layout("triton_repository:write_repository", "triton/", "NVIDIA Triton Inference Server", "onnx"),
+    "mlflow": Layout("mlflow_model:write_model", "MLmodel", "MLflow", "onnx"),
+    "paddlex": Layout("paddle_deployment:write_deployment", "paddlex/", "PaddleSeg and PaddleX"),
+}
+FORMATS = (*KINDS, LINE_FORMAT, *LAYOUTS)
 LINE_SIDES = (16, 8192)
 """Smallest and largest side of the images of a line model, in pixels."""
 _LINE_PIXELS = 4096 * 4096  # all tiles of an image are in memory at once
@@ -23,6 +45,15 @@ COMMAND_LINE_FORMATS = ("onnx", "paddle")
 """Default of the command line."""
 BENCHMARK_SECONDS = 8.0
 """Default time to measure each engine."""
+
+
+def engines_of(formats: Iterable[str]) -> list[str]:
+    """Return the engines of an export, each once: those among its formats, and those that its layouts contain.
+
+    "onnx" if there is none: the exported program needs an engine that predicts images of any size.
+    """
+    names = [LAYOUTS[name].engine if name in LAYOUTS else name for name in formats if name != LINE_FORMAT]
+    return list(dict.fromkeys(name for name in names if name)) or ["onnx"]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,9 @@ from workbench.core.problems import ExportDamaged, UnknownModel
 from workbench.core.runs.run import Run, find_run
 from workbench.inference.batch.checksums import verify_checks
 from workbench.inference.batch.reference_results import self_test
-from workbench.inference.model_settings import MODEL_FILE
+from workbench.inference.engine_options import EngineOptions
+from workbench.inference.io.json_io import JsonError, parse_json
+from workbench.inference.model_settings import MODEL_FILE, SettingsError, load_settings, settings_from_json
 from workbench.inference.predictor import Predictor
 
 
@@ -33,6 +35,38 @@ def model_folder(name: Path | str, project_root: Path | None = None) -> Path:
 def _of_run(run: Run) -> Path:
     run.need_usable()
     return run.best
+
+
+def open_network(path: Path, threads: int | None = None) -> Predictor:
+    """Open the ONNX file of a run or an export, also a copy of it without its folder.
+
+    The settings are those in model.json beside the file, else those in its metadata. Raises the errors of `open_model`,
+    and UnknownModel for a file without settings and for a self-contained model, which needs no predictor.
+    """
+    engine = _listed_engine(path)
+    if engine is not None:
+        return open_model(path.parent, threads, engine)
+    from workbench.inference.engines.onnx_engine import OnnxEngine  # imports ONNX Runtime
+
+    try:
+        network = OnnxEngine(path, EngineOptions(threads=threads or 0))
+    except Exception as error:  # ONNX Runtime raises various exceptions for a damaged file
+        raise UnknownModel(path=str(path)) from error
+    if "settings" not in network.metadata or "input" in network.metadata:
+        raise UnknownModel(path=str(path))
+    try:
+        return Predictor(settings_from_json(parse_json(network.metadata["settings"])), network)
+    except JsonError as error:
+        raise UnknownModel(path=str(path)) from error
+
+
+def _listed_engine(path: Path) -> str | None:
+    """Return the engine for which model.json in the folder of a network lists it; None if it does not."""
+    try:
+        files = load_settings(path.parent / MODEL_FILE).files
+    except SettingsError:
+        return None
+    return next((engine for engine, name in files.items() if name == path.name), None)
 
 
 def open_model(folder: Path, threads: int | None = None, engine: str = "auto") -> Predictor:

@@ -5,7 +5,8 @@
 (weights.safetensors). `last/` holds the state for an exact resume. `previews/NAME.STEP.mask.png` and `.scores.png` are
 predictions made during training: at most 12 steps per image, and one for all but the latest 24 images. `held_out/`
 holds the labels for evaluation as they were at the start of the run; dataset.json lists later additions. The trainer is
-the only writer while it runs, which `core.runs.run_lock` enforces.
+the only writer while it runs, which `core.runs.run_lock` enforces. `adopted.json` marks a network that was trained
+elsewhere, see `core.adoption`: there is nothing but `best/` without weights, dataset.json and one event.
 """
 
 from __future__ import annotations
@@ -72,6 +73,10 @@ class Run:
     @property
     def events_path(self) -> Path:
         return self.root / "events.jsonl"
+
+    @property
+    def adopted_path(self) -> Path:
+        return self.root / "adopted.json"
 
     @property
     def last(self) -> Path:
@@ -155,6 +160,11 @@ class Run:
             raise problems.RunUnusable(name=self.name, why=why)
 
     @property
+    def adopted(self) -> bool:
+        """True if the network was added from a file: it predicts, and is not trained further."""
+        return self.adopted_path.exists()
+
+    @property
     def resumable(self) -> bool:
         return (self.last / "state.json").exists()
 
@@ -169,6 +179,8 @@ def plan_run(
     check_several_gpus(request.device)
     request = divide_batch(request)
     earlier = find_run(project.root, request.start_from) if request.start_from else None
+    if earlier is not None and earlier.adopted:
+        raise problems.RunAdopted(name=earlier.name, what=Message("adopt.not_trained_further"))
     if request.prune:
         request = prune_settings(request, earlier.settings() if earlier is not None else None)
     if dataset is None:
@@ -192,22 +204,26 @@ def create_run(project: Project, request: TrainingSettings) -> Run:
     """Collect labels, plan the training settings, write a new run folder. Reads images: not for the GUI thread."""
     project.need_write(Message("what.run"))
     dataset, settings = plan_run(project, request)
-    stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{request.model}"
-    for name in numbered_names(stem):
+    run = new_run_folder(project, request.model)
+    write_json(run.dataset_path, dataset.model_dump(mode="json"))
+    write_settings(run, settings)
+    return run
+
+
+def new_run_folder(project: Project, model: str) -> Run:
+    """Create an empty run folder with the present time in its name. Raises CannotWrite, LinkOutsideFolder."""
+    for name in numbered_names(f"{time.strftime('%Y%m%d-%H%M%S')}-{model}"):
         root = project.root / "runs" / name
         check_links(project.root, root)
         try:
             make_folder(root.parent)
             root.mkdir()
-            break
+            return Run(root)
         except FileExistsError:
             continue
         except OSError as error:
             raise problems.CannotWrite.of(root, error) from error
-    run = Run(root)
-    write_json(run.dataset_path, dataset.model_dump(mode="json"))
-    write_settings(run, settings)
-    return run
+    raise AssertionError("numbered names never end")
 
 
 def write_settings(run: Run, settings: TrainingSettings) -> None:

@@ -20,12 +20,13 @@ class EventSummary:
 
     score: best metric, None if there is none. ended: "done" | "stopped" | "failed"; "" while the run is active or after
     a crash. metrics: of the best evaluation on the validation images. seconds, progress: of the training, None if
-    unknown.
+    unknown. expectation: `forecast` and `lighting` of the result, empty without them.
     """
 
     score: float | None = None
     ended: str = ""
     metrics: dict[str, Any] = field(default_factory=dict)
+    expectation: dict[str, Any] = field(default_factory=dict)
     seconds: float | None = None
     progress: float | None = None
 
@@ -81,10 +82,11 @@ def summarize_events(path: Path) -> EventSummary:
             if event.best and event.split == "val":
                 summary.metrics = event.metrics
         elif isinstance(event, Started):
-            summary.ended = ""
+            summary.ended, summary.expectation = "", {}
         elif isinstance(event, Finished):
             summary.ended, summary.seconds = event.why, event.time
             summary.metrics = event.result.get("metrics") or summary.metrics
+            summary.expectation = {name: event.result.get(name) for name in ("forecast", "lighting")}
         elif isinstance(event, Failed):
             summary.ended = "failed"
         elif isinstance(event, Step):

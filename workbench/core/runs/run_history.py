@@ -36,7 +36,8 @@ class RunLine:
 
     usable: the run can be used for prediction, as of the time of reading. interrupted: it was stopped or has failed
     early, or has just begun, so that its model has learned little. labeled: number of labeled images when the run was
-    created. metrics: of its best evaluation on the validation images, empty without one.
+    created. metrics: of its best evaluation on the validation images, empty without one. expectation: `forecast` and
+    `lighting` of its result, see `core.evaluation.expectation`, empty without them.
     """
 
     run: Run
@@ -50,6 +51,7 @@ class RunLine:
     interrupted: bool = False
     labeled: int = 0
     metrics: dict[str, Any] = field(default_factory=dict)
+    expectation: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -131,4 +133,5 @@ def run_line(run: Run) -> RunLine:
         interrupted=events.interrupted(settings),
         labeled=len(dataset.current),
         metrics=events.metrics,
+        expectation=events.expectation,
     )

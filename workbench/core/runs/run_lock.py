@@ -71,16 +71,23 @@ class RunLock:
         return True
 
 
-def training_process(root: Path) -> int | None:
-    """Return the id of the process on this computer that holds the lock of the run folder `root`, or None."""
+def is_training(root: Path) -> bool:
+    """Return True if a process, of any computer, holds the lock of the run folder `root`."""
     if not (root / ".lock").exists():
-        return None
+        return False
     lock = RunLock(root)
     try:
         if lock._try_acquire():
             lock.release()
-            return None
+            return False
     except CannotWrite:
+        return False
+    return True
+
+
+def training_process(root: Path) -> int | None:
+    """Return the id of the process on this computer that holds the lock of the run folder `root`, or None."""
+    if not is_training(root):
         return None
     holder = _holder(root)
     pid = holder.get("pid")

@@ -142,13 +142,17 @@ class OutputNames:
         return key not in self._files and f"{key}.png" not in self._folders and not blocked
 
     def reserve(self, source: InputSource, request: str | None = None) -> str:
-        """Reserve and return a free name: `wish`, or the shortest as in `output_names`."""
+        """Reserve and return a free name; see `free`."""
+        name = self.free(source, request)
+        self.add(name)
+        return name
+
+    def free(self, source: InputSource, request: str | None = None) -> str:
+        """Return a free name: `request`, or the shortest as in `output_names`."""
         choices = [*([] if request is None else [request]), *(_name(source, level) for level in range(_MAX_LEVEL + 1))]
         flat = choices[-1].replace("/", "~")  # if a file has the name of its folder
         numbered = (f"{base}~{number}" for number in itertools.count(2) for base in (choices[-1], flat))
-        name = next(name for name in itertools.chain(choices, numbered) if self.is_free(name))
-        self.add(name)
-        return name
+        return next(name for name in itertools.chain(choices, numbered) if self.is_free(name))
 
 
 _MAX_LEVEL = 2

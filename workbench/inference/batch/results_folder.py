@@ -31,6 +31,10 @@ _MAX_WHOLE_PIXELS = 32_000_000  # pixels; larger overlays are drawn in bands
 _BAND = 4_000_000  # pixels per band
 
 
+EntryCallback = Callable[[str, tuple[int, int], str, dict[str, Any]], None]
+"""Called as (absolute path, file state, name of the results, entry). entry: as in the ledger; with "why" if skipped."""
+
+
 class ResultsFolder:
     """Results folder of one model, used by one program at a time.
 
@@ -48,6 +52,7 @@ class ResultsFolder:
         overlays: bool = True,
         live: bool = False,
         skipped: Iterable[SkippedInput] = (),
+        on_entry: EntryCallback | None = None,
     ) -> None:
         """Open the folder.
 
@@ -55,6 +60,7 @@ class ResultsFolder:
         resume: keep the results of an earlier run; otherwise its ledger is cleared.
         overlays: write overlays of segmentations.
         skipped: files and names that were skipped before, for the report.
+        on_entry: called before an image is recorded as processed; if it raises, the image counts as not started.
 
         Raises ResultsLogError, OSError.
         """
@@ -67,6 +73,7 @@ class ResultsFolder:
         }
         self._skipped = [{"path": entry.path, "why": entry.why} for entry in skipped]
         self._overlays, self._live = overlays, live
+        self._on_entry = on_entry
         head = {**self.header, "fingerprint": fingerprint}
         self._log = ResultsLog(out, head, resume=resume, is_result=self._is_result)
         self._names = OutputNames()
@@ -158,13 +165,19 @@ class ResultsFolder:
         name = done.name if done and done.name else self._names.reserve(source, request)
         files = self._write_images(name, image, result)
         entry = {"path": str(source.path), **files, **result.to_json()}
+        if self._on_entry:
+            self._on_entry(path, state, name, entry)
         self._log.add(path, state, name, entry)
         if self._live:
             self._append_rows(entry)
         return result, ""
 
     def _skip(self, source: InputSource, why: str, state: tuple[int, int]) -> tuple[None, str]:
-        self._log.add(os.path.abspath(source.path), state, "", {"path": str(source.path), "why": why})
+        path, entry = os.path.abspath(source.path), {"path": str(source.path), "why": why}
+        if self._on_entry:
+            done = self._log.done.get(path)
+            self._on_entry(path, state, done.name if done and done.name else self._names.free(source), entry)
+        self._log.add(path, state, "", entry)
         return None, why
 
     def overlay_of(self, path: Path | str) -> Path | None:

@@ -34,6 +34,11 @@ class OnnxEngine:
         self._maps = others[0] if others else None
         self.device = "cuda" if "CUDAExecutionProvider" in self._session.get_providers() else "cpu"
 
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Metadata of the model (`metadata_props`)."""
+        return dict(self._session.get_modelmeta().custom_metadata_map)
+
     def __call__(self, batch: np.ndarray) -> np.ndarray:
         return np.asarray(self._session.run([self._output], {self._input: batch})[0])
 

@@ -1,14 +1,13 @@
-"""Runs trained by another process: detection of that process, its events, and commands by file."""
+"""Runs trained by another process: detection of that process, and commands by file."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 
-from workbench.core.runs.events import Event, Failed, Finished, Started, decode, encode
+from workbench.core.runs.events import Failed, Finished, Started, encode
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_lock import training_process
 
@@ -80,31 +79,3 @@ def _same(argument: str, root: Path) -> bool:
         return Path(argument).samefile(root)
     except (OSError, ValueError):
         return False
-
-
-class EventTail:
-    """Reader of a growing events.jsonl; an incomplete line is kept until its end is written."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._position = 0
-        self._part = b""
-
-    def read(self, stopped: Callable[[], bool] = lambda: False) -> Iterator[Event]:
-        """Yield the events added since the last call."""
-        try:
-            with self._path.open("rb") as file:
-                file.seek(self._position)
-                for line in file:
-                    if stopped():
-                        return
-                    self._position += len(line)
-                    self._part += line
-                    if not line.endswith(b"\n"):
-                        return
-                    whole, self._part = self._part, b""
-                    event = decode(whole.decode("utf-8", "replace"))
-                    if event is not None:
-                        yield event
-        except OSError:
-            return

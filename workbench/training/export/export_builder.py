@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import secrets
 import shutil
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from workbench.core.adoption.adopted_run import refresh_dataset
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.operating_point_origin import origin, summary
 from workbench.core.messages import Message, stored_text, with_messages
@@ -18,7 +20,6 @@ from workbench.core.problems import (
     ExportExists,
     ParityFailed,
     RunBroken,
-    RunUnusable,
     WorkerFailed,
 )
 from workbench.core.project.leftovers import holding_part
@@ -26,22 +27,22 @@ from workbench.core.project.project import Project
 from workbench.core.project.storage import check_links, write_json
 from workbench.core.resources import SOURCE_LANGUAGE
 from workbench.core.runs.events import Finished, Trouble
-from workbench.core.runs.export_options import LINE_FORMAT, ExportOptions
+from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT, ExportOptions, engines_of
 from workbench.core.runs.run import Run
 from workbench.inference.batch.checksums import write_checks
 from workbench.inference.batch.export_package import write_package
 from workbench.inference.batch.reference_results import self_test, write_reference_results
-from workbench.inference.engines import EngineError, load_engine
+from workbench.inference.engines import Engine, EngineError, load_engine
 from workbench.inference.engines.registry import KINDS
 from workbench.inference.io.atomic_write import make_folder, replace_path
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings, save_settings
 from workbench.inference.predictor import Predictor
-from workbench.training import checkpoint, device, networks, onnx_graph
-from workbench.training.evaluator import DygraphEngine
+from workbench.training import device, networks
 from workbench.training.export import holdout_effects, latency, parity, parity_samples
 from workbench.training.export.calibration_images import calibration_batches
 from workbench.training.export.export_formats import FormatWriter, remove
+from workbench.training.export.layouts import LayoutSource
 from workbench.training.export.line_export import (
     LINE_FOLDER,
     LINE_MODEL,
@@ -49,11 +50,11 @@ from workbench.training.export.line_export import (
     write_examples,
     write_line_model,
 )
-from workbench.training.export.line_graph import pixel_type
+from workbench.training.export.line_graph import LineModelRefused, pixel_type
+from workbench.training.export.network_source import AdoptedNetwork, TrainedNetwork, check_source
 from workbench.training.export.onnx_metadata import add_metadata
 from workbench.training.export.parity import Parity, check_cost, compare
 from workbench.training.export.versions import environment
-from workbench.training.learner import load_weights
 from workbench.training.model_card.card_evaluation import SECONDS as CARD_SECONDS
 from workbench.training.model_card.card_writer import write_card
 from workbench.training.progress_stages import ExportCancelled, ProgressStages
@@ -66,9 +67,7 @@ def export(run: Run, out: Path, options: ExportOptions, report: Reporter, *, can
     options.check()
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ExportExists(path=str(out))
-    if not (run.best / checkpoint.WEIGHTS).exists():
-        run.need_usable()
-        raise RunUnusable(name=run.name, why=Message("run.no_weights"))
+    check_source(run, options)
     if out.is_relative_to(run.project_root):
         check_links(run.project_root, out)
     part = out.parent / f".{out.name[:80]}.{secrets.token_hex(4)}.part"
@@ -98,11 +97,11 @@ class _Builder:
         self, run: Run, folder: Path, options: ExportOptions, report: Reporter, cancelled: Callable[[], bool]
     ) -> None:
         self.run, self.folder, self.options, self.report, self.cancelled = run, folder, options, report, cancelled
-        names = [name for name in dict.fromkeys(options.formats) if name != LINE_FORMAT]
-        self.formats = names or ["onnx"]  # a line model cannot predict images of other sizes, such as references
+        self.formats = engines_of(options.formats)
+        self.layouts: list[str] = []  # those that were written
         self.line: dict[str, Any] | None = None
-        self.training_settings, self.dataset = run.settings(), run.dataset()
         self.project = Project.open(run.project_root, write=False)
+        self.training_settings, self.dataset = run.settings(), refresh_dataset(self.project, run)
         self.point = origin(run, self.dataset, options.point)
         self.parity: dict[str, Parity] = {}
 
@@ -113,13 +112,10 @@ class _Builder:
         images = parity_samples.readable(chosen)
         chosen = [sample for sample in chosen if sample.key in dict(images)]
         place = device.choose("auto")
-        net = networks.build(self.training_settings, self.dataset)
-        path = self.run.best / checkpoint.WEIGHTS
-        load_weights(net, checkpoint.load_arrays(path), str(path))
-        net.eval()
-        reference = DygraphEngine(net)
+        network = AdoptedNetwork(self.run) if self.run.adopted else TrainedNetwork(self.run, self.dataset)
+        reference = network.engine
         batches = partial(calibration_batches, self.project, self.dataset, self.settings())
-        maker = FormatWriter(self.run, net, self.folder, tick=self.stages.check, calibration=batches)
+        maker = FormatWriter(self.run, network, self.folder, tick=self.stages.check, calibration=batches)
         for name, why in maker.make(self.formats, self.stages.begin).items():
             self.parity[name] = Parity(why=why, reduced=KINDS[name].reduced)
         settings = self.move_thresholds(self.settings(), reference)
@@ -128,7 +124,7 @@ class _Builder:
         self.compare(settings, reference, images)
         settings = self.keep_passed(settings)
         if LINE_FORMAT in self.options.formats:
-            self.make_line(settings, net, chosen, images)
+            self.make_line(settings, network, chosen, images)
         save_settings(settings, self.folder / MODEL_FILE)
         golden = self.golden_images(parity_samples.choose_golden(chosen))
         write_package(self.folder, ())
@@ -136,11 +132,12 @@ class _Builder:
         save_settings(settings, self.folder / MODEL_FILE)
         write_package(self.folder, settings.order or list(settings.files))
         write_examples(self.folder)
+        self.write_layouts(settings, net, images)
         self.stages.begin(Message("progress.checking"))
         self.write_golden(settings, golden)
         self.write_reports(place.name, measured)
         return {
-            "formats": [*(settings.order or settings.files), *([LINE_FORMAT] if self.line else [])],
+            "formats": [*(settings.order or settings.files), *([LINE_FORMAT] if self.line else []), *self.layouts],
             "parity": {name: found.summary() for name, found in self.parity.items()},
             "latency": {name: latency.p50(found) for name, found in measured.get("engines", {}).items()},
             **with_messages({"note": stored_text(measured, "note")}),
@@ -181,7 +178,7 @@ class _Builder:
         except SettingsError as error:
             raise RunBroken(path=str(path), why=str(error)) from error
 
-    def move_thresholds(self, settings: ModelSettings, reference: DygraphEngine) -> ModelSettings:
+    def move_thresholds(self, settings: ModelSettings, reference: Engine) -> ModelSettings:
         point = self.options.point
         if point in ("more", "fewer"):
             self.stages.begin(Message("progress.choosing_thresholds"))
@@ -192,7 +189,7 @@ class _Builder:
         rule = operating_point.read(self.run).rule
         return holdout_effects.refit_rule(rule, moved, reference, self.project, items)
 
-    def compare(self, settings: ModelSettings, reference: DygraphEngine, images: list[Any]) -> None:
+    def compare(self, settings: ModelSettings, reference: Engine, images: list[Any]) -> None:
         self.stages.begin(Message("progress.comparing"))
         engines = {}
         for name in self.formats:
@@ -226,14 +223,22 @@ class _Builder:
             check_cost(self.parity[name], effects.get("", {}), effects.get(name), note)
 
     def make_line(
-        self, settings: ModelSettings, net: Any, chosen: list[parity_samples.ParitySample], images: list[Any]
+        self,
+        settings: ModelSettings,
+        network: TrainedNetwork | AdoptedNetwork,
+        chosen: list[parity_samples.ParitySample],
+        images: list[Any],
     ) -> None:
         """Write the line model, or report why it is left out. Raise ParityFailed if nothing else was requested."""
         self.stages.begin(Message("progress.line_model"))
         shape = self.options.shape or usual_line_shape([sample.size for sample in chosen])
-        side = settings.input_size if settings.task == "classification" else None
-        network = onnx_graph.to_onnx(net, settings.channels, side)
-        result = write_line_model(self.folder, settings, network, shape, DygraphEngine(net), images, self.stages.share)
+        try:
+            onnx_network = network.line_network(settings)
+            result = write_line_model(
+                self.folder, settings, onnx_network, shape, network.engine, images, self.stages.share
+            )
+        except LineModelRefused as refusal:
+            result = Parity(why=refusal.args[0])
         self.parity[LINE_FORMAT] = result
         if result.passed:
             path = (Path(LINE_FOLDER) / LINE_MODEL).as_posix()
@@ -243,11 +248,32 @@ class _Builder:
         else:
             self.report_left_out(LINE_FORMAT)
 
+    def write_layouts(self, settings: ModelSettings, net: Any, images: list[Any]) -> None:
+        """Write the files for other programs, or report why some are left out. Raise ParityFailed as `make_line`."""
+        for name in [name for name in LAYOUTS if name in self.options.formats]:
+            self.stages.check()
+            layout = LAYOUTS[name]
+            if layout.engine and layout.engine not in settings.files:
+                result = dataclasses.replace(self.parity[layout.engine], rows=[])
+            else:
+                module, _, function = layout.code.partition(":")
+                write = getattr(importlib.import_module(f"workbench.training.export.{module}"), function)
+                result = write(self.folder, settings, LayoutSource(net, images, self.parity, self.stages.check))
+            self.parity[name] = result
+            if result.passed:
+                self.layouts.append(name)
+            elif set(self.options.formats) == {name}:
+                raise ParityFailed(why=result.why, report=parity.report(self.parity, "", environment()))
+            else:
+                self.report_left_out(name)
+
     def report_left_out(self, name: str) -> None:
         found = self.parity[name]
         why = found.why.rstrip(".")
         if name == LINE_FORMAT and not found.images:
             text = Message("export.line_impossible", why=why)
+        elif name in LAYOUTS and not found.images:
+            text = Message("export.layout_impossible", name=name, why=why)
         else:
             text = Message("export.not_reproduced" if found.images else "export.cannot_make", name=name, why=why)
         self.report(Trouble(what=text, done=Message("export.left_out")))
@@ -269,7 +295,7 @@ class _Builder:
     def measure(
         self,
         settings: ModelSettings,
-        reference: DygraphEngine,
+        reference: Engine,
         chosen: list[parity_samples.ParitySample],
         golden: list[tuple[str, Path]],
     ) -> tuple[ModelSettings, dict[str, Any]]:
@@ -296,7 +322,7 @@ class _Builder:
             "machine": environment(),
             "usual": list(usual),
             "engines": measured,
-            "dygraph": latency.time_dygraph(settings, reference, image, usual),
+            "dygraph": {} if self.run.adopted else latency.time_dygraph(settings, reference, image, usual),
             "order": order,
             "target_ms": target,
             "target_met": None if target is None else first is not None and first <= target,

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import onnx
@@ -22,7 +22,6 @@ from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.inference.io.atomic_write import make_folder
-from workbench.training import onnx_graph
 from workbench.training.networks import ProbabilityHead
 
 _SECONDS = 600  # time limit of a child process
@@ -31,6 +30,14 @@ _LEGACY = "paddle-legacy/network"
 
 class FormatNotWritten(Exception):
     """Format that could not be made; the text is a part of a sentence."""
+
+
+class FormatSource(Protocol):
+    """Network of a run, see `network_source`. save_programs: writes stem.json and stem.pdiparams, if it can."""
+
+    def save_programs(self, stem: Path) -> None: ...
+
+    def write_onnx(self, path: Path) -> None: ...
 
 
 class FormatWriter:
@@ -43,19 +50,19 @@ class FormatWriter:
     def __init__(
         self,
         run: Run,
-        net: paddle.nn.Layer,
+        network: FormatSource,
         folder: Path,
         *,
         tick: Callable[[], None],
         calibration: Callable[[], Iterable[np.ndarray]],
     ) -> None:
-        self._run, self._net, self._folder = run, net, folder
+        self._run, self._network, self._folder = run, network, folder
         self._tick, self._calibration = tick, calibration
         self._stem = folder / "paddle" / "network"
 
     def make(self, names: Sequence[str], begin: Callable[[str], None]) -> dict[str, str]:
         """Make these formats. Return the reasons of those that could not be made. begin: called before each step."""
-        save_program(self._net, self._run.settings(), self._stem)
+        self._network.save_programs(self._stem)
         failed: dict[str, str] = {}
         makers: dict[str, Callable[[], None]] = {
             "network.onnx": self._onnx,
@@ -86,7 +93,7 @@ class FormatWriter:
             remove(self._folder, file)
 
     def _onnx(self) -> None:
-        onnx_graph.write_onnx(self._net, self._run.settings(), self._folder / KINDS["onnx"].file)
+        self._network.write_onnx(self._folder / KINDS["onnx"].file)
 
     def _int8(self) -> None:
         source = self._folder / KINDS["onnx"].file

@@ -65,6 +65,17 @@ def line_model(settings: ModelSettings, network: onnx.ModelProto, shape: tuple[i
     network: as made by `onnx_graph.to_onnx`, without maps. Raise LineModelRefused.
     """
     size = network_size(settings, shape)
+    try:
+        return _joined(settings, network, shape, size)
+    except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, ValueError) as error:
+        # A network that was added from a file, of other operators or of a fixed size.
+        why = str(error).strip().partition("\n")[0].rstrip(".")
+        raise LineModelRefused(Message("line.not_static", why=why)) from error
+
+
+def _joined(
+    settings: ModelSettings, network: onnx.ModelProto, shape: tuple[int, int], size: tuple[int, int]
+) -> onnx.ModelProto:
     parts = [_input_graph(settings, shape, size), compose.add_prefix(network, _NETWORK)]
     output = _output_graph(settings, shape, size)
     joined = compose.merge_models(*parts, io_map=[(_TILES, _NETWORK + INPUT)])

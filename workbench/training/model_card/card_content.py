@@ -22,13 +22,14 @@ from workbench.core.documents.document import (
 from workbench.core.documents.holdout_result import HoldoutResult
 from workbench.core.documents.run_blocks import (
     data_blocks,
+    expectation_sections,
     limits,
     operating_point_blocks,
     point_origin_blocks,
     settings_blocks,
 )
 from workbench.core.messages import Message, join, recognize, stored_text
-from workbench.core.runs.export_options import LINE_FORMAT
+from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT
 from workbench.inference.batch.export_package import requirement_files
 from workbench.inference.model_settings import ModelSettings
 from workbench.training.model_card.provenance import CardSources, lineage
@@ -39,6 +40,7 @@ def make_card(sources: CardSources) -> Document:
     title = "card.title_unet" if settings.task == "segmentation" else "card.title_resnet"
     sections = [
         Section(Message("card.performance"), [*_performance(sources), *metric_tables.tables(settings, result)]),
+        *expectation_sections(sources.run),
         *_worst(result),
         Section(
             Message("card.operating_point"), [*operating_point_blocks(settings), *point_origin_blocks(sources.point)]
@@ -49,7 +51,7 @@ def make_card(sources: CardSources) -> Document:
         Section(Message("card.training_settings"), settings_blocks(sources.run)),
         Section(Message("card.limitations"), [Points(list(limits(sources.dataset, settings, result.split)))]),
         Section(Message("card.origin"), [Points(list(lineage(sources)))]),
-        Section(Message("card.usage"), _use(settings, _has_line_model(sources))),
+        Section(Message("card.usage"), _use(settings, sources)),
     ]
     return Document(
         title=Message(title, name=settings.name),
@@ -69,7 +71,9 @@ def _performance(sources: CardSources) -> Iterator[Block]:
         unknown = "card.no_metric_unreadable" if result.split else "card.no_metric_none"
         yield Paragraph(Message(unknown), warns=True)
         return
-    if result.split == "test":
+    if sources.run.adopted:
+        measured = "adopt.measured"
+    elif result.split == "test":
         measured = "card.measured_test_chosen" if "test" in sources.point.chosen_on else "card.measured_test"
     else:
         measured = "card.measured_validation"
@@ -182,16 +186,18 @@ def _speed_headline(sources: CardSources) -> list[Headline]:
     return [Headline(Message("card.time"), time, f"{first['width']} × {first['height']}, {order[0]}")]
 
 
-def _has_line_model(sources: CardSources) -> bool:
-    return bool(sources.parity.get(LINE_FORMAT, {}).get("passed"))
+def _has(sources: CardSources, name: str) -> bool:
+    return bool(sources.parity.get(name, {}).get("passed"))
 
 
-def _use(settings: ModelSettings, has_line_model: bool) -> list[Block]:
+def _use(settings: ModelSettings, sources: CardSources) -> list[Block]:
     masks = settings.task == "segmentation"
     result = "result.mask, result.regions" if masks else "result.verdict, result.probabilities"
     networks = [Message("card.file_network", file=file, name=name) for name, file in settings.files.items()]
     lists = requirement_files(settings.order or list(settings.files))
     packages = [Message("card.file_packages", file=file, name=name) for name, file in list(lists.items())[1:]]
+    written = [layout for name, layout in LAYOUTS.items() if _has(sources, name)]
+    layouts = [Message("card.file_layout", file=layout.file, name=layout.program) for layout in written]
     commands = [
         ("pip install -r requirements.txt", ""),
         ("python predict.py IMAGES... --out results   ", Message("card.code_sources")),
@@ -210,7 +216,8 @@ def _use(settings: ModelSettings, has_line_model: bool) -> list[Block]:
         *networks,
         *packages,
         Message("card.file_program"),
-        *([Message("card.file_line")] if has_line_model else []),
+        *([Message("card.file_line")] if _has(sources, LINE_FORMAT) else []),
+        *layouts,
         Message("card.file_examples"),
         Message("card.file_golden"),
         Message("card.file_parity"),

@@ -13,7 +13,7 @@ WRITERS = frozenset(
         *("pick", "explicit", "done_next", "mark_done", "not_done", "remove_image", "use_any", "use_train"),
         *("use_val", "use_test"),
         *("accept_all", "reject_all", "bring_back", "propose_all", "take_model", "keep_label", "scale", "train"),
-        *("keep_learning", "learn_on", "recipe", "edit_outline"),
+        *("keep_learning", "learn_on", "recipe", "edit_outline", "adopt_model"),
         *(f"{name}_{n}" for name in ("class", "verdict", "verdict_next") for n in range(1, 10)),
     )
 )

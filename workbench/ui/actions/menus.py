@@ -184,6 +184,7 @@ MENUS: dict[str, Table] = {
         "-",
         ("curves", ("whole_run", "compare_runs", "-", "save_curves_picture", "save_curves_table")),
         "-",
+        "adopt_model",
         "export",
         "export_choices",
     ),

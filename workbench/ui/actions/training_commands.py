@@ -26,6 +26,14 @@ class TrainingCommands(CommandGroup):
                 tip=self.tr("Create masks, overlays and tables for many images"),
             ),
             Command(
+                "adopt_model",
+                self.tr("Add &model from file…"),
+                context.project.add_model,
+                "import",
+                lambda: context.session.writable,
+                tip=self.tr("Use a segmentation network in ONNX format that another program has trained"),
+            ),
+            Command(
                 "export",
                 self.tr("&Export model"),
                 training.export,

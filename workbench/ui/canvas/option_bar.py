@@ -6,7 +6,7 @@ import math
 from functools import partial
 
 import numpy as np
-from PySide6.QtCore import QSignalBlocker, QSize, Qt
+from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, QTimer
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -27,6 +27,8 @@ from workbench.ui.canvas.tools.tool_options import LINES, MAX_DIAMETER, RANGES
 from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.text import formatting
 
+_HEIGHT = 36  # px, at least
+_ARROWS = 28  # px, arrows and frame of a number field
 _TICKS = 200  # steps of a slider on a logarithmic scale
 _MEASURED = 4 << 20  # pixels: the center line of a larger region is not computed
 
@@ -38,7 +40,6 @@ class OptionBar(QWidget):
         super().__init__(parent)
         self.setObjectName("options")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setFixedHeight(36)
         self._canvas, self._session = canvas, session
         self._fields: dict[str, list[QWidget]] = {}
         self._spins: dict[str, QDoubleSpinBox] = {}
@@ -48,6 +49,7 @@ class OptionBar(QWidget):
         self._row.setContentsMargins(10, 0, 10, 0)
         self._row.setSpacing(7)
         self._make()
+        self._fit()
         self.note = _Note()
         self._row.addWidget(self.note, 1)
         canvas.tool_changed.connect(self.refresh)
@@ -58,6 +60,19 @@ class OptionBar(QWidget):
         for signal in (session.note_changed, session.image_opened, session.project_closed):
             signal.connect(self.refresh)
         self.refresh()
+
+    def _fit(self) -> None:
+        """Fit the fields, and the height, equal for all tools, to the size of the texts."""
+        for spin in self._spins.values():
+            width = spin.fontMetrics().horizontalAdvance(f"000{spin.suffix()}") + _ARROWS
+            spin.setFixedWidth(max(spin.minimumWidth(), width))
+        heights = [spin.sizeHint().height() + 2 for spin in self._spins.values()]
+        self.setFixedHeight(max([_HEIGHT, *heights]))
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            QTimer.singleShot(0, self, self._fit)  # after all fields have the new style
 
     def minimumSizeHint(self) -> QSize:
         return QSize(0, self.height())  # a tool with many fields must not move the canvas
@@ -100,7 +115,7 @@ class OptionBar(QWidget):
         slider.setMaximumWidth(76)
         spin = QDoubleSpinBox(minimum=limits[0], maximum=limits[1], decimals=0 if name in ("size", "widest") else 1)
         spin.setSuffix(suffix)
-        spin.setFixedWidth(98 if name == "widest" else 78)
+        spin.setMinimumWidth(98 if name == "widest" else 78)
         spin.setKeyboardTracking(False)
         for widget in (slider, spin):
             widget.setAccessibleName(text)

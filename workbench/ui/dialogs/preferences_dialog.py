@@ -25,7 +25,7 @@ from workbench.ui.dialogs.settings_form import SettingsForm
 from workbench.ui.dialogs.shortcuts_page import ShortcutsPage
 
 _SIZE = QSize(760, 580)  # px
-_LIST_WIDTH = 160  # px
+_LIST_WIDTH = 160  # px, at least
 PAGES = ("appearance", "labeling", "training", "keyboard")
 
 
@@ -56,13 +56,12 @@ class PreferencesDialog(QDialog):
         }
         self.list = QListWidget(objectName="rows")
         self.list.setAccessibleName(self.tr("Settings"))
-        self.list.setFixedWidth(_LIST_WIDTH)
         self.pages = QStackedWidget()
         texts = self.tr("Appearance"), self.tr("Labeling"), self.tr("Training"), self.tr("Keyboard")
         for name, text in zip(PAGES, texts, strict=True):
-            item = QListWidgetItem(text, self.list)
-            item.setSizeHint(QSize(0, self.fontMetrics().height() + 14))
+            QListWidgetItem(text, self.list)
             self.pages.addWidget(_page(text, self.forms.get(name, self.shortcuts)))
+        self._fit_list()
         self.list.currentRowChanged.connect(self._show_page)
         self.restore = QPushButton(autoDefault=False)
         self.restore.clicked.connect(self.restore_defaults)
@@ -107,8 +106,19 @@ class PreferencesDialog(QDialog):
         else:
             form.restore_defaults()
 
+    def _fit_list(self) -> None:
+        """Fit the list of pages to the size of its texts."""
+        metrics = self.list.fontMetrics()
+        names = [self.list.item(row).text() for row in range(self.list.count())]
+        for row, name in enumerate(names):
+            hint = QSize(metrics.horizontalAdvance(name) + 24, metrics.height() + 14)
+            self.list.item(row).setSizeHint(hint)
+        self.list.setFixedWidth(max(_LIST_WIDTH, self.list.sizeHintForColumn(0) + 12))
+
     def changeEvent(self, event) -> None:
         super().changeEvent(event)
+        if event.type() in (event.Type.FontChange, event.Type.StyleChange) and hasattr(self, "list"):
+            self._fit_list()
         if event.type() == event.Type.ActivationChange and self.isActiveWindow():
             for form in self.forms.values():  # values may have changed in the window
                 form.refresh()

@@ -26,9 +26,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.documents.comparison_report import figure_cells
+from workbench.core.documents.comparison_report import comparison_rows
 from workbench.core.documents.document import DocumentImage
-from workbench.core.evaluation.evaluation_comparison import FigureDifference
 from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.runs.run import Run
@@ -74,16 +73,18 @@ class FigureTable(QTableWidget):
         self.setHorizontalHeaderLabels(
             [self.tr("Figure"), *names, self.tr("Difference (95% CI)"), self.tr("Second run")]
         )
-        figures = compared.comparison.figures
-        self.setRowCount(len(figures))
-        for row, figure in enumerate(figures):
-            self._show_figure(row, figure)
+        rows = comparison_rows(compared.comparison)
+        self.setRowCount(len(rows))
+        for row, (cells, outcome) in enumerate(rows):
+            self._show_cells(row, cells, outcome)
 
-    def _show_figure(self, row: int, figure: FigureDifference) -> None:
-        for column, text in enumerate(figure_cells(figure)):
+    def _show_cells(self, row: int, cells: list[str], outcome: str) -> None:
+        for column, text in enumerate(cells):
             item = QTableWidgetItem(translate_message(text))
-            if column == 4 and figure.outcome in _ICONS:
-                name, role = _ICONS[figure.outcome]
+            if not outcome:
+                item.setToolTip(translate_message(Message("compare.own_images")))
+            if column == 4 and outcome in _ICONS:
+                name, role = _ICONS[outcome]
                 item.setIcon(self._style.theme.icon(name, role))
             self.setItem(row, column, item)
 

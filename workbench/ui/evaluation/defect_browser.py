@@ -137,12 +137,12 @@ def outline_legend() -> QWidget:
     legend = QWidget()
     row = QHBoxLayout(legend)
     row.setContentsMargins(0, 0, 0, 0)
-    row.addWidget(_legend(LABEL_COLOR.name(), QCoreApplication.translate("DefectBrowser", "Label")))
-    row.addWidget(_legend(PREDICTION_COLOR.name(), QCoreApplication.translate("DefectBrowser", "Prediction")))
+    row.addWidget(_legend(LABEL_COLOR.name(), "━━", QCoreApplication.translate("DefectBrowser", "Label")))
+    row.addWidget(_legend(PREDICTION_COLOR.name(), "╍╍", QCoreApplication.translate("DefectBrowser", "Prediction")))
     return legend
 
 
-def _legend(color: str, text: str) -> QLabel:
-    label = QLabel(f'<span style="color:{color}">■</span>&nbsp;{text}', objectName="muted")
+def _legend(color: str, line: str, text: str) -> QLabel:
+    label = QLabel(f'<span style="color:{color}">{line}</span>&nbsp;{text}', objectName="muted")
     label.setContentsMargins(6, 0, 0, 0)
     return label

@@ -101,7 +101,10 @@ class EvaluationNotices(QWidget):
             )
             more = self.tr("Test images were not used for any choice.") if "test" in evaluation.splits else ""
             return "warning", " ".join(filter(None, (counts, text, more)))
-        text = self.tr("These images were not used in training. Expect similar results on new parts.")
+        if evaluation.run is not None and evaluation.run.adopted:
+            text = self.tr("The model was added from a file. Whether it was trained on these images is not known.")
+            return "warning", f"{counts} {text}"
+        text = self.tr("These images were not used in training or for any choice.")
         advice = self.tr("Choose the operating point on validation images; otherwise test metrics become optimistic.")
         return "info", " ".join(filter(None, (counts, text, advice if "val" in evaluation.splits else "")))
 

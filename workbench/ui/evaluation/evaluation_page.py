@@ -15,11 +15,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from workbench.core.evaluation.expectation import Expectation
 from workbench.core.evaluation.split_evaluation import SplitEvaluation
 from workbench.core.geometry.drawing import NOTHING
 from workbench.core.problems import Problem
 from workbench.core.runs.run import Run
 from workbench.ui.evaluation.evaluation_reports import EvaluationReports
+from workbench.ui.evaluation.expectation_bar import ExpectationBar
 from workbench.ui.evaluation.segmentation_evaluation import SegmentationEvaluation
 from workbench.ui.evaluation.verdict_evaluation_page import VerdictEvaluationPage
 from workbench.ui.services import Services
@@ -50,11 +52,13 @@ class EvaluationPage(QWidget):
         self.pages = QStackedWidget()
         self.pages.addWidget(self.segmentation)
         self.pages.addWidget(self.verdicts)
+        self.expectation = ExpectationBar(style)
         self.run: Run | None = None
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self._header())
+        column.addWidget(self.expectation)
         column.addWidget(self.pages, 1)
         self.segmentation.region_chosen.connect(self.region_chosen)
         self.verdicts.image_requested.connect(lambda key: self.region_chosen.emit(key, NOTHING))
@@ -182,7 +186,18 @@ class EvaluationPage(QWidget):
         self.recalculate.setVisible(evaluation.stage == "ready")
         self.save_report.setEnabled(self.reports.can_save())
         self.compare.setEnabled(self.reports.can_compare())
+        self.expectation.show_expectation(self._shown_expectation())
         self.reports.changed.emit()
+
+    def _shown_expectation(self) -> Expectation | None:
+        """Return what is stored with the run; None while no metrics are shown, so that withheld ones stay withheld."""
+        if self.pages.currentWidget() is self.verdicts:
+            shown = self.verdicts.evaluation is not None
+        else:
+            shown = self._evaluation.stage == "ready"
+        lines = self._run_list.lines if shown and self.run is not None else ()
+        line = next((line for line in lines if self.run is not None and line.run.root == self.run.root), None)
+        return Expectation.of_result(line.expectation, line.model) if line is not None else None
 
     def _project_closed(self) -> None:
         self.run = None

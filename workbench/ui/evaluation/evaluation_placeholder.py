@@ -5,7 +5,16 @@ from __future__ import annotations
 import time
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QLabel, QListWidget, QListWidgetItem, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QProgressBar,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from workbench.core.evaluation.data_leaks import DataLeak
 from workbench.session.run_evaluation import RunEvaluation
@@ -44,7 +53,12 @@ class EvaluationPlaceholder(QWidget):
         self.leaks.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.button = QPushButton()
         column.addWidget(self.title)
-        for widget in (self.text, self.bar, self.time_left, self.leaks, self.button):
+        row = QHBoxLayout()  # gives the text the height for its own width, not for that of the page
+        row.addStretch(1)
+        row.addWidget(self.text)
+        row.addStretch(1)
+        column.addLayout(row)
+        for widget in (self.bar, self.time_left, self.leaks, self.button):
             column.addWidget(widget, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(2)
         self.button.clicked.connect(self._button_clicked)
@@ -103,8 +117,6 @@ class EvaluationPlaceholder(QWidget):
             )
         self.title.setText(title)
         self.text.setText(text)
-        self.text.ensurePolished()
-        self.text.setMinimumHeight(self.text.heightForWidth(_TEXT_WIDTH))  # an aligned label takes one line otherwise
 
     def _list_leaks(self, leaks: list[DataLeak]) -> None:
         patterns = {

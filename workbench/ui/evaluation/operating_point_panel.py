@@ -8,8 +8,9 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QSlider, QVBoxLayout, QWidget
 
 from workbench.core.evaluation.evaluation_summary import EvaluationSummary
-from workbench.core.evaluation.operating_point import OperatingPoint, StoredOperatingPoint
+from workbench.core.evaluation.operating_point import OperatingPoint
 from workbench.core.evaluation.operating_point_sweep import AREAS
+from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.text import evaluation_texts, formatting
 
 RATIOS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000)
@@ -129,13 +130,17 @@ class OperatingPointPanel(QWidget):
         total = formatting.number(missed * self.ratio + false, 0 if self.ratio >= 1 else 1)
         self.total.setText(text.format(missed=formatting.number(missed), false=formatting.number(false), total=total))
 
-    def show_use(self, chosen: StoredOperatingPoint | None, *, can_store: bool, can_restore: bool, busy: bool) -> None:
-        self.store.setEnabled(can_store)
-        self.restore.setEnabled(can_restore)
-        if busy:
+    def show_use(self, evaluation: RunEvaluation) -> None:
+        """Show which operating point the run uses, and whether another one can be used."""
+        self.store.setEnabled(evaluation.can_store())
+        self.restore.setEnabled(evaluation.can_restore())
+        chosen, run = evaluation.chosen, evaluation.run
+        if evaluation.busy:
             text = self.tr("The run is still training. The operating point can be changed when the training has ended.")
         elif chosen is not None and chosen.chosen_on:
             text = self.tr("In use: operating point set in the evaluation")
+        elif run is not None and run.adopted:
+            text = self.tr("In use: operating point with which the model was added")
         else:
             text = self.tr("In use: operating point chosen by the training")
         self.in_use.setText(text)

@@ -263,12 +263,7 @@ class SegmentationEvaluation(QWidget):
         evaluation = self._evaluation
         if evaluation.point is not None and evaluation.settings is not None:
             self.points.show_point(evaluation.point, self._class_indices, evaluation.um_per_pixel)
-            self.points.show_use(
-                evaluation.chosen,
-                can_store=evaluation.can_store(),
-                can_restore=evaluation.can_restore(),
-                busy=evaluation.busy,
-            )
+            self.points.show_use(evaluation)
 
     def _evaluated(self, result: EvaluatedImages) -> None:
         figures = result.figures

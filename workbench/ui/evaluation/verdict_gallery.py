@@ -69,7 +69,9 @@ class VerdictGallery(QListView):
         return [image.key for image in self._images.items]
 
     def _text(self, image: PredictedVerdict) -> str:
-        return f"{image.key}: {self.names[image.predicted]} {formatting.percent(image.probability)}"
+        verdict = self.names[image.predicted]
+        text = f"{image.key}: {verdict} {formatting.percent(image.probability)}"
+        return text if verdict == image.truth else f"{text}; {self.tr('Label: {name}').format(name=image.truth)}"
 
     def _tip(self, image: PredictedVerdict) -> str:
         shares = sorted(zip(image.probabilities, self.names), reverse=True)
@@ -108,7 +110,7 @@ class _VerdictDelegate(QStyledItemDelegate):
         share = formatting.percent(image.probability)
         width = line.width() - metrics.horizontalAdvance(share) - 6
         painter.setPen(theme.color("success" if correct else "danger"))
-        text = metrics.elidedText(verdict, Qt.TextElideMode.ElideRight, width)
+        text = metrics.elidedText(f"{'✓' if correct else '✗'} {verdict}", Qt.TextElideMode.ElideRight, width)
         painter.drawText(line, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
         painter.setPen(theme.color("text"))
         painter.drawText(line, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, share)

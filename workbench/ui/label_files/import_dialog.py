@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
@@ -24,31 +25,34 @@ from PySide6.QtWidgets import (
 from workbench.core.problems import Problem
 from workbench.core.project.import_classes import matching_class
 from workbench.core.project.import_plan import ImportPlan, PlannedClass, PlannedVerdict
+from workbench.core.project.label_files import common_folder
 from workbench.core.project.label_reading import ImportReport, ImportRequest
 from workbench.core.project.project import PALETTE
 from workbench.session.session import Session
 from workbench.ui.label_files.import_options import ImportOptionsRow
 from workbench.ui.label_files.import_result import ImportResult
 from workbench.ui.label_files.mapping_table import MappingTable
-from workbench.ui.label_files.path_choices import MissingImages, choose_label_file
+from workbench.ui.label_files.path_choices import MissingImages, choose_label_files
 from workbench.ui.label_files.preview_strip import PreviewStrip
 from workbench.ui.label_files.skipped_list import SkippedList
 from workbench.ui.text.formatting import duration, number, problem_text
+from workbench.ui.widgets.file_drop import is_label_file
 from workbench.ui.widgets.theme import ThemeManager
 
 _RESULT_SIZE = QSize(620, 260)
+_SHOWN_PATHS = 20  # in the tooltip of the files to import
 
 
 class ImportDialog(QDialog):
     """Dialog for one import. images_only: offer to add the images of the folder without labels."""
 
-    images_only_chosen = Signal(object)  # Path
+    images_only_chosen = Signal(list)  # of Path
 
     def __init__(
         self,
         session: Session,
         style: ThemeManager,
-        path: Path | None = None,
+        paths: Sequence[Path] = (),
         *,
         images_only: bool = False,
         parent: QWidget | None = None,
@@ -59,7 +63,7 @@ class ImportDialog(QDialog):
         self.resize(940, 620)
         self._session, self._job = session, session.label_import
         self._offers_images = images_only
-        self._path: Path | None = None
+        self._paths: tuple[Path, ...] = ()
         self._plan: ImportPlan | None = None
         self._started = 0.0  # monotonic time in s
         self._first_labels = False  # no image had a label before the import
@@ -67,8 +71,8 @@ class ImportDialog(QDialog):
         self._lay_out()
         self._connect()
         self._show_state()
-        if path is not None:
-            self.show_path(path)
+        if paths:
+            self.show_paths(paths)
 
     def _create_widgets(self, style: ThemeManager) -> None:
         self.path_field = QLineEdit(readOnly=True)
@@ -155,25 +159,25 @@ class ImportDialog(QDialog):
 
     # --- files and preview --------------------------------------------------------------------------
 
-    def show_path(self, path: Path) -> None:
-        """Read the labels of a folder, archive or label file."""
-        self._path = path
-        self.path_field.setText(str(path))
-        self.path_field.setToolTip(str(path))
+    def show_paths(self, paths: Sequence[Path]) -> None:
+        """Read the labels of a folder, an archive, or files and folders that were chosen together."""
+        self._paths = tuple(paths)
+        self.path_field.setText(_paths_text(paths))
+        self.path_field.setToolTip("\n".join(map(str, paths[:_SHOWN_PATHS])))
         self.options.set_formats({})
+        self.options.class_name.clear()
+        self._job.release()  # the files may have changed since they were read
         self._preview()
 
     def _choose_folder(self) -> None:
-        start = str(self._path or Path.home())
-        folder = QFileDialog.getExistingDirectory(self, self.tr("Folder with labels"), start)
+        folder = QFileDialog.getExistingDirectory(self, self.tr("Folder with labels"), _first(self._paths))
         if folder:
-            self.show_path(Path(folder))
+            self.show_paths([Path(folder)])
 
     def _choose_file(self) -> None:
-        start = str(self._path or Path.home())
-        file = choose_label_file(self, start)
-        if file is not None:
-            self.show_path(file)
+        files = choose_label_files(self, _first(self._paths))
+        if files:
+            self.show_paths(files)
 
     def _locate_images(self, folder: Path) -> None:
         """Use the images of a folder, and read the labels again."""
@@ -181,12 +185,12 @@ class ImportDialog(QDialog):
             self._preview()
 
     def _preview(self) -> None:
-        if self._path is None:
+        if not self._paths:
             return
         self._plan = None
         self._started = time.monotonic()
         self.status.clear()
-        self._job.preview(self._path, replace(ImportRequest(), **self.options.reading_choices()))
+        self._job.preview(self._paths, replace(ImportRequest(), **self.options.reading_choices()))
         self._show_state()
 
     def _show_plan(self, plan: ImportPlan) -> None:
@@ -198,7 +202,7 @@ class ImportDialog(QDialog):
         classes = [info.name for info in project.classes]
         self.mapping.show_entries(plan.classes, plan.verdicts, classes, project.file.verdicts)
         self.skipped.show_entries(plan.skipped, plan.report.notes, plan.report.image_notes)
-        self.missing.show_count(plan.missing, self._path)
+        self.missing.show_count(plan.missing, self._paths[0])
         self._show_previews()
         self.status.clear()
         self._show_state()
@@ -236,7 +240,7 @@ class ImportDialog(QDialog):
     # --- import -------------------------------------------------------------------------------------
 
     def _import(self) -> None:
-        if self._plan is None or self._path is None:
+        if self._plan is None:
             return
         request = replace(
             self._plan.choices(),
@@ -247,7 +251,7 @@ class ImportDialog(QDialog):
         self._started = time.monotonic()
         self._first_labels = not any(row.status == "done" or row.counts for row in self._session.rows.values())
         self.status.clear()
-        if not self._job.start(self._path, request):
+        if not self._job.start(self._paths, request):
             self.status.setText(self.tr("Unsaved labels could not be saved, so the import was not started."))
 
     def _show_imported(self, report: ImportReport) -> None:
@@ -306,7 +310,7 @@ class ImportDialog(QDialog):
         self._session.undo()
 
     def _add_images_only(self) -> None:
-        self.images_only_chosen.emit(self._path)
+        self.images_only_chosen.emit([path for path in self._paths if not is_label_file(path)])
         self.accept()
 
     def _abandon(self) -> None:
@@ -337,3 +341,15 @@ class ImportDialog(QDialog):
         if self._job.activity in ("", "reading"):
             self._job.release()
         super().done(result)
+
+
+def _first(paths: Sequence[Path]) -> str:
+    """Return the path that a file dialog shows first."""
+    return str(paths[0] if paths else Path.home())
+
+
+def _paths_text(paths: Sequence[Path]) -> str:
+    if len(paths) == 1:
+        return str(paths[0])
+    text = QCoreApplication.translate("ImportDialog", "{n} files and folders in {folder}")
+    return text.format(n=number(len(paths)), folder=common_folder(paths))

@@ -6,7 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QHBoxLayout, QLabel, QSpinBox, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
 
 from workbench.core.project.formats import FORMATS
 from workbench.core.project.import_plan import ImportPlan
@@ -18,7 +28,7 @@ from workbench.ui.widgets.elided_label import ElidedLabel
 class ImportOptionsRow(QWidget):
     """Options that apply to the labels found; the others are hidden. `format_row` lies above the preview."""
 
-    format_chosen = Signal()  # format or threshold: the labels have to be read again
+    format_chosen = Signal()  # format, threshold or class of masks: the labels have to be read again
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -27,10 +37,17 @@ class ImportOptionsRow(QWidget):
         self.threshold.setSpecialValueText(self.tr("automatic"))
         self.threshold.setToolTip(self.tr("Gray value from which a pixel of a mask is a defect"))
         self.threshold.setKeyboardTracking(False)
+        self.class_name = QLineEdit()
+        self.class_name.setPlaceholderText(self.tr("from the labels"))
+        self.class_name.setToolTip(
+            self.tr("Every value of the masks becomes this one class, as for masks that number single objects.")
+        )
         self.boxes, self.conflicts = QComboBox(), QComboBox()
         self.split = QCheckBox(checked=True)
         self.copy = QCheckBox(self.tr("Copy new images into the project"), checked=True)
         self.copy.setToolTip(self.tr("Otherwise the images stay in their folder, and the project refers to it."))
+        self.background = QCheckBox()
+        self.background.setToolTip(self.tr("In YOLO data sets, an image without a text file has no defects."))
         for text, value in (
             (self.tr("Whole box"), "box"),
             (self.tr("Ellipse in the box"), "ellipse"),
@@ -62,25 +79,41 @@ class ImportOptionsRow(QWidget):
         checks.addWidget(self.split)
         checks.addStretch(1)
         grid.addLayout(checks, 2, 0, 1, 3)
+        grid.addWidget(self.background, 3, 0, 1, 3)
         grid.setColumnStretch(2, 1)
         self.format.activated.connect(lambda _: self._choose_format())
         self.threshold.valueChanged.connect(lambda _: self.format_chosen.emit())
+        self.class_name.editingFinished.connect(self._choose_class_name)
 
     def _make_format_row(self) -> QWidget:
         widget = QWidget()
-        row = QHBoxLayout(widget)
-        row.setContentsMargins(0, 0, 0, 0)
+        column = QVBoxLayout(widget)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        row = QHBoxLayout()
         row.setSpacing(12)
-        self._threshold_label = _label(self.tr("&Threshold of masks"), self.threshold)
         self._also = ElidedLabel(Qt.TextElideMode.ElideRight)
         self._also.setObjectName("muted")
         row.addWidget(_label(self.tr("F&ormat"), self.format))
         row.addWidget(self.format)
-        row.addWidget(self._threshold_label)
-        row.addWidget(self.threshold)
         row.addWidget(self._also, 1)
+        column.addLayout(row)
+        column.addWidget(self._make_mask_row())
         self.format.setMinimumWidth(240)
         return widget
+
+    def _make_mask_row(self) -> QWidget:
+        self._mask_row = QWidget()
+        row = QHBoxLayout(self._mask_row)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(12)
+        row.addWidget(_label(self.tr("&Threshold of masks"), self.threshold))
+        row.addWidget(self.threshold)
+        row.addSpacing(10)
+        row.addWidget(_label(self.tr("One &class for all masks"), self.class_name))
+        row.addWidget(self.class_name)
+        row.addStretch(1)
+        return self._mask_row
 
     def set_formats(self, found: Mapping[str, int], chosen: str = "") -> None:
         """Fill the list of formats: those found in the files first. chosen: the current one, by default unchanged."""
@@ -97,7 +130,7 @@ class ImportOptionsRow(QWidget):
         self.format_row.setVisible(bool(found))
         others = [format_with_count(name, count) for name, count in found.items() if name != current]
         self._also.set_text(self.tr("Also found: {formats}").format(formats=listed(others)) if others else "")
-        self._show_threshold()
+        self._show_mask_row()
 
     def show_plan(self, plan: ImportPlan) -> None:
         """Show the options that apply to a preview."""
@@ -111,10 +144,17 @@ class ImportOptionsRow(QWidget):
         self.split.setText(self.tr("Import the data split ({splits})").format(splits=splits))
         self.split.setVisible(bool(plan.report.splits))
         self.copy.setVisible(bool(plan.new) and plan.request.copy)
+        text = self.tr("Images without a label ({n}) have no defects: import them as done")
+        self.background.setText(text.format(n=number(plan.background)))
+        self.background.setVisible(bool(plan.background))
 
     def reading_choices(self) -> dict[str, Any]:
         """Return the fields of the request that determine how labels are read."""
-        return {"format": self.format.currentData() or "auto", "threshold": self.threshold.value() or None}
+        return {
+            "format": self.format.currentData() or "auto",
+            "threshold": self.threshold.value() or None,
+            "class_name": self.class_name.text().strip() or None if self._masks_chosen() else None,
+        }
 
     def choices(self) -> dict[str, Any]:
         """Return the other fields of the request."""
@@ -123,16 +163,23 @@ class ImportOptionsRow(QWidget):
             "conflicts": self.conflicts.currentData(),
             "split": self.split.isChecked(),
             "copy": self.copy.isChecked(),
+            "background": self.background.isChecked() and self.background.isVisibleTo(self),
         }
 
     def _choose_format(self) -> None:
-        self._show_threshold()
+        self._show_mask_row()
         self.format_chosen.emit()
 
-    def _show_threshold(self) -> None:
-        masks = self.format.currentData() == "png"
-        self.threshold.setVisible(masks)
-        self._threshold_label.setVisible(masks)
+    def _choose_class_name(self) -> None:
+        if self.class_name.isModified():
+            self.class_name.setModified(False)
+            self.format_chosen.emit()
+
+    def _masks_chosen(self) -> bool:
+        return self.format.currentData() == "png"
+
+    def _show_mask_row(self) -> None:
+        self._mask_row.setVisible(self._masks_chosen())
 
     def _split_name(self, side: str) -> str:
         names = {"train": self.tr("training"), "val": self.tr("validation"), "test": self.tr("test")}

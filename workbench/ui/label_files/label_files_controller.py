@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject
@@ -17,7 +17,7 @@ from workbench.core.project.sources import walk
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
 from workbench.ui.text.formatting import number, problem_text
-from workbench.ui.widgets.file_drop import LABEL_SUFFIXES
+from workbench.ui.widgets.file_drop import LABEL_SUFFIXES, is_label_file
 from workbench.ui.widgets.message_bar import MessageBar
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -42,14 +42,15 @@ class LabelFilesController(QObject):
         """Show the dialog for an import."""
         self.show_import(None)
 
-    def show_import(self, path: Path | None, *, images_only: bool = False) -> None:
+    def show_import(self, paths: Path | Sequence[Path] | None, *, images_only: bool = False) -> None:
         """Show the dialog for an import of these labels. images_only: offer to add the images alone."""
         from workbench.ui.label_files.import_dialog import ImportDialog  # keeps the start of the window fast
 
         dialog = self._window.findChild(ImportDialog)
         if dialog is None:
-            dialog = ImportDialog(self._session, self._style, path, images_only=images_only, parent=self._window)
-            dialog.images_only_chosen.connect(lambda path: self._session.add_images([path]))
+            chosen = [paths] if isinstance(paths, Path) else paths or ()
+            dialog = ImportDialog(self._session, self._style, chosen, images_only=images_only, parent=self._window)
+            dialog.images_only_chosen.connect(self._session.add_images)
             dialog.open()
         dialog.raise_()
 
@@ -60,16 +61,16 @@ class LabelFilesController(QObject):
         dialog = self._window.findChild(LabelExportDialog) or LabelExportDialog(self._session, self._window)
         dialog.open()
 
-    def add(self, path: Path, otherwise: Callable[[], object]) -> None:
-        """Offer an import if a file or folder holds labels, else call `otherwise`."""
+    def add(self, paths: Sequence[Path], otherwise: Callable[[], object]) -> None:
+        """Offer one import if files and folders hold labels, else call `otherwise`."""
 
         def decide(found: dict[str, int]) -> None:
             if found and self._session.writable:
-                self.show_import(path, images_only=path.is_dir())
+                self.show_import(paths, images_only=not all(map(is_label_file, paths)))
             else:
                 otherwise()
 
-        detect(self._tasks, path, decide)
+        detect(self._tasks, paths, decide)
 
     def end(self) -> None:
         self._tasks.stop()
@@ -109,23 +110,25 @@ class LabelFilesController(QObject):
         )
 
 
-def detect(tasks: TaskRunner, path: Path, on_found: Callable[[dict[str, int]], object]) -> None:
-    """Find the label formats of a file or folder in a worker thread: name -> number of labels; {} without labels.
+def detect(tasks: TaskRunner, paths: Sequence[Path], on_found: Callable[[dict[str, int]], object]) -> None:
+    """Find the label formats of files and folders in a worker thread: name -> number of labels; {} without labels.
 
-    Folder names alone are not labels, nor are images that may be masks. An archive is not opened.
+    Folder names alone are not labels, nor are images that may be masks. An archive is not opened, and neither is a
+    single label file.
     """
+    path = paths[0]
 
     def search(task: Task) -> dict[str, int]:
-        if path.suffix.lower() == ".zip" and path.is_file():
-            return {"zip": 0}
-        if not path.is_dir():
-            return {"file": 0} if path.suffix.lower() in LABEL_SUFFIXES else {}
+        if len(paths) == 1 and not path.is_dir():
+            suffix = path.suffix.lower()
+            return {"zip" if suffix == ".zip" else "file": 0} if suffix in LABEL_SUFFIXES and path.is_file() else {}
         files: list[str] = []
-        for relative, _ in walk(path):
-            files.append(relative)
-            if task.cancelled() or len(files) > MAX_SEARCHED:
-                return {}
-        tree = FileTree(path.absolute(), tuple(sorted(files)))
+        for folder in paths:
+            for relative, _ in walk(folder) if folder.is_dir() else ():
+                files.append(relative)
+                if task.cancelled() or len(files) > MAX_SEARCHED:
+                    return {}
+        tree = FileTree.of_paths(paths) if len(paths) > 1 else FileTree(path.absolute(), tuple(sorted(files)))
         return {format.name: count for format, count in recognized(tree) if format.own_files and count}
 
     tasks.submit(search, on_found, lambda _: on_found({}), key="detect")

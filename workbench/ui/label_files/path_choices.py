@@ -13,12 +13,22 @@ from workbench.ui.widgets.file_drop import LABEL_SUFFIXES
 
 def choose_label_file(parent: QWidget, start: str) -> Path | None:
     """Let the user choose a label file or zip archive. start: path that is shown first."""
-    patterns = " ".join(f"*{suffix}" for suffix in (*LABEL_SUFFIXES, ".txt"))
-    labels = QCoreApplication.translate("MissingImages", "Labels ({patterns})").format(patterns=patterns)
-    filters = [labels, QCoreApplication.translate("MissingImages", "All files (*)")]
     title = QCoreApplication.translate("MissingImages", "Label file or zip archive")
-    file, _ = QFileDialog.getOpenFileName(parent, title, start, ";;".join(filters))
+    file, _ = QFileDialog.getOpenFileName(parent, title, start, _filters())
     return Path(file) if file else None
+
+
+def choose_label_files(parent: QWidget, start: str) -> list[Path]:
+    """Let the user choose a zip archive or one or more label files. start: path that is shown first."""
+    title = QCoreApplication.translate("MissingImages", "Label files or zip archive")
+    files, _ = QFileDialog.getOpenFileNames(parent, title, start, _filters())
+    return [Path(file) for file in files]
+
+
+def _filters() -> str:
+    patterns = " ".join(f"*{suffix}" for suffix in LABEL_SUFFIXES)
+    labels = QCoreApplication.translate("MissingImages", "Labels ({patterns})").format(patterns=patterns)
+    return ";;".join([labels, QCoreApplication.translate("MissingImages", "All files (*)")])
 
 
 class MissingImages(QWidget):

@@ -32,6 +32,7 @@ from workbench.ui.labels.class_delegate import (
 )
 from workbench.ui.labels.class_merge_card import ClassMergeCard, ClassMergeDialog
 from workbench.ui.shortcuts import key_text, with_key
+from workbench.ui.text.color_names import color_name
 from workbench.ui.text.formatting import number
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -140,7 +141,9 @@ class ClassesPanel(QWidget):
             item.setData(color, ColorRole)
             item.setData(key, KeyRole)
             item.setData(id in self._session.classes.hidden, HiddenRole)
-            item.setToolTip(self._tip(id, name, key))
+            item.setToolTip(self._tip(id, name, key, color))
+            if id != DONT_CARE:
+                item.setAccessibleDescription(self.tr("Color: {color}").format(color=color_name(color)))
             editable = id != DONT_CARE and self._session.writable and not self._session.class_merge.running
             item.setEditable(editable)
             item.setDragEnabled(editable)
@@ -153,12 +156,13 @@ class ClassesPanel(QWidget):
         self.add_button.setEnabled(self._session.writable and not self._session.class_merge.running)
         self._select_current(self._session.class_id)
 
-    def _tip(self, id: int, name: str, key: str) -> str:
+    def _tip(self, id: int, name: str, key: str, color: str) -> str:
         if id == DONT_CARE:
             return self.tr("Paint areas that cannot be judged. They are excluded from training and metrics.")
         tip = with_key(name, f"class_{key}") if key else name
         hint = self.tr("Double-click or press {key} to rename. Click the color to change it.")
-        return f"{tip}\n{hint.format(key=key_text('rename'))}"
+        color = self.tr("Color: {color}").format(color=color_name(color))
+        return f"{tip}\n{color}\n{hint.format(key=key_text('rename'))}"
 
     def _select_current(self, id: int) -> None:
         item = self._item(id)
@@ -264,7 +268,8 @@ class ClassesPanel(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for color in PALETTE:
-            action = QAction(_swatch(color), color, menu)
+            action = QAction(_swatch(color), color_name(color), menu)
+            action.setToolTip(color)
             action.triggered.connect(partial(self.recolor, id, color))
             menu.addAction(action)
         menu.addSeparator()

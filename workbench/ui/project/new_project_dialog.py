@@ -153,7 +153,7 @@ class NewProjectDialog(QDialog):
             if not labels and not self.labels.text():
                 self.labels.setText(images)
 
-        detect(self._tasks, path, show)
+        detect(self._tasks, [path], show)
 
     def done(self, result: int) -> None:
         """End the search for labels."""

@@ -13,17 +13,16 @@ from workbench.core.names import free_path
 from workbench.core.problems import Problem
 from workbench.core.project.packing import is_packed
 from workbench.core.project.project import read_project_file
-from workbench.session.preferences import Preferences
-from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
-from workbench.session.training.run_list import RunList
 from workbench.ui.label_files.label_files_controller import LabelFilesController
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
 from workbench.ui.project.help_dialogs import AboutDialog, GpuCheckDialog
 from workbench.ui.project.leave_guard import LeaveGuard
 from workbench.ui.project.new_project_dialog import NewProject, NewProjectDialog
 from workbench.ui.project.quick_project_dialog import QuickProjectDialog
-from workbench.ui.widgets.file_drop import LABEL_SUFFIXES, LeftOut
+from workbench.ui.services import Services
+from workbench.ui.training.adoption_dialog import AdoptionDialog
+from workbench.ui.widgets.file_drop import LeftOut, is_label_file
 from workbench.ui.widgets.message_bar import MessageBar
 
 _MAX_RECENT = 8
@@ -37,17 +36,16 @@ class ProjectCommands(QObject):
     def __init__(
         self,
         window: QWidget,
-        session: Session,
-        settings: Preferences,
-        runs: RunList,
+        services: Services,
         messages: MessageBar,
         leave_guard: LeaveGuard,
         label_files: LabelFilesController,
     ) -> None:
         super().__init__(window)
         self._label_files = label_files
-        self._leave_guard, self._runs = leave_guard, runs
-        self._window, self._session, self._settings, self._messages = window, session, settings, messages
+        session = self._session = services.session
+        self._leave_guard, self._runs, self._adoption = leave_guard, services.run_list, services.adoption
+        self._window, self._settings, self._messages = window, services.preferences, messages
         self._tasks = TaskRunner(1, self)
         self.recent_menu = QMenu(self.tr("Open &recent"), window)
         self.recent_menu.aboutToShow.connect(self._fill_recent)
@@ -189,31 +187,32 @@ class ProjectCommands(QObject):
     def add_folder(self) -> None:
         folder = QFileDialog.getExistingDirectory(self._window, self.tr("Add folder of images"))
         if folder:
-            self._label_files.add(Path(folder), lambda: self._session.add_images([Path(folder)]))
+            self._label_files.add([Path(folder)], lambda: self._session.add_images([Path(folder)]))
 
     def drop(self, paths: list[Path], left_out: LeftOut) -> bool:
         """Open a project that was dropped on the window, or add images and folders, or offer to import labels.
 
-        A single folder makes a new project if none is open. Return False if nothing is accepted.
+        A single folder, or label files of one folder, make a new project if none is open. Return False if nothing is
+        accepted.
         """
         if len(paths) == 1 and ((paths[0] / "project.json").is_file() or is_packed(paths[0])):
             QTimer.singleShot(0, self, lambda: self.open(paths[0]))  # a dialog would block the source program
             return True
-        single = paths[0] if len(paths) == 1 and not left_out else None
-        is_labels = single is not None and single.suffix.lower() in LABEL_SUFFIXES and single.is_file()
-        if self._session.project is None and single is not None and (single.is_dir() or is_labels):
-            folder = single.is_dir()
-            QTimer.singleShot(
-                0, self, lambda: self.make_project(single) if folder else self._show_new_project(labels=single)
-            )
+        labels = [path for path in paths if is_label_file(path)]
+        if self._session.project is None and len(paths) == 1 and paths[0].is_dir() and not left_out:
+            QTimer.singleShot(0, self, lambda: self.make_project(paths[0]))
+            return True
+        if self._session.project is None and labels and len({path.parent for path in paths}) == 1:
+            chosen = labels[0] if len(paths) == 1 else labels[0].parent
+            QTimer.singleShot(0, self, lambda: self._show_new_project(labels=chosen))
             return True
         if self._session.project is None:
             self._messages.show_message(
                 "info", self.tr("Open or create a project first, then drop the images again."), topic="drop"
             )
             return False
-        if single is not None and (single.is_dir() or is_labels) and self._session.writable:
-            self._label_files.add(single, lambda: self._session.add_images(paths, left_out))
+        if (labels or any(path.is_dir() for path in paths)) and self._session.writable:
+            self._label_files.add(paths, lambda: self._session.add_images(paths, left_out))
             return True
         return self._session.add_images(paths, left_out)
 
@@ -225,6 +224,11 @@ class ProjectCommands(QObject):
         dialog.show()
         dialog.raise_()
         dialog.activateWindow()
+
+    def add_model(self) -> None:
+        """Show the dialog for adding a model that was trained by another program."""
+        if self._session.writable:
+            AdoptionDialog(self._session, self._adoption, self._window).open()
 
     # --- help ------------------------------------------------------------------------------------
 

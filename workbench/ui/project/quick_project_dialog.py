@@ -68,7 +68,7 @@ class QuickProjectDialog(QDialog):
         column.addSpacing(8)
         column.addLayout(self._buttons())
         self._tasks.submit(self._count, self._show_count, ignore_failure, on_progress=self._show_count)
-        detect(self._tasks, folder, self._show_labels)
+        detect(self._tasks, [folder], self._show_labels)
 
     def _buttons(self) -> QHBoxLayout:
         row = QHBoxLayout()

@@ -105,7 +105,8 @@ class Application(QObject):
         self.services.error_log.close()
 
     def _create_window(self) -> Window:
-        window = Window(self.services, self.style)
+        with self.style.postponed():
+            window = Window(self.services, self.style)
         window.view_settings.language_chosen.connect(self._change_language)
         return window
 

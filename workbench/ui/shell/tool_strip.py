@@ -131,6 +131,11 @@ class ToolColumn(QWidget):
         self._columns = 0  # the font or the style has changed
         self._arrange()
 
+    def showEvent(self, event) -> None:
+        super().showEvent(event)
+        self._columns = 0  # the buttons may have been styled after this widget
+        self._arrange()
+
     def _cell(self) -> QSize:
         size = QSize()
         for button in self._buttons():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
@@ -13,7 +13,7 @@ from workbench.ui.actions.actions import Actions
 from workbench.ui.widgets.elided_label import ElidedLabel
 from workbench.ui.widgets.theme import ThemeManager
 
-_WIDTH = 800  # px, of the card
+_WIDTH = 800  # px, of the card at text of 100 %
 _MAX_RECENT = 6
 
 
@@ -61,7 +61,7 @@ class Welcome(QScrollArea):
         outer.setContentsMargins(16, 16, 16, 16)
         outer.addStretch(2)
         card = QFrame(objectName="card")
-        card.setFixedWidth(_WIDTH)
+        self._card = card
         outer.addWidget(card, 0, Qt.AlignmentFlag.AlignHCenter)
         outer.addStretch(3)
         self.setWidget(body)
@@ -201,11 +201,20 @@ class Welcome(QScrollArea):
             self._recent.addWidget(button)
         self._side_title.setText(self.tr("Recent projects") if paths else self.tr("From images to a model"))
         self._introduction.setVisible(not paths)
+        QTimer.singleShot(0, self, self._fit)
 
     def changeEvent(self, event) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.DevicePixelRatioChange:
             self._restyle()
+        elif event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            QTimer.singleShot(0, self, self._fit)  # after all widgets have the new style
+
+    def _fit(self) -> None:
+        """Fit the card to the size of its texts. A layout that centers it does not regard its height for its width."""
+        width = round(_WIDTH * max(1.0, self._style.text_scale))
+        self._card.setFixedWidth(width)
+        self._card.setMinimumHeight(self._card.layout().totalHeightForWidth(width))
 
     def _restyle(self) -> None:
         for label, icon, role in self._icons:

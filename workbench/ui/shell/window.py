@@ -127,9 +127,7 @@ class Window(QMainWindow):
         session = services.session
         self.leave_guard = LeaveGuard(self, services, self.messages)
         self.label_files = LabelFilesController(self, session, style, self.messages)
-        self.project_commands = ProjectCommands(
-            self, session, services.preferences, services.run_list, self.messages, self.leave_guard, self.label_files
-        )
+        self.project_commands = ProjectCommands(self, services, self.messages, self.leave_guard, self.label_files)
         self.source_commands = SourceCommands(self, services, self.messages)
         self.report_commands = ReportCommands(self, services, self.source_commands, self.images, self.canvas, style)
         self.view_settings = ViewSettings(self, services.preferences, style)

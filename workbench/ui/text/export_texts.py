@@ -20,6 +20,15 @@ _FORMATS: dict[str, tuple[str, str]] = {
         QT_TRANSLATE_NOOP("export", "ONNX, self-contained"),
         QT_TRANSLATE_NOOP("export", "For C#, C++, PLC and vision systems: one image size, all steps included"),
     ),
+    "triton": ("Triton", QT_TRANSLATE_NOOP("export", "Model repository for NVIDIA Triton Inference Server")),
+    "mlflow": (
+        "MLflow",
+        QT_TRANSLATE_NOOP("export", "The export becomes an MLflow model that can be loaded and served"),
+    ),
+    "paddlex": (
+        "PaddleSeg, PaddleX",
+        QT_TRANSLATE_NOOP("export", "Program with deploy.yaml or inference.yml for Paddle's deployment tools"),
+    ),
     "int8": ("INT8 (ONNX)", QT_TRANSLATE_NOOP("export", "8-bit integers, calibrated on the project's images")),
     "bf16": ("bf16 (Paddle)", QT_TRANSLATE_NOOP("export", "Reduced precision; only for Paddle")),
 }

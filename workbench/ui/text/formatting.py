@@ -123,7 +123,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def model_name(model: str) -> str:
-    return {"unet": "UNet", "resnet": "ResNet"}.get(model, model)
+    return {"unet": "UNet", "resnet": "ResNet", "onnx": "ONNX"}.get(model, model)
 
 
 def run_name(run: Run) -> str:
@@ -183,6 +183,8 @@ def trouble_text(event: Trouble) -> str:
 
 
 def ending_text(event: Finished) -> str:
+    if event.result.get("adopted"):
+        return QCoreApplication.translate("words", "Model from the file {name}.").format(name=event.result["adopted"])
     if event.result.get("usable") is False:
         return QCoreApplication.translate("words", "Training ended without a usable model.")
     if event.why == "stopped":

@@ -6,6 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
+from workbench.core.evaluation.expectation import Expectation
 from workbench.core.runs.run_comparison import RunComparison, RunDifference
 from workbench.core.runs.run_health import HealthFinding
 from workbench.core.runs.run_history import RunLine
@@ -195,6 +196,46 @@ def other_run_used_text(used: RunLine, ended: RunLine) -> tuple[str, str]:
     best, score = (_setting(None if line.score is None else round(line.score, 2)) for line in (used, ended))
     advice = QCoreApplication.translate("findings", "To use this run, select it in the list of runs.")
     return text.format(run=formatting.run_name(used.run), best=best, score=score), advice
+
+
+def finished_text(result: dict[str, Any]) -> tuple[str, str, str]:
+    """Return the quality of a finished run in one line, the same shorter, and details.
+
+    details: counts, reason of the expected range, changed lighting. The last two are empty for earlier versions.
+    """
+    metrics = result["metrics"]
+    counts = formatting.result_text(metrics)
+    expectation = Expectation.of_result(result, "resnet" if "accuracy" in metrics else "unet")
+    if expectation is None:
+        return counts, "", ""
+    details = "\n".join(map(translate_message, expectation.lines()))
+    # The range is that of the Dice of all classes together, as in `any_defect`.
+    value = (metrics.get("any_defect") or metrics).get(expectation.metric)
+    images = metrics.get("pictures")
+    if value is None or not images or metrics.get("only_background") or expectation.forecast is None:
+        return counts, "", details
+    if expectation.metric == "dice":
+        text = QCoreApplication.translate("findings", "Dice {value} on {n} validation images")
+        short = QCoreApplication.translate("findings", "Dice {value}")
+    else:
+        text = QCoreApplication.translate("findings", "{value} correct on {n} validation images")
+        short = QCoreApplication.translate("findings", "{value} correct")
+    if expectation.limits is None:
+        rest = QCoreApplication.translate("findings", "range on other parts unknown")
+    else:
+        low, high = map(expectation.number, expectation.limits)
+        rest = QCoreApplication.translate("findings", "expect {low} to {high} on other parts")
+        rest = rest.format(low=low, high=high)
+    joined = QCoreApplication.translate("findings", "{metric}; {expected}")
+    fields = {"value": expectation.number(value), "n": formatting.number(images)}
+    long, short = (joined.format(metric=each.format(**fields), expected=rest) for each in (text, short))
+    return long, short, f"{counts}\n{details}"
+
+
+def run_line_details(line: RunLine) -> str:
+    """Return the tooltip of a run in a list: the expected range with its reason, and the worst change of lighting."""
+    expectation = Expectation.of_result(line.expectation, line.model)
+    return "\n".join(map(translate_message, expectation.lines())) if expectation is not None else ""
 
 
 def run_line_text(line: RunLine, *, score: bool = True) -> str:

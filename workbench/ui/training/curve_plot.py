@@ -10,7 +10,16 @@ from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QColor
 
 from workbench.core.runs.run_series import MOST, RunSeries
-from workbench.ui.training.plot_definitions import COMPARED_COLORS, GPU_ROLES, PlotDefinition, names, number, title
+from workbench.ui.training.plot_definitions import (
+    COMPARED_COLORS,
+    COMPARED_LINES,
+    GPU_LINES,
+    GPU_ROLES,
+    PlotDefinition,
+    names,
+    number,
+    title,
+)
 from workbench.ui.widgets.theme import Theme
 from workbench.ui.widgets.themed_plot import ThemedPlot
 
@@ -157,14 +166,17 @@ class CurvePlot(ThemedPlot):
         kind, _, index = name.partition(" ")
         if kind == "other":
             # Wide pens are slow; these lines have few points.
-            return pg.mkPen(theme.color(COMPARED_COLORS[int(index) % len(COMPARED_COLORS)]), width=1)
+            place = int(index) % len(COMPARED_COLORS)
+            return pg.mkPen(theme.color(COMPARED_COLORS[place]), width=1, style=COMPARED_LINES[place])
         if definition.id == "loss":
             return pg.mkPen(
                 theme.color(definition.role, 255 if name == "smoothed" else 90), width=2 if name == "smoothed" else 1
             )
         if definition.per_gpu:
             roles = (definition.role, *(role for role in GPU_ROLES if role != definition.role))
-            return pg.mkPen(theme.color(roles[int(index) % len(roles)], 255 if kind == definition.values[0] else 110))
+            place = int(index) % len(roles)
+            color = theme.color(roles[place], 255 if kind == definition.values[0] else 110)
+            return pg.mkPen(color, style=GPU_LINES[place])
         return pg.mkPen(theme.color(definition.role, 255 if name == definition.values[0] else 110), width=1)
 
     def _to_axis(self, values: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 
 from workbench.core.messages import stored_text
 from workbench.core.resources import LANGUAGES
-from workbench.core.runs.export_options import LINE_FORMAT, LINE_SIDES, ExportOptions, shape_fits
+from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT, LINE_SIDES, ExportOptions, shape_fits
 from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.session.training.export_job import language_of_window
 from workbench.ui.text import export_texts, formatting
@@ -52,6 +52,9 @@ class ExportOptionsDialog(QDialog):
         column.addWidget(QLabel(self.tr("Full precision: same results as the trained model"), objectName="heading"))
         column.addLayout(self._rows(exact, options))
         column.addLayout(self._line_row(options))
+        column.addSpacing(6)
+        column.addWidget(QLabel(self.tr("Folders for other programs"), objectName="heading"))
+        column.addLayout(self._rows(list(LAYOUTS), options))
         column.addSpacing(6)
         column.addWidget(
             QLabel(

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Qt
 
 from workbench.core.runs.run_series import RunSeries
 from workbench.ui.text import formatting
 
 COMPARED_COLORS = ("curve_4", "curve_2", "muted")  # color roles of compared runs
+COMPARED_LINES = (Qt.PenStyle.DashLine, Qt.PenStyle.DotLine, Qt.PenStyle.DashDotLine)  # besides the color
 GPU_ROLES = ("curve_2", "curve_4", "curve_1", "curve_3")  # of the first GPU, the second ...
+GPU_LINES = (Qt.PenStyle.SolidLine, *COMPARED_LINES)
+_LINE_NAMES = (
+    QT_TRANSLATE_NOOP("plots", "solid"),
+    QT_TRANSLATE_NOOP("plots", "dashed"),
+    QT_TRANSLATE_NOOP("plots", "dotted"),
+    QT_TRANSLATE_NOOP("plots", "dash-dotted"),
+)
 
 
 @dataclass(frozen=True)
@@ -150,8 +158,14 @@ def shown_value(definition: PlotDefinition, series: RunSeries, time: float) -> s
 
 
 def gpu_names(series: RunSeries) -> str:
-    """Return the names of the GPUs whose curves are shown, one per line."""
-    return "\n".join(f"GPU {index}: {name}" for index, name in enumerate(series.cards) if name)
+    """Return the names of the GPUs whose curves are shown, one per line; of several GPUs with the kind of line."""
+    lines = [QCoreApplication.translate("plots", name) for name in _LINE_NAMES]
+    several = len(series.cards) > 1
+    return "\n".join(
+        f"GPU {index}: {name}" + (f" ({lines[index % len(lines)]})" if several else "")
+        for index, name in enumerate(series.cards)
+        if name
+    )
 
 
 def number(value: float, digits: int | None = None) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QPainter, QPen, QPixmap
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Profiled, Started, Trouble
@@ -15,11 +16,12 @@ from workbench.ui.text import formatting, run_texts
 from workbench.ui.text.run_texts import comparison_text
 from workbench.ui.training.curve_export import CurveExport
 from workbench.ui.training.curve_legend import CurveLegend
-from workbench.ui.training.plot_definitions import COMPARED_COLORS
+from workbench.ui.training.plot_definitions import COMPARED_COLORS, COMPARED_LINES
 from workbench.ui.widgets.elided_label import ElidedLabel
 from workbench.ui.widgets.theme import ThemeManager
 
 _INTERVAL = 500  # ms between updates of texts and numbers; shorter intervals are unreadable
+_SAMPLE = QSize(26, 10)  # logical pixels
 _TONES = {"good": ("success", "success"), "info": ("info", "muted"), "warning": ("warning", "warning")}
 
 
@@ -144,7 +146,8 @@ class RunDashboard(QWidget):
         else:
             self._ending = formatting.ending_text(ending)
             if ending.result.get("metrics"):
-                self.result.set_text(formatting.result_text(ending.result["metrics"]))
+                text, short, details = run_texts.finished_text(ending.result)
+                self.result.set_text(text, short=short, details=details)
         self._live = self._health_hidden = False
         self._just_ended = self._monitor.run if notify else None
         self._refresh()
@@ -234,7 +237,7 @@ class RunDashboard(QWidget):
 
 
 class ComparedRuns(QWidget):
-    """Compared runs, one line each in the color of the run, with the differences; empty without a comparison."""
+    """Compared runs with color, kind of line and differences, one below another; empty without a comparison."""
 
     def __init__(self, style: ThemeManager, run_list: RunList) -> None:
         super().__init__()
@@ -252,13 +255,16 @@ class ComparedRuns(QWidget):
             self._column.takeAt(0).widget().deleteLater()
         self.lines = []
         for number, other in enumerate(self._run_list.compared):
-            color = self._style.theme.color(COMPARED_COLORS[number % len(COMPARED_COLORS)]).name()
+            place = number % len(COMPARED_COLORS)
+            color = self._style.theme.color(COMPARED_COLORS[place])
             entry = QWidget()
             row = QHBoxLayout(entry)
             row.setContentsMargins(0, 0, 0, 0)
             row.setSpacing(6)
             name = QLabel(formatting.run_name(other.run))
-            name.setStyleSheet(f"color: {color}; font-weight: 600;")
+            name.setStyleSheet(f"color: {color.name()}; font-weight: 600;")
+            sample = QLabel()
+            sample.setPixmap(_line_sample(color, COMPARED_LINES[place], self.devicePixelRatioF()))
             line = ElidedLabel()
             line.set_text(comparison_text(other.comparison))
             remove = QToolButton()
@@ -267,6 +273,7 @@ class ComparedRuns(QWidget):
             remove.setToolTip(self.tr("Remove from comparison"))
             remove.setAccessibleName(remove.toolTip())
             remove.clicked.connect(lambda _=False, run=other.run: self._remove(run))
+            row.addWidget(sample)
             row.addWidget(name)
             row.addWidget(line, 1)
             row.addWidget(remove)
@@ -276,3 +283,15 @@ class ComparedRuns(QWidget):
 
     def _remove(self, run: Run) -> None:
         self._run_list.compare([other.run for other in self._run_list.compared if other.run.name != run.name])
+
+
+def _line_sample(color: QColor, style: Qt.PenStyle, ratio: float) -> QPixmap:
+    """Return a piece of the line with which a compared run is drawn."""
+    pixmap = QPixmap(round(_SAMPLE.width() * ratio), round(_SAMPLE.height() * ratio))
+    pixmap.setDevicePixelRatio(ratio)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    painter.setPen(QPen(color, 1.5, style))
+    painter.drawLine(0, _SAMPLE.height() // 2, _SAMPLE.width(), _SAMPLE.height() // 2)
+    painter.end()
+    return pixmap

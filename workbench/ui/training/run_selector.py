@@ -9,7 +9,7 @@ from workbench.core.runs.run import Run
 from workbench.session.session import Session
 from workbench.session.training.run_list import MOST, RunList
 from workbench.session.training.training_control import TrainingControl
-from workbench.ui.text.run_texts import run_line_text
+from workbench.ui.text.run_texts import run_line_details, run_line_text
 
 _RUN = Qt.ItemDataRole.UserRole
 
@@ -49,6 +49,7 @@ class RunSelector(QComboBox):
         self.clear()
         for line in lines:
             self.addItem(run_line_text(line), line.run.name)
+            self.setItemData(self.count() - 1, run_line_details(line), Qt.ItemDataRole.ToolTipRole)
         self.setPlaceholderText(self.tr("Earlier runs"))
         self.setCurrentIndex(self.findData(shown.name) if shown is not None else -1)
         self.setVisible(bool(lines))
@@ -117,6 +118,7 @@ class RunCompareMenu(QFrame):
                 text if comparable else self.tr("{run}  ·  different validation images").format(run=text)
             )
             item.setData(_RUN, line.run)
+            item.setToolTip(run_line_details(line) if comparable else "")
             item.setCheckState(Qt.CheckState.Checked if line.run.name in checked else Qt.CheckState.Unchecked)
             self.view.addItem(item)
         self.view.blockSignals(False)

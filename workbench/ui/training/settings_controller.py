@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject
 
+from workbench.core.runs.run import Run
 from workbench.session.session import Session
 from workbench.session.training.run_list import RunList
 from workbench.session.training.saved_overrides import SavedOverrides
@@ -33,7 +34,12 @@ class SettingsController(QObject):
         return self._session.project is not None
 
     def has_run(self) -> bool:
-        return self._panel.run is not None
+        return self._shown() is not None
+
+    def _shown(self) -> Run | None:
+        """Return the shown run, None for a model from a file, which has no training settings."""
+        run = self._panel.run
+        return None if run is None or run.adopted else run
 
     def open(self) -> None:
         """Show the settings planned for the next training, to be edited."""
@@ -51,7 +57,7 @@ class SettingsController(QObject):
             {"minutes": minutes, "device": device},
             self._style,
             runs=self._start_runs(model),
-            shown=self._panel.run,
+            shown=self._shown(),
             parent=self._panel.window(),
         )
         dialog.chosen.connect(lambda choices: self._overrides.save(model, choices))
@@ -59,8 +65,9 @@ class SettingsController(QObject):
         return dialog
 
     def _start_runs(self, model: str) -> list[tuple[str, str]]:
-        """Return names and titles of the usable runs with the same model."""
-        return [(line.run.name, formatting.run_name(line.run)) for line in self._runs.usable(model)[:_MAX_RUNS]]
+        """Return names and titles of the trained runs with the same model."""
+        lines = [line for line in self._runs.usable(model) if not line.run.adopted]
+        return [(line.run.name, formatting.run_name(line.run)) for line in lines[:_MAX_RUNS]]
 
     def _show_count(self) -> None:
         self._panel.controls.show_overrides(len(self._overrides.of(self._panel.controls.model)))

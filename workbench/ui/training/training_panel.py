@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from workbench.core.runs.events import Event, Failed, Finished, Progress, Step
@@ -69,7 +70,7 @@ class TrainingPanel(QWidget):
             signal.connect(self.refresh)
         session.rows_changed.connect(self._refresh_hint)
         self._folding = PanelFolding(self.heading, session, training, run_list, self.runs)
-        self._set_expanded(self.heading.isChecked())
+        self._fit()
         if training.run is None:
             self._project_changed()
         else:  # the window was rebuilt
@@ -85,7 +86,6 @@ class TrainingPanel(QWidget):
         row = QHBoxLayout(self.body)
         row.setContentsMargins(0, 0, 8, 4)
         row.setSpacing(4)
-        self.controls.setFixedWidth(max(220, self.controls.sizeHint().width()))
         row.addWidget(self.controls)
         row.addWidget(self.view, 1)
         column.addWidget(self.body, 1)
@@ -232,7 +232,21 @@ class TrainingPanel(QWidget):
 
     def _set_expanded(self, expanded: bool) -> None:
         self.body.setVisible(expanded)
-        self.setMaximumHeight(16777215 if expanded else self.sizeHint().height())
+        self._fit()
+
+    def _fit(self) -> None:
+        """Fit the sizes to the present style and font."""
+        self.controls.setFixedWidth(max(220, self.controls.sizeHint().width()))
+        self.setMaximumHeight(16777215 if self.body.isVisibleTo(self) else self.sizeHint().height())
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.StyleChange, QEvent.Type.FontChange):
+            QTimer.singleShot(0, self, self._fit)  # after the widgets of the panel
 
 
 def _export_text(progress: Progress, eta: float | None) -> str:

@@ -9,18 +9,19 @@ from PySide6.QtWidgets import QLabel, QSizePolicy
 class ElidedLabel(QLabel):
     """Single-line label.
 
-    `set_text` sets the full text; if it is elided, the tooltip shows it, unless `tip` is False.
+    `set_text` sets the full text; if it is elided, the tooltip shows it, unless `tip` is False, and then the details.
     """
 
     def __init__(self, mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight, *, tip: bool = True) -> None:
         super().__init__()
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._mode, self._tip, self.full_text = mode, tip, ""
+        self._mode, self._tip, self.full_text, self._short, self._details = mode, tip, "", "", ""
 
-    def set_text(self, text: str) -> None:
-        if text != self.full_text:
-            self.full_text = text
+    def set_text(self, text: str, *, short: str = "", details: str = "") -> None:
+        """Show a text. short: shown, if given, where `text` does not fit. details: more text for the tooltip."""
+        if (text, short, details) != (self.full_text, self._short, self._details):
+            self.full_text, self._short, self._details = text, short, details
             self._elide()
 
     def resizeEvent(self, event) -> None:
@@ -28,7 +29,10 @@ class ElidedLabel(QLabel):
         self._elide()
 
     def _elide(self) -> None:
-        shown = self.fontMetrics().elidedText(self.full_text, self._mode, self.width())
+        fits = self.fontMetrics().horizontalAdvance(self.full_text) <= self.width()
+        text = self.full_text if fits or not self._short else self._short
+        shown = self.fontMetrics().elidedText(text, self._mode, self.width())
         self.setText(shown)
         if self._tip:
-            self.setToolTip(self.full_text if shown != self.full_text else "")
+            elided = self.full_text if shown != self.full_text else ""
+            self.setToolTip("\n".join(filter(None, (elided, self._details))))

@@ -9,10 +9,13 @@ from typing import Any
 from PySide6.QtCore import QEvent, QMimeData, QObject, Qt
 from PySide6.QtWidgets import QLineEdit, QWidget
 
+from workbench.core.images.image_files import IMAGE_SUFFIXES
+from workbench.core.project.formats.yolo import is_object_list
 from workbench.core.project.packing import is_packed
 from workbench.session.index_worker import left_out_reason
 
-LABEL_SUFFIXES = (".zip", ".json", ".xml", ".csv", ".tsv", ".yaml", ".yml")
+_TEXT_SUFFIXES = (".json", ".xml", ".csv", ".tsv", ".yaml", ".yml")
+LABEL_SUFFIXES = (".zip", *_TEXT_SUFFIXES, ".txt")
 LeftOut = list[tuple[str, str]]  # names, and reasons as in `index_worker.Added`
 
 
@@ -50,21 +53,30 @@ class FileDropFilter(QObject):
 def split_drop(data: QMimeData) -> tuple[list[Path], LeftOut]:
     """Split the files and folders of a drop into usable paths and rejected names with reasons.
 
-    A folder is not searched for images here, as that can take long. A project, an archive or a label file is usable
-    only if it is dropped alone.
+    A folder is not searched for images here, as that can take long. A project or an archive is usable only if it is
+    dropped alone, text files if one of them lists objects.
     """
     paths: list[Path] = []
     left_out: LeftOut = []
     single = len(data.urls()) == 1
+    local = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
+    lists_objects = any(is_object_list(path) for path in local if path.suffix.lower() == ".txt")
     for url in data.urls():
         path = Path(url.toLocalFile())
         reason = left_out_reason(path) if url.isLocalFile() and path.exists() else "remote"
-        is_labels = reason == "kind" and path.suffix.lower() in LABEL_SUFFIXES
-        if not reason or (single and (reason == "project" or is_labels or is_packed(path))):
+        suffix = path.suffix.lower()
+        is_labels = reason == "kind" and (suffix in _TEXT_SUFFIXES or (suffix == ".txt" and lists_objects))
+        alone = single and (reason == "project" or suffix == ".zip" or is_packed(path))
+        if not reason or is_labels or (alone and reason != "remote"):
             paths.append(path)
         else:
             left_out.append((path.name or url.fileName() or url.host(), reason))
     return paths, left_out
+
+
+def is_label_file(path: Path) -> bool:
+    """Return True for a usable file of a drop that is not an image."""
+    return path.suffix.lower() not in IMAGE_SUFFIXES and path.is_file()
 
 
 def _set_accepted(event: Any, accepted: bool) -> None:

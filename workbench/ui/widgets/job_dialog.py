@@ -31,7 +31,8 @@ from workbench.ui.text.formatting import number, problem_text
 class PathField(QWidget):
     """Line for a path with a Browse button.
 
-    mode: "folder", "open" or "save" (a zip file). choices: paths that a list offers beside the line.
+    mode: "folder", "open" or "save". kinds: files that the Browse button offers, as Qt's file dialog names them; "" for
+    zip files. choices: paths that a list offers beside the line.
     """
 
     chosen = Signal(str)  # path of the Browse button
@@ -44,9 +45,10 @@ class PathField(QWidget):
         *,
         placeholder: str = "",
         choices: Sequence[Path] | None = None,
+        kinds: str = "",
     ) -> None:
         super().__init__()
-        self._title, self._mode = title, mode
+        self._title, self._mode, self._kinds = title, mode, kinds
         if choices is None:
             self.line = self.input = QLineEdit()
         else:
@@ -75,7 +77,7 @@ class PathField(QWidget):
         return Path(text).expanduser() if text else None
 
     def _browse(self) -> None:
-        current, kinds = self.line.text().strip() or str(Path.home()), self.tr("Zip files (*.zip)")
+        current, kinds = self.line.text().strip() or str(Path.home()), self._kinds or self.tr("Zip files (*.zip)")
         if self._mode == "folder":
             present = next((path for path in (Path(current), *Path(current).parents) if path.is_dir()), Path.home())
             chosen = QFileDialog.getExistingDirectory(self, self._title, str(present))

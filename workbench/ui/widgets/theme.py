@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -133,6 +135,25 @@ class ThemeManager(QObject):
         self.changed.emit()
         return self.theme
 
+    @contextmanager
+    def postponed(self) -> Iterator[None]:
+        """Style the widgets that are created in this context once, at its end.
+
+        With a style sheet, a widget that is added to another one is styled again together with all that it contains,
+        at each level of the nesting. Only for a time without visible widgets: they lose the style sheet meanwhile.
+        """
+        sheet = self._app.styleSheet()
+        self._app.setStyleSheet("")
+        try:
+            yield
+        finally:
+            self._app.setStyleSheet(sheet)
+
+    @property
+    def text_scale(self) -> float:
+        """Size of the texts relative to that of the system."""
+        return self._text_size / 100
+
     def set_text_size(self, percent: float) -> None:
         """Set the size of all texts, in percent of the size that the system has set."""
         if percent == self._text_size:
@@ -148,8 +169,9 @@ class ThemeManager(QObject):
 
 
 def scaled_text(sheet: str, factor: float) -> str:
-    """Return a style sheet with scaled font sizes."""
-    return re.sub(r"font-size: (\d+)px", lambda match: f"font-size: {round(int(match[1]) * factor)}px", sheet)
+    """Return a style sheet with scaled font sizes, and least heights of buttons and fields (18 px) to fit them."""
+    pattern = r"(font-size: |min-height: (?=18px))(\d+)px"
+    return re.sub(pattern, lambda match: f"{match[1]}{round(int(match[2]) * factor)}px", sheet)
 
 
 def tinted(name: str, color: QColor, size: int) -> QPixmap:

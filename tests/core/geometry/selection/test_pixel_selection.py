@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.core.geometry.selection.selections import everywhere, flooded
 from workbench.core.geometry.drawing import Paint, Rect, draw_region, draw_segment
 from workbench.core.geometry.selection import (
     LIVE,
@@ -23,29 +22,6 @@ from workbench.core.geometry.selection import (
     tone_band_at,
 )
 from workbench.inference.io.image_io import read_image
-
-
-def everywhere(selection, shape):
-    return selection.within(Rect(0, 0, shape[1], shape[0]))
-
-
-def flooded(member, pixel, connectivity):
-    """The True pixels connected to (column, row), by walking."""
-    steps = [(1, 0), (-1, 0), (0, 1), (0, -1)]
-    steps += [(1, 1), (1, -1), (-1, 1), (-1, -1)] if connectivity == 8 else []
-    out = np.zeros(member.shape, bool)
-    queue = deque([pixel])
-    out[pixel[1], pixel[0]] = True
-    while queue:
-        x, y = queue.popleft()
-        for dx, dy in steps:
-            column, row = x + dx, y + dy
-            if not (0 <= column < member.shape[1] and 0 <= row < member.shape[0]):
-                continue
-            if member[row, column] and not out[row, column]:
-                out[row, column] = True
-                queue.append((column, row))
-    return out
 
 
 def lab(rgb):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.core.geometry.selection.test_pixel_selection import everywhere, flooded
+from tests.core.geometry.selection.selections import everywhere, flooded
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Selection, encircle, fill_holes, grow, measures, region_at, shrink, smooth
 from workbench.core.geometry.selection.region_measurements import thinned

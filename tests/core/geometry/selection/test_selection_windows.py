@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 import pytest
 
-from tests.core.geometry.selection.test_pixel_selection import everywhere
+from tests.core.geometry.selection.selections import everywhere
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import (
     LIVE,

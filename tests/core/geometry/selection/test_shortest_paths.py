@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.core.geometry.selection.test_pixel_selection import everywhere
+from tests.core.geometry.selection.selections import everywhere
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.polygons import polygon_inside
 from workbench.core.geometry.selection import CrackTracer, IntelligentScissors, close_outline, trace_crack
@@ -61,10 +61,10 @@ def test_a_guide_follows_the_hand_out_of_its_window_and_over_long_ways():
     cost = np.ones((900, 3000), np.float32)
     for offset in (-2, -1, 0, 1, 2):
         cost[rows + offset, columns] = 0.02
-    asked = []
+    requests = []
 
     def costs(rect, step):
-        asked.append((rect, step))
+        requests.append((rect, step))
         return (
             np.ascontiguousarray(cost[rect.slices][step // 2 :: step, step // 2 :: step])
             if step > 1
@@ -77,10 +77,10 @@ def test_a_guide_follows_the_hand_out_of_its_window_and_over_long_ways():
         assert tuple(way[0]) == (10, rows[10]) and tuple(way[-1]) == (end, rows[end])
         assert np.abs(np.diff(way, axis=0)).max() == 1
         assert np.abs(way[:, 1] - rows[way[:, 0]]).max() <= 4
-    assert max(step for _, step in asked) > 1
-    assert all(-(-r.width // s) * -(-r.height // s) <= MAX_SEARCH_PIXELS for r, s in asked)
-    searched = len(asked)
-    assert guide.to((2800.5, rows[2800] + 0.5), exact=False) is not None and len(asked) == searched
+    assert max(step for _, step in requests) > 1
+    assert all(-(-r.width // s) * -(-r.height // s) <= MAX_SEARCH_PIXELS for r, s in requests)
+    searched = len(requests)
+    assert guide.to((2800.5, rows[2800] + 0.5), exact=False) is not None and len(requests) == searched
     assert guide.to((-3, 5)) is None and guide.to((5, 901)) is None
 
 
@@ -90,8 +90,8 @@ def test_a_guide_follows_the_hand_out_of_its_window_and_over_long_ways():
 def ellipse(shape=(260, 300), noise=5.0, contrast=30.0, seed=0):
     rows, columns = np.mgrid[: shape[0], : shape[1]] + 0.5
     inside = ((columns - 150) / 90) ** 2 + ((rows - 130) / 60) ** 2 < 1
-    picture = 120 + contrast * inside + np.random.default_rng(seed).normal(0, noise, shape)
-    return np.clip(picture, 0, 255).astype(np.uint8), inside
+    image = 120 + contrast * inside + np.random.default_rng(seed).normal(0, noise, shape)
+    return np.clip(image, 0, 255).astype(np.uint8), inside
 
 
 def rim(angle):
@@ -101,10 +101,10 @@ def rim(angle):
 @pytest.mark.parametrize(("noise", "contrast"), [(3, 40), (5, 10)])
 @pytest.mark.parametrize("color", [False, True])
 def test_scissors_cut_out_an_ellipse_from_three_points(noise, contrast, color):
-    picture, inside = ellipse(noise=noise, contrast=contrast)
+    image, inside = ellipse(noise=noise, contrast=contrast)
     if color:
-        picture = np.stack([picture, np.full_like(picture, 90), 255 - picture], axis=2)
-    scissors = IntelligentScissors(picture)
+        image = np.stack([image, np.full_like(image, 90), 255 - image], axis=2)
+    scissors = IntelligentScissors(image)
     for angle in (0.2, 2.3, 4.4):
         scissors.anchor(rim(angle))
     selection = everywhere(scissors.closed(), inside.shape)
@@ -116,8 +116,8 @@ def test_scissors_cut_out_an_ellipse_from_three_points(noise, contrast, color):
 
 
 def test_scissors_take_back_points_and_stay_calm_outside():
-    picture, _ = ellipse()
-    scissors = IntelligentScissors(picture)
+    image, _ = ellipse()
+    scissors = IntelligentScissors(image)
     assert scissors.closed().empty and scissors.wire((3, 3)) == [(3, 3)]
     scissors.anchor(rim(0))
     scissors.anchor(rim(1))
@@ -131,8 +131,8 @@ def test_scissors_take_back_points_and_stay_calm_outside():
 def test_scissors_run_along_the_border_that_cuts_a_defect_off():
     rows, columns = np.mgrid[:200, :300] + 0.5
     inside = np.hypot(columns - 150, rows) < 70
-    picture = 150 - 50 * inside + np.random.default_rng(0).normal(0, 6, inside.shape)
-    scissors = IntelligentScissors(np.clip(picture, 0, 255).astype(np.uint8))
+    image = 150 - 50 * inside + np.random.default_rng(0).normal(0, 6, inside.shape)
+    scissors = IntelligentScissors(np.clip(image, 0, 255).astype(np.uint8))
     for point in ((80.5, 0.5), (150.5, 70.5), (220.5, 0.5), (150.5, 0.5)):
         scissors.anchor(point)
     found = everywhere(scissors.closed(), inside.shape)
@@ -188,24 +188,24 @@ def crack(*, dark=True, seed=0, noise=6.0, shape=(240, 400)):
     rows = np.arange(shape[0])[:, None] + 0.5
     away = np.abs(rows - middle) / np.hypot(1, slope)
     share = np.clip(width / 2 - away + 0.5, 0, 1)
-    picture = np.random.default_rng(seed).normal(130, noise, shape) + (-45 if dark else 45) * share
-    return np.clip(picture, 0, 255), middle, width
+    image = np.random.default_rng(seed).normal(130, noise, shape) + (-45 if dark else 45) * share
+    return np.clip(image, 0, 255), middle, width
 
 
 @pytest.mark.parametrize("dark", [True, False])
 @pytest.mark.parametrize("kind", ["uint8", "rgb", "uint16", "nan"])
 def test_two_clicks_trace_a_line_and_measure_its_width(dark, kind):
     values, middle, width = crack(dark=dark)
-    picture = {
+    image = {
         "uint8": values.astype(np.uint8),
         "rgb": np.repeat(values.astype(np.uint8)[:, :, None], 3, axis=2),
         "uint16": (values * 0.9).astype(np.uint16),
         "nan": values.astype(np.float32),
     }[kind]
     if kind == "nan":
-        picture[np.random.default_rng(1).random(picture.shape) < 0.02] = np.nan
+        image[np.random.default_rng(1).random(image.shape) < 0.02] = np.nan
     start, end = (20.5, middle[20] + 2), (380.5, middle[380] - 2)  # beside the line by two pixels
-    found = trace_crack(picture, start, end)
+    found = trace_crack(image, start, end)
     assert found.dark == dark
     columns = np.arange(len(middle)) + 0.5
     inner = found.line[5:-5]
@@ -223,23 +223,23 @@ def test_two_clicks_trace_a_line_and_measure_its_width(dark, kind):
 
 def test_the_polarity_can_be_reported():
     dark, middle, _ = crack()
-    picture = dark.copy()
-    picture[30:34] = 220  # a bright line besides
+    image = dark.copy()
+    image[30:34] = 220  # a bright line besides
     start, end = (20.5, middle[20]), (380.5, middle[380])
-    assert trace_crack(picture.astype(np.uint8), start, end, polarity="dark").dark
-    assert not trace_crack(picture.astype(np.uint8), start, end, polarity="bright").dark
-    bright = trace_crack(picture.astype(np.uint8), (20.5, 31), (380.5, 33), polarity="auto")
+    assert trace_crack(image.astype(np.uint8), start, end, polarity="dark").dark
+    assert not trace_crack(image.astype(np.uint8), start, end, polarity="bright").dark
+    bright = trace_crack(image.astype(np.uint8), (20.5, 31), (380.5, 33), polarity="auto")
     assert not bright.dark and np.abs(bright.line[5:-5, 1] - 32).max() < 1
 
 
 def test_a_tracer_shows_the_way_before_the_second_click():
-    picture, middle, _ = crack()
-    tracer = CrackTracer(picture.astype(np.uint8), (20.5, middle[20]))
+    image, middle, _ = crack()
+    tracer = CrackTracer(image.astype(np.uint8), (20.5, middle[20]))
     for end in (100, 260, 380):
         way, dark = tracer.path((end + 0.5, middle[end]), exact=False)
         assert dark and np.abs(way[:, 1] + 0.5 - middle[way[:, 0]]).mean() < 2
     assert tracer.path((500, 20)) is None and tracer.trace((500, 20)).selection.empty
-    assert len(trace_crack(picture.astype(np.uint8), (20.5, middle[20]), (20.5, middle[20])).line) >= 1
+    assert len(trace_crack(image.astype(np.uint8), (20.5, middle[20]), (20.5, middle[20])).line) >= 1
 
 
 def geodesic_ends(inside):
@@ -284,9 +284,9 @@ def cv2_components(mask):
 def test_two_clicks_follow_real_cracks(shared_data):
     """F1 up to 2 pixels off, of the whole crack with its branches, which two clicks do not ask for."""
     scores, straight = [], []
-    for picture, truth in crackforest(shared_data):
+    for image, truth in crackforest(shared_data):
         ends = [(x + 0.5, y + 0.5) for x, y in geodesic_ends(truth)]
-        found = everywhere(trace_crack(picture, *ends).selection, truth.shape)
+        found = everywhere(trace_crack(image, *ends).selection, truth.shape)
         line = np.zeros_like(truth)
         for t in np.linspace(0, 1, 1000):
             x, y = (round(a + t * (b - a) - 0.5) for a, b in zip(*ends))

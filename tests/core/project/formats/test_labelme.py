@@ -107,7 +107,7 @@ def test_later_shapes_lie_on_top_and_special_labels_are_not_classes(empty, tmp_p
         ("裂纹 1.json", None, "裂纹 1.png", "裂纹 1.png"),
     ],
 )
-def test_the_image_is_found_wherever_the_file_says_it_was(empty, tmp_path, label, said, at, key):
+def test_the_image_is_found_wherever_the_file_states_it_was(empty, tmp_path, label, said, at, key):
     picture(tmp_path / "in" / at)
     write(tmp_path / "in" / label, [shape("pit", "rectangle", [[1, 1], [5, 5]])], said)
     imported(empty, tmp_path / "in")

@@ -219,7 +219,7 @@ def test_masks_are_found_where_people_put_them(empty, tmp_path, picture, mask, k
     assert report.images == 2 and not empty.mask_path("other/zz.jpg").exists()
 
 
-def test_masks_are_recognised_by_content_where_names_tell_nothing(empty, tmp_path):
+def test_masks_are_recognised_by_content_where_names_mean_nothing(empty, tmp_path):
     for number in range(3):
         photo(tmp_path / "in" / "W1" / f"W1_{number}.png", number)
         save(tmp_path / "in" / "W2" / f"W2_{number}.png", box(255), mode="1")
@@ -257,7 +257,7 @@ def test_numbered_lots_are_no_classes(empty, tmp_path):
     assert [c.name for c in empty.classes] == ["defect"]
 
 
-def test_what_cannot_be_taken_over_is_said_and_the_rest_goes_on(empty, tmp_path):
+def test_what_cannot_be_taken_over_is_reported_and_the_rest_goes_on(empty, tmp_path):
     empty.add_class("scratch")
     for name in ("size", "cut", "stranger", "text", "fine"):
         photo(tmp_path / "in" / f"{name}.jpg", len(name))
@@ -282,7 +282,7 @@ def test_a_photograph_beside_its_twin_is_not_taken_for_a_mask(empty, tmp_path):
     assert report.labeled == 0 and "like a photo" in report.skipped[0][1] and not empty.classes
 
 
-def test_labels_that_are_there_stay_unless_asked(empty, tmp_path):
+def test_labels_that_are_there_stay_unless_requested(empty, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     save(tmp_path / "in" / "a.png", box(255))
     import_labels(empty, tmp_path / "in")

@@ -53,7 +53,7 @@ def test_flat_names_are_cut_at_the_last_underscore(empty, tmp_path):
     assert set(verdicts(empty).values()) == {"rolled-in_scale", "pitted_surface"} and report.notes
 
 
-def test_a_verdict_that_is_there_stays_unless_asked(empty, tmp_path):
+def test_a_verdict_that_is_there_stays_unless_requested(empty, tmp_path):
     fill(tmp_path / "in", "OK/1.png", "NG/2.png")
     import_labels(empty, tmp_path / "in")
     annotation.save_note(empty, "OK/1.png", annotation.Note(verdict="NG", status="done"))

@@ -13,7 +13,7 @@ from PySide6.QtGui import QImage, QInputDevice, QNativeGestureEvent, QPointingDe
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from tests.ui.canvas.test_canvas_scene import RED, textured, view  # noqa: F401
+from tests.ui.canvas.canvas_images import RED, textured
 
 LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -139,7 +139,7 @@ def test_two_finger_scroll_pinch_and_tap(blank):
 # --- screens --------------------------------------------------------------------------------------
 
 
-def test_change_of_the_pixel_ratio_keeps_the_pixels_exact(view, qtbot, monkeypatch):  # noqa: F811
+def test_change_of_the_pixel_ratio_keeps_the_pixels_exact(view, qtbot, monkeypatch):
     """At 6400% an image pixel covers 64 × 64 device pixels at any ratio."""
     image, mask = textured(40, 60), np.zeros((40, 60), np.uint8)
     mask[20, 30] = 1

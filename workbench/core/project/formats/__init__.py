@@ -21,7 +21,7 @@ from workbench.core.project.formats import (
     xml_labels,
     yolo,
 )
-from workbench.core.project.formats.base import FileTree, ImportedEntry, ImportedLabels, ImportOptions
+from workbench.core.project.formats.base import FileTree, ImportedEntry, ImportedLabels, ImportOptions, empty_label
 from workbench.core.project.formats.data_split import with_splits
 
 
@@ -30,16 +30,32 @@ class Format:
     """Label format of another tool.
 
     recognition_score: returns the likely number of labels in a tree. own_files: the labels are files beside the images.
+    of_pixels: the labels are of pixels, so that an image without one may be an image without defects. of_images: image
+    files or their folders are the labels, so that of chosen files no others count.
     """
 
     name: str
     recognition_score: Callable[[FileTree], int]
     reader: Callable[[FileTree, ImportOptions, dict[int, str]], ImportedLabels]
     own_files: bool = True
+    of_pixels: bool = True
+    of_images: bool = False
+
+    def score(self, tree: FileTree) -> int:
+        """Return the likely number of labels in a tree."""
+        return self.recognition_score(tree.chosen_part() if self.of_images else tree)
 
     def find(self, tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
         """Return the labels in a tree, with the data split of their images. known: id -> name of the classes."""
-        return with_splits(tree, self.reader(tree, options, known))
+        batch = self.reader(tree.chosen_part() if self.of_images else tree, options, known)
+        if tree.chosen is not None:
+            batch.unlabeled = [(path, key) for path, key in batch.unlabeled if path in tree.chosen]
+        if options.background and self.of_pixels:
+            batch.entries += [
+                ImportedEntry(path, path, key, empty_label, background=True) for path, key in batch.unlabeled
+            ]
+            batch.unlabeled = []
+        return with_splits(tree, batch)
 
 
 FORMATS: dict[str, Format] = {
@@ -47,7 +63,7 @@ FORMATS: dict[str, Format] = {
     for format in (
         Format("labelme", labelme.recognition_score, labelme.find),
         Format("cityscapes", json_formats.CITYSCAPES.recognition_score, json_formats.CITYSCAPES.find),
-        Format("png", png_masks.recognition_score, png_masks.find),
+        Format("png", png_masks.recognition_score, png_masks.find, of_images=True),
         Format("coco", coco.recognition_score, coco.find),
         Format("cvat", xml_labels.cvat_score, xml_labels.find_cvat),
         Format("cvat-backup", cvat_backup.recognition_score, cvat_backup.find),
@@ -60,8 +76,15 @@ FORMATS: dict[str, Format] = {
         Format("datumaro", json_formats.DATUMARO.recognition_score, json_formats.DATUMARO.find),
         Format("labelstudio", label_studio.recognition_score, label_studio.find),
         Format("supervisely", json_formats.SUPERVISELY.recognition_score, json_formats.SUPERVISELY.find),
-        Format("verdicts", verdict_labels.table_score, verdict_labels.find_table),
-        Format("folders", verdict_labels.folder_score, verdict_labels.find_folders, own_files=False),
+        Format("verdicts", verdict_labels.table_score, verdict_labels.find_table, of_pixels=False),
+        Format(
+            "folders",
+            verdict_labels.folder_score,
+            verdict_labels.find_folders,
+            own_files=False,
+            of_pixels=False,
+            of_images=True,
+        ),
     )
 }
 
@@ -76,9 +99,9 @@ def recognized(tree: FileTree) -> list[tuple[Format, int]]:
     of verdicts follow the labels of pixels, and folder names are last. PNG masks are listed without a count if they are
     only likely.
     """
-    counts = [(format, format.recognition_score(tree)) for format in FORMATS.values()]
+    counts = [(format, format.score(tree)) for format in FORMATS.values()]
     found = [(format, count) for format, count in counts if count]
-    if not any(format.own_files for format, _ in found) and png_masks.has_masks(tree):
+    if not any(format.own_files for format, _ in found) and png_masks.has_masks(tree.chosen_part()):
         found.insert(0, (FORMATS["png"], 0))
     own = [format for format, _ in found if format.own_files]
     images = {format.name: _matched_images(format, tree) for format in own} if len(own) > 1 else {}

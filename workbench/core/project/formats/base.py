@@ -33,7 +33,9 @@ MASK_FOLDERS = frozenset(
 GOOD_NAMES = frozenset(
     "ok okay good pass passed accept accepted free normal io clean nodefect defectfree 合格 良品 正常 无缺陷 好".split()
 )
-MOST_SEARCHED = 50_000  # files that are searched for the images of one label file
+MOST_SEARCHED = 50_000  # files that are searched for the images of chosen label files
+# Files that list the names of classes, beside text files that number them.
+NAME_FILES = ("obj.names", "classes.txt", "predefined_classes.txt", "labels.txt", "names.txt")
 SPLIT_FOLDERS = frozenset("train training val valid validation test testing trainval dev".split())
 
 
@@ -67,12 +69,14 @@ class ImportOptions:
     """Import options chosen by the user.
 
     class_name: name of all regions. threshold: gray values from this one on are the defect. boxes: regions made of
-    boxes: "box" (all pixels), "ellipse" (inscribed) or "cut" (pixels that stand out inside the box).
+    boxes: "box" (all pixels), "ellipse" (inscribed) or "cut" (pixels that stand out inside the box). background: images
+    without a label are images without defects.
     """
 
     class_name: str | None = None
     threshold: int | None = None
     boxes: str = "box"
+    background: bool = False
 
 
 @dataclass
@@ -90,6 +94,11 @@ class ImportedLabel:
     lost: Counter[str] = field(default_factory=Counter)  # content that a class map cannot hold: message id -> count
 
 
+def empty_label(width: int, height: int) -> ImportedLabel:
+    """Return the label of an image without defects."""
+    return ImportedLabel(np.zeros((height, width), np.uint8))
+
+
 @dataclass(frozen=True)
 class ImportedEntry:
     """Label with the image that it belongs to.
@@ -99,7 +108,8 @@ class ImportedEntry:
     read: function from (width, height) of the image to its label, raises Unreadable. embedded: returns the bytes of the
     image if the label file contains them. missing: reason why `image` is None.
     split: "train", "val" or "test", if the label assigns the image to one. size: (width, height) of the image that the
-    label was drawn on, if stored. good: the label is that of an image without defects.
+    label was drawn on, if stored. good: the label is that of an image without defects. background: the image has no
+    label in the files and is taken as one without defects.
     """
 
     label: Path
@@ -112,6 +122,7 @@ class ImportedEntry:
     split: str | None = None
     size: tuple[int, int] | None = None
     good: bool = False
+    background: bool = False
 
 
 @dataclass
@@ -129,47 +140,59 @@ class ImportedLabels:
 
 @dataclass(frozen=True)
 class FileTree:
-    """Files under the imported path, as naturally sorted POSIX paths below `root`. A chosen file is the first."""
+    """Files under the imported path, as naturally sorted POSIX paths below `root`. Chosen files are the first.
+
+    chosen: the files, if they were chosen one by one: other images are imported only if they have a label.
+    """
 
     root: Path
     files: tuple[str, ...]
+    chosen: frozenset[Path] | None = None
 
     @classmethod
     def of(cls, path: Path, project: Project | None = None) -> FileTree:
         """Return the tree of all regular files below `path` that are not hidden, without the project itself."""
         root = path.absolute()
-        project_root = None if project is None else os.path.realpath(project.root)
-
-        def enter(entry: os.DirEntry[str]) -> bool:
-            return entry.name != "__MACOSX" and (project_root is None or os.path.realpath(entry.path) != project_root)
-
-        paths = [relative for relative, _ in walk(root, enter)]
+        paths = [relative for relative, _ in walk(root, _enters(project))]
         return cls(root, tuple(sorted(paths, key=natural_key)))
 
     @classmethod
-    def of_file(cls, file: Path) -> FileTree:
-        """Return the tree of one label file and the images beside it, also below the parent of a folder of labels.
+    def of_paths(cls, paths: Sequence[Path], project: Project | None = None) -> FileTree:
+        """Return the tree of chosen files and folders, and of the images beside the label files among them.
 
-        Files with the names of classes belong to it. The search ends after `MOST_SEARCHED` files, the nearest first.
+        Images are also searched below the parent of a folder of labels. Files with the names of classes belong to the
+        tree. The search ends after `MOST_SEARCHED` files, the nearest first.
         """
-        file = file.absolute()
-        if suffix_of(file.name) in IMAGE_SUFFIXES:
-            return cls(file.parent, (file.name,))
-        root = file.parent
-        while root.name.casefold() in MASK_FOLDERS and root != root.parent:
-            root = root.parent
-        label = file.relative_to(root).as_posix()
-        paths = [
-            relative
-            for relative, _ in islice(walk(root), MOST_SEARCHED)
-            if suffix_of(relative) in (*IMAGE_SUFFIXES, ".yaml", ".yml", ".names") and relative != label
+        folders = [path.absolute() for path in paths if path.is_dir()]
+        files = [path.absolute() for path in paths if not path.is_dir()]
+        enter = _enters(project)
+        chosen = [*files, *(folder / relative for folder in folders for relative, _ in walk(folder, enter))]
+        labels = [path for path in files if suffix_of(path.name) not in IMAGE_SUFFIXES]
+        beside = dict.fromkeys(map(_above_masks, labels))
+        root = Path(os.path.commonpath([*(path.parent for path in files), *folders, *beside]))
+        names = NAME_FILES if any(suffix_of(path.name) == ".txt" for path in labels) else ()
+        found = [
+            folder / relative
+            for folder in beside
+            for relative, _ in islice(walk(folder, enter), MOST_SEARCHED)
+            if suffix_of(relative) in (*IMAGE_SUFFIXES, ".yaml", ".yml", ".names")
+            or PurePosixPath(relative).name.casefold() in names
         ]
-        return cls(root, (label, *sorted(paths, key=natural_key)))
+        first = sorted((path.relative_to(root).as_posix() for path in set(labels)), key=natural_key)
+        others = {path.relative_to(root).as_posix() for path in {*chosen, *found}}.difference(first)
+        return cls(root, (*first, *sorted(others, key=natural_key)), frozenset(chosen))
 
     @cached_property
     def image_stems(self) -> frozenset[str]:
         """Names of the images without folder and suffix."""
         return frozenset(PurePosixPath(name).stem for name in self.images)
+
+    def chosen_part(self) -> FileTree:
+        """Return the tree without the images that lie beside chosen files; all of it if no files were chosen."""
+        if self.chosen is None:
+            return self
+        names = tuple(name for name in self.files if self.path(name) in self.chosen)
+        return FileTree(self.root, names, self.chosen)
 
     def path(self, relative: str) -> Path:
         return self.root / relative
@@ -180,6 +203,27 @@ class FileTree:
     @property
     def images(self) -> list[str]:
         return [name for name in self.files if suffix_of(name) in IMAGE_SUFFIXES]
+
+
+def _enters(project: Project | None) -> Callable[[os.DirEntry[str]], bool]:
+    """Return a function that is False for folders without labels of other tools: the project itself and resources."""
+    project_root = None if project is None else os.path.realpath(project.root)
+
+    def enter(entry: os.DirEntry[str]) -> bool:
+        return entry.name != "__MACOSX" and (project_root is None or os.path.realpath(entry.path) != project_root)
+
+    return enter
+
+
+def _above_masks(file: Path) -> Path:
+    """Return the folder of a label file, or the one above folders such as "labels" and "labels/train"."""
+    folder = file.parent
+    while folder != folder.parent:
+        of_split = folder.name.casefold() in SPLIT_FOLDERS and folder.parent.name.casefold() in MASK_FOLDERS
+        if not of_split and folder.name.casefold() not in MASK_FOLDERS:
+            break
+        folder = folder.parent
+    return folder
 
 
 def decode_text(data: bytes) -> str:

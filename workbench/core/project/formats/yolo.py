@@ -13,6 +13,7 @@ import yaml
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import (
+    NAME_FILES,
     FileTree,
     ImportedLabels,
     ImportOptions,
@@ -31,7 +32,6 @@ from workbench.inference.io.json_io import JsonError, read_file
 _LINE = re.compile(r"\d+( +-?\d*\.?\d+(e-?\d+)?){4,}\s*", re.I)
 _LARGEST = 64 << 20
 _LARGEST_FRACTION = 2  # coordinates may lie a little outside of the image; larger ones are pixels
-_NAME_FILES = ("obj.names", "classes.txt", "predefined_classes.txt", "labels.txt", "names.txt")
 _LISTS = frozenset(("train", "val", "valid", "test", "readme", "requirements"))
 
 
@@ -44,13 +44,24 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
     return find_shapes(tree, _label_files(tree), _Reader(tree, known).parse, options)
 
 
+def is_object_list(path: Path) -> bool:
+    """Return True if the first line of a text file is an object. Only the begin of the file is read."""
+    try:
+        with path.open("rb") as file:
+            first = file.read(4096).decode("ascii", "replace").lstrip().split("\n", 1)[0]
+    except OSError:
+        return False
+    numbers = first[: first.rfind(" ")] if len(first) > 4000 else first  # the last number may be cut off
+    return _LINE.fullmatch(numbers) is not None
+
+
 def _label_files(tree: FileTree) -> list[str]:
     """Return text files with object lines, and empty ones beside an image, in a folder "labels" or beside labels."""
     stems = {PurePosixPath(name).stem.casefold() for name in tree.images}
     files: dict[str, bool] = {}  # name: has objects
     for name in tree.with_suffix(".txt"):
         path = PurePosixPath(name)
-        if path.name.casefold() not in _NAME_FILES and path.stem.casefold() not in _LISTS:
+        if path.name.casefold() not in NAME_FILES and path.stem.casefold() not in _LISTS:
             lines = _lines(tree, name)
             if lines is not None:
                 files[name] = bool(lines)
@@ -159,7 +170,7 @@ def _yaml_names(tree: FileTree) -> dict[int, str]:
 
 
 def _listed_names(tree: FileTree) -> dict[int, str]:
-    for file_name in _NAME_FILES:
+    for file_name in NAME_FILES:
         for name in tree.files:
             if PurePosixPath(name).name.casefold() == file_name:
                 try:

@@ -1,22 +1,63 @@
-"""Training program as a child process of the command line: events, Ctrl+C, and the problem if it fails."""
+"""Training program as a child process that is followed to its end: events, Ctrl+C, and the problem if it fails."""
 
 from __future__ import annotations
 
 import math
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from workbench.core import problems
+from workbench.core.project.project import Project
 from workbench.core.runs import process_exit
 from workbench.core.runs.child_process import ChildProcess, StopTimeouts
 from workbench.core.runs.events import Event, Failed, Finished, encode_order
 from workbench.core.runs.launch import paddle_installed, worker_command, worker_environment
 from workbench.core.runs.pip_commands import paddle_command_here
+from workbench.core.runs.run import Run, create_run, find_run
+from workbench.core.runs.training_settings import TrainingSettings, request
+
+OnEvent = Callable[[Event], bool | None]
+
+
+def requested_settings(project_root: Path, model: str, choices: Mapping[str, Any]) -> TrainingSettings:
+    """Return training settings from choices for a project. Paths become absolute, for a child with another folder.
+
+    `start_from` is a name for `find_run`. Raises BadSettings, UnknownRun, RunUnusable.
+    """
+    choices = dict(choices)
+    weights, start = choices.get("weights"), choices.get("start_from")
+    if isinstance(weights, (str, Path)) and weights != "imagenet":
+        choices["weights"] = str(Path(weights).absolute())
+    if isinstance(start, (str, Path)):
+        root = project_root.absolute()
+        earlier = find_run(root, str(start), model)
+        earlier.need_usable()
+        choices["start_from"] = earlier.name if earlier.project_root == root else str(earlier.root)
+    return request(model, **choices)
+
+
+def new_run(project_root: Path, settings: TrainingSettings) -> Run:
+    """Collect the dataset and create a run. The project is closed on return, so that a window can open it."""
+    if not paddle_installed():
+        raise problems.PaddleMissing(command=paddle_command_here())
+    with Project.open(project_root) as project:
+        return create_run(project, settings)
+
+
+def run_training(run: Run, *, on_event: OnEvent, on_stop: Callable[[], None], resume: bool = False) -> Finished:
+    """Train a run to its end, as `run_child` does. Raises RunUnusable if no model was saved."""
+    arguments = ["--resume"] if resume else []
+    device = run.settings().device
+    ending = run_child(
+        "train", run.root, *arguments, device=device, log=run.log_path, on_event=on_event, on_stop=on_stop
+    )
+    run.need_usable()
+    return ending
 
 
 def run_child(
@@ -24,12 +65,13 @@ def run_child(
     *arguments: str | Path,
     device: str = "auto",
     log: Path,
-    on_event: Callable[[Event], None],
+    on_event: OnEvent,
     on_stop: Callable[[], None],
 ) -> Finished:
     """Run a verb of the training program to its end. on_stop: called after the first Ctrl+C, which orders a stop.
 
-    A second Ctrl+C kills the child. Raises the problem that the child reports, PaddleMissing, or WorkerFailed.
+    on_event: may return False, which orders a stop too. A second Ctrl+C kills the child. Raises the problem that the
+    child reports, PaddleMissing, or WorkerFailed.
     """
     if not paddle_installed():
         raise problems.PaddleMissing(command=paddle_command_here())
@@ -42,7 +84,8 @@ def run_child(
     ending: Finished | Failed | None = None
     with _interrupts(child, on_stop):
         for event in child.events():
-            on_event(event)
+            if on_event(event) is False:
+                child.stop(encode_order("stop"))
             if isinstance(event, (Finished, Failed)):
                 ending = event
     if isinstance(ending, Finished):

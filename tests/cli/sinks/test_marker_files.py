@@ -1,0 +1,34 @@
+"""Output marker: one file per image, whose suffix is the result."""
+
+from __future__ import annotations
+
+import json
+
+from tests.cli.sinks.conftest import record
+from workbench.cli.sinks.marker_files import MarkerFiles
+
+
+def markers(folder):
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def test_marker_is_named_after_image_and_result(tmp_path):
+    sink = MarkerFiles(tmp_path / "new")
+    sink.open(durable=True)
+    for number, result in enumerate(("OK", "NG", "ERROR")):
+        sink.deliver(record(number, result, name=f"lot/part.{number}"))
+    assert markers(tmp_path / "new") == ["lot/part.0.OK", "lot/part.1.NG", "lot/part.2.ERROR"]
+    assert json.loads((tmp_path / "new" / "lot" / "part.1.NG").read_text("utf-8"))["result"] == "NG"
+
+
+def test_new_result_replaces_the_marker(tmp_path):
+    sink = MarkerFiles(tmp_path)
+    for result in ("NG", "ERROR", "OK", "OK"):
+        sink.deliver(record(1, result))
+        assert markers(tmp_path) == [f"part 1.{result}"]
+
+
+def test_temporary_file_of_a_killed_process_is_removed(tmp_path):
+    (tmp_path / f".{'a' * 16}.tmp").write_bytes(b"{")
+    MarkerFiles(tmp_path).open(durable=True)
+    assert markers(tmp_path) == []

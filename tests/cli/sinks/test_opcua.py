@@ -1,0 +1,165 @@
+"""Output opcua against an OPC UA server in a thread of the test."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import socketserver
+import threading
+
+import pytest
+
+from tests.cli.sinks.conftest import record
+from workbench.cli.sinks.opcua import OpcuaVariables
+from workbench.cli.sinks.sink_base import DeliveryFailed
+
+pytest.importorskip("asyncua")
+
+from asyncua import ua
+from asyncua.sync import Server, ThreadLoop
+
+TYPES = {
+    "Result": (ua.VariantType.String, ""),
+    "Ok": (ua.VariantType.Boolean, False),
+    "Name": (ua.VariantType.String, ""),
+    "Verdict": (ua.VariantType.String, ""),
+    "Regions": (ua.VariantType.Int16, 0),
+    "AnomalyScore": (ua.VariantType.Float, 0.0),
+    "Json": (ua.VariantType.String, ""),
+    "Counter": (ua.VariantType.UInt16, 0),
+}
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class PlcServer:
+    """OPC UA server with the variables of TYPES, as a PLC would have them. read: their present values.
+
+    Names that begin with "Few" are those of a program that reads two of them.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._loop = ThreadLoop(timeout=30)
+        self._loop.daemon = True
+        self._loop.start()
+        self._server = Server(tloop=self._loop)
+        self.port = port
+        self.endpoint = f"opc.tcp://127.0.0.1:{port}"
+        self._server.set_endpoint(self.endpoint)
+        assert self._server.register_namespace("urn:line") == 2
+        self._nodes = {}
+        for name in (*(f"Workbench.{name}" for name in TYPES), "Few.Ok", "Few.Counter"):
+            kind, value = TYPES[name.partition(".")[2]]
+            node = self._server.nodes.objects.add_variable(f"ns=2;s={name}", f"2:{name}", value, kind)
+            node.set_writable()
+            self._nodes[name] = node
+        self._server.start()
+
+    def read(self, prefix: str = "Workbench.") -> dict:
+        return {
+            name.removeprefix(prefix): node.read_value()
+            for name, node in self._nodes.items()
+            if name.startswith(prefix)
+        }
+
+    def close(self) -> None:
+        self._server.stop()
+        self._loop.stop()
+
+
+class Relay:
+    """TCP connections through this process to a port, which a test can cut."""
+
+    def __init__(self, target: int) -> None:
+        relay = self
+        self.open: list[socket.socket] = []
+
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self) -> None:
+                with socket.create_connection(("127.0.0.1", target)) as other:
+                    relay.open += [self.request, other]
+                    back = threading.Thread(target=relay.copy, args=(other, self.request), daemon=True)
+                    back.start()
+                    relay.copy(self.request, other)
+                    back.join()
+
+        class Listener(socketserver.ThreadingTCPServer):
+            daemon_threads = True
+
+        self._listener = Listener(("127.0.0.1", 0), Handler)
+        self.endpoint = f"opc.tcp://127.0.0.1:{self._listener.server_address[1]}"
+        threading.Thread(target=lambda: self._listener.serve_forever(poll_interval=0.01), daemon=True).start()
+
+    @staticmethod
+    def copy(source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+        for each in (source, target):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+    def cut(self) -> None:
+        for each in self.open:
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        self.open.clear()
+
+    def close(self) -> None:
+        self.cut()
+        self._listener.shutdown()
+        self._listener.server_close()
+
+
+@pytest.fixture(scope="module")
+def plc():
+    server = PlcServer(free_port())
+    yield server
+    server.close()
+
+
+def test_variables_hold_the_newest_result_in_their_own_types(plc):
+    sink = OpcuaVariables(plc.endpoint)
+    sent = record(4, "NG", verdict="划痕", anomaly_score=2.5)
+    sink.deliver(record(3))
+    assert plc.read()["Ok"] is True
+    sink.deliver(sent)
+    sink.close()
+    found = plc.read()
+    assert json.loads(found.pop("Json")) == sent
+    assert found == {
+        "Result": "NG",
+        "Ok": False,
+        "Name": "part 4",
+        "Verdict": "划痕",
+        "Regions": 2,
+        "AnomalyScore": 2.5,
+        "Counter": 2,
+    }
+
+
+def test_some_of_the_variables_and_a_broken_connection(plc):
+    relay = Relay(plc.port)
+    sink = OpcuaVariables(relay.endpoint, "ns=2;s=Few.")
+    try:
+        sink.deliver(record(1))
+        assert plc.read("Few.") == {"Ok": True, "Counter": 1}
+        relay.cut()
+        with pytest.raises(DeliveryFailed, match="the OPC UA server does not accept it"):
+            sink.deliver(record(2, "NG"))
+        sink.deliver(record(2, "NG"))
+        assert plc.read("Few.") == {"Ok": False, "Counter": 2}
+    finally:
+        sink.close()
+        relay.close()
+
+
+def test_server_without_the_variables(plc):
+    sink = OpcuaVariables(plc.endpoint, "ns=2;s=Other.")
+    with pytest.raises(DeliveryFailed, match="no variable ns=2;s=Other.Result"):
+        sink.deliver(record(1))

@@ -1,0 +1,83 @@
+"""Output webhook against an HTTP server of this machine."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import time
+
+import pytest
+
+from tests.cli.sinks.conftest import record, wait_until
+from workbench.cli.sinks.delivery_queue import Counts, DeliveryQueue
+from workbench.cli.sinks.sink_base import DeliveryFailed
+from workbench.cli.sinks.spool import Spool
+from workbench.cli.sinks.webhook import Webhook, signed_headers
+
+
+def test_request_holds_the_record_and_a_valid_signature(http_receiver):
+    receiver = http_receiver()
+    sent = record(3, "NG", name="Teil ü 零件")
+    Webhook(receiver.url, b"secret").deliver(sent)
+    [(headers, body)] = receiver.received
+    assert json.loads(body) == sent and headers["content-type"] == "application/json"
+    assert headers["webhook-id"] == sent["id"] and abs(int(headers["webhook-timestamp"]) - time.time()) < 60
+    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+    expected = base64.b64encode(hmac.new(b"secret", signed, hashlib.sha256).digest()).decode()
+    assert headers["webhook-signature"] == f"v1,{expected}"
+
+
+def test_signature_of_the_published_example():
+    # Example of the specification: https://github.com/standard-webhooks/standard-webhooks
+    secret = base64.b64decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+    headers = signed_headers(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}')
+    assert headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
+def test_unsigned_request_without_a_secret(http_receiver):
+    receiver = http_receiver()
+    Webhook(receiver.url).deliver(record())
+    assert "webhook-signature" not in receiver.received[0][0]
+
+
+@pytest.mark.parametrize(
+    ("status", "refused"), [(400, True), (401, True), (302, True), (408, False), (429, False), (500, False)]
+)
+def test_statuses_that_are_repeated(http_receiver, status, refused):
+    receiver = http_receiver()
+    receiver.answers, receiver.headers = [status], {"Retry-After": "7", "Location": "/elsewhere"}
+    with pytest.raises(DeliveryFailed, match=f"the receiver answers {status}") as failed:
+        Webhook(receiver.url).deliver(record())
+    assert failed.value.refused is refused and failed.value.retry_after == 7
+    assert len(receiver.received) == 1  # a redirection is not followed
+
+
+def test_receiver_that_cannot_be_reached(http_receiver):
+    receiver = http_receiver()
+    receiver.close = lambda: None
+    receiver._server.shutdown()
+    receiver._server.server_close()
+    with pytest.raises(DeliveryFailed, match="cannot be reached") as failed:
+        Webhook(receiver.url).deliver(record())
+    assert not failed.value.refused
+
+
+def test_queue_repeats_until_the_receiver_answers(http_receiver, tmp_path):
+    receiver = http_receiver()
+    receiver.answers = [503, 500, 429]
+    queue = DeliveryQueue(
+        Webhook(receiver.url),
+        Spool(tmp_path / "s", durable=True),
+        capacity=9,
+        durable=True,
+        log=lambda text: None,
+        pauses=(0.01, 0.02),
+    )
+    for number in range(3):
+        queue.put(record(number), lambda: False)
+    wait_until(lambda: queue.counts.sent == 3)
+    queue.request_close(1)
+    assert queue.close() == Counts(sent=3, failures=3)
+    assert receiver.names == ["part 0", "part 1", "part 2"] and len(receiver.received) == 6

@@ -1,0 +1,108 @@
+"""Expected range and changed lighting as stored with a run: texts, order of the changes, runs without them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.session.mask_run import make_mask_project
+from tests.session.stored_result import store_result, stored_result
+from workbench.core.evaluation.expectation import Expectation, LightingChange, expectation_of, signed
+from workbench.core.evaluation.forecast import Forecast
+from workbench.core.messages import Message
+from workbench.core.runs.events import Finished, Started, Unknown, decode, encode
+
+
+def result(**changes):
+    return {
+        "forecast": {"low": 0.85, "high": 0.954, "why": ["0.94 on 40 parts that are not in the training images."]},
+        "lighting": {"pictures": 120, "unchanged": 0.94, "changes": {"blurred": 0.95, "darker": 0.911}, "worst": None},
+        **changes,
+    }
+
+
+def test_range_and_worst_change_are_stated_with_the_reason():
+    unet, resnet = Expectation.of_result(result(), "unet"), Expectation.of_result(result(), "resnet")
+    assert unet.lines() == [
+        "Expect Dice 0.85 to 0.95 on other parts. 0.94 on 40 parts that are not in the training images.",
+        "Changed lighting: worst “darker” 0.91 (−3 points)",
+    ]
+    assert resnet.range_text == "Expect 85% to 95% correct verdicts on other parts."
+    assert resnet.worst_text == "Changed lighting: worst “darker” 91% (−3 points)"
+    assert [change.name for change in unet.changes] == ["darker", "blurred"] and unet.images == 120
+
+
+def test_reason_is_recognized_as_a_message():
+    assert isinstance(Expectation.of_result(result(), "unet").forecast.why[0], Message)
+
+
+def test_range_of_few_parts_cannot_be_stated():
+    few = {"low": None, "high": None, "why": [Message("forecast.few_parts", n=2, m=3)]}
+    found = Expectation.of_result(result(forecast=few, lighting=None), "unet")
+    assert found.limits is None and found.worst is None and found.worst_text == ""
+    assert found.lines() == [
+        "The range to expect on other parts cannot be stated. Validation/test images show 2 different parts. A "
+        "forecast needs at least 3."
+    ]
+
+
+def test_lighting_alone_has_no_range():
+    found = Expectation.of_result({"lighting": result()["lighting"]}, "unet")
+    assert found.range_text == found.reason == "" and len(found.lines()) == 1
+
+
+@pytest.mark.parametrize("kept", [{}, {"forecast": None, "lighting": None}, {"metrics": {"dice": 0.5}}])
+def test_result_of_an_earlier_version_has_none(kept):
+    assert Expectation.of_result(kept, "unet") is None
+
+
+@pytest.mark.parametrize(
+    "difference, text", [(-0.031, "−3 points"), (-0.01, "−1 point"), (0.014, "+1 point"), (-0.001, "0 points")]
+)
+def test_points_have_a_sign_and_a_singular(difference, text):
+    assert LightingChange("darker", 0.9, difference).points == text
+
+
+def test_sign_is_left_out_of_zero():
+    assert [signed(value, 1) for value in (-0.04, 2.25, -3)] == ["0.0", "+2.2", "−3.0"]
+
+
+def test_change_of_a_later_version_keeps_its_name():
+    changes = {"pictures": 3, "unchanged": 0.9, "changes": {"rotated_light": 0.8}}
+    found = Expectation.of_result({"lighting": changes}, "unet")
+    assert "“rotated_light” 0.80 (−10 points)" in found.worst_text
+
+
+def test_forecast_is_restored():
+    stored = Forecast.from_json(json.loads(json.dumps(result()["forecast"])))
+    assert (stored.low, stored.high) == (0.85, 0.954) and stored.to_json() == result()["forecast"]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"forecast": "0.9"},
+        {"forecast": {"low": "x", "high": 1.0, "why": []}},
+        {"lighting": {"unchanged": 0.9}},
+        {"lighting": {"pictures": 3, "unchanged": 0.9, "changes": {"darker": None}}},
+    ],
+)
+def test_values_of_other_types_are_not_read(broken):
+    line = json.dumps({"kind": "finished", "time": 1.0, "why": "done", "result": broken})
+    assert isinstance(decode(line), Unknown)
+    assert isinstance(decode(encode(Finished(result=stored_result()))), Finished)
+
+
+def test_expectation_is_that_of_the_last_end_of_the_run(tmp_path):
+    run = make_mask_project(tmp_path / "p")
+    assert expectation_of(run) is None
+    store_result(run, **stored_result(parts=2))
+    assert expectation_of(run).limits is None
+    store_result(run, **stored_result())
+    assert expectation_of(run).limits is not None
+    with run.events_path.open("a", encoding="utf-8") as file:
+        file.write(encode(Started(model="unet", device="cpu", precision="fp32", pictures={}, resumed=True)) + "\n")
+    assert expectation_of(run) is None  # continued: its weights change
+    store_result(run)
+    assert expectation_of(run) is None

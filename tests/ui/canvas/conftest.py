@@ -1,0 +1,19 @@
+"""Images for canvases, and the pixels that a canvas shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.session.session import Session
+from workbench.ui.canvas.canvas_widget import Canvas
+
+
+@pytest.fixture
+def view(qtbot):
+    view = Canvas(Session())
+    qtbot.addWidget(view)
+    view.resize(400, 300)
+    with qtbot.waitExposed(view):
+        view.show()
+    yield view
+    view.end()

@@ -1,0 +1,38 @@
+"""Elided label: full text, shorter text and tooltip at different widths."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.ui.widgets.elided_label import ElidedLabel
+
+LONG, SHORT = "Dice 0.94 on 120 validation images; expect 0.85 to 0.95", "Dice 0.94; expect 0.85 to 0.95"
+
+
+@pytest.fixture
+def label(qtbot) -> ElidedLabel:
+    label = ElidedLabel()
+    qtbot.addWidget(label)
+    label.show()
+    return label
+
+
+def test_short_text_replaces_one_that_does_not_fit(label):
+    label.set_text(LONG, short=SHORT)
+    width = label.fontMetrics().horizontalAdvance
+    for size, text in ((width(LONG) + 4, LONG), (width(LONG) - 4, SHORT), (width(SHORT) + 4, SHORT)):
+        label.resize(size, 20)
+        assert label.text() == text and label.full_text == LONG
+        assert label.toolTip() == ("" if text == LONG else LONG)
+    label.resize(width(SHORT) - 4, 20)
+    assert label.text().endswith("…") and label.text()[:5] == SHORT[:5]
+
+
+def test_details_are_always_in_the_tooltip(label):
+    label.resize(label.fontMetrics().horizontalAdvance(LONG) + 4, 20)
+    label.set_text(LONG, details="reason")
+    assert label.toolTip() == "reason"
+    label.resize(40, 20)
+    assert label.toolTip() == f"{LONG}\nreason"
+    label.set_text(LONG)
+    assert label.toolTip() == LONG

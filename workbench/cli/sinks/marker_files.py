@@ -1,0 +1,41 @@
+"""Output `marker`: a file NAME.OK, NAME.NG or NAME.ERROR for each image, whose existence is its result."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.sinks.sink_base import ERROR, NG, OK, Record, Sink, json_line
+from workbench.inference.io.atomic_write import sweep, write_atomic
+
+
+def add_arguments(group: Any) -> None:
+    meaning = "write a file NAME.OK, NAME.NG or, without a prediction, NAME.ERROR for each image"
+    group.add_argument("--marker", type=Path, metavar="FOLDER", help=meaning)
+
+
+def configure(options: argparse.Namespace) -> MarkerFiles | None:
+    """Return the output, None if it was not requested."""
+    return None if options.marker is None else MarkerFiles(options.marker.absolute())
+
+
+class MarkerFiles(Sink):
+    """Folder of markers. A marker appears complete, with the record as its content, and replaces an earlier one."""
+
+    name = "marker"
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def open(self, *, durable: bool) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        if durable:  # no other process writes here
+            sweep(self._folder)
+
+    def deliver(self, record: Record) -> None:
+        path = self._folder / f"{record['name']}.{record['result']}"
+        # Never two markers at once: a reader must not meet the result of an earlier version of the image.
+        for result in {OK, NG, ERROR} - {record["result"]}:
+            path.with_name(f"{path.name.removesuffix(record['result'])}{result}").unlink(missing_ok=True)
+        write_atomic(path, json_line(record) + b"\n")

@@ -1,0 +1,89 @@
+"""Network of a run as an export needs it: reference for the comparison, and writers of its formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+
+from workbench.core.adoption.network_file import opset
+from workbench.core.evaluation.operating_point import settings_of
+from workbench.core.messages import Message
+from workbench.core.problems import RunAdopted, RunUnusable
+from workbench.core.runs.dataset import Dataset
+from workbench.core.runs.export_options import LINE_FORMAT, ExportOptions
+from workbench.core.runs.run import Run
+from workbench.inference.engines import Engine, load_engine
+from workbench.inference.engines.registry import KINDS
+from workbench.inference.io.atomic_write import write_atomic
+from workbench.inference.model_settings import ModelSettings
+from workbench.training import checkpoint, networks, onnx_graph
+from workbench.training.evaluator import DygraphEngine
+from workbench.training.export.export_formats import save_program
+from workbench.training.export.line_graph import LineModelRefused
+from workbench.training.learner import load_weights
+
+_PADDLE = ("paddle", "paddlelite")  # modules of the engines that need a network of Paddle
+
+
+class TrainedNetwork:
+    """Best weights of a trained run. engine: the reference for the comparison."""
+
+    def __init__(self, run: Run, dataset: Dataset) -> None:
+        self._settings = run.settings()
+        self._net = networks.build(self._settings, dataset)
+        path = run.best / checkpoint.WEIGHTS
+        load_weights(self._net, checkpoint.load_arrays(path), str(path))
+        self._net.eval()
+        self.engine: Engine = DygraphEngine(self._net)
+
+    def save_programs(self, stem: Path) -> None:
+        save_program(self._net, self._settings, stem)
+
+    def write_onnx(self, path: Path) -> None:
+        onnx_graph.write_onnx(self._net, self._settings, path)
+
+    def line_network(self, settings: ModelSettings) -> onnx.ModelProto:
+        """Return the network for a line model."""
+        side = settings.input_size if settings.task == "classification" else None
+        return onnx_graph.to_onnx(self._net, settings.channels, side)
+
+
+class AdoptedNetwork:
+    """ONNX network that was trained elsewhere. engine: the reference, the network in ONNX Runtime."""
+
+    def __init__(self, run: Run) -> None:
+        self._path = run.best / KINDS["onnx"].file
+        self.engine: Engine = load_engine("onnx", run.best, settings_of(run))
+
+    def save_programs(self, stem: Path) -> None:
+        """Write nothing: there is no network of Paddle."""
+
+    def write_onnx(self, path: Path) -> None:
+        write_atomic(path, self._path.read_bytes())
+
+    def line_network(self, settings: ModelSettings) -> onnx.ModelProto:
+        """Return the network for a line model. Raise LineModelRefused if its operators cannot be converted."""
+        model = onnx.load(str(self._path))
+        version = opset(model)
+        if version != onnx_graph.OPSET:
+            try:
+                model = onnx.version_converter.convert_version(model, onnx_graph.OPSET)
+            except Exception as error:  # the converter has no exceptions of its own
+                why = Message("adopt.line_opset", n=version, m=onnx_graph.OPSET)
+                raise LineModelRefused(why) from error
+        model.ir_version = onnx_graph.IR_VERSION
+        return model
+
+
+def check_source(run: Run, options: ExportOptions) -> None:
+    """Raise RunUnusable without weights, RunAdopted for a format that only a trained network has."""
+    if not run.adopted:
+        if not (run.best / checkpoint.WEIGHTS).exists():
+            run.need_usable()
+            raise RunUnusable(name=run.name, why=Message("run.no_weights"))
+        return
+    run.need_usable()
+    for name in options.formats:
+        if name != LINE_FORMAT and KINDS[name].module in _PADDLE:
+            raise RunAdopted(name=run.name, what=Message("adopt.no_paddle", name=name))

@@ -1,0 +1,143 @@
+"""Line above an evaluation: range of the metric expected on other parts, and metrics under changed lighting."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QPushButton,
+    QTableWidget,
+    QTableWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from workbench.core.evaluation.expectation import Expectation, signed
+from workbench.ui.text import formatting
+from workbench.ui.text.message_translation import translate_message
+from workbench.ui.widgets.theme import ThemeManager
+
+_UNFOLDED = "sections/lighting"  # setting
+_ROW = 24  # px
+
+
+class LightingTable(QTableWidget):
+    """Metric and difference of each change of lighting, one column each: unchanged, then the worst one first."""
+
+    def __init__(self, style: ThemeManager) -> None:
+        super().__init__(2, 0)
+        self._style = style
+        self._expectation: Expectation | None = None
+        self.setObjectName("figures")
+        self.setAccessibleName(self.tr("Metrics under changed lighting"))
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.setTabKeyNavigation(False)
+        self.setShowGrid(False)
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(_ROW)
+        header = self.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setHighlightSections(False)
+        style.changed.connect(self._fill)
+
+    def show_expectation(self, expectation: Expectation) -> None:
+        self._expectation = expectation
+        self._fill()
+
+    def _fill(self) -> None:
+        expectation = self._expectation
+        if expectation is None or expectation.unchanged is None:
+            return
+        metric = self.tr("Dice") if expectation.metric == "dice" else self.tr("Correct verdicts")
+        columns = [("", metric, self.tr("Difference in points"))]
+        columns.append((self.tr("unchanged"), expectation.number(expectation.unchanged), ""))
+        for change in expectation.changes:
+            name = translate_message(change.text)
+            if change is expectation.worst:
+                name = self.tr("{change} (worst)").format(change=name)
+            columns.append((name, expectation.number(change.value), signed(100 * change.difference, 1)))
+        self.setColumnCount(len(columns))
+        for column, texts in enumerate(columns):
+            items = [QTableWidgetItem(text) for text in texts]
+            for item in items:
+                item.setTextAlignment(Qt.AlignmentFlag.AlignCenter if column else Qt.AlignmentFlag.AlignVCenter)
+            self.setHorizontalHeaderItem(column, items[0])
+            for row, item in enumerate(items[1:]):
+                self.setItem(row, column, item)
+        if expectation.worst is not None:
+            self._mark(2)
+        tip = self.tr(
+            "Measured at the end of the training on {n} validation/test images whose brightness, contrast or sharpness "
+            "was changed"
+        )
+        self.setToolTip(tip.format(n=formatting.number(expectation.images)))
+        self.setFixedHeight(self.horizontalHeader().sizeHint().height() + 2 * _ROW + 4)
+
+    def _mark(self, column: int) -> None:
+        theme = self._style.theme
+        self.horizontalHeaderItem(column).setIcon(theme.icon("warning", "warning"))
+        for row in range(self.rowCount()):
+            item = self.item(row, column)
+            font = item.font()
+            font.setBold(True)
+            item.setFont(font)
+
+
+class ExpectationBar(QWidget):
+    """Expected range with its reason, and a button that unfolds the table of changed lighting; empty for old runs."""
+
+    def __init__(self, style: ThemeManager) -> None:
+        super().__init__(objectName="header")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._style = style
+        self.range, self.reason = QLabel(objectName="heading"), QLabel(objectName="muted", wordWrap=True)
+        for label in (self.range, self.reason):
+            label.setTextFormat(Qt.TextFormat.PlainText)
+            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.lighting = QPushButton(objectName="section", checkable=True)
+        self.lighting.setToolTip(self.tr("Show or hide the metrics with each change of lighting"))
+        self.table = LightingTable(style)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 3, 10, 3)
+        column.setSpacing(2)
+        row = QHBoxLayout()
+        row.setSpacing(10)
+        row.addWidget(self.range)
+        row.addWidget(self.reason, 1)
+        row.addWidget(self.lighting)
+        column.addLayout(row)
+        column.addWidget(self.table)
+        self._expectation: Expectation | None = None
+        self.lighting.setChecked(QSettings().value(_UNFOLDED, False, bool))
+        self.lighting.toggled.connect(self._fold)
+        style.changed.connect(self._refresh)
+        self._refresh()
+
+    def show_expectation(self, expectation: Expectation | None) -> None:
+        """Show what is stored with a run; None hides the line."""
+        if expectation != self._expectation:
+            self._expectation = expectation
+            if expectation is not None:
+                self.table.show_expectation(expectation)
+            self._refresh()
+
+    def _fold(self, unfolded: bool) -> None:
+        QSettings().setValue(_UNFOLDED, unfolded)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        expectation = self._expectation
+        self.setVisible(expectation is not None)
+        if expectation is None:
+            return
+        self.range.setText(translate_message(expectation.range_text))
+        self.reason.setText(translate_message(expectation.reason))
+        self.lighting.setText(translate_message(expectation.worst_text))
+        self.lighting.setVisible(expectation.worst is not None)
+        self.table.setVisible(self.lighting.isChecked() and expectation.worst is not None)
+        icon = "chevron-down" if self.lighting.isChecked() else "chevron-right"
+        self.lighting.setIcon(self._style.theme.icon(icon, "muted"))
