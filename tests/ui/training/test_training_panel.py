@@ -211,10 +211,10 @@ def test_run_that_was_stopped_early_does_not_replace_the_best_one(opened, old_ru
     training._thread = None
     with qtbot.waitSignal(runs.listed, timeout=10_000):
         training._end(ending)
-    assert opened.window.overlay.run.name == panel.exported_run.name == old_run.name
+    assert opened.window.overlay.run.name == runs.in_use.name == old_run.name
     assert [kind for kind, *_ in messages] == ["info"] and "stopped early" in messages[0][1]
     panel.runs.activated.emit(panel.runs.findData(stopped.name))
-    assert opened.window.overlay.run.name == panel.exported_run.name == stopped.name
+    assert opened.window.overlay.run.name == runs.in_use.name == stopped.name
 
 
 def test_finished_run_states_the_range_on_other_parts(opened, old_run, qtbot):
