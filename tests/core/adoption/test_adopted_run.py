@@ -16,8 +16,8 @@ from workbench.core.adoption.adopted_run import adopt, refresh_dataset
 from workbench.core.adoption.adoption_options import AdoptionOptions
 from workbench.core.evaluation.split_evaluation import evaluate_run
 from workbench.core.project import annotation
-from workbench.core.runs.run import create_run, find_run, list_runs
-from workbench.core.runs.run_history import default_run, run_line
+from workbench.core.runs.run import create_run, default_run, find_run, list_runs
+from workbench.core.runs.run_history import run_line
 from workbench.core.runs.training_settings import request
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import load_settings

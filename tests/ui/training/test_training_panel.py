@@ -195,22 +195,6 @@ def test_run_with_incomplete_line_of_events_is_shown(opened, old_run, qtbot):
     assert opened.services.run_monitor.track.steps.count == 40
 
 
-def test_finished_run_states_the_range_on_other_parts(opened, old_run, qtbot):
-    panel, shown = opened.window.training, {**METRICS, "dice": 0.94, "pictures": 120}
-    store_result(old_run, metrics=shown, **stored_result())
-    panel._project_changed()
-    with qtbot.waitSignal(opened.services.training.ended, timeout=10_000):
-        pass
-    result = panel.view.result
-    assert re.fullmatch(
-        r"Dice 0\.94 on 120 validation images; expect 0\.8\d to 0\.9\d on other parts", result.full_text
-    )
-    tip = result.toolTip()
-    assert "11 of 12" in tip and "on 40 parts that are not in the training images" in tip and "worst “darker”" in tip
-    runs = panel.runs
-    qtbot.waitUntil(lambda: "Expect Dice" in runs.itemData(0, Qt.ItemDataRole.ToolTipRole), timeout=5000)
-
-
 def test_run_that_was_stopped_early_does_not_replace_the_best_one(opened, old_run, qtbot):
     """Predictions, export and the next step use the best run; a message states it. The user can select the other."""
     training, panel, runs = opened.services.training, opened.window.training, opened.services.run_list
@@ -229,7 +213,23 @@ def test_run_that_was_stopped_early_does_not_replace_the_best_one(opened, old_ru
     training._thread = None
     with qtbot.waitSignal(runs.listed, timeout=10_000):
         training._end(ending)
-    assert opened.window.overlay.run.name == panel.exported_run.name == old_run.name
+    assert opened.window.overlay.run.name == runs.in_use.name == old_run.name
     assert [kind for kind, *_ in messages] == ["info"] and "stopped early" in messages[0][1]
     panel.runs.activated.emit(panel.runs.findData(stopped.name))
-    assert opened.window.overlay.run.name == panel.exported_run.name == stopped.name
+    assert opened.window.overlay.run.name == runs.in_use.name == stopped.name
+
+
+def test_finished_run_states_the_range_on_other_parts(opened, old_run, qtbot):
+    panel, shown = opened.window.training, {**METRICS, "dice": 0.94, "pictures": 120}
+    store_result(old_run, metrics=shown, **stored_result())
+    panel._project_changed()
+    with qtbot.waitSignal(opened.services.training.ended, timeout=10_000):
+        pass
+    result = panel.view.result
+    assert re.fullmatch(
+        r"Dice 0\.94 on 120 validation images; expect 0\.8\d to 0\.9\d on other parts", result.full_text
+    )
+    tip = result.toolTip()
+    assert "11 of 12" in tip and "on 40 parts that are not in the training images" in tip and "worst “darker”" in tip
+    runs = panel.runs
+    qtbot.waitUntil(lambda: "Expect Dice" in runs.itemData(0, Qt.ItemDataRole.ToolTipRole), timeout=5000)

@@ -19,8 +19,8 @@ class EventSummary:
     """Summary of a run's events.
 
     score: best metric, None if there is none. ended: "done" | "stopped" | "failed"; "" while the run is active or after
-    a crash. metrics: of the best evaluation on the validation images. expectation: `forecast` and `lighting` of the
-    result. seconds, progress: of the training, None if unknown.
+    a crash. metrics: of the best evaluation on the validation images. seconds, progress: of the training, None if
+    unknown. expectation: `forecast` and `lighting` of the result, empty without them.
     """
 
     score: float | None = None

@@ -181,6 +181,23 @@ def _setting(value: Any) -> str:
     return "–" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def other_run_used_text(used: RunLine, ended: RunLine) -> tuple[str, str]:
+    """Return why another run than the one that has just ended is used, and advice."""
+    if ended.interrupted:
+        text = QCoreApplication.translate(
+            "findings", "This run was stopped early. Predictions, evaluation and export use the run {run}."
+        )
+    else:
+        text = QCoreApplication.translate(
+            "findings",
+            "Predictions, evaluation and export use the run {run}: its validation metric is higher ({best} instead of "
+            "{score}).",
+        )
+    best, score = (_setting(None if line.score is None else round(line.score, 2)) for line in (used, ended))
+    advice = QCoreApplication.translate("findings", "To use this run, select it in the list of runs.")
+    return text.format(run=formatting.run_name(used.run), best=best, score=score), advice
+
+
 def finished_text(result: dict[str, Any]) -> tuple[str, str, str]:
     """Return the quality of a finished run in one line, the same shorter, and details.
 
@@ -219,23 +236,6 @@ def run_line_details(line: RunLine) -> str:
     """Return the tooltip of a run in a list: the expected range with its reason, and the worst change of lighting."""
     expectation = Expectation.of_result(line.expectation, line.model)
     return "\n".join(map(translate_message, expectation.lines())) if expectation is not None else ""
-
-
-def other_run_used_text(used: RunLine, ended: RunLine) -> tuple[str, str]:
-    """Return why another run than the one that has just ended is used, and advice."""
-    if ended.interrupted:
-        text = QCoreApplication.translate(
-            "findings", "This run was stopped early. Predictions, evaluation and export use the run {run}."
-        )
-    else:
-        text = QCoreApplication.translate(
-            "findings",
-            "Predictions, evaluation and export use the run {run}: its validation metric is higher ({best} instead of "
-            "{score}).",
-        )
-    best, score = (_setting(None if line.score is None else round(line.score, 2)) for line in (used, ended))
-    advice = QCoreApplication.translate("findings", "To use this run, select it in the list of runs.")
-    return text.format(run=formatting.run_name(used.run), best=best, score=score), advice
 
 
 def run_line_text(line: RunLine, *, score: bool = True) -> str:

@@ -95,11 +95,6 @@ class TrainingPanel(QWidget):
         """Shown run."""
         return self._training.run
 
-    @property
-    def exported_run(self) -> Run | None:
-        """Run that an export is made of."""
-        return self._run_list.in_use
-
     def toggle(self) -> None:
         """Start or stop training."""
         if self._training.busy:
@@ -119,7 +114,7 @@ class TrainingPanel(QWidget):
 
     def export(self) -> None:
         """Export the run in use, or cancel the export in progress."""
-        run = self.exported_run
+        run = self._run_list.in_use
         if self._exporter.running:
             self._exporter.cancel()
         elif run is not None:
@@ -127,7 +122,7 @@ class TrainingPanel(QWidget):
 
     def choose_export(self) -> None:
         """Ask for the export options, then export the run in use."""
-        run = self.exported_run
+        run = self._run_list.in_use
         if run is None or not self.can_choose_export():
             return
         dialog = ExportOptionsDialog(run.settings().model, self._exporter.options, self)
@@ -152,7 +147,7 @@ class TrainingPanel(QWidget):
         return self.view.curves is not None and self.view.curves.isVisibleTo(self.view)
 
     def can_export(self) -> bool:
-        return self._exporter.running or (self.exported_run is not None and self._session.writable)
+        return self._exporter.running or (self._run_list.in_use is not None and self._session.writable)
 
     def can_choose_export(self) -> bool:
         return self.can_export() and not self._exporter.running
