@@ -44,7 +44,7 @@
     </message>
     <message>
         <source>In the order of the output, without the background. “{mark}” for a class that is not used.</source>
-        <translation type="unfinished"></translation>
+        <translation>按输出顺序填写，不含背景。不使用的类别填“{mark}”。</translation>
     </message>
     <message>
         <source>Only if the network has several outputs</source>
