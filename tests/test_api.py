@@ -123,22 +123,22 @@ def test_broken_file_affects_its_sample_only(small):
         api.open(small.root / "masks")
 
 
-def test_run_gives_split_and_group(labelled):
-    run = create_run(labelled, request("unet", **TINY))
-    write_png(labelled.image_path("later.png"), np.zeros((80, 96), np.uint8))
+def test_run_gives_split_and_group(labeled_project):
+    run = create_run(labeled_project, request("unet", **TINY))
+    write_png(labeled_project.image_path("later.png"), np.zeros((80, 96), np.uint8))
     items = {item.key: item for item in run.dataset().items}
     for given in ("last", run.name, run.root, run):
-        project = api.open(labelled.root, run=given)
+        project = api.open(labeled_project.root, run=given)
         assert {s.key: (s.split, s.group) for s in project if s.key in items} == {
             key: (item.split, item.group) for key, item in items.items()
         }
         assert project["later.png"].split is None
     assert {sample.split for sample in project} == {"train", "val", None}
-    api.export_labels(project, labelled.root / "out", "yolo", images=True)
-    exported = {path.stem for path in (labelled.root / "out" / "images" / "val").rglob("*.png")}
+    api.export_labels(project, labeled_project.root / "out", "yolo", images=True)
+    exported = {path.stem for path in (labeled_project.root / "out" / "images" / "val").rglob("*.png")}
     assert exported == {Path(key).stem for key, item in items.items() if item.split == "val"}
     with pytest.raises(problems.UnknownRun):
-        api.open(labelled.root, run="none")
+        api.open(labeled_project.root, run="none")
 
 
 # --- datasets -------------------------------------------------------------------------------------
@@ -182,9 +182,9 @@ def test_samples_datasets_and_problems_reach_other_processes(small):
 # --- import and export ----------------------------------------------------------------------------
 
 
-def test_labels_are_imported_and_exported(labelled, tmp_path):
-    labelled.close()
-    report = api.export_labels(labelled.root, tmp_path / "coco", "coco", images=True, shapes="mask")
+def test_labels_are_imported_and_exported(labeled_project, tmp_path):
+    labeled_project.close()
+    report = api.export_labels(labeled_project.root, tmp_path / "coco", "coco", images=True, shapes="mask")
     assert (report.labels, report.images) == (16, 16)
     copy = Project.create(tmp_path / "copy", classes=["crack"])
     copy.close()
@@ -193,7 +193,7 @@ def test_labels_are_imported_and_exported(labelled, tmp_path):
         api.open(copy.root), tmp_path / "coco", classes={"scratch": "crack"}, progress=lambda *step: done.append(step)
     )
     assert imported.labeled >= 12 and imported.added_classes == [] and done[-1][0] == done[-1][1]
-    first, second = api.open(labelled.root), api.open(copy.root)
+    first, second = api.open(labeled_project.root), api.open(copy.root)
     compared = 0
     for sample in second:
         original = next(other for other in first if sample.key.endswith(other.key))
@@ -204,11 +204,11 @@ def test_labels_are_imported_and_exported(labelled, tmp_path):
     Project.open(copy.root).close()  # the lock is free again
 
 
-def test_wrong_choices_are_problems(labelled, tmp_path):
-    root = labelled.root
+def test_wrong_choices_are_problems(labeled_project, tmp_path):
+    root = labeled_project.root
     with pytest.raises(problems.ProjectLocked):
         api.import_labels(root, tmp_path)
-    labelled.close()
+    labeled_project.close()
     with pytest.raises(
         problems.BadSettings, match="conflicts cannot be overwrite: must be one of keep, replace, merge"
     ):
@@ -305,32 +305,32 @@ def test_unusable_arrays_are_problems(gray_export, array):
 
 
 @needs_paddle
-def test_training_stops_if_the_function_returns_false(labelled):
-    labelled.close()
+def test_training_stops_if_the_function_returns_false(labeled_project):
+    labeled_project.close()
     kinds = []
 
     def stop(event: api.Event) -> bool:
         kinds.append(event.kind)
         return "step" not in kinds
 
-    run = api.train(labelled.root, minutes=10, on_event=stop, **{**TINY, "epochs": None})
+    run = api.train(labeled_project.root, minutes=10, on_event=stop, **{**TINY, "epochs": None})
     assert run.ending().why == "stopped" and kinds[0] == "started" and kinds[-1] == "finished"
     assert run.settings().minutes == 10 and run.settings().widths == [4, 8]
-    sample = api.open(labelled.root)[0]
+    sample = api.open(labeled_project.root)[0]
     prediction = api.load(run).predict(sample.pixels)
-    for other in (api.load("last", project=labelled.root), api.load(run.best / "network.onnx")):
+    for other in (api.load("last", project=labeled_project.root), api.load(run.best / "network.onnx")):
         assert np.array_equal(other.predict(sample.pixels).scores, prediction.scores)
 
 
 @needs_paddle
-def test_exception_in_the_function_ends_the_training(labelled, monkeypatch):
+def test_exception_in_the_function_ends_the_training(labeled_project, monkeypatch):
     """Use a stand-in for the training program that reports its start and then waits."""
     event = {"kind": "started", "model": "unet", "device": "cpu"}
     script = (
         f"import json, os, time; print(json.dumps({event!r} | {{'process': os.getpid()}}), flush=True); time.sleep(999)"
     )
     monkeypatch.setattr(training_process, "worker_command", lambda *_: [sys.executable, "-c", script])
-    labelled.close()
+    labeled_project.close()
     started = []
 
     def fail(event: api.Event) -> None:
@@ -338,10 +338,10 @@ def test_exception_in_the_function_ends_the_training(labelled, monkeypatch):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        api.train(labelled.root, on_event=fail, **TINY)
+        api.train(labeled_project.root, on_event=fail, **TINY)
     gone, _ = psutil.wait_procs(started, timeout=60)
     assert gone == started != []
-    Project.open(labelled.root).close()
+    Project.open(labeled_project.root).close()
 
 
 # --- guide ----------------------------------------------------------------------------------------

@@ -14,6 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.torture.painters import painter
+
+__all__ = ["painter"]
+
 Report = Callable[[str, int, int], None]
 
 

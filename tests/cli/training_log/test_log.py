@@ -51,9 +51,9 @@ EVENTS: list[Event] = [
 
 
 @pytest.fixture
-def run(labelled) -> Run:
-    run = create_run(labelled, request("unet", epochs=2))
-    labelled.close()
+def run(labeled_project) -> Run:
+    run = create_run(labeled_project, request("unet", epochs=2))
+    labeled_project.close()
     return run
 
 

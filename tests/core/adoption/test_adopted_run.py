@@ -196,28 +196,28 @@ def test_impossible_options_are_refused(project, tmp_path, options, key):
     assert not list_runs(project.root) and [info.name for info in project.classes] == ["scratch"]
 
 
-def test_evaluation_uses_the_present_labels(labelled, tmp_path):
+def test_evaluation_uses_the_present_labels(labeled_project, tmp_path):
     """All labeled images are test images, also those labeled after the adoption."""
-    run = adopt(labelled, toy_network(tmp_path / "net.onnx"), OPTIONS)
+    run = adopt(labeled_project, toy_network(tmp_path / "net.onnx"), OPTIONS)
     assert {item.split for item in run.dataset().items} == {"test"} and len(run.dataset().items) == 16
     image, mask = scratched(np.random.default_rng(9))
-    write_png(labelled.image_path("new.png"), image)
-    annotation.save_mask(labelled, "new.png", mask)
-    refresh_dataset(labelled, run)
+    write_png(labeled_project.image_path("new.png"), image)
+    annotation.save_mask(labeled_project, "new.png", mask)
+    refresh_dataset(labeled_project, run)
     assert len(run.dataset().of("test")) == 17
-    result = evaluate_run(labelled, run, "test", progress=lambda done, total: None)
+    result = evaluate_run(labeled_project, run, "test", progress=lambda done, total: None)
     assert result is not None and len(result.passed.predictions) == 17 and not result.leaks
 
 
-def test_adopted_run_among_others(labelled, tmp_path):
+def test_adopted_run_among_others(labeled_project, tmp_path):
     """It is found by name and used for prediction; training does not start from it."""
     path = toy_network(tmp_path / "net.onnx")
-    run = adopt(labelled, path, OPTIONS)
-    assert find_run(labelled.root, "best").name == run.name == find_run(labelled.root, "last").name
-    found = default_run(labelled.root)
+    run = adopt(labeled_project, path, OPTIONS)
+    assert find_run(labeled_project.root, "best").name == run.name == find_run(labeled_project.root, "last").name
+    found = default_run(labeled_project.root)
     assert found is not None and found.name == run.name
     origin = json.loads(run.adopted_path.read_text("utf-8"))
     assert origin["file"] == "net.onnx" and origin["options"]["classes"] == ["scratch"]
     with pytest.raises(problems.RunAdopted, match="was added from a file, so no training can start from it"):
-        create_run(labelled, request("unet", start_from=run.name))
-    assert [entry.name for entry in list_runs(labelled.root)] == [run.name]
+        create_run(labeled_project, request("unet", start_from=run.name))
+    assert [entry.name for entry in list_runs(labeled_project.root)] == [run.name]

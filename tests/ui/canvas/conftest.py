@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.ui.canvas.pointer_input import mouse
 from workbench.session.session import Session
 from workbench.ui.canvas.canvas_widget import Canvas
+
+__all__ = ["mouse"]
 
 
 @pytest.fixture

@@ -1,0 +1,7 @@
+"""Fixtures of the documents."""
+
+from __future__ import annotations
+
+from tests.core.documents.report_runs import run
+
+__all__ = ["run"]
