@@ -1,18 +1,22 @@
-"""Throughput of `workbench serve`, in comparison with sequential calls of the same predictor.
+"""Throughput of `workbench serve`, in comparison with sequential calls of the same predictor and a minimal server.
 
     python tests/benchmarks/serve.py [--export DIR] [--pictures 256] [--side 256] [--clients 1,8,64] [--workers 1]
+        [--rival]
 
 Without --export a small convolutional network with random weights is served, once for segmentation and once for
 classification. Every response is compared with the predictor's result: lost and mixed-up responses are counted. CPU:
-time per image of the server or of the predictor. The numbers hold for one machine only.
+time per image of the server or of the predictor. MB: memory of the server after the requests. --rival: also measure a
+server of fastapi_server.py, whose responses are counted only. The numbers hold for one machine only.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import http.client
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -178,6 +182,34 @@ def cpu_seconds(pid: int) -> float:
     return sum(sum(entry.cpu_times()[:2]) for entry in [first, *first.children(recursive=True)])
 
 
+def memory(pid: int) -> float:
+    """Return the resident memory of a process and its children in megabytes."""
+    first = psutil.Process(pid)
+    return sum(entry.memory_info().rss for entry in [first, *first.children(recursive=True)]) / 2**20
+
+
+def measure_rival(folder: Path, job: Job, options: argparse.Namespace) -> None:
+    """Measure the minimal server; its results differ at thresholds, so responses are counted only."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, str(Path(__file__).with_name("fastapi_server.py")), str(folder), "--port", str(port)]
+    process = subprocess.Popen(command)
+    try:
+        for _ in range(300):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            time.sleep(0.1)
+        for clients in options.clients:
+            _show(
+                f"FastAPI, {clients} clients",
+                {**load(f"http://127.0.0.1:{port}", process.pid, job, clients), "mixed": 0},
+            )
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
 def measure(folder: Path, options: argparse.Namespace) -> bool:
     """Return True if every request received the expected response."""
     whole = True
@@ -210,6 +242,7 @@ def measure(folder: Path, options: argparse.Namespace) -> bool:
             row = load(url, process.pid, job, clients)
             whole &= not row["lost"] and not row["mixed"]
             _show(f"served, {clients} clients", row)
+        print(f"{memory(process.pid):.0f} MB after the requests")
         with urllib.request.urlopen(f"{url}/metrics") as answer:
             lines = answer.read().decode().splitlines()
         numbers = {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if line[0] != "#"}
@@ -218,6 +251,8 @@ def measure(folder: Path, options: argparse.Namespace) -> bool:
     finally:
         process.terminate()
         process.wait(60)
+    if options.rival:
+        measure_rival(folder, job, options)
     return whole
 
 
@@ -236,6 +271,7 @@ def main() -> int:
     parser.add_argument("--side", type=int, default=256)
     parser.add_argument("--clients", type=lambda text: [int(part) for part in text.split(",")], default=[1, 8, 64])
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--rival", action="store_true", help="also measure fastapi_server.py")
     options = parser.parse_args()
     if options.export:
         return 0 if measure(options.export, options) else 1
