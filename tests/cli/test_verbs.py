@@ -155,7 +155,8 @@ def test_problems_of_a_project_are_one_sentence(tmp_path, capsys):
     for verb in ("evaluate", "export"):
         assert "There is no run" in sentence(capsys, verb, tmp_path / "p")
     assert "There is no run" in sentence(capsys, "train", tmp_path / "p", "--resume", "last")
-    assert "neither a run nor an export" in sentence(capsys, "predict", tmp_path / "p", tmp_path / "p" / "pictures")
+    assert "There is no run" in sentence(capsys, "predict", tmp_path / "p", tmp_path / "p" / "pictures")
+    assert "neither a run nor an export" in sentence(capsys, "predict", tmp_path / "void", tmp_path / "p" / "pictures")
     assert "No image is labeled" in sentence(capsys, "labels", _empty(tmp_path), tmp_path / "o", "--format", "png")
 
     raw = json.loads((tmp_path / "p" / "project.json").read_text("utf-8"))
