@@ -18,7 +18,7 @@ import pytest
 
 from tests.conftest import fill_project, scratched
 from tests.inference.conftest import color_export, gray_export, gray_settings, spotted, verdict_export
-from tests.test_architecture import run_python
+from tests.python_process import run_python
 from workbench import api
 from workbench.core import problems
 from workbench.core.project import annotation

@@ -12,22 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.python_process import run_python
+
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted((ROOT / "workbench").rglob("*.py"))
 CHECKED_PACKAGES = ("core", "inference", "session")  # of the type check
-
-
-def run_python(code: str, **variables: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_imports_point_downwards():

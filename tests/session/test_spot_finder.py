@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.cli.test_label_queue import BIAS, WEIGHTS
 from tests.inference.conftest import gray_settings, write_onnx
+from tests.label_queue_network import BIAS, WEIGHTS
 from tests.session.conftest import dot, settle, show
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json

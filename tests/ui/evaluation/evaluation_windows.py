@@ -1,7 +1,15 @@
-"""Fixtures: the evaluation of a UNet run."""
+"""Projects with an evaluation, opened in the window."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
 
 CONTROL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+
+
+def open_project(application, run, qtbot):
+    session = application.services.session
+    with qtbot.waitSignal(session.image_opened, timeout=20_000):
+        session.open_project(run.project_root)
+    qtbot.waitUntil(lambda: bool(application.services.run_list.usable()), timeout=20_000)
+    return application.window

@@ -11,15 +11,8 @@ from tests.core.documents.report_runs import make_other
 from tests.session.mask_run import FALSE, make_mask_project
 from tests.session.stored_result import store_result, stored_result
 from tests.session.verdict_run import make_verdict_project
+from tests.ui.evaluation.evaluation_windows import open_project
 from workbench.ui.evaluation.comparison_dialog import ComparisonDialog
-
-
-def open_project(application, run, qtbot):
-    session = application.services.session
-    with qtbot.waitSignal(session.image_opened, timeout=20_000):
-        session.open_project(run.project_root)
-    qtbot.waitUntil(lambda: bool(application.services.run_list.usable()), timeout=20_000)
-    return application.window
 
 
 def choose(monkeypatch, path, kind: str) -> None:

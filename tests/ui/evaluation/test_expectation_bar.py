@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from tests.session.mask_run import make_mask_project
 from tests.session.stored_result import store_result, stored_result
 from tests.session.verdict_run import make_verdict_project
-from tests.ui.evaluation.test_evaluation_reports import open_project
+from tests.ui.evaluation.evaluation_windows import open_project
 from workbench.core.evaluation.lighting import CHANGES
 
 

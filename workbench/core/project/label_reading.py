@@ -180,8 +180,7 @@ class LabelReading:
         """Set the changes of project.json in the record of the import."""
         record.label_format, record.path, record.labeled = self.format.name, str(self.files.path), self.report.labeled
         record.classes, record.verdicts = list(self.classes.added), list(self.report.added_verdicts)
-        record.source = self.source
-        record.ignore = self.fill_ignored()
+        record.source, record.ignore = self.source, self.fill_ignored()
 
     def fill_ignored(self) -> dict[str, list[str]]:
         """Set the ignore patterns of the report. Returns them by the name of a source."""
@@ -258,15 +257,12 @@ class LabelReading:
 
     def _is_copy(self, image: ImportImage, path: Path) -> bool:
         """Return True for a copy of a labeled image, which is not imported."""
-        if not (self._is_added(image) and self._copies.is_copy(path)):
+        added = image.new or (self.source is not None and image.key.startswith(self.source.prefix))
+        if not (added and self._copies.is_copy(path)):
             return False
         self._lost["import.copies"] += 1
         self.batch.mask_files.append(path)  # excluded from the images of a source
         return True
-
-    def _is_added(self, image: ImportImage) -> bool:
-        """Return True if the import adds an image to the project, as a copy or in a source."""
-        return image.new or (self.source is not None and image.key.startswith(self.source.prefix))
 
     def _verdict(self, name: str | None) -> str | None:
         """Return the project's verdict for a verdict of a label."""
