@@ -19,15 +19,14 @@ from workbench.core import problems
 from workbench.core.adoption.adopted_run import refresh_dataset
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.confidence import digits_supported
-from workbench.core.evaluation.data_leaks import find_data_leaks
 from workbench.core.evaluation.evaluation_summary import summarize
-from workbench.core.evaluation.image_counts import ImageCounts, count_image
 from workbench.core.evaluation.image_ranking import ScoredImage
-from workbench.core.evaluation.metrics import SegmentationMeter
+from workbench.core.evaluation.metrics import ImageCounts, SegmentationMeter, count_image
+from workbench.core.evaluation.split_evaluation import find_data_leaks
 from workbench.core.evaluation.verdict_evaluation import PredictedVerdict, VerdictEvaluation
 from workbench.core.images.image_files import read
 from workbench.core.project import annotation
-from workbench.core.project.duplicates import find_duplicates
+from workbench.core.project.grouping import find_duplicates
 from workbench.core.project.project import MAX_CLASS_ID, Project, read_project_file
 from workbench.core.runs.dataset import Dataset, Item, collect
 from workbench.core.runs.run import Run, find_run

@@ -9,12 +9,15 @@ from importlib.util import find_spec
 from typing import Any
 
 from workbench.cli.installation_check import Check
-from workbench.core.runs import gpu_facts, paddle_builds, pip_commands
+from workbench.core.runs import gpu_facts, pip_commands
 from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts, dotted
 from workbench.core.runs.launch import worker_command, worker_environment
-from workbench.core.runs.paddle_builds import InstalledBuild, choose_build, choose_for_machine, mismatch
 from workbench.core.runs.pip_commands import (
+    InstalledBuild,
+    choose_build,
+    choose_for_machine,
+    mismatch,
     paddle_command,
     paddle_command_here,
     pip_command,
@@ -105,7 +108,7 @@ def _paddle(facts: GpuFacts, *, quick: bool) -> Iterator[Check]:
         check, report = training(replace_command(command))
         yield check
     if facts.usable:
-        yield paddle_for_gpu(facts, paddle_builds.installed_build(), report, has_gpu_build=bool(gpu))
+        yield paddle_for_gpu(facts, pip_commands.installed_build(), report, has_gpu_build=bool(gpu))
     yield _onnx_export()
 
 

@@ -73,8 +73,8 @@ class Evaluation:
 
     metrics: as reported by core.metrics. score: main metric of a model, 0..1; None without validation/test images.
     settings: as given, or with thresholds, minimum areas and temperature chosen on these images. keys: of the
-    evaluated images. counts: numerator and denominator of the main ratio of each image, see `core.evaluation.forecast`.
-    seconds: duration.
+    evaluated images. counts: numerator and denominator of the main ratio of each image, see
+    `core.evaluation.expectation`. seconds: duration.
     """
 
     metrics: dict[str, Any]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.evaluation.forecast import forecast
+from workbench.core.evaluation.expectation import forecast
 from workbench.core.evaluation.lighting import CHANGES, MAX_SECONDS, lighting_table
 from workbench.core.messages import Message
 from workbench.core.problems import Problem

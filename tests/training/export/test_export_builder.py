@@ -15,8 +15,8 @@ from tests.conftest import scratched
 from tests.training.conftest import EXPORTED as FORMATS
 from tests.training.conftest import make_run
 from tests.training.export.export_settings import SETTINGS, bright, spots
-from workbench.core.project.leftovers import remove_leftovers
 from workbench.core.project.project import Project
+from workbench.core.project.storage import remove_leftovers
 from workbench.core.runs.events import Failed, Finished, Progress, encode_order
 from workbench.core.runs.run import Run
 from workbench.inference.engines.registry import KINDS
@@ -188,10 +188,10 @@ def test_files_of_a_killed_export_are_removed(trained, child, tmp_path):
     one = child("export", root / "runs" / trained.name, "--out", root / "exports" / "one")
     one.next(Progress)
     with Project.open(root) as project:
-        remove_leftovers(project)
+        remove_leftovers(project.root)
     assert len(list((root / "exports").glob(".one.*.part"))) == 1  # the export is still under way
     one.process.kill()
     one.process.wait()
     with Project.open(root) as project:
-        remove_leftovers(project)
+        remove_leftovers(project.root)
     assert list((root / "exports").iterdir()) == []

@@ -24,10 +24,10 @@ from workbench.core.documents.document import (
     Share,
     Table,
 )
-from workbench.core.documents.holdout_result import HoldoutResult
+from workbench.core.documents.metric_tables import HoldoutResult
 from workbench.core.documents.run_blocks import labels_revision
 from workbench.core.evaluation.expectation import expectation_of
-from workbench.core.evaluation.operating_point_origin import OperatingPointOrigin
+from workbench.core.evaluation.operating_point import OperatingPointOrigin
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run

@@ -7,10 +7,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 
 from workbench.cli.training_log.run_values import RunValues, Scalar, Text
-from workbench.core.runs.event_tail import LineTail
 from workbench.core.runs.events import Event, Failed, Finished, Started, decode
 from workbench.core.runs.run import Run, RunName
-from workbench.core.runs.run_history import machine_path
+from workbench.core.runs.run_history import LineTail, machine_path
 from workbench.core.runs.run_lock import is_training
 from workbench.core.runs.system_stats import decode_sample
 

@@ -13,11 +13,10 @@ from PySide6.QtCore import QObject, QThread, Signal
 from workbench.core.problems import Problem
 from workbench.core.runs import process_exit
 from workbench.core.runs.child_process import ChildProcess, StopEscalation, StopTimeouts, end_process
-from workbench.core.runs.event_tail import EventTail
 from workbench.core.runs.events import Event, Failed, Finished, Started, encode_order
 from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.core.runs.run import Run
-from workbench.core.runs.run_history import read_past
+from workbench.core.runs.run_history import EventTail, read_past
 from workbench.session.training.run_attach import (
     POLL,
     append_ending,

@@ -13,7 +13,7 @@ import psutil
 
 from workbench import __version__
 from workbench.core.runs.gpu_facts import GIB, GpuFacts, dotted, read_gpu_facts, same_gpu
-from workbench.core.runs.paddle_builds import installed_build, mismatch
+from workbench.core.runs.pip_commands import installed_build, mismatch
 from workbench.training import device
 from workbench.training.acceptance.cuda_identity import cuda_identity
 from workbench.training.acceptance.items import FAIL, PASS, Conditions, Outcome

@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.core.adoption.adopted_run import refresh_dataset
 from workbench.core.evaluation import operating_point
-from workbench.core.evaluation.operating_point_origin import origin, summary
+from workbench.core.evaluation.operating_point import origin, summary
 from workbench.core.messages import Message, stored_text, with_messages
 from workbench.core.problems import (
     CannotWrite,
@@ -22,9 +22,8 @@ from workbench.core.problems import (
     RunBroken,
     WorkerFailed,
 )
-from workbench.core.project.leftovers import holding_part
 from workbench.core.project.project import Project
-from workbench.core.project.storage import check_links, write_json
+from workbench.core.project.storage import check_links, holding_part, write_json
 from workbench.core.resources import SOURCE_LANGUAGE
 from workbench.core.runs.events import Finished, Trouble
 from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT, ExportOptions, engines_of

@@ -19,7 +19,7 @@ from workbench.core.documents.document import (
     Section,
     Table,
 )
-from workbench.core.documents.holdout_result import HoldoutResult
+from workbench.core.documents.metric_tables import HoldoutResult
 from workbench.core.documents.run_blocks import (
     data_blocks,
     expectation_sections,

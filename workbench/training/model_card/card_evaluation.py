@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from workbench.core.documents.document import DocumentImage
-from workbench.core.documents.holdout_result import HoldoutResult, VerdictOutcome
-from workbench.core.evaluation.image_counts import ANY, ImageCounts, count_image
+from workbench.core.documents.metric_tables import HoldoutResult, VerdictOutcome
+from workbench.core.evaluation.metrics import ANY, ImageCounts, count_image
 from workbench.core.images.image_files import read
 from workbench.core.messages import Message, join
 from workbench.core.problems import Problem

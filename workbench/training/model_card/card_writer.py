@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from workbench.core.documents.document import Document
 from workbench.core.documents.html_page import render_template, to_html
-from workbench.core.evaluation.operating_point_origin import TRAINED, OperatingPointOrigin
+from workbench.core.evaluation.operating_point import TRAINED, OperatingPointOrigin
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_text
 from workbench.core.resources import SOURCE_LANGUAGE

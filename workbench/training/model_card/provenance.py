@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.core.documents.holdout_result import HoldoutResult
-from workbench.core.evaluation.operating_point_origin import TRAINED, OperatingPointOrigin
+from workbench.core.documents.metric_tables import HoldoutResult
+from workbench.core.evaluation.operating_point import TRAINED, OperatingPointOrigin
 from workbench.core.messages import Message, join
 from workbench.core.problems import Problem
 from workbench.core.runs.dataset import Dataset

@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QImage, QPainter, QPixmap
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate
 
 from workbench.core.evaluation.defect_crops import CropFrame
-from workbench.core.evaluation.evaluated_images import EvaluatedImages
+from workbench.core.evaluation.split_evaluation import EvaluatedImages
 from workbench.core.evaluation.stored_predictions import StoredPrediction
 from workbench.core.geometry.drawing import NOTHING, Rect
 from workbench.session.run_evaluation import RunEvaluation

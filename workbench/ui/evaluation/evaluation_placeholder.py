@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.evaluation.data_leaks import DataLeak
+from workbench.core.evaluation.split_evaluation import DataLeak
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.text import formatting
 

@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.evaluation.evaluated_images import EvaluatedImages
 from workbench.core.evaluation.evaluation_summary import ClassSummary, EvaluationSummary, RatePerImage
+from workbench.core.evaluation.split_evaluation import EvaluatedImages
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.evaluation.defect_browser import DefectBrowser
 from workbench.ui.evaluation.evaluation_notices import EvaluationNotices

@@ -10,7 +10,7 @@ from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from workbench.core.project.storage import write_bytes
-from workbench.core.runs.series_table import table
+from workbench.core.runs.run_series import series_table
 from workbench.session.tasks import TaskRunner
 from workbench.session.training.run_list import RunList
 from workbench.session.training.run_monitor import RunMonitor
@@ -66,7 +66,7 @@ class CurveExport(QObject):
         if run is None:
             return
         runs = [(run.name, self._monitor.track), *((other.run.name, other.track) for other in self._run_list.compared)]
-        self._submit(lambda: write_bytes(path, table(runs)), path)
+        self._submit(lambda: write_bytes(path, series_table(runs)), path)
 
     def _submit(self, write: Callable[[], None], path: Path) -> None:
         self._tasks.submit(lambda _: write(), lambda _: self.saved.emit(path), self.failed.emit)

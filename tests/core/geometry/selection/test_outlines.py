@@ -7,7 +7,7 @@ import pytest
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Selection, outline_of, with_outline
-from workbench.core.geometry.selection.outlines import MAX_CORNERS
+from workbench.core.geometry.selection.region_operations import MAX_CORNERS
 
 SHAPE = (120, 160)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts, normal_bus_id, same_gpu, visible_gpus
-from workbench.core.runs.paddle_builds import (
+from workbench.core.runs.pip_commands import (
     BUILDS,
     InstalledBuild,
     build_table,
