@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.cli import evaluation_documents, image_evaluation
+from workbench.cli import evaluation_report, image_evaluation
 from workbench.cli.evaluation_report import print_report
 from workbench.cli.verb_runner import Console
 from workbench.core import problems
@@ -58,12 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--against", type=Path, metavar="PROJECT2", help="use all labeled images of another project instead"
     )
-    evaluation_documents.add_arguments(parser)
+    evaluation_report.add_arguments(parser)
     image_evaluation.add_arguments(parser)
 
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
-    evaluation_documents.check(options)
+    evaluation_report.check(options)
     root = options.project.absolute()
     read_project_file(root)
     run = find_run(root, options.name, options.model)
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     result |= {"forecast": None, "lighting": None, **run_line(run).expectation}
     print_report(result, console)
     if options.report is not None or options.compare is not None:
-        result |= evaluation_documents.make(options, run, result["split"], console)
+        result |= evaluation_report.make(options, run, result["split"], console)
     return result
 
 

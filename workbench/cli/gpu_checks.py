@@ -1,14 +1,14 @@
-"""Checks of `doctor` that concern the GPU, its driver, and PaddlePaddle."""
+"""Checks of `doctor` that concern the GPU, its driver, and PaddlePaddle; the result of one check."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from workbench.cli.installation_check import Check
 from workbench.core.runs import gpu_facts, pip_commands
 from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts, dotted
@@ -27,6 +27,16 @@ from workbench.core.runs.pip_commands import (
 
 _SECONDS = 300.0  # time limit of the training program's own checks
 _LOG_LINE = re.compile(r"^[WEF]\d{4} [^\]]*\] *(.+)$")  # warnings and errors of Paddle's libraries
+
+
+@dataclass(frozen=True)
+class Check:
+    """Result of one check. detail: the finding. fix: a command or advice; "" if none is needed."""
+
+    name: str
+    ok: bool
+    detail: str
+    fix: str = ""
 
 
 def checks(*, quick: bool) -> Iterator[Check]:

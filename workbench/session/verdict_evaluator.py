@@ -16,7 +16,7 @@ from workbench.inference.model_settings import ModelSettings
 from workbench.session.process_memory import release_free_memory
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
-from workbench.session.training.run_attach import find_live_process
+from workbench.session.training.trainer_thread import find_live_process
 
 
 class VerdictEvaluator(QObject):

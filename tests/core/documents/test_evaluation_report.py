@@ -24,7 +24,7 @@ from workbench.core.evaluation.evaluation_comparison import (
     compare_masks,
     compare_verdicts,
 )
-from workbench.core.evaluation.lighting import CHANGES
+from workbench.core.evaluation.expectation import CHANGES
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, evaluate_like, evaluate_run
 from workbench.core.messages import Message
 from workbench.core.problems import RunUnusable

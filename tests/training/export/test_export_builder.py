@@ -23,7 +23,7 @@ from workbench.inference.engines.registry import KINDS
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import load_settings, save_settings
 from workbench.inference.predictor import Predictor
-from workbench.training.export import parity_samples
+from workbench.training.export import export_images
 from workbench.training.export.parity import compare
 
 
@@ -164,13 +164,13 @@ def test_parity_samples_cover_every_kind_of_image(labeled_project, tmp_path):
     Image.fromarray(np.zeros((8000, 4001), np.uint8)).save(root / "huge.png")
     Image.fromarray(np.zeros((9, 9), np.uint16)).save(root / "deep.tif")
     run = make_run(labeled_project, widths=[4, 8])
-    chosen = parity_samples.choose(labeled_project, run.dataset())
+    chosen = export_images.choose(labeled_project, run.dataset())
     why = {sample.why: sample.key for sample in chosen}
     assert why["largest"] == "huge.png" and why["smallest"] == "deep.tif" and "defects" in why
-    assert len(chosen) == len({sample.key for sample in chosen}) <= parity_samples.MOST
+    assert len(chosen) == len({sample.key for sample in chosen}) <= export_images.MOST
     (huge,) = (sample for sample in chosen if sample.key == "huge.png")
-    assert 3_900_000 < huge.read().size <= parity_samples.MOST_PIXELS
-    golden = parity_samples.choose_golden(chosen)
+    assert 3_900_000 < huge.read().size <= export_images.MOST_PIXELS
+    golden = export_images.choose_golden(chosen)
     assert 3 <= len(golden) <= 6 and huge not in golden and any(sample.why == "defects" for sample in golden)
 
 

@@ -27,6 +27,8 @@ _DASHES = ("", "7 4", "2 3", "10 3 2 3")
 WIDTH, HEIGHT = 420, 270
 _LEFT, _TOP, _RIGHT, _BOTTOM = 44, 12, 12, 64  # margins; below are axis labels and legend
 _TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
+_CODE = re.compile("`([^`]+)`")
+PAGE, PRINT_PAGE = "document.html.j2", "print.html.j2"  # in resources/templates; the second one is for a PDF file
 
 
 def chart_svg(chart: Chart, translate: Callable[[str], str], colors: Mapping[str, str]) -> str:
@@ -108,12 +110,6 @@ def _path(points: Sequence[tuple[float, float]], color: str, dashes: str = "", w
 
 def _text(place: str, text: str, color: str) -> str:
     return f'<text {place} style="fill:{color}">{escape(text)}</text>'
-
-
-_CODE = re.compile("`([^`]+)`")
-
-
-PAGE, PRINT_PAGE = "document.html.j2", "print.html.j2"  # in resources/templates; the second one is for a PDF file
 
 
 def to_html(document: Document, language: str = SOURCE_LANGUAGE, *, template: str = PAGE) -> str:

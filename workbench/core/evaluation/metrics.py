@@ -19,6 +19,9 @@ from workbench.inference.io.opencv import cv2
 
 # Share of a labeled defect that predictions must cover for the defect to count as found.
 DETECTED_SHARE = 0.1
+ANY = 0  # any class, in place of a class id
+ENOUGH = 10  # images with defects required for a meaningful bootstrap interval
+_RESAMPLES = 2000
 
 
 @dataclass
@@ -186,11 +189,6 @@ def _components(mask: np.ndarray) -> tuple[np.ndarray, int]:
 
 def _add_count(table: dict[int, int], id: int, amount: int | np.integer) -> None:
     table[id] = table.get(id, 0) + int(amount)
-
-
-ANY = 0  # any class, in place of a class id
-ENOUGH = 10  # images with defects required for a meaningful bootstrap interval
-_RESAMPLES = 2000
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,8 @@ from workbench.inference.cpu_environment import cores
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.verdict_rule import VerdictRule
 
+THREADS = min(4, cores())  # OpenCV and NumPy release the interpreter lock most of the time
+
 
 @dataclass(frozen=True)
 class DataLeak:
@@ -67,9 +69,6 @@ def find_data_leaks(project: Project, dataset: Dataset, split: str) -> list[Data
         if item.group and item.group in parts:
             leaks.setdefault(item.key, DataLeak(item.key, parts[item.group], "part"))
     return list(leaks.values())
-
-
-THREADS = min(4, cores())  # OpenCV and NumPy release the interpreter lock most of the time
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,9 @@ from workbench.inference.predictor import Predictor
 
 BINS = 10
 MOST = 0.999  # highest minimum probability of a verdict
+_FORMAT = 1
+_CACHE = "verdicts"  # under .cache/, one file per run
+Probabilities = dict[str, tuple[str, list[float]]]  # key -> stamp of the image file, probabilities
 
 
 @dataclass(frozen=True)
@@ -198,12 +201,6 @@ class VerdictEvaluation:
             return 0.0
         # Rounded to thousandths, the precision of the setting in the GUI.
         return min(MOST, (np.floor(wrong[max_errors] * 1000) + 1) / 1000)
-
-
-_FORMAT = 1
-_CACHE = "verdicts"  # under .cache/, one file per run
-
-Probabilities = dict[str, tuple[str, list[float]]]  # key -> stamp of the image file, probabilities
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,12 @@ from workbench.inference.io.opencv import cv2
 
 _EDGE, _CELLS, _COARSE, _ORIENTATIONS = 64, 4, 8, 8
 DESCRIPTOR_SIZE = _COARSE**2 + _CELLS**2 * _ORIENTATIONS + 6
+VERSION = 3
+_FILES = ("looks.sqlite", "looks.sqlite-wal", "looks.sqlite-shm")
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS features (key TEXT PRIMARY KEY, stamp TEXT, feature BLOB, salience BLOB) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sights (key TEXT PRIMARY KEY, stamp TEXT, sight TEXT) WITHOUT ROWID;
+"""
 
 
 def describe(image: np.ndarray) -> np.ndarray:
@@ -131,14 +137,6 @@ def _gray(image: np.ndarray) -> np.ndarray:
     gray = small_gray(image, width, height)
     spread = float(gray.std())
     return (gray - float(gray.mean())) / spread if spread > 0 else np.zeros_like(gray)
-
-
-VERSION = 3
-_FILES = ("looks.sqlite", "looks.sqlite-wal", "looks.sqlite-shm")
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS features (key TEXT PRIMARY KEY, stamp TEXT, feature BLOB, salience BLOB) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS sights (key TEXT PRIMARY KEY, stamp TEXT, sight TEXT) WITHOUT ROWID;
-"""
 
 
 @dataclass(frozen=True)

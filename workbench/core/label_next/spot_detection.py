@@ -26,6 +26,16 @@ FEATURES = len(_SIGMAS) * (_GRAY + _COLOR)
 SHAPE_RESPONSES = (2 * _GRAY, 3 * _GRAY)  # differences of Gaussians at the two coarse scales
 _BAND = 64  # rows of the reduced image that are decoded at once
 _LEAST_COLOR = 0.02  # share of the brightness spread below which color is noise of the compression
+COUNT = 5  # spots per image
+MAX_EXAMPLES = 50  # regions of one labeled image
+_RIDGE = 0.3  # added to the correlation matrix: the responses of neighboring scales are highly correlated
+_RIM, _RIM_WEIGHT = 3, 0.6  # cells at the border that are compared among themselves; the border itself stands out
+_LEAST_INNER = 50  # cells; an image with fewer has no rim
+_SEPARATION = 8  # cells between two spots
+_LEAST_STRENGTH = 1.5  # times the median of the image
+_ALIGNED, _LEAST_ALIGNED = 0.7, 3  # correlation of images that show the same place, and how many are needed
+_EXAMPLE_WEIGHT = 0.5  # greatest gain of a spot that deviates in the direction of a labeled defect
+_COVERED = 0.3  # share of a cell from which on a label describes it
 
 
 @dataclass(frozen=True)
@@ -147,18 +157,6 @@ def _in_cells(response: np.ndarray, rows: int, columns: int) -> np.ndarray:
     y = ((np.arange(rows) + 0.5) * height / rows).astype(int)
     x = ((np.arange(columns) + 0.5) * width / columns).astype(int)
     return mean[np.ix_(y, x)]
-
-
-COUNT = 5  # spots per image
-MAX_EXAMPLES = 50  # regions of one labeled image
-_RIDGE = 0.3  # added to the correlation matrix: the responses of neighboring scales are highly correlated
-_RIM, _RIM_WEIGHT = 3, 0.6  # cells at the border that are compared among themselves; the border itself stands out
-_LEAST_INNER = 50  # cells; an image with fewer has no rim
-_SEPARATION = 8  # cells between two spots
-_LEAST_STRENGTH = 1.5  # times the median of the image
-_ALIGNED, _LEAST_ALIGNED = 0.7, 3  # correlation of images that show the same place, and how many are needed
-_EXAMPLE_WEIGHT = 0.5  # greatest gain of a spot that deviates in the direction of a labeled defect
-_COVERED = 0.3  # share of a cell from which on a label describes it
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,10 @@ from workbench.core.project import annotation
 from workbench.core.project.project import Grouping, Project
 from workbench.inference.io.regular_files import read_regular
 
+_SEARCH_TIMEOUT = 1.0  # seconds of CPU time for one name; ordinary patterns take microseconds
+_TOTAL_TIMEOUT = 5.0  # seconds for all slow names together
+_SLOW_SEARCH = 0.01  # seconds from which on a name counts as slow
+
 
 class FileTable:
     """Images of a project by the content of their files, of which only those of a requested size are read."""
@@ -70,11 +74,6 @@ def content(path: Path) -> bytes | None:
         return hashlib.sha256(read_regular(path)).digest()
     except OSError:
         return None
-
-
-_SEARCH_TIMEOUT = 1.0  # seconds of CPU time for one name; ordinary patterns take microseconds
-_TOTAL_TIMEOUT = 5.0  # seconds for all slow names together
-_SLOW_SEARCH = 0.01  # seconds from which on a name counts as slow
 
 
 class NamePattern:

@@ -21,6 +21,12 @@ from workbench.core.names import free_path
 from workbench.core.problems import CannotWrite, LinkOutsideFolder, ProjectBroken
 from workbench.inference.io.atomic_write import make_folder, replacing, sweep, write_atomic
 
+# Folders written under the project lock only. Runs belong to their training process, which may outlive the window.
+_FOLDERS = ("masks", "notes", "proposals", "pictures", "journal")
+_LOCK = ".lock"
+_UNFINISHED = re.compile(r"\..{1,80}\.[0-9a-f]{8}\.part")
+_UNPACKED = re.compile(r"import-\w+")
+
 
 def backup_conflict(root: Path, stem: str, data: bytes, suffix: str) -> Path:
     """Write a file with a unique name to `journal/kept` of a project. Raises CannotWrite."""
@@ -112,13 +118,6 @@ def link_file(path: Path, original: Path) -> None:
         with contextlib.suppress(OSError):
             original.unlink(missing_ok=True)
         raise CannotWrite.of(original, error) from error
-
-
-# Folders written under the project lock only. Runs belong to their training process, which may outlive the window.
-_FOLDERS = ("masks", "notes", "proposals", "pictures", "journal")
-_LOCK = ".lock"
-_UNFINISHED = re.compile(r"\..{1,80}\.[0-9a-f]{8}\.part")
-_UNPACKED = re.compile(r"import-\w+")
 
 
 def remove_leftovers(root: Path, stopped: Callable[[], bool] = lambda: False) -> None:

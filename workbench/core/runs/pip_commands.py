@@ -20,6 +20,10 @@ from workbench.core.runs.gpu_facts import Gpu, GpuFacts, dotted, read_gpu_facts
 _HOST = "https://www.paddlepaddle.org.cn/packages/stable"
 Version = tuple[int, ...]
 _ALL = ((6, 0), (6, 1), (7, 0), (7, 5), (8, 0), (8, 6))
+DISTRIBUTION = "defect-workbench"
+_FALLBACK = ("paddlepaddle>=3.3,<3.4", "onnx>=1.16", "setuptools>=65")
+# Required versions for a checkout that is not installed and therefore has no metadata.
+_KNOWN = {"onnxruntime": "onnxruntime>=1.18,!=1.24.0", "numpy": "numpy>=2"}
 
 
 @dataclass(frozen=True)
@@ -191,12 +195,6 @@ def build_table() -> str:
         linux, windows = (build.least_driver(system) for system in ("Linux", "Windows"))
         lines.append(f"| {build.gpus} | `{build.name}` | {linux} | {windows} |")
     return "\n".join(lines)
-
-
-DISTRIBUTION = "defect-workbench"
-_FALLBACK = ("paddlepaddle>=3.3,<3.4", "onnx>=1.16", "setuptools>=65")
-# Required versions for a checkout that is not installed and therefore has no metadata.
-_KNOWN = {"onnxruntime": "onnxruntime>=1.18,!=1.24.0", "numpy": "numpy>=2"}
 
 
 def pip_command(*requirements: str, index: str = "") -> str:

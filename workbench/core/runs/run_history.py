@@ -30,6 +30,8 @@ from workbench.core.runs.run_health import RunState
 from workbench.core.runs.run_series import RunSeries
 from workbench.core.runs.system_stats import read_samples
 
+_PAUSE_EVERY = 200  # lines read between pauses for other threads
+
 
 class LineTail:
     """Reader of a growing text file; an incomplete line is kept until its end is written."""
@@ -66,9 +68,6 @@ class EventTail(LineTail):
             event = decode(line)
             if event is not None:
                 yield event
-
-
-_PAUSE_EVERY = 200  # lines read between pauses for other threads
 
 
 @dataclass(frozen=True)

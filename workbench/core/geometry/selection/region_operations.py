@@ -17,6 +17,8 @@ from workbench.inference.io.opencv import cv2
 LIMIT = 64 << 20
 
 Member = Callable[[Rect], np.ndarray]  # bool (h, w): pixels of a rectangle that may belong to the region
+MAX_CORNERS = 160
+_TOLERANCE = 0.75  # pixels: initial distance of the polygon from the outline
 
 
 def fill_holes(selection: Selection, *, largest: int | None = None) -> Selection:
@@ -144,10 +146,6 @@ def _enlarge(rect: Rect, inside: Rect, shape: tuple[int, ...]) -> Rect:
     bottom = step_y if inside.y + inside.height == rect.y + rect.height else 0
     enlarged = Rect(rect.x - left, rect.y - top, rect.width + left + right, rect.height + top + bottom)
     return enlarged.clipped(shape[1], shape[0])
-
-
-MAX_CORNERS = 160
-_TOLERANCE = 0.75  # pixels: initial distance of the polygon from the outline
 
 
 def outline_of(selection: Selection) -> list[Point]:
