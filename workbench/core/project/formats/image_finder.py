@@ -7,6 +7,7 @@ from collections.abc import Collection
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from workbench.core.project.formats.base import FileTree
+from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.mask_pairing import is_in_mask_folder, masks_beside_images
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
@@ -29,7 +30,7 @@ class ImageFinder:
         """Return the image stored as `name` in the file `label`, or None. Only images inside the tree are found.
 
         Candidates in this order: relative to the label's folder, relative to the root, the image with the longest
-        common end of its path, the only image with this stem, the image beside the label even if the folder's name is
+        common end of its path, the only image with this stem (in the label's data split), the image beside the label even if the folder's name is
         one of masks.
         """
         path = PurePosixPath(name)
@@ -46,7 +47,9 @@ class ImageFinder:
             lengths = [_common_end(name, candidate) for candidate in candidates]
             best = [c for c, length in zip(candidates, lengths) if length == max(lengths)]
             near = [c for c in best if PurePosixPath(c).parent == PurePosixPath(label).parent]
-            candidates = near or best
+            split = split_of(label)
+            same = [c for c in best if split is not None and split_of(PurePosixPath(c).parent) == split]
+            candidates = near or same or best
         if candidates:
             return candidates[0] if len(candidates) == 1 else None
         beside = PurePosixPath(label).parent / stem

@@ -18,8 +18,10 @@ from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel, read_utf8
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, LabelRegion, polygon, regions
+from workbench.core.project.formats.mask_pairing import is_in_mask_folder
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape, rotated
+from workbench.core.project.sources import natural_key
 from workbench.core.project.storage import write_text
 
 _LARGEST = 256 << 20  # bytes of an XML file
@@ -131,10 +133,23 @@ def _parse_cvat(tree: FileTree, name: str) -> Iterator[ShapedImage]:
         for entry in sorted(image, key=lambda one: int(one.get("z_order") or 0)):
             _add_cvat(entry, shaped, entry.get("label") or "")
         yield shaped
-    yield from _frames(root)
+    yield from _frames(root, _frame_names(tree, root))
 
 
-def _frames(root: Element) -> Iterator[ShapedImage]:
+def _frame_names(tree: FileTree, root: Element) -> list[str]:
+    """Return the images of a task of single images in the order of their frames; [] for a video.
+
+    The images of a video are named frame_000000; others are in natural order, which is that of the frames if there are
+    as many images as frames.
+    """
+    count = root.findtext("meta/task/size") or root.findtext("meta/job/size")
+    images = [name for name in tree.images if not is_in_mask_folder(name)]
+    if any(PurePosixPath(name).stem == "frame_000000" for name in images) or str(len(images)) != count:
+        return []
+    return sorted(images, key=natural_key)
+
+
+def _frames(root: Element, names: Sequence[str]) -> Iterator[ShapedImage]:
     """Yield the frames of a video that show objects. The tracks, which join objects of several frames, are counted."""
     frames: dict[int, ShapedImage] = defaultdict(lambda: ShapedImage("", lost=Counter()))
     lost: Counter[str] = Counter()
@@ -148,7 +163,8 @@ def _frames(root: Element) -> Iterator[ShapedImage]:
             lost["marks of key frames"] += entry.get("keyframe") == "1"
             if entry.get("outside") != "1" and (entry.get("frame") or "").isdecimal():
                 number = int(entry.get("frame") or 0)
-                frames[number].name, frames[number].size = f"frame_{number:06d}", size
+                frames[number].name = names[number] if number < len(names) else f"frame_{number:06d}"
+                frames[number].size = size
                 _add_cvat(entry, frames[number], track.get("label") or "")
     for number in sorted(frames):
         frames[number].lost += lost
