@@ -59,6 +59,8 @@ def pair(tree: FileTree, *, inspect_contents: bool = False) -> Pairing:
     files = [f for f in tree.files if suffix_of(f) in IMAGE_SUFFIXES or suffix_of(f) in (".gif", *ARRAY_SUFFIXES)]
     known = {without_suffix(f) for f in files}
     files = [f for f in files if not _is_derived(f) and not _is_eiseg_copy(f, known)]
+    xml = set(tree.with_suffix(".xml"))
+    files = [f for f in files if not _is_object_of_xml(f, xml)]
     masks_only = normalized_name(tree.root.name) in MASK_FOLDERS
     in_mask_folders = [f for f in files if _mask_level(f) is not None]
     others = [f for f in files if _mask_level(f) is None]
@@ -107,6 +109,13 @@ def _is_eiseg_copy(file: str, known: set[str]) -> bool:
     """Return True for the colored mask and the cut-out image that EISeg writes beside a mask. known: all stems."""
     stem = without_suffix(file)
     return any(stem.endswith(end) and stem.removesuffix(end) in known for end in ("_pseudo", "_cutout"))
+
+
+def _is_object_of_xml(file: str, xml: set[str]) -> bool:
+    """Return True for the mask of one object of a LabelMe file: "Masks/a_mask_0.png" beside "a.xml"."""
+    path = PurePosixPath(file)
+    stem, separator, number = path.stem.rpartition("_mask_")
+    return bool(separator) and number.isdecimal() and str(path.parent.parent / f"{stem}.xml") in xml
 
 
 def _without_copies(masks: list[str]) -> list[str]:
@@ -204,12 +213,16 @@ def _match(masks: list[str], images: list[str], result: Pairing, *, strip_mask_f
             candidates = by_path.get(path, set())
             if len(candidates) == 1:
                 break
+        if len(candidates) != 1 and strip_mask_folder and len(PurePosixPath(mask).parts) > 2:
+            # MVTec LOCO AD: a folder for each image.
+            of_folder = [by_path.get(path, set()) for path in _relatives(str(PurePosixPath(mask).parent), MASK_FOLDERS)]
+            candidates = next((found for found in of_folder if len(found) == 1), candidates)
         if len(candidates) != 1:
             for stem in _stems(mask):
                 candidates = by_stem.get(stem, set())
                 if len(candidates) == 1:
                     break
-        if not candidates and strip_mask_folder:
+        if not candidates:
             candidates = _by_prefix(PurePosixPath(mask).stem.casefold(), by_stem)
         if len(candidates) == 1 and suffix_of(mask) != "":
             result.pairs[mask] = next(iter(candidates))

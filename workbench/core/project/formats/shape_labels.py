@@ -111,7 +111,7 @@ def _entry(
     name = PureWindowsPath(shaped.name).as_posix()
     drive, outside = PureWindowsPath(name).drive, is_outside(name, label)
     name = name.removeprefix(drive).lstrip("/")
-    found = images.find(name, label)
+    found = images.find(name, label, shaped.split)
     if found is None and read is not None:  # the only image of a file may have the file's name
         found = images.find(PurePosixPath(label).stem, label)
     if found is None and outside:

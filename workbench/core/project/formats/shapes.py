@@ -25,9 +25,9 @@ class Shape:
     """Labeled shape in pixel coordinates, with the origin at the outer corner of the first pixel.
 
     kind: "polygon", "box" (two corners), "ellipse" (center, radii), "circle" (center, point of the rim), "line",
-    "point", "bitmap", or "runs" (first pixel, from 1, and length, column by column). points: (N, 2). holes: polygons cut
-    out of a polygon. bitmap: returns bool (h, w), whose first pixel is at the first point. fractions: coordinates are
-    fractions of the image's width and height.
+    "point", "bitmap", or "runs" (first pixel, from 1, and length, column by column). points: (N, 2). holes: polygons
+    cut out of a polygon. bitmap: returns bool (h, w), whose first pixel is at the first point. fractions: coordinates
+    are fractions of the image's width and height.
     corners: the pixels under the corners of a polygon belong to it.
     """
 
