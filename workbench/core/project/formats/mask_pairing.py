@@ -37,7 +37,7 @@ _ENDING = re.compile(
     r"(masks?|gt|groundtruth|ground[-_]truth|labels?|labelids|seg|segmentation|annotation)$",
     re.IGNORECASE,
 )
-_SURE_ENDING = re.compile(r"[-_. ](masks?|gt|groundtruth|ground[-_]truth)$", re.IGNORECASE)
+_MASK_ENDING = re.compile(r"[-_. ](masks?|gt|groundtruth|ground[-_]truth)$", re.IGNORECASE)
 _PREFIX = re.compile(r"^(mask|label|gt|seg)(?P<rest>[-_. ]?\w*\d\w*)$", re.IGNORECASE)
 _IMAGE_ENDING = re.compile(r"^(?P<stem>.+?)[-_. ]+(img|image|rgb|leftimg8bit|photo)$", re.IGNORECASE)
 
@@ -182,13 +182,13 @@ def _pair_in_folder(files: list[str]) -> dict[str, str]:
         suffix_match = _ENDING.match(path.stem)
         if suffix_match is None or file in pairs:
             continue
-        if suffix_of(file) in LOSSY and _SURE_ENDING.search(path.stem) is None:
+        if suffix_of(file) in LOSSY and _MASK_ENDING.search(path.stem) is None:
             continue
         folder = "" if str(path.parent) == "." else f"{path.parent}/"
         base = (folder + suffix_match["stem"]).casefold()
         candidates = [p for name in (base, f"{base}_img", f"{base}_image", f"{base}_rgb") for p in stems.get(name, [])]
         candidates = [p for p in candidates if p != file and p not in pairs]
-        if not candidates and _SURE_ENDING.search(path.stem) is not None:
+        if not candidates and _MASK_ENDING.search(path.stem) is not None:
             images = {stem: found for stem, found in stems.items() if not _ENDING.match(PurePosixPath(stem).name)}
             candidates = sorted(_by_prefix(base, images))
         if len(candidates) == 1:
