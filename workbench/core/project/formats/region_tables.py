@@ -16,9 +16,9 @@ from workbench.core.project.formats.base import (
     decode_text,
 )
 from workbench.core.project.formats.data_split import split_of
+from workbench.core.project.formats.label_tables import LabelTable, tables
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape
-from workbench.core.project.formats.tables import ImageTable, tables
 from workbench.inference.io.json_io import JsonError, read_file
 
 _RUNS = ("encodedpixels", "encoded_pixels", "rle", "rle_mask")
@@ -39,12 +39,12 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
     return find_shapes(tree, list(found), lambda tree, name: _parse(tree, found[name]), options)
 
 
-def is_region_table(table: ImageTable) -> bool:
+def is_region_table(table: LabelTable) -> bool:
     """Return True if the rows of a table describe regions of images."""
     return table.column(*_RUNS) is not None or _box_columns(table) is not None or _holds_lists(table)
 
 
-def _box_columns(table: ImageTable) -> tuple[tuple[int, ...], bool] | None:
+def _box_columns(table: LabelTable) -> tuple[tuple[int, ...], bool] | None:
     """Return (columns of a box, whether they are the corners); None without a box.
 
     Tables without a header (RetinaNet) have the columns image, left, top, right, bottom, class.
@@ -60,7 +60,7 @@ def _box_columns(table: ImageTable) -> tuple[tuple[int, ...], bool] | None:
     return None
 
 
-def _holds_lists(table: ImageTable) -> bool:
+def _holds_lists(table: LabelTable) -> bool:
     """Return True for lists of boxes behind the name of the image, as keras-yolo3 reads them."""
     cells = [cell for row in table.rows[:200] for cell in row[1:]]
     return not table.header and table.image == 0 and bool(cells) and all(map(_LISTED_BOX.fullmatch, cells))
@@ -70,11 +70,11 @@ def _is_number(cell: str) -> bool:
     return re.fullmatch(r"-?\d*\.?\d+(?:e[-+]?\d+)?", cell, re.IGNORECASE) is not None
 
 
-def _image(table: ImageTable, row: Sequence[str]) -> str:
+def _image(table: LabelTable, row: Sequence[str]) -> str:
     return re.sub(r"(\.\w+)_\d+$", r"\1", table.image_name(row))
 
 
-def _parse(tree: FileTree, table: ImageTable) -> Iterator[ShapedImage]:
+def _parse(tree: FileTree, table: LabelTable) -> Iterator[ShapedImage]:
     images: dict[str, ShapedImage] = {}
     split = split_of(table.file)
     boxes, runs = _box_columns(table), table.column(*_RUNS)
@@ -100,7 +100,7 @@ def _parse(tree: FileTree, table: ImageTable) -> Iterator[ShapedImage]:
     yield from images.values()
 
 
-def _are_fractions(table: ImageTable, columns: Sequence[int]) -> bool:
+def _are_fractions(table: LabelTable, columns: Sequence[int]) -> bool:
     cells = [row[column] for row in table.rows[:200] for column in columns if column < len(row) and row[column]]
     return any("." in cell for cell in cells) and all(_is_number(cell) and abs(float(cell)) <= 1 for cell in cells)
 
@@ -111,7 +111,7 @@ def _size(width: str, height: str) -> tuple[int, int] | None:
     )
 
 
-def _label(table: ImageTable, row: Sequence[str]) -> str:
+def _label(table: LabelTable, row: Sequence[str]) -> str:
     column = table.column(*_CLASS) if table.header else len(row) - 1
     if column is None:
         number = re.search(r"\.\w+_(\d+)$", row[table.image])

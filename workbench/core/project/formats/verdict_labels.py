@@ -27,8 +27,8 @@ from workbench.core.project.formats.base import (
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport
+from workbench.core.project.formats.label_tables import LabelTable, tables
 from workbench.core.project.formats.region_tables import is_region_table
-from workbench.core.project.formats.tables import ImageTable, tables
 from workbench.core.project.storage import write_text
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.json_io import JsonError, read_file
@@ -83,7 +83,7 @@ def _tables(tree: FileTree) -> dict[str, tuple[dict[str, str], int]]:
     return found
 
 
-def _table_verdicts(table: ImageTable, names: list[str]) -> tuple[dict[str, str], int]:
+def _table_verdicts(table: LabelTable, names: list[str]) -> tuple[dict[str, str], int]:
     columns = _verdict_columns(table)
     verdicts: dict[str, str] = {}
     several = 0
@@ -108,7 +108,7 @@ def _table_verdicts(table: ImageTable, names: list[str]) -> tuple[dict[str, str]
     return verdicts, several
 
 
-def _verdict_columns(table: ImageTable) -> list[int]:
+def _verdict_columns(table: LabelTable) -> list[int]:
     """Return the column of the verdicts, or the columns of 0 and 1 of all labels."""
     named = [i for i, name in enumerate(table.header) if i != table.image and name in _LABEL_COLUMNS]
     others = [i for i, name in enumerate(table.header) if i != table.image and name]

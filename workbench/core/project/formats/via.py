@@ -20,9 +20,9 @@ from workbench.core.project.formats.base import (
 )
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.json_labels import json_files, load
+from workbench.core.project.formats.label_tables import LARGEST
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape, pairs, rotated
-from workbench.core.project.formats.tables import LARGEST
 from workbench.inference.io.json_io import JsonError, parse_json, read_file
 
 _KEYS = (b'"shape_attributes"', b'"filename"')

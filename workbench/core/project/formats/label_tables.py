@@ -19,7 +19,7 @@ _SAMPLE = 200  # rows that are examined to find the column of the images
 
 
 @dataclass(frozen=True)
-class ImageTable:
+class LabelTable:
     """Table whose rows name images. titles: names of the columns, empty without a header.
 
     image: number of the column with the names of the images.
@@ -44,7 +44,7 @@ class ImageTable:
         return PureWindowsPath(row[self.image]).as_posix()
 
 
-def tables(tree: FileTree) -> Iterator[ImageTable]:
+def tables(tree: FileTree) -> Iterator[LabelTable]:
     """Yield the tables of a tree."""
     for file in tree.with_suffix(".csv", ".tsv", ".txt"):
         try:
@@ -56,7 +56,7 @@ def tables(tree: FileTree) -> Iterator[ImageTable]:
             yield table
 
 
-def parse_table(file: str, text: str, stems: frozenset[str] = frozenset()) -> ImageTable | None:
+def parse_table(file: str, text: str, stems: frozenset[str] = frozenset()) -> LabelTable | None:
     """Return a table in which nearly every row names an image, None if the text is none.
 
     An image is a cell with the suffix of one, or in tables with a header, the name of an image without a suffix
@@ -80,7 +80,7 @@ def parse_table(file: str, text: str, stems: frozenset[str] = frozenset()) -> Im
         titles = () if named else tuple(rows[0])
         body = rows if named else rows[1:]
         if max(map(len, body), default=0) > 1:
-            return ImageTable(file, titles, body, image)
+            return LabelTable(file, titles, body, image)
     return None
 
 
