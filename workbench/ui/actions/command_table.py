@@ -102,6 +102,7 @@ class CommandContext:
             session.note_changed,
             session.classes_changed,
             self.canvas.tool_changed,
+            self.canvas.clicks.changed,
             self.canvas.region_chosen,
             self.canvas.ruler.switched,
             self.canvas.scene.display_changed,

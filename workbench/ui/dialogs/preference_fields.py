@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from PySide6.QtCore import QObject
 
 from workbench.core.resources import LANGUAGES
@@ -104,6 +106,31 @@ class PreferenceFields(QObject):
             switch(self.tr("Magic wand: fill holes"), "fill_inside"),
             switch(self.tr("Brush: fill closed strokes"), "encircle"),
             switch(self.tr("Adjust the stroke width to the pen pressure"), "pressure"),
+        ]
+
+    def click_model(self) -> list[SettingField]:
+        clicks, preferences = self._context.canvas.clicks, self._context.preferences
+        files = self.tr("ONNX networks (*.onnx)")
+
+        def field(text: str, name: str, **kinds: Any) -> SettingField:
+            default = getattr(Preferences(), name)
+            return SettingField(
+                text, lambda: getattr(preferences, name), lambda value: clicks.choose(name, value), default, **kinds
+            )
+
+        return [
+            field(self.tr("Image encoder"), "click_encoder", files=files),
+            field(self.tr("Mask decoder"), "click_decoder", files=files),
+            field(
+                self.tr("Pixel values"),
+                "click_values",
+                choices={
+                    "auto": self.tr("As usual for the model"),
+                    "normalized": self.tr("Normalized (ImageNet)"),
+                    "255": self.tr("0 to 255"),
+                    "1": self.tr("0 to 1"),
+                },
+            ),
         ]
 
     def training(self) -> list[SettingField]:

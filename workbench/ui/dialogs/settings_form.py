@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QFormLayout, QLabel, QSpinBox, QVBoxLayout, QWidget
 
+from workbench.ui.widgets.job_dialog import PathField
+
 Value = str | float | bool
 
 
@@ -15,7 +17,8 @@ Value = str | float | bool
 class SettingField:
     """Field of a settings page.
 
-    choices: texts by value, for a combo box. limits: of a number field. Without both the field is a check box.
+    choices: texts by value, for a combo box. limits: of a number field. files: of the path of a file, what its dialog
+    offers. Without all of them the field is a check box.
     get, set: read and apply the value. default: value of "Restore defaults".
     """
 
@@ -25,15 +28,23 @@ class SettingField:
     default: Value
     choices: dict[str, str] | None = None
     limits: tuple[float, float, float] | None = None  # minimum, maximum, step
+    files: str = ""
     suffix: str = ""
     decimals: int = 0
     note: str = ""
 
 
 class SettingsForm(QWidget):
-    """Page with one row for each field. A changed value is applied at once."""
+    """Page with one row for each field. A changed value is applied at once. status: shown below the fields."""
 
-    def __init__(self, fields: list[SettingField], note: str = "", parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        fields: list[SettingField],
+        note: str = "",
+        parent: QWidget | None = None,
+        *,
+        status: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
         self.fields, self.editors = fields, [_editor(field) for field in fields]
         column = QVBoxLayout(self)
@@ -46,12 +57,16 @@ class SettingsForm(QWidget):
             if isinstance(editor, QCheckBox):
                 form.addRow("", editor)
             else:
-                editor.setAccessibleName(field.text)
+                if not isinstance(editor, PathField):
+                    editor.setAccessibleName(field.text)
                 editor.setMinimumWidth(210)
                 form.addRow(field.text, editor)
             if field.note:
                 form.addRow("", QLabel(field.note, objectName="muted", wordWrap=True))
         column.addLayout(form)
+        if status is not None:
+            column.addSpacing(10)
+            column.addWidget(status)
         if note:
             column.addSpacing(10)
             column.addWidget(QLabel(note, objectName="muted", wordWrap=True))
@@ -81,6 +96,8 @@ def _editor(field: SettingField) -> QWidget:
         for value, text in field.choices.items():
             combo.addItem(text, value)
         return combo
+    if field.files:
+        return PathField(field.text, "open", kinds=field.files)
     if field.limits is not None:
         low, high, step = field.limits
         spin = QDoubleSpinBox(decimals=field.decimals) if field.decimals else QSpinBox()
@@ -96,6 +113,9 @@ def _editor(field: SettingField) -> QWidget:
 def _on_change(editor: QWidget, apply: Callable[[Value], object]) -> None:
     if isinstance(editor, QComboBox):
         editor.currentIndexChanged.connect(lambda _: apply(editor.currentData()))
+    elif isinstance(editor, PathField):
+        editor.chosen.connect(apply)
+        editor.line.editingFinished.connect(lambda: apply(editor.line.text().strip()))
     elif isinstance(editor, QCheckBox):
         editor.toggled.connect(lambda on: apply(on))
     else:
@@ -105,6 +125,8 @@ def _on_change(editor: QWidget, apply: Callable[[Value], object]) -> None:
 def _show(editor: QWidget, value: Value) -> None:
     if isinstance(editor, QComboBox):
         editor.setCurrentIndex(max(0, editor.findData(value)))
+    elif isinstance(editor, PathField):
+        editor.line.setText(str(value))
     elif isinstance(editor, QCheckBox):
         editor.setChecked(bool(value))
     elif isinstance(editor, QSpinBox):
