@@ -181,6 +181,7 @@ class ClickTool(RectangleTool):
 
     def _handle_failure(self, current: ClickObject) -> None:
         self._redraw_all()
+        self.context.shape_end.record()  # a Return that was meant for the object has no other effect
         if current.remove_failed() and current.mask is not None:
             self._show_mask(current.mask)
         else:
