@@ -332,6 +332,11 @@ class ClickModelChanged(Problem):
     advice = "Click again to load it as it is now."
 
 
+class TooManyPoints(Problem):
+    message = "The click model takes at most {n} points, and a box counts as two."
+    advice = "Paint this part with Enter, then click the rest."
+
+
 class RunAdopted(Problem):
     message = "The model of the run {name} was added from a file, so {what}."
 

@@ -12,7 +12,7 @@ from PySide6.QtCore import QCoreApplication, QObject, Signal
 
 from workbench.core.click_model.click_model import ClickCanceled, ClickMask, ClickModel, Prompts
 from workbench.core.geometry.drawing import Rect
-from workbench.core.problems import ClickModelChanged, Problem
+from workbench.core.problems import ClickModelChanged, ClickModelRefused, Problem
 from workbench.session.preferences import Preferences
 from workbench.session.tasks import Task, TaskRunner
 
@@ -26,8 +26,9 @@ def ignore_result(found: ClickMask | None) -> None:
 class ClickSegmentation(QObject):
     """Owner of the networks, whose files are in the preferences, and of the only thread that uses them.
 
-    The networks are loaded at the first use. Each request cancels the one before. `problem`: of the last request, None
-    if it succeeded. `working`: what is being computed, "" (nothing), "loading", "encoding" or "segmenting".
+    The networks are loaded at the first use. Each request cancels the one before. `problem`: why the files cannot be
+    used, None if the last request succeeded. `working`: what is being computed, "" (nothing), "loading", "encoding" or
+    "segmenting".
     """
 
     changed = Signal()
@@ -118,8 +119,8 @@ class ClickSegmentation(QObject):
 
         def end(problem: Problem | None, found: ClickMask | None) -> None:
             self.working = "segmenting" if self._tasks.busy else ""
-            changed = isinstance(problem, ClickModelChanged)
-            self.problem = None if changed else problem  # a changed file is read again by the next request
+            changed = isinstance(problem, ClickModelChanged)  # the file is read again by the next request
+            self.problem = problem if isinstance(problem, ClickModelRefused) else None
             if problem is not None:
                 self._prepared = None
             self.changed.emit()

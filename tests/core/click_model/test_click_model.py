@@ -29,7 +29,7 @@ from workbench.core.click_model.image_frame import ImageFrame, frame_for, networ
 from workbench.core.click_model.onnx_network import OnnxNetwork
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Selection
-from workbench.core.problems import ClickModelChanged, ClickModelRefused
+from workbench.core.problems import ClickModelChanged, ClickModelRefused, TooManyPoints
 from workbench.inference.io.opencv import cv2
 
 HEIGHT, WIDTH = 96, 128  # half of it is the input of the toy networks, padded to a square
@@ -139,14 +139,14 @@ def test_masks_of_the_image_size_are_used_without_those_of_low_resolution(tmp_pa
 def test_fixed_number_of_points_is_filled_and_limited(tmp_path, pairs, image):
     model = ClickModel(pairs["sam"][0], toy_decoder(tmp_path / "decoder.onnx", "sam", points=3))
     assert np.array_equal(pixels(segment(model, image, click(ON_BAR)).selection), area(BAR))
-    with pytest.raises(ClickModelRefused, match="at most 3 points"):
+    with pytest.raises(TooManyPoints, match="at most 3 points"):
         segment(model, image, Prompts(((ON_BAR, True), (ON_PLATE, True)), Rect(0, 0, 9, 9)))
 
 
 def test_number_of_points_of_efficient_sam_is_limited(pairs, image):
     model = ClickModel(*pairs["efficient_sam"])
     assert not segment(model, image, click(*[ON_BAR] * 6)).selection.empty
-    with pytest.raises(ClickModelRefused, match="at most 6 points"):
+    with pytest.raises(TooManyPoints, match="at most 6 points"):
         segment(model, image, click(*[ON_BAR] * 7))
 
 

@@ -19,7 +19,7 @@ from workbench.core.click_model.model_interface import ModelInterface, recognize
 from workbench.core.click_model.onnx_network import ClickCanceled, OnnxNetwork, Tensor, file_stamp
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Point, Selection
-from workbench.core.problems import ClickModelChanged
+from workbench.core.problems import ClickModelChanged, TooManyPoints
 from workbench.inference.io.tiff_regions import ImageArray
 
 MAX_IMAGES = 4  # whose features are kept
@@ -95,7 +95,8 @@ class ClickModel:
     ) -> ClickMask:
         """Return the mask of the highest predicted quality for the prompts, with its pixels in the image.
 
-        image: (H, W) or (H, W, 3) RGB. prior: of the step before, or None. Raises ClickModelRefused, ClickCanceled.
+        image: (H, W) or (H, W, 3) RGB. prior: of the step before, or None. Raises ClickModelRefused, TooManyPoints,
+        ClickCanceled.
         """
         interface, embedding = self.interface, self._embedding(image, window, cancelled)
         feeds = {**embedding.features, **self._prompt_feeds(prompts, embedding.frame)}
@@ -155,7 +156,7 @@ class ClickModel:
             labels += [_CORNER, _OPPOSITE]
         most, fixed = interface.max_points, interface.points.shape[-2]
         if most is not None and len(labels) > most:
-            raise self._decoder.refused("click.too_many_points", n=most)
+            raise TooManyPoints(n=most)
         if fixed is not None:
             padding = fixed - len(labels)
         else:  # the decoders of these kinds were trained with a point that is none, unless there is a box

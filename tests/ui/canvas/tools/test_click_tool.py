@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from tests.core.click_model.test_click_model import BAR, HEIGHT, ON_BAR, ON_PLATE, PLATE, WIDTH, area
 from tests.core.click_model.toy_click_networks import MAKERS, toy_decoder, toy_encoder, toy_pair
 from tests.ui.canvas.tools.tool_input import choose, default_tool_options  # noqa: F401
-from workbench.core.problems import ClickModelChanged, ClickModelRefused
+from workbench.core.problems import ClickModelChanged, ClickModelRefused, TooManyPoints
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
 from workbench.session.preferences import Preferences
@@ -260,6 +260,16 @@ def test_class_of_the_moment_is_painted_and_locked_classes_stay(clicks):
     clicks.driver.key(K.Key_Return)
     assert (clicks.driver.saved()[area(PLATE)] == 2).all()
     assert clicks.driver.window.history.model.steps[0].what == "click segmentation"
+
+
+def test_click_beyond_the_number_of_points_is_removed(empty, tmp_path):
+    empty.use(*toy_pair(tmp_path, "efficient_sam"))
+    choose(empty.driver, "click")
+    for x in range(34, 48, 2):
+        empty.click((x + 0.5, 30.5))
+        empty.wait()
+    assert [type(problem) for problem in empty.problems] == [TooManyPoints] and len(empty.tool.current.points) == 6
+    assert np.array_equal(empty.preview(), area(BAR, kind="efficient_sam")) and empty.clicks.problem is None
 
 
 def test_first_click_cannot_remove(clicks):
