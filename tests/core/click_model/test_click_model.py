@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -204,6 +205,15 @@ def test_frame_scales_the_longest_side_and_coordinates_exactly(pairs):
     assert frame.to_input((10.0, 20.0)) == (0, 0)
     stretched = frame_for(ClickModel(*pairs["sam2"]).interface, Rect(0, 0, 150, 101))
     assert (stretched.width, stretched.height) == (SIDE, SIDE)
+
+
+def test_masks_of_a_low_fixed_input_cover_its_square(pairs):
+    """An encoder of 48 x 64 pixels that pads its input to 64 x 64."""
+    interface = replace(ClickModel(*pairs["sam"]).interface, sides=(48, SIDE))
+    wide, high = (frame_for(interface, Rect(0, 0, *size)) for size in ((200, 100), (100, 200)))
+    assert (wide.width, wide.height) == (64, 32) and (high.width, high.height) == (24, 48)
+    for frame in (wide, high):
+        assert (frame.mask_width, frame.mask_height) == (SIDE, SIDE)
 
 
 def test_network_input_is_normalized_and_padded(pairs):

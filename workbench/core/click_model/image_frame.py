@@ -93,7 +93,8 @@ def frame_for(interface: ModelInterface, window: Rect) -> ImageFrame:
     new_height = min(max(int(window.height * scale + 0.5), 1), height)
     if interface.masks_cover_image:
         return ImageFrame(window, new_width, new_height, new_width, new_height)
-    return ImageFrame(window, new_width, new_height, width, height)
+    side = max(width, height)  # the masks are square, also of an encoder that pads a lower image itself
+    return ImageFrame(window, new_width, new_height, side, side)
 
 
 def network_input(image: ImageArray, interface: ModelInterface, frame: ImageFrame) -> np.ndarray:

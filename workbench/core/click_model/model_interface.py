@@ -42,12 +42,13 @@ Fit = Literal["pad", "stretch", "free"]
 class ModelInterface:
     """Inputs and outputs of a pair, and the preparation of an image.
 
-    layout: of the image input, "hwc", "nhwc" or "nchw". sides: height and width in pixels of the square that the masks
-    cover. fixed: the image input has exactly these sides.
+    layout: of the image input, "hwc", "nhwc" or "nchw". sides: height and width in pixels of that input, and for free
+    sizes the largest. fixed: the image input has exactly these sides.
     fit: "pad" scales the image into the sides, and the rest is filled; "stretch" changes its aspect ratio; "free"
     scales it only, and the masks cover the image. values: a value of `PIXEL_VALUES` other than "auto".
-    features: outputs of the encoder by inputs of the decoder. masks: output with the masks, which cover the sides, or
-    the image if `image_size` is an input and there is no output of low resolution. max_points: None for any number.
+    features: outputs of the encoder by inputs of the decoder. masks: output with the masks, which cover the padded
+    square, or the image if `image_size` is an input and there is no output of low resolution. max_points: None for any
+    number.
     """
 
     name: str
