@@ -52,7 +52,7 @@ class ClickDriver:
         self.wait()
 
     def wait(self) -> None:
-        self.driver.qtbot.waitUntil(lambda: not self.clicks.working, timeout=20_000)
+        self.driver.qtbot.waitUntil(lambda: not self.clicks.working, timeout=60_000)
 
     def click(self, point, keys=PLAIN) -> None:
         self.driver.click(*point, keys)
@@ -108,7 +108,7 @@ def test_tool_is_off_until_both_files_are_chosen(empty, pair):
     empty.wait()
     assert not empty.clicks.available
     empty.clicks.choose("click_decoder", str(pair[1]))
-    driver.qtbot.waitUntil(action.isEnabled)
+    driver.qtbot.waitUntil(action.isEnabled, timeout=60_000)
     empty.wait()
     assert empty.clicks.interface_name == "Segment Anything" and empty.clicks.problem is None
     saved = Preferences.load()
@@ -343,7 +343,7 @@ def test_other_image_and_tool_do_not_wait(endless, leave):
         endless.driver.open("b.png")
     else:
         endless.driver.window.table["done_next"].trigger()
-        endless.driver.qtbot.waitUntil(lambda: endless.session.key == "b.png")
+        endless.driver.qtbot.waitUntil(lambda: endless.session.key == "b.png", timeout=60_000)
     assert endless.tool.current is None
     endless.clicks.cancel()  # of the image under the pointer
     endless.clicks._tasks.wait()
@@ -359,10 +359,10 @@ def test_preview_is_painted_before_another_tool_or_image(clicks, leave):
         clicks.driver.key(K.Key_B)
     elif leave == "image":
         clicks.driver.key(K.Key_D)
-        clicks.driver.qtbot.waitUntil(lambda: clicks.session.key == "b.png")
+        clicks.driver.qtbot.waitUntil(lambda: clicks.session.key == "b.png", timeout=60_000)
     else:
         clicks.driver.window.table["done_next"].trigger()
-        clicks.driver.qtbot.waitUntil(lambda: clicks.session.key == "b.png")
+        clicks.driver.qtbot.waitUntil(lambda: clicks.session.key == "b.png", timeout=60_000)
     clicks.driver.open("a.png")
     assert np.array_equal(clicks.driver.saved() == 1, area(BAR))
 
@@ -377,7 +377,7 @@ def test_features_of_the_image_are_computed_under_the_pointer(clicks):
     driver = clicks.driver
     QTest.mouseMove(driver.canvas, driver.pixel(10, 10))
     QTest.mouseMove(driver.canvas, driver.pixel(12, 12))
-    driver.qtbot.waitUntil(lambda: bool(clicks.clicks._model and clicks.clicks._model._embeddings), timeout=20_000)
+    driver.qtbot.waitUntil(lambda: bool(clicks.clicks._model and clicks.clicks._model._embeddings), timeout=60_000)
     assert clicks.tool.current is None
 
 
