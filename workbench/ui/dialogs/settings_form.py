@@ -57,10 +57,15 @@ class SettingsForm(QWidget):
             if isinstance(editor, QCheckBox):
                 form.addRow("", editor)
             else:
-                if not isinstance(editor, PathField):
-                    editor.setAccessibleName(field.text)
                 editor.setMinimumWidth(210)
-                form.addRow(field.text, editor)
+                label = QLabel(field.text)
+                label.setMinimumHeight(editor.sizeHint().height())  # centers it beside a field of several widgets
+                form.addRow(label, editor)
+                if isinstance(editor, PathField):
+                    label.setBuddy(editor.input)
+                else:
+                    editor.setAccessibleName(field.text)
+                    label.setBuddy(editor)
             if field.note:
                 form.addRow("", QLabel(field.note, objectName="muted", wordWrap=True))
         column.addLayout(form)
