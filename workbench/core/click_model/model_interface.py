@@ -93,16 +93,13 @@ def recognize(encoder: OnnxNetwork, decoder: OnnxNetwork, values: str = "auto") 
             raise decoder.refused("click.number_type", name=str(tensor))
     name, fit = _family(image, points, decoder, features)
     fixed = _fixed_sides(encoder, image, layout)
-    if fixed is None and fit != "free":
-        side = mask_input.shape[-1] if mask_input is not None else None
-        sides = (_REDUCTION * side,) * 2 if side else (DEFAULT_SIDE,) * 2
-    else:
-        sides = fixed or (DEFAULT_SIDE, DEFAULT_SIDE)
+    reduced = mask_input.shape[-1] if mask_input is not None else None
+    free_side = _REDUCTION * reduced if reduced else DEFAULT_SIDE
     return ModelInterface(
         name=name,
         image=image,
         layout=layout,
-        sides=sides,
+        sides=fixed or (free_side, free_side),
         fixed=fixed is not None,
         fit="stretch" if fit == "free" and fixed is not None else fit,
         values=_pixel_values(values, image, layout),
