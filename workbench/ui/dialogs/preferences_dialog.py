@@ -21,8 +21,7 @@ from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext
 from workbench.ui.actions.shortcut_changes import ShortcutChanges
 from workbench.ui.canvas.click_status import ClickModelStatus
-from workbench.ui.dialogs.preference_fields import PreferenceFields
-from workbench.ui.dialogs.settings_form import SettingsForm
+from workbench.ui.dialogs.preference_pages import PreferenceFields, SettingsForm
 from workbench.ui.dialogs.shortcuts_page import ShortcutsPage
 
 _SIZE = QSize(760, 580)  # px
