@@ -322,6 +322,21 @@ class ModelFileRefused(Problem):
     message = "{path} cannot be added as a model: {why}."
 
 
+class ClickModelRefused(Problem):
+    message = "{path} cannot be used for click segmentation: {why}."
+    advice = "Choose the two ONNX files in Settings > Click model."
+
+
+class ClickModelChanged(Problem):
+    message = "{path} was changed after it was loaded for click segmentation."
+    advice = "Click again to load it as it is now."
+
+
+class TooManyPoints(Problem):
+    message = "The click model takes at most {n} points, and a box counts as two."
+    advice = "Paint this part with Enter, then click the rest."
+
+
 class RunAdopted(Problem):
     message = "The model of the run {name} was added from a file, so {what}."
 

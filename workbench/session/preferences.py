@@ -9,6 +9,7 @@ from typing import Any
 
 from platformdirs import user_config_dir
 
+from workbench.core.click_model.model_interface import PIXEL_VALUES
 from workbench.core.problems import CannotWrite
 from workbench.core.project.storage import write_json
 from workbench.core.resources import LANGUAGES
@@ -20,6 +21,7 @@ CHOICES = {
     "language": ("system", *LANGUAGES),
     "model": ("unet", "resnet"),
     "after_done": ("next", "next_open", "stay"),
+    "click_values": PIXEL_VALUES,
 }
 RANGES = {
     "brush_radius": (0.5, 500.0),
@@ -46,6 +48,9 @@ class Preferences:
     overlay_opacity: float = 0.45
     text_size: float = 100.0  # percent of the system's font size
     after_done: str = "next"  # image opened after "Mark as done and next"
+    click_encoder: str = ""  # ONNX files of the click segmentation
+    click_decoder: str = ""
+    click_values: str = "auto"  # meaning of the encoder's input
     shortcuts: dict[str, str] = field(default_factory=dict)  # changed key sequences by command id
 
     @classmethod

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from workbench.core.check.project_check import check
 from workbench.core.check.project_statistics import project_statistics
+from workbench.session.click_segmentation import ClickSegmentation
 from workbench.session.display_presets import DisplayPresets, ReferenceComparison
 from workbench.session.error_log import ErrorLog
 from workbench.session.evaluation_jobs import EvaluationComparisonJob, EvaluationReportJob
@@ -65,6 +66,7 @@ class Services:
     evaluation_comparison: EvaluationComparisonJob
     workflow: WorkflowMonitor
     spots: SpotFinder
+    clicks: ClickSegmentation
     error_log: ErrorLog = field(default_factory=ErrorLog)
 
     @classmethod
@@ -79,6 +81,8 @@ class Services:
         adoption = AdoptionJob(session)
         adoption.adopted.connect(lambda run: None if run is None else training.follow(run))
         predictions = Predictions(session)
+        clicks = ClickSegmentation(preferences)
+        clicks.failed.connect(session.problem_met)
         workflow = WorkflowMonitor(session, training, run_list, export_job)
         return cls(
             preferences=preferences,
@@ -110,6 +114,7 @@ class Services:
             evaluation_comparison=EvaluationComparisonJob(),
             workflow=workflow,
             spots=SpotFinder(session, run_list, workflow),
+            clicks=clicks,
         )
 
     def close(self) -> None:
@@ -127,6 +132,7 @@ class Services:
             self.suggest_all,
             self.predictions,
             self.spots,
+            self.clicks,
             self.run_thresholds,
             self.reference_comparison,
             self.image_pages,

@@ -34,6 +34,7 @@ SHORTCUTS: dict[str, str] = {
     "crack": "C",
     "smart_edge": "S",
     "box_cut": "G",
+    "click": "Shift+G",
     "polygon": "P",
     "lasso": "O",
     "rectangle": "R",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QPushButton
 
+from tests.core.click_model.toy_click_networks import toy_pair
 from workbench.session.preferences import Preferences
+from workbench.ui.canvas.click_status import ClickModelStatus
 from workbench.ui.dialogs.preferences_dialog import PAGES, PreferencesDialog
 from workbench.ui.widgets.theme import scaled_text
 
@@ -107,10 +109,46 @@ def test_dialog_exists_once_and_pages_are_reached_by_keyboard(dialog, driver):
     for _ in PAGES[1:]:
         QTest.keyClick(dialog.list, Qt.Key.Key_Down)
         shown.append(dialog.page)
-    assert shown == list(PAGES) and dialog.pages.currentIndex() == 3
+    assert shown == list(PAGES) and dialog.pages.currentIndex() == len(PAGES) - 1
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     assert not dialog.isVisible()
 
 
 def test_font_sizes_of_the_style_sheet_are_scaled():
     assert scaled_text("a { font-size: 20px; padding: 4px; }", 1.5) == "a { font-size: 30px; padding: 4px; }"
+
+
+def test_files_of_the_click_model_are_checked_at_once(dialog, driver, tmp_path, monkeypatch):
+    clicks, status = driver.services.clicks, dialog.findChild(ClickModelStatus)
+    encoder, decoder = toy_pair(tmp_path, "sam2")
+    decoder = decoder.rename(tmp_path / "decoder.onnx")  # keyboard events are made of ASCII characters only
+    dialog.open_page("click_model")
+    assert "off" in status.text()
+    field = editor(dialog, "click_model", "Image encoder")
+    field.line.setFocus()
+    QTest.keyClicks(field.line, str(decoder))
+    QTest.keyClick(field.line, Qt.Key.Key_Tab)
+    assert Preferences.load().click_encoder == str(decoder) and not clicks.available
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (str(encoder), ""))
+    editor(dialog, "click_model", "Mask decoder").findChild(QPushButton).click()
+    driver.qtbot.waitUntil(lambda: clicks.problem is not None, timeout=60_000)
+    assert "exchange the two" in status.text()
+    editor(dialog, "click_model", "Image encoder").findChild(QPushButton).click()
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (str(decoder), ""))
+    editor(dialog, "click_model", "Mask decoder").findChild(QPushButton).click()
+    driver.qtbot.waitUntil(lambda: "Segment Anything 2" in status.text(), timeout=60_000)
+    assert driver.window.table["click"].isEnabled()
+    values = editor(dialog, "click_model", "Pixel values")
+    values.setCurrentIndex(values.findData("255"))
+    assert Preferences.load().click_values == "255"
+    dialog.restore.click()
+    assert not clicks.available and Preferences.load().click_decoder == "" and "off" in status.text()
+
+
+def test_option_bar_opens_the_files_of_the_click_model(driver):
+    driver.canvas.choose_tool("click")
+    field = driver.window.options.click_model
+    assert field.isVisible() and field.state.text() == "No files chosen"
+    field.button.click()
+    dialog = driver.window.findChild(PreferencesDialog)
+    assert dialog.isVisible() and dialog.page == "click_model"

@@ -104,6 +104,7 @@ class CommandContext:
             session.note_changed,
             session.classes_changed,
             self.canvas.tool_changed,
+            self.canvas.clicks.changed,
             self.canvas.region_chosen,
             self.canvas.ruler.switched,
             self.canvas.scene.display_changed,
@@ -224,6 +225,7 @@ class DisabledReasons(QObject):
             "learn_on": self.tr("No finished training can be continued"),
             "next_page": one_page,
             "previous_page": one_page,
+            "click": self.tr("Choose the two ONNX files in Settings > Click model first"),
             "edit_outline": self.tr("Select a region with the region tool first"),
         }
         for id in ("next", "previous", "next_unlabelled", "previous_unlabelled", "next_open", "next_broken"):

@@ -21,6 +21,7 @@ class ToolCommands(CommandGroup):
                 spec.translated(spec.title),
                 partial(canvas.choose_tool, name),
                 name,
+                partial(canvas.available, name),
                 checked=partial(_is_tool, canvas, name),
                 group="tool",
                 tip=spec.translated(spec.tip),

@@ -7,6 +7,7 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
 from workbench.core.geometry.selection import Selection
+from workbench.session.click_segmentation import ClickSegmentation
 from workbench.session.session import Session
 from workbench.ui.canvas.canvas_content import CanvasContent
 from workbench.ui.canvas.canvas_input import EventDispatcher, Navigation
@@ -40,9 +41,9 @@ class Canvas(QWidget):
     measured = Signal(str, float)  # name and value of a tool's measurement
     region_chosen = Signal(object)  # SelectedRegion or None
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+    def __init__(self, session: Session, clicks: ClickSegmentation, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._session = session
+        self._session, self.clicks = session, clicks
         self.view_state = ViewState(self)
         self.scene = CanvasScene(self.view_state, self)
         self.renderer = SceneRenderer(self, self.view_state, self.scene)
@@ -68,7 +69,7 @@ class Canvas(QWidget):
             report=self.measured.emit,
             choose_region=self.region_chosen.emit,
         )
-        self.context = context
+        self.context, context.clicks = context, clicks
         self.suggestions = context.suggestions = SuggestionInteractor(context, self.scene, self)
         self._tools = {name: spec.tool(context) for name, spec in TOOLS.items()}
         self.tool = "brush"
@@ -100,10 +101,12 @@ class Canvas(QWidget):
         self._session.edit_finishing.connect(lambda: self.current.commit_pending())
         self.context.edit_outline = self._edit_outline
         self._session.mask_changed.connect(self._follow_mask)
+        self._session.current_class_changed.connect(lambda: self.current.class_changed())
         self.tasks.failed.connect(self._session.problem_met)
 
     def end(self) -> None:
         """Cancel the computations of the tools and wait for the threads of the scene."""
+        self.clicks.cancel()
         self.tasks.close()
         self.scene.close()
 
@@ -117,6 +120,10 @@ class Canvas(QWidget):
         self.view_state.set(view)
 
     # --- tools and interactors -------------------------------------------------------------------
+
+    def available(self, tool: str) -> bool:
+        """Return True if a tool can be used, False if it lacks something that the user has to choose first."""
+        return self._tools[tool].available
 
     @property
     def current(self) -> Tool:

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 from workbench.core.geometry.selection import Measures, measures
 from workbench.session.session import Session
 from workbench.ui.canvas.canvas_widget import Canvas
+from workbench.ui.canvas.click_status import ClickModelField
 from workbench.ui.canvas.tools.region_tool import RegionTool, SelectedRegion
 from workbench.ui.canvas.tools.tool_options import LINES, MAX_DIAMETER, RANGES
 from workbench.ui.canvas.tools.tool_registry import TOOLS
@@ -102,6 +103,13 @@ class OptionBar(QWidget):
         self._value("widest", self.tr("Max. width"), self.tr(" px"))
         self._value("step", self.tr("Step"), self.tr(" px"))
         self._put("region", RegionButtons(self._canvas))
+        self._toggle(
+            "click_visible",
+            self.tr("Visible area only"),
+            self.tr("Small defects of a large image: zoom in before the click"),
+        )
+        self.click_model = ClickModelField(self._canvas.clicks)
+        self._put("click_model", self.click_model)
 
     def _put(self, field: str, *widgets: QWidget) -> None:
         for widget in widgets:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QFormLayout, QLabel, QSpinBox, QVBoxLayout, QWidget
@@ -15,6 +16,7 @@ from workbench.core.runs.training_settings import MAX_MINUTES, MIN_MINUTES
 from workbench.session.preferences import Preferences
 from workbench.ui.actions.command_table import CommandContext
 from workbench.ui.canvas.tools.tool_options import MAX_DIAMETER, RANGES, SWITCHES
+from workbench.ui.widgets.job_dialog import PathField
 
 Value = str | float | bool
 
@@ -23,7 +25,8 @@ Value = str | float | bool
 class SettingField:
     """Field of a settings page.
 
-    choices: texts by value, for a combo box. limits: of a number field. Without both the field is a check box.
+    choices: texts by value, for a combo box. limits: of a number field. files: of the path of a file, what its dialog
+    offers. Without all of them the field is a check box.
     get, set: read and apply the value. default: value of "Restore defaults".
     """
 
@@ -33,16 +36,17 @@ class SettingField:
     default: Value
     choices: dict[str, str] | None = None
     limits: tuple[float, float, float] | None = None  # minimum, maximum, step
+    files: str = ""
     suffix: str = ""
     decimals: int = 0
     note: str = ""
 
 
 class SettingsForm(QWidget):
-    """Page with one row for each field. A changed value is applied at once."""
+    """Page with one row for each field. A changed value is applied at once. status: shown below the fields."""
 
-    def __init__(self, fields: list[SettingField], note: str = "", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, fields: list[SettingField], note: str = "", *, status: QWidget | None = None) -> None:
+        super().__init__()
         self.fields, self.editors = fields, [_editor(field) for field in fields]
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -54,12 +58,21 @@ class SettingsForm(QWidget):
             if isinstance(editor, QCheckBox):
                 form.addRow("", editor)
             else:
-                editor.setAccessibleName(field.text)
                 editor.setMinimumWidth(210)
-                form.addRow(field.text, editor)
+                label = QLabel(field.text)
+                label.setMinimumHeight(editor.sizeHint().height())  # centers it beside a field of several widgets
+                form.addRow(label, editor)
+                if isinstance(editor, PathField):
+                    label.setBuddy(editor.input)
+                else:
+                    editor.setAccessibleName(field.text)
+                    label.setBuddy(editor)
             if field.note:
                 form.addRow("", QLabel(field.note, objectName="muted", wordWrap=True))
         column.addLayout(form)
+        if status is not None:
+            column.addSpacing(10)
+            column.addWidget(status)
         if note:
             column.addSpacing(10)
             column.addWidget(QLabel(note, objectName="muted", wordWrap=True))
@@ -89,6 +102,8 @@ def _editor(field: SettingField) -> QWidget:
         for value, text in field.choices.items():
             combo.addItem(text, value)
         return combo
+    if field.files:
+        return PathField(field.text, "open", kinds=field.files)
     if field.limits is not None:
         low, high, step = field.limits
         spin = QDoubleSpinBox(decimals=field.decimals) if field.decimals else QSpinBox()
@@ -104,6 +119,9 @@ def _editor(field: SettingField) -> QWidget:
 def _on_change(editor: QWidget, apply: Callable[[Value], object]) -> None:
     if isinstance(editor, QComboBox):
         editor.currentIndexChanged.connect(lambda _: apply(editor.currentData()))
+    elif isinstance(editor, PathField):
+        editor.chosen.connect(apply)
+        editor.line.editingFinished.connect(lambda: apply(editor.line.text().strip()))
     elif isinstance(editor, QCheckBox):
         editor.toggled.connect(lambda on: apply(on))
     else:
@@ -113,6 +131,8 @@ def _on_change(editor: QWidget, apply: Callable[[Value], object]) -> None:
 def _show(editor: QWidget, value: Value) -> None:
     if isinstance(editor, QComboBox):
         editor.setCurrentIndex(max(0, editor.findData(value)))
+    elif isinstance(editor, PathField):
+        editor.line.setText(str(value))
     elif isinstance(editor, QCheckBox):
         editor.setChecked(bool(value))
     elif isinstance(editor, QSpinBox):
@@ -213,6 +233,31 @@ class PreferenceFields(QObject):
             switch(self.tr("Magic wand: fill holes"), "fill_inside"),
             switch(self.tr("Brush: fill closed strokes"), "encircle"),
             switch(self.tr("Adjust the stroke width to the pen pressure"), "pressure"),
+        ]
+
+    def click_model(self) -> list[SettingField]:
+        clicks, preferences = self._context.canvas.clicks, self._context.preferences
+        files = self.tr("ONNX networks (*.onnx)")
+
+        def field(text: str, name: str, **kinds: Any) -> SettingField:
+            default = getattr(Preferences(), name)
+            return SettingField(
+                text, lambda: getattr(preferences, name), lambda value: clicks.choose(name, value), default, **kinds
+            )
+
+        return [
+            field(self.tr("Image encoder"), "click_encoder", files=files),
+            field(self.tr("Mask decoder"), "click_decoder", files=files),
+            field(
+                self.tr("Pixel values"),
+                "click_values",
+                choices={
+                    "auto": self.tr("As usual for the model"),
+                    "normalized": self.tr("Normalized (ImageNet)"),
+                    "255": self.tr("0 to 255"),
+                    "1": self.tr("0 to 1"),
+                },
+            ),
         ]
 
     def training(self) -> list[SettingField]:

@@ -1,4 +1,4 @@
-"""Settings dialog: appearance, labeling, training defaults and keyboard on one page each."""
+"""Settings dialog: appearance, labeling, click model, training defaults and keyboard on one page each."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from PySide6.QtWidgets import (
 from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext
 from workbench.ui.actions.shortcut_changes import ShortcutChanges
+from workbench.ui.canvas.click_status import ClickModelStatus
 from workbench.ui.dialogs.preference_pages import PreferenceFields, SettingsForm
 from workbench.ui.dialogs.shortcuts_page import ShortcutsPage
 
 _SIZE = QSize(760, 580)  # px
 _LIST_WIDTH = 160  # px, at least
-PAGES = ("appearance", "labeling", "training", "keyboard")
+PAGES = ("appearance", "labeling", "click_model", "training", "keyboard")
 
 
 class PreferencesDialog(QDialog):
@@ -49,6 +50,15 @@ class PreferencesDialog(QDialog):
                     "Nothing has to be saved manually."
                 ),
             ),
+            "click_model": SettingsForm(
+                fields.click_model(),
+                self.tr(
+                    "The click segmentation uses two ONNX files of your own: image encoder and mask decoder of a model "
+                    "of the Segment Anything family (SAM, MobileSAM, EdgeSAM, EfficientSAM, SAM 2). They are computed "
+                    "on the CPU of this computer, and nothing is downloaded."
+                ),
+                status=ClickModelStatus(context.canvas.clicks),
+            ),
             "training": SettingsForm(
                 fields.training(), self.tr("All other training settings: Train > Training settings.")
             ),
@@ -56,7 +66,13 @@ class PreferencesDialog(QDialog):
         self.list = QListWidget(objectName="rows")
         self.list.setAccessibleName(self.tr("Settings"))
         self.pages = QStackedWidget()
-        texts = self.tr("Appearance"), self.tr("Labeling"), self.tr("Training"), self.tr("Keyboard")
+        texts = (
+            self.tr("Appearance"),
+            self.tr("Labeling"),
+            self.tr("Click model"),
+            self.tr("Training"),
+            self.tr("Keyboard"),
+        )
         for name, text in zip(PAGES, texts, strict=True):
             QListWidgetItem(text, self.list)
             self.pages.addWidget(_page(text, self.forms.get(name, self.shortcuts)))

@@ -67,6 +67,7 @@ def step_text(what: str) -> str:
         "smart edge": QCoreApplication.translate("history", "Magnetic lasso"),
         "crack": QCoreApplication.translate("history", "Crack tracer"),
         "box cut": QCoreApplication.translate("history", "Box segmentation"),
+        "click segmentation": QCoreApplication.translate("history", "Click segmentation"),
         "copy labels": QCoreApplication.translate("history", "Labels copied"),
         "mend label": QCoreApplication.translate("history", "Label corrected"),
         "label is right": QCoreApplication.translate("history", "Label confirmed"),

@@ -82,7 +82,7 @@ class Window(QMainWindow):
     def _create_panels(self, services: Services, style: ThemeManager) -> None:
         session = services.session
         self.messages = MessageBar(style)
-        self.canvas = Canvas(session)
+        self.canvas = Canvas(session, services.clicks)
         view, scene = self.canvas.view_state, self.canvas.scene
         self.region_navigator = RegionNavigator(view, scene, self.canvas)
         self.canvas.add_item(
@@ -207,6 +207,7 @@ class Window(QMainWindow):
             self,
         )
         self.dialogs = WindowDialogs(self, self.table, self._context, style, self.editor_keys)
+        self.options.click_model.files_requested.connect(lambda: self.dialogs.show_settings("click_model"))
         self.file_drop = FileDropFilter(self, self.project_commands.drop)
 
     def _connect(self, services: Services, style: ThemeManager) -> None:

@@ -35,6 +35,11 @@ class Tool(Interactor):
         self.context, self.view = context, context.view
         self._preview: SelectionPreview | None = None
 
+    @property
+    def available(self) -> bool:
+        """False if the tool needs something that the user has to choose first."""
+        return True
+
     # --- called by the canvas --------------------------------------------------------------------
 
     def press(self, event: PointerEvent) -> bool:
@@ -108,6 +113,9 @@ class Tool(Interactor):
 
     def mask_changed(self) -> None:
         """Handle a change of the mask, also one made by this tool."""
+
+    def class_changed(self) -> None:
+        """Handle the choice of another class."""
 
     # --- used by subclasses ----------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from PySide6.QtGui import QColor
 from workbench.core.geometry.selection import EMPTY, GrayLevels, Point, Selection, levels_of
 from workbench.core.problems import Problem
 from workbench.core.project.project import BACKGROUND, DONT_CARE
+from workbench.session.click_segmentation import ClickSegmentation
 from workbench.session.session import Session
 from workbench.session.tasks import TaskRunner, ignore_failure
 from workbench.ui.canvas.canvas_content import CanvasContent
@@ -114,6 +115,7 @@ class ToolContext:
     """Access of the tools and of the suggestions to the session and to the parts of the canvas."""
 
     suggestions: Any  # SuggestionInteractor, which uses this context itself; set by the canvas
+    clicks: ClickSegmentation  # set by the canvas
     edit_outline: Callable[[Selection, int], None]  # shows the outline of a region of a class; set by the canvas
 
     def __init__(

@@ -15,7 +15,14 @@ RANGES: dict[str, tuple[float, float, float]] = {
     "widest": (9.0, 3.0, 60.0),
     "step": (1.0, 1.0, 50.0),
 }
-SWITCHES = {"tolerance_auto": True, "band_auto": True, "fill_inside": True, "encircle": False, "pressure": True}
+SWITCHES = {
+    "tolerance_auto": True,
+    "band_auto": True,
+    "fill_inside": True,
+    "encircle": False,
+    "pressure": True,
+    "click_visible": False,
+}
 
 
 class ToolOptions(QObject):

@@ -9,6 +9,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 from workbench.ui.canvas.tools.area_tools import FillHolesTool, FillTool, WandTool
 from workbench.ui.canvas.tools.box_segmentation_tool import BoxSegmentationTool
 from workbench.ui.canvas.tools.brush_tools import BackgroundBrush, Brush, Eraser, IgnoreBrush
+from workbench.ui.canvas.tools.click_tool import ClickTool
 from workbench.ui.canvas.tools.polygon_tool import PolygonTool
 from workbench.ui.canvas.tools.region_tool import RegionTool
 from workbench.ui.canvas.tools.shape_tools import EllipseTool, LassoTool, RectangleTool, SuggestionTool
@@ -118,6 +119,21 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Box se&gmentation"),
             QT_TRANSLATE_NOOP("tools", "Box segmentation: drag a box around a defect, correct the preview by clicks"),
             QT_TRANSLATE_NOOP("tools", "Drag a box; click adds an area, Ctrl-click removes one; Enter paints"),
+            menu="smart",
+            button="edges",
+        ),
+        ToolSpec(
+            "click",
+            ClickTool,
+            QT_TRANSLATE_NOOP("tools", "Click s&egmentation"),
+            QT_TRANSLATE_NOOP(
+                "tools", "Click segmentation: click a defect; your own Segment Anything model outlines it"
+            ),
+            QT_TRANSLATE_NOOP(
+                "tools",
+                "Click or drag a box; more clicks add, right-click removes; Enter paints; Backspace removes a point",
+            ),
+            ("click_visible", "click_model"),
             menu="smart",
             button="edges",
         ),

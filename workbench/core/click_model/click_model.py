@@ -1,0 +1,206 @@
+"""Segmentation of an object by clicks and a box with the encoder and decoder of the Segment Anything family.
+
+A. Kirillov et al., Segment Anything, ICCV 2023. The encoder runs once for an image, the decoder once for each click.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from workbench.core.click_model.image_frame import ImageFrame, frame_for, network_input
+from workbench.core.click_model.model_interface import ModelInterface, recognize
+from workbench.core.click_model.onnx_network import ClickCanceled, OnnxNetwork, Tensor, file_stamp
+from workbench.core.geometry.drawing import Rect
+from workbench.core.geometry.selection import Point, Selection
+from workbench.core.problems import ClickModelChanged, TooManyPoints
+from workbench.inference.io.tiff_regions import ImageArray
+
+MAX_IMAGES = 4  # whose features are kept
+MAX_FEATURES = 1 << 29  # bytes of the features that are kept
+_REMOVES, _ADDS, _CORNER, _OPPOSITE, _NO_POINT = 0, 1, 2, 3, -1  # labels of points
+
+Cancelled = Callable[[], bool]
+
+__all__ = ["ClickCanceled", "ClickMask", "ClickModel", "Prompts"]
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """Clicks (position, True to add or False to remove) in the order in which they were made, and a box."""
+
+    points: tuple[tuple[Point, bool], ...] = ()
+    box: Rect | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ClickMask:
+    """Segmented object. prior: mask for the input of the next step, (1, 1, h, w); None if the network takes none."""
+
+    selection: Selection
+    prior: np.ndarray | None
+    quality: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Embedding:
+    """Features of a window of an image, by inputs of the decoder."""
+
+    frame: ImageFrame
+    features: dict[str, np.ndarray]
+
+    @property
+    def size(self) -> int:
+        return sum(array.nbytes for array in self.features.values())
+
+
+class ClickModel:
+    """Pair of networks. Not for several threads at once, except `terminate`.
+
+    values: a value of `PIXEL_VALUES`. Raises ClickModelRefused if the files cannot be used.
+    """
+
+    def __init__(self, encoder: Path, decoder: Path, values: str = "auto") -> None:
+        self._encoder, self._decoder = OnnxNetwork(encoder), OnnxNetwork(decoder)
+        self.interface: ModelInterface = recognize(self._encoder, self._decoder, values)
+        self._embeddings: OrderedDict[bytes, _Embedding] = OrderedDict()  # by the input of the encoder; newest last
+        self._latest: tuple[weakref.ref, Rect, _Embedding] | None = None
+
+    def check_files(self) -> None:
+        """Raise ClickModelRefused if a file is gone, ClickModelChanged if it is not the one that was loaded."""
+        for network in (self._encoder, self._decoder):
+            if file_stamp(network.path) != network.stamp:
+                raise ClickModelChanged(path=str(network.path))
+
+    def terminate(self) -> None:
+        """End a computation of another thread whose `cancelled` returns True."""
+        self._encoder.terminate()
+        self._decoder.terminate()
+
+    def encode(self, image: ImageArray, window: Rect, cancelled: Cancelled) -> None:
+        """Compute the features of a window of an image, unless they are kept.
+
+        Raises ClickModelRefused, ClickCanceled.
+        """
+        self._embedding(image, window, cancelled)
+
+    def segment(
+        self, image: ImageArray, window: Rect, prompts: Prompts, prior: np.ndarray | None, cancelled: Cancelled
+    ) -> ClickMask:
+        """Return the mask of the highest predicted quality for the prompts, with its pixels in the image.
+
+        image: (H, W) or (H, W, 3) RGB. prior: of the step before, or None. Raises ClickModelRefused, TooManyPoints,
+        ClickCanceled.
+        """
+        interface, embedding = self.interface, self._embedding(image, window, cancelled)
+        feeds = {**embedding.features, **self._prompt_feeds(prompts, embedding.frame)}
+        if interface.mask_input is not None and interface.has_mask_input is not None:
+            mask_shape = self._mask_shape(interface.mask_input)
+            used = prior is not None and prior.shape == mask_shape
+            mask = prior if used and prior is not None else np.zeros(mask_shape)
+            feeds["mask_input"] = mask.astype(interface.mask_input.dtype)
+            feeds["has_mask_input"] = _filled(interface.has_mask_input, used)
+        if interface.image_size is not None:
+            size = np.array([embedding.frame.height, embedding.frame.width], interface.image_size.dtype)
+            feeds["orig_im_size"] = size.reshape([-1, 2]) if len(interface.image_size.shape) == 2 else size
+        names = [interface.masks, *([interface.quality] if interface.quality else [])]
+        masks, *qualities = self._decoder.run(feeds, names, cancelled)
+        logits, quality = self._best(masks, qualities[0] if qualities else None)
+        return ClickMask(embedding.frame.selection(logits), self._prior(logits), quality)
+
+    # --- encoder ----------------------------------------------------------------------------------
+
+    def _embedding(self, image: ImageArray, window: Rect, cancelled: Cancelled) -> _Embedding:
+        if self._latest is not None and self._latest[0]() is image and self._latest[1] == window:
+            return self._latest[2]
+        frame = frame_for(self.interface, window)
+        pixels = network_input(image, self.interface, frame)
+        if cancelled():
+            raise ClickCanceled
+        # An image that was read again, or whose file has changed, is recognized by its pixels.
+        key = hashlib.blake2b(pixels.tobytes() + repr(frame).encode(), digest_size=16).digest()
+        embedding = self._embeddings.pop(key, None)
+        if embedding is None:
+            embedding = _Embedding(frame, self._encoded(pixels, cancelled))
+        self._embeddings[key] = embedding
+        while len(self._embeddings) > 1 and (
+            len(self._embeddings) > MAX_IMAGES or sum(each.size for each in self._embeddings.values()) > MAX_FEATURES
+        ):
+            self._embeddings.popitem(last=False)
+        self._latest = weakref.ref(image), window, embedding
+        return embedding
+
+    def _encoded(self, pixels: np.ndarray, cancelled: Cancelled) -> dict[str, np.ndarray]:
+        needed = self.interface.features
+        arrays = self._encoder.run({self.interface.image.name: pixels}, list(needed.values()), cancelled)
+        for array in arrays:
+            if not np.isfinite(array).all():
+                raise self._encoder.refused("click.not_finite")
+        return dict(zip(needed, arrays))
+
+    # --- decoder ----------------------------------------------------------------------------------
+
+    def _prompt_feeds(self, prompts: Prompts, frame: ImageFrame) -> dict[str, np.ndarray]:
+        """Return the points and labels. The box is two points with labels of their own."""
+        interface, box = self.interface, prompts.box
+        coordinates = [frame.to_input(point) for point, _ in prompts.points]
+        labels = [_ADDS if adds else _REMOVES for _, adds in prompts.points]
+        if box is not None:
+            coordinates += [frame.to_input((box.x, box.y)), frame.to_input((box.x + box.width, box.y + box.height))]
+            labels += [_CORNER, _OPPOSITE]
+        most, fixed = interface.max_points, interface.points.shape[-2]
+        if most is not None and len(labels) > most:
+            raise TooManyPoints(n=most)
+        if fixed is not None:
+            padding = fixed - len(labels)
+        else:  # the decoders of these kinds were trained with a point that is none, unless there is a box
+            padding = int(interface.fit == "pad" and box is None)
+        coordinates += [(0.0, 0.0)] * padding
+        labels += [_NO_POINT] * padding
+        batch = (1,) * (len(interface.labels.shape) - 1)
+        return {
+            interface.points.name: np.array(coordinates, interface.points.dtype).reshape(*batch, -1, 2),
+            interface.labels.name: np.array(labels, interface.labels.dtype).reshape(*batch, -1),
+        }
+
+    def _mask_shape(self, tensor: Tensor) -> tuple[int, ...]:
+        height, width = (max(1, side // 4) for side in self.interface.sides)
+        return tuple(size or default for size, default in zip(tensor.shape, (1, 1, height, width)))
+
+    def _best(self, masks: np.ndarray, qualities: np.ndarray | None) -> tuple[np.ndarray, float | None]:
+        """Return the mask of the highest quality as logits, float32 (h, w), and its quality."""
+        if masks.ndim < 2 or not all(masks.shape) or masks.dtype.kind not in "fbui":
+            raise self._decoder.refused("click.masks_shape", n="×".join(map(str, masks.shape)) or "0")
+        each = masks.reshape(-1, *masks.shape[-2:])
+        best, quality = 0, None
+        if qualities is not None:
+            values = np.asarray(qualities, np.float64).ravel()
+            if len(values) != len(each):
+                raise self._decoder.refused("click.qualities", n=len(each), m=len(values))
+            if not np.isfinite(values).any():
+                raise self._decoder.refused("click.not_finite")
+            best = int(np.nanargmax(np.where(np.isfinite(values), values, np.nan)))
+            quality = float(values[best])
+        chosen = each[best].astype(np.float32)
+        if not np.isfinite(chosen).all():
+            raise self._decoder.refused("click.not_finite")
+        if masks.dtype.kind != "f":  # a mask after the threshold
+            chosen = 2 * (chosen > 0).astype(np.float32) - 1
+        return chosen, quality
+
+    def _prior(self, logits: np.ndarray) -> np.ndarray | None:
+        """Return the mask for the input of the next step, None if it has another size than that input."""
+        tensor = self.interface.mask_input
+        if tensor is None or logits.shape != self._mask_shape(tensor)[-2:]:
+            return None
+        return logits[None, None]
+
+
+def _filled(tensor: Tensor, value: bool) -> np.ndarray:
+    return np.full([size or 1 for size in tensor.shape], value, tensor.dtype)

@@ -1,0 +1,148 @@
+"""Segmentation of the shown image by clicks, with a pair of ONNX networks of the user, in a worker thread."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QCoreApplication, QObject, Signal
+
+from workbench.core.click_model.click_model import ClickCanceled, ClickMask, ClickModel, Prompts
+from workbench.core.geometry.drawing import Rect
+from workbench.core.problems import ClickModelChanged, ClickModelRefused, Problem
+from workbench.session.preferences import Preferences
+from workbench.session.tasks import Task, TaskRunner
+
+Deliver = Callable[["ClickMask | None"], object]
+
+
+def ignore_result(found: ClickMask | None) -> None:
+    """Do nothing: `deliver` of a request without a mask."""
+
+
+class ClickSegmentation(QObject):
+    """Owner of the networks, whose files are in the preferences, and of the only thread that uses them.
+
+    The networks are loaded at the first use. Each request cancels the one before. `problem`: why the files cannot be
+    used, None if the last request succeeded. `working`: what is being computed, "" (nothing), "loading", "encoding" or
+    "segmenting".
+    """
+
+    changed = Signal()
+    failed = Signal(object)  # Problem
+
+    def __init__(self, preferences: Preferences, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._preferences = preferences
+        self._tasks = TaskRunner(1, self)
+        self._model: ClickModel | None = None  # set and used in the worker thread only
+        self._prepared: weakref.ref[np.ndarray] | None = None  # whose features are computed or being computed
+        self.interface_name = ""  # of the loaded networks
+        self.problem: Problem | None = None
+        self.working = ""
+        app = QCoreApplication.instance()
+        if app is not None:
+            app.aboutToQuit.connect(self.close)
+
+    # --- files ------------------------------------------------------------------------------------
+
+    @property
+    def available(self) -> bool:
+        """True if both files are chosen."""
+        return bool(self._preferences.click_encoder and self._preferences.click_decoder)
+
+    def choose(self, name: str, value: str) -> None:
+        """Change and save a preference: click_encoder, click_decoder, click_values. The files are checked."""
+        if getattr(self._preferences, name) == value:
+            return
+        setattr(self._preferences, name, value)
+        self._preferences.save()
+        self.cancel()
+        self.problem, self.interface_name = None, ""
+        self._submit("loading", self._load_again)
+
+    def _load_again(self, task: Task) -> None:
+        self._model = None
+        if self.available:
+            self._loaded()
+
+    def _loaded(self) -> ClickModel:
+        """Return the networks of the chosen files as they are now. Runs in the worker thread."""
+        if self._model is None:
+            encoder, decoder = (Path(p).expanduser() for p in self._files)
+            self._model = ClickModel(encoder, decoder, self._preferences.click_values)
+            self.interface_name = self._model.interface.name
+        else:
+            try:
+                self._model.check_files()
+            except Problem:
+                self._model = None
+                raise
+        return self._model
+
+    @property
+    def _files(self) -> tuple[str, str]:
+        return self._preferences.click_encoder, self._preferences.click_decoder
+
+    # --- requests ---------------------------------------------------------------------------------
+
+    def prepare(self, image: np.ndarray) -> None:
+        """Compute the features of an image in advance. Does nothing after a failure, until the next click."""
+        known = self._prepared is not None and self._prepared() is image
+        if known or not self.available or self.problem is not None or self._tasks.busy:
+            return
+        self._prepared = weakref.ref(image)
+        window = Rect(0, 0, image.shape[1], image.shape[0])
+        self._submit("encoding", lambda task: self._loaded().encode(image, window, task.cancelled))
+
+    def segment(
+        self, image: np.ndarray, window: Rect, prompts: Prompts, prior: np.ndarray | None, deliver: Deliver
+    ) -> None:
+        """Segment a window of an image. `deliver` receives the mask, or None after `failed`; nothing if canceled."""
+
+        def work(task: Task) -> ClickMask:
+            return self._loaded().segment(image, window, prompts, prior, task.cancelled)
+
+        if self.working != "encoding":  # the features that are being computed are those of this image
+            self.cancel()
+        self._submit("segmenting", work, deliver)
+
+    def _submit(self, what: str, work: Callable[[Task], ClickMask | None], deliver: Deliver = ignore_result) -> None:
+        def run(task: Task) -> ClickMask | None:
+            try:
+                return work(task)
+            except ClickCanceled:
+                return None  # not delivered, because the task is canceled
+
+        def end(problem: Problem | None, found: ClickMask | None) -> None:
+            self.working = "segmenting" if self._tasks.busy else ""
+            changed = isinstance(problem, ClickModelChanged)  # the file is read again by the next request
+            self.problem = problem if isinstance(problem, ClickModelRefused) else None
+            if problem is not None:
+                self._prepared = None
+            self.changed.emit()
+            if problem is not None and (changed or what == "segmenting"):
+                self.failed.emit(problem)
+            deliver(found)
+
+        self.working = self.working or what
+        self._tasks.submit(run, partial(end, None), lambda problem: end(problem, None), key=what)
+        self.changed.emit()
+
+    def cancel(self) -> None:
+        """Cancel what is being computed, without waiting and without a result."""
+        busy = self._tasks.busy
+        self._tasks.cancel()
+        if self._model is not None:
+            self._model.terminate()
+        if busy:
+            self.working, self._prepared = "", None
+            self.changed.emit()
+
+    def close(self) -> None:
+        """Cancel, and wait for the end of the thread."""
+        self.cancel()
+        self._tasks.stop()

@@ -1,0 +1,233 @@
+"""Click segmentation: points and a box on an object, a preview of the mask that a network of the user computes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QPainter
+
+from workbench.core.click_model.click_model import ClickMask
+from workbench.core.geometry.drawing import Rect
+from workbench.core.geometry.selection import Point
+from workbench.ui.canvas.interactor import PointerEvent
+from workbench.ui.canvas.tools.box_segmentation_tool import CLICK
+from workbench.ui.canvas.tools.click_object import ClickObject
+from workbench.ui.canvas.tools.shape_tools import RectangleTool
+from workbench.ui.canvas.tools.tool_base import ENDING
+from workbench.ui.canvas.tools.tool_context import ToolContext
+
+ACTION = "click segmentation"  # name of the step
+_LEFT, _RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
+
+
+class ClickTool(RectangleTool):
+    """Click an object or drag a box around it. Further clicks add areas; with Ctrl or the right button they remove.
+
+    Enter, a double click or the next box paints the preview with the current class; Backspace removes the last point,
+    Esc discards all. Nothing waits for the network: what is not computed when another image follows is discarded.
+    """
+
+    def __init__(self, context: ToolContext) -> None:
+        super().__init__(context)
+        self.current: ClickObject | None = None
+        self._pressed: PointerEvent | None = None
+        self._shown: ClickMask | None = None  # in the preview
+
+    @property
+    def available(self) -> bool:
+        return self.context.clicks.available
+
+    @property
+    def busy(self) -> bool:
+        return super().busy or self.current is not None
+
+    # --- gestures --------------------------------------------------------------------------------
+
+    def hover(self, point: Point | None) -> None:
+        """Compute the features of the image before the first click."""
+        image = self.context.image
+        usable = point is not None and self.context.contains(point) and not self.context.refusal()
+        if usable and image is not None and not self.context.options.on("click_visible"):
+            self.context.clicks.prepare(image)
+
+    def press(self, event: PointerEvent) -> bool:
+        if event.button != _LEFT and (event.button != _RIGHT or self.current is None):
+            return False
+        refusal = self.context.refusal(needs_class=True) or ("" if self.available else "no click model")
+        if refusal:
+            self.context.refuse(refusal)
+            return False
+        self.start(event)
+        return True
+
+    def start(self, event: PointerEvent) -> None:
+        self._pressed = event
+        if event.double and event.button == _LEFT and self.current is not None:
+            self._pressed = None
+            self._commit_when_computed()
+
+    def move(self, event: PointerEvent) -> None:
+        pressed = self._pressed
+        if self._start is None and pressed is not None and pressed.button == _LEFT:
+            if self.view.distance(pressed.point, event.point) <= CLICK:
+                return
+            self.commit_pending()  # a drag begins the next object
+            super().start(pressed)
+        super().move(event)
+
+    def finish(self, event: PointerEvent) -> None:
+        pressed, self._pressed = self._pressed, None
+        if self._start is not None:
+            self.move(event)
+            box = self.box
+            super().cancel()
+            self.apply(box)
+        elif pressed is not None:
+            self._add_point(event.point, adds=not pressed.erase and pressed.button == _LEFT)
+
+    def apply(self, box: Rect) -> None:
+        image = self.context.image
+        if image is None:
+            return
+        box = box.clipped(image.shape[1], image.shape[0])
+        if not box.empty:
+            self.current = ClickObject(self._window(image), box)
+            self._compute()
+
+    def _add_point(self, point: Point, *, adds: bool) -> None:
+        image = self.context.image
+        if image is None or not self.context.contains(point):
+            return
+        if self.current is None and not adds:
+            self.context.refuse("no object")
+            return
+        window = self._window(image)
+        self.current = self.current or ClickObject(window)
+        self.current.add(point, adds=adds, window=window)
+        self._compute()
+
+    def _window(self, image: np.ndarray) -> Rect:
+        """Return the part of the image that the network receives."""
+        whole = Rect(0, 0, image.shape[1], image.shape[0])
+        if not self.context.options.on("click_visible"):
+            return whole
+        viewport = self.view.viewport
+        left, top = (math.floor(value) for value in viewport.to_image(0, 0))
+        right, bottom = (math.ceil(value) for value in viewport.to_image(viewport.width, viewport.height))
+        visible = whole.common(Rect(left, top, right - left, bottom - top))
+        return whole if visible.empty else visible
+
+    # --- keys ------------------------------------------------------------------------------------
+
+    def wants(self, key: int) -> bool:
+        if self.current is not None and key in (*ENDING, Qt.Key.Key_Backspace):
+            return True
+        return super().wants(key)
+
+    def handle_key(self, key: int) -> bool:
+        current = self.current
+        if current is None or key not in (*ENDING, Qt.Key.Key_Backspace):
+            return super().handle_key(key)
+        if key in ENDING:
+            self._commit_when_computed()
+            return True
+        self.context.clicks.cancel()
+        self._redraw_all()
+        if not current.remove_last():
+            self._discard()
+        elif current.mask is None:
+            self._compute()
+        else:
+            self._show_mask(current.mask)
+        return True
+
+    def cancel(self) -> None:
+        super().cancel()
+        self._pressed = None
+        self.context.clicks.cancel()
+        self._discard()
+
+    def _discard(self) -> None:
+        self._redraw_all()
+        self.current = self._shown = None
+        self.show(None)
+
+    # --- computation -----------------------------------------------------------------------------
+
+    def _compute(self) -> None:
+        """Request the mask of the present points; the preview of the last one stays until then."""
+        current, image = self.current, self.context.image
+        if current is None or image is None:
+            return
+        self._redraw_all()
+        count, prior = len(current.points), current.prior
+
+        def show(mask: ClickMask | None) -> None:
+            if self.current is not current:
+                return
+            if mask is None:
+                self._handle_failure(current)
+                return
+            current.masks[count] = mask
+            self._show_mask(mask)
+            if mask.selection.empty:
+                self.context.refuse("too large" if mask.selection.cut else "nothing segmented")
+            if current.commits:
+                self._commit_when_computed()
+
+        self.context.clicks.segment(image, current.window, current.prompts, prior.prior if prior else None, show)
+
+    def _handle_failure(self, current: ClickObject) -> None:
+        self._redraw_all()
+        self.context.shape_end.record()  # a Return that was meant for the object has no other effect
+        if current.remove_failed() and current.mask is not None:
+            self._show_mask(current.mask)
+        else:
+            self._discard()
+
+    def _show_mask(self, mask: ClickMask) -> None:
+        self._shown = mask
+        self.show(mask.selection)
+        self._redraw_all()
+
+    def class_changed(self) -> None:
+        if self.current is not None and self._shown is not None:
+            self._show_mask(self._shown)
+
+    def _commit_when_computed(self) -> None:
+        """Paint the mask of all points, now or when it arrives."""
+        if self.current is not None and self.current.mask is None:
+            self.current.commits = True
+        elif self.current is not None:
+            self.commit_pending()
+            self.context.shape_end.record()
+
+    def commit_pending(self) -> None:
+        """Paint the mask in the preview."""
+        current, shown = self.current, self._shown
+        if current is None:
+            return
+        if current.mask is None:
+            self.context.clicks.cancel()
+        self._discard()
+        if shown is not None and not shown.selection.empty:
+            self.context.paint_step(shown.selection, self.context.class_id, ACTION)
+
+    # --- drawing ---------------------------------------------------------------------------------
+
+    @property
+    def color(self) -> QColor:
+        return self.context.color
+
+    def _redraw_all(self) -> None:
+        if self.current is not None:
+            self.redraw(self.current.area(self.view))
+
+    def draw(self, painter: QPainter) -> None:
+        super().draw(painter)
+        if self._preview is not None:
+            self._preview.draw(painter, self.view)
+        if self.current is not None:
+            self.current.draw(painter, self.view, self.color)
