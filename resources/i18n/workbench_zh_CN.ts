@@ -534,6 +534,56 @@
     </message>
 </context>
 <context>
+    <name>ClickModelField</name>
+    <message>
+        <source>Model…</source>
+        <translation>模型…</translation>
+    </message>
+    <message>
+        <source>Choose the ONNX files of the click model</source>
+        <translation>选择点击分割模型的 ONNX 文件</translation>
+    </message>
+    <message>
+        <source>No files chosen</source>
+        <translation>未选择文件</translation>
+    </message>
+    <message>
+        <source>Preparing the image…</source>
+        <translation>正在准备图片…</translation>
+    </message>
+    <message>
+        <source>Checking the files…</source>
+        <translation>正在检查文件…</translation>
+    </message>
+    <message>
+        <source>Computing…</source>
+        <translation>正在计算…</translation>
+    </message>
+    <message>
+        <source>Cannot be used</source>
+        <translation>无法使用</translation>
+    </message>
+</context>
+<context>
+    <name>ClickModelStatus</name>
+    <message>
+        <source>Choose both files. Until then, the click segmentation is off.</source>
+        <translation>请选择两个文件。在此之前点击分割不可用。</translation>
+    </message>
+    <message>
+        <source>Checking the files…</source>
+        <translation>正在检查文件…</translation>
+    </message>
+    <message>
+        <source>The files can be used: {name}.</source>
+        <translation>文件可用：{name}。</translation>
+    </message>
+    <message>
+        <source>The files are loaded at the first click.</source>
+        <translation>文件在第一次点击时加载。</translation>
+    </message>
+</context>
+<context>
     <name>CollapsibleSection</name>
     <message>
         <source>Fold or unfold this section</source>
@@ -873,6 +923,10 @@
     <message>
         <source>No finished training can be continued</source>
         <translation>没有可以继续的训练</translation>
+    </message>
+    <message>
+        <source>Choose the two ONNX files in Settings &gt; Click model first</source>
+        <translation>请先在“设置 &gt; 点击分割模型”中选择两个 ONNX 文件</translation>
     </message>
     <message>
         <source>Select a region with the region tool first</source>
@@ -3566,6 +3620,22 @@
         <translation>请在框内保留缺陷周围的部分表面，或使用魔棒。</translation>
     </message>
     <message>
+        <source>The click model found no object here.</source>
+        <translation>点击分割模型在此处未找到物体。</translation>
+    </message>
+    <message>
+        <source>Add a click or drag a box.</source>
+        <translation>请再次点击或拖出方框。</translation>
+    </message>
+    <message>
+        <source>Click the defect before you click what to remove.</source>
+        <translation>请先点击缺陷，再点击要移除的部分。</translation>
+    </message>
+    <message>
+        <source>Choose the two ONNX files in Settings &gt; Click model first.</source>
+        <translation>请先在“设置 &gt; 点击分割模型”中选择两个 ONNX 文件。</translation>
+    </message>
+    <message>
         <source>No area to fill at this position.</source>
         <translation>此位置没有可填充的区域。</translation>
     </message>
@@ -3858,6 +3928,14 @@
     <message>
         <source>Step</source>
         <translation>步长</translation>
+    </message>
+    <message>
+        <source>Visible area only</source>
+        <translation>仅可见区域</translation>
+    </message>
+    <message>
+        <source>Small defects of a large image: zoom in before the click</source>
+        <translation>大图中的小缺陷：点击之前先放大</translation>
     </message>
     <message>
         <source>Auto</source>
@@ -4417,6 +4495,38 @@
         <translation>按笔压调整笔画宽度</translation>
     </message>
     <message>
+        <source>ONNX networks (*.onnx)</source>
+        <translation>ONNX 网络 (*.onnx)</translation>
+    </message>
+    <message>
+        <source>Image encoder</source>
+        <translation>图片编码器</translation>
+    </message>
+    <message>
+        <source>Mask decoder</source>
+        <translation>掩膜解码器</translation>
+    </message>
+    <message>
+        <source>Pixel values</source>
+        <translation>像素值</translation>
+    </message>
+    <message>
+        <source>As usual for the model</source>
+        <translation>按模型的常规取值</translation>
+    </message>
+    <message>
+        <source>Normalized (ImageNet)</source>
+        <translation>归一化（ImageNet）</translation>
+    </message>
+    <message>
+        <source>0 to 255</source>
+        <translation>0 到 255</translation>
+    </message>
+    <message>
+        <source>0 to 1</source>
+        <translation>0 到 1</translation>
+    </message>
+    <message>
         <source>Model</source>
         <translation>模型</translation>
     </message>
@@ -4448,6 +4558,10 @@
         <translation>每次修改后半秒自动保存标注，在此之前已写入日志，无需手动保存。</translation>
     </message>
     <message>
+        <source>The click segmentation uses two ONNX files of your own: image encoder and mask decoder of a model of the Segment Anything family (SAM, MobileSAM, EdgeSAM, EfficientSAM, SAM 2). They are computed on the CPU of this computer, and nothing is downloaded.</source>
+        <translation>点击分割使用您自己的两个 ONNX 文件：Segment Anything 系列模型（SAM、MobileSAM、EdgeSAM、EfficientSAM、SAM 2）的图片编码器和掩膜解码器。计算在本机 CPU 上进行，不下载任何内容。</translation>
+    </message>
+    <message>
         <source>All other training settings: Train &gt; Training settings.</source>
         <translation>其他训练设置：训练 &gt; 训练设置。</translation>
     </message>
@@ -4458,6 +4572,10 @@
     <message>
         <source>Labeling</source>
         <translation>标注</translation>
+    </message>
+    <message>
+        <source>Click model</source>
+        <translation>点击分割模型</translation>
     </message>
     <message>
         <source>Training</source>
@@ -6631,6 +6749,10 @@
         <source>Images</source>
         <translation>图片</translation>
     </message>
+    <message>
+        <source>Label: {name}</source>
+        <translation>标注：{name}</translation>
+    </message>
 </context>
 <context>
     <name>VerdictPanel</name>
@@ -7427,6 +7549,10 @@
         <translation>框选分割</translation>
     </message>
     <message>
+        <source>Click segmentation</source>
+        <translation>点击分割</translation>
+    </message>
+    <message>
         <source>Suggestion accepted</source>
         <translation>已接受预标注</translation>
     </message>
@@ -7496,6 +7622,10 @@
     <message>
         <source>Masks as image files</source>
         <translation>掩膜图片文件</translation>
+    </message>
+    <message>
+        <source>Table of regions (CSV)</source>
+        <translation>区域表格（CSV）</translation>
     </message>
     <message>
         <source>Table of verdicts (CSV)</source>
@@ -8051,7 +8181,7 @@
     </message>
     <message>
         <source>The mask {path} cannot be read: {why}.</source>
-        <translation>无法读取掩码 {path}：{why}。</translation>
+        <translation>无法读取掩膜 {path}：{why}。</translation>
     </message>
     <message>
         <source>The file is not overwritten. Repair or delete it to label this image again.</source>
@@ -8063,7 +8193,7 @@
     </message>
     <message>
         <source>Add these classes, or import the mask again with the right mapping.</source>
-        <translation>请添加这些类别，或用正确的对应关系重新导入该掩码。</translation>
+        <translation>请添加这些类别，或用正确的对应关系重新导入该掩膜。</translation>
     </message>
     <message>
         <source>The labels of {source} cannot be copied: {why}.</source>
@@ -8188,6 +8318,30 @@
     <message>
         <source>{path} cannot be added as a model: {why}.</source>
         <translation>无法将 {path} 作为模型添加：{why}。</translation>
+    </message>
+    <message>
+        <source>{path} cannot be used for click segmentation: {why}.</source>
+        <translation>{path} 不能用于点击分割：{why}。</translation>
+    </message>
+    <message>
+        <source>Choose the two ONNX files in Settings &gt; Click model.</source>
+        <translation>请在“设置 &gt; 点击分割模型”中选择两个 ONNX 文件。</translation>
+    </message>
+    <message>
+        <source>{path} was changed after it was loaded for click segmentation.</source>
+        <translation>{path} 在加载用于点击分割之后被修改。</translation>
+    </message>
+    <message>
+        <source>Click again to load it as it is now.</source>
+        <translation>再次点击即可加载修改后的文件。</translation>
+    </message>
+    <message>
+        <source>The click model takes at most {n} points, and a box counts as two.</source>
+        <translation>点击分割模型最多接受 {n} 个点，方框算两个。</translation>
+    </message>
+    <message>
+        <source>Paint this part with Enter, then click the rest.</source>
+        <translation>请先按回车绘制这一部分，再点击其余部分。</translation>
     </message>
     <message>
         <source>The model of the run {name} was added from a file, so {what}.</source>
@@ -9808,6 +9962,62 @@
         <translation>添加的网络使用版本 {n} 的 ONNX 算子，无法转换为版本 {m}</translation>
     </message>
     <message>
+        <source>it is larger than {n} GB</source>
+        <translation>大于 {n} GB</translation>
+    </message>
+    <message>
+        <source>ONNX Runtime cannot load it ({why})</source>
+        <translation>ONNX Runtime 无法加载（{why}）</translation>
+    </message>
+    <message>
+        <source>the network cannot be computed for this image or these points ({why})</source>
+        <translation>网络无法对此图片或这些点进行计算（{why}）</translation>
+    </message>
+    <message>
+        <source>it is the mask decoder, and the other file is the encoder; exchange the two</source>
+        <translation>这是掩膜解码器，另一个文件是编码器；请交换两者</translation>
+    </message>
+    <message>
+        <source>an image encoder with one input for an image of 3 channels is expected; the inputs are {inputs}, the outputs {outputs}</source>
+        <translation>应为图片编码器，具有一个 3 通道图片输入；实际输入为 {inputs}，输出为 {outputs}</translation>
+    </message>
+    <message>
+        <source>a mask decoder with the inputs point_coords and point_labels (or batched_point_coords and batched_point_labels) is expected; the inputs are {inputs}, the outputs {outputs}</source>
+        <translation>应为掩膜解码器，具有输入 point_coords 和 point_labels（或 batched_point_coords 和 batched_point_labels）；实际输入为 {inputs}，输出为 {outputs}</translation>
+    </message>
+    <message>
+        <source>a mask decoder with the output low_res_masks, masks or output_masks is expected; the inputs are {inputs}, the outputs {outputs}</source>
+        <translation>应为掩膜解码器，具有输出 low_res_masks、masks 或 output_masks；实际输入为 {inputs}，输出为 {outputs}</translation>
+    </message>
+    <message>
+        <source>the inputs mask_input (1×1×height×width) and has_mask_input are expected together; the inputs are {inputs}, the outputs {outputs}</source>
+        <translation>输入 mask_input（1×1×高×宽）和 has_mask_input 应同时存在；实际输入为 {inputs}，输出为 {outputs}</translation>
+    </message>
+    <message>
+        <source>points of 1×N×2 or 1×1×N×2 values with a label each are expected; the inputs are {name} and {other}</source>
+        <translation>点应为 1×N×2 或 1×1×N×2 个值，每个点有一个标记值；实际输入为 {name} 和 {other}</translation>
+    </message>
+    <message>
+        <source>the number type of {name} is not supported</source>
+        <translation>不支持 {name} 的数值类型</translation>
+    </message>
+    <message>
+        <source>height and width of the image must both be free or at most {n} pixels; the input is {name}</source>
+        <translation>图片的高和宽必须都可变，或都不超过 {n} 像素；实际输入为 {name}</translation>
+    </message>
+    <message>
+        <source>the decoder needs {names}; the encoder {name} computes {outputs}</source>
+        <translation>解码器需要 {names}；编码器 {name} 计算的是 {outputs}</translation>
+    </message>
+    <message>
+        <source>the masks have the shape {n}, and height and width are expected as the last two dimensions</source>
+        <translation>掩膜的形状为 {n}，最后两维应为高和宽</translation>
+    </message>
+    <message>
+        <source>the decoder computes {n} masks and {m} qualities</source>
+        <translation>解码器计算出 {n} 个掩膜和 {m} 个质量值</translation>
+    </message>
+    <message>
         <source>the file is not a checkpoint of a training</source>
         <translation>该文件不是训练的检查点</translation>
     </message>
@@ -10476,8 +10686,24 @@
         <translation>掩膜为黑白图片：值不小于 {n} 的像素视为缺陷。</translation>
     </message>
     <message>
+        <source>the file has {n} pages; save each mask as a file of one page</source>
+        <translation>该文件有 {n} 页；请将每个掩膜另存为单页文件</translation>
+    </message>
+    <message>
         <source>the file holds no array of class IDs</source>
         <translation>文件中没有类别 ID 数组</translation>
+    </message>
+    <message>
+        <source>panoptic segments cannot be imported; export the objects as polygons or run lengths</source>
+        <translation>无法导入全景分割的区段；请将对象导出为多边形或游程编码</translation>
+    </message>
+    <message>
+        <source>none of its annotations has a shape</source>
+        <translation>其中没有任何标注带有形状</translation>
+    </message>
+    <message>
+        <source>line {n} is not a number of a class followed by fractions of the image&apos;s width and height</source>
+        <translation>第 {n} 行不是“类别编号 + 相对于图片宽高的小数”</translation>
     </message>
     <message>
         <source>images or annotations are missing in the file</source>
@@ -12452,6 +12678,18 @@
     <message>
         <source>Drag a box; click adds an area, Ctrl-click removes one; Enter paints</source>
         <translation>拖出方框；点击添加，按住 Ctrl 点击移除；回车绘制</translation>
+    </message>
+    <message>
+        <source>Click s&amp;egmentation</source>
+        <translation>点击分割(&amp;E)</translation>
+    </message>
+    <message>
+        <source>Click segmentation: click a defect; your own Segment Anything model outlines it</source>
+        <translation>点击分割：点击缺陷，由您自己的 Segment Anything 模型勾画轮廓</translation>
+    </message>
+    <message>
+        <source>Click or drag a box; more clicks add, right-click removes; Enter paints; Backspace removes a point</source>
+        <translation>点击或拖出方框；继续点击添加，右键点击移除；回车绘制；Backspace 移除一个点</translation>
     </message>
     <message>
         <source>Click adds corners, drag moves them, also later, Shift-click removes them; Enter closes</source>
