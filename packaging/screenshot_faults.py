@@ -37,8 +37,8 @@ def _text_faults(widget: QWidget, language: str) -> Iterator[str]:
     text = ""
     if isinstance(widget, ElidedLabel):
         text = widget.full_text
-        if widget.text() != text:
-            yield f"elided: {text!r}"
+        if "…" in widget.text() and widget.text() != text:
+            yield f"elided: {widget.text()!r} of {text!r}"
     elif isinstance(widget, QLabel):
         text = re.sub(r"<[^>]*>", "", widget.text())
     elif isinstance(widget, QAbstractButton):

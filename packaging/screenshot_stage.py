@@ -28,6 +28,7 @@ class Stage:
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         self.app, self.sample = app, sample
+        self._followed = ""  # model whose run is shown
         self.cleanup: list[Callable[[], object]] = []  # called after the picture is taken
         self.application = Application(app, Preferences(theme=theme, language=language))
         self.window: Window = self.application.window
@@ -80,6 +81,9 @@ class Stage:
 
     def follow(self, model: str) -> None:
         """Show the curves of the best run of a model, and open a held-out image with many defect pixels."""
+        if self._followed == model:
+            return
+        self._followed = model
         self.open_project()
         run = find_run(self.sample, "best", model)
         self.services.training.follow(run)

@@ -63,6 +63,7 @@ def labeling(stage: Stage) -> None:
 def text_of_150_percent(stage: Stage) -> None:
     stage.follow("unet")
     stage.window.view_settings.set_text_size(150)
+    stage.cleanup.append(lambda: stage.window.view_settings.set_text_size(100))  # it is that of the application
     stage.pause(1)
 
 
@@ -247,7 +248,7 @@ def comparison(stage: Stage) -> None:
 
 
 def settings(page: str, stage: Stage) -> None:
-    stage.open_project()
+    stage.follow("unet")
     stage.window.dialogs.show_settings(page)
     stage.pause(0.5)
 
@@ -313,7 +314,6 @@ _FUNCTIONS: tuple[View, ...] = (
     text_of_150_percent,
     contact_sheet,
     table_of_images,
-    image_menu,
     class_merge,
     done_message,
     label_next,
@@ -324,10 +324,6 @@ _FUNCTIONS: tuple[View, ...] = (
     leave_question,
     prediction,
     suggestions,
-    training_settings,
-    run_settings,
-    export_options,
-    export_report,
     evaluation,
     evaluation_lighting,
     evaluation_of_verdicts,
@@ -352,8 +348,12 @@ _DIALOGS = {
     "keys": 0.5,
     "about": 0.5,
 }
+_OPENED: dict[str, View] = {name: partial(dialog, name, seconds) for name, seconds in _DIALOGS.items()}
+_OPENED |= {f"settings_{page}": partial(settings, page) for page in PAGES}
+_OPENED |= {f"menu_{number}": partial(menu, number) for number in range(7)}
+_OPENED |= {
+    view.__name__: view for view in (image_menu, training_settings, run_settings, export_options, export_report)
+}
 VIEWS: dict[str, View] = {view.__name__: view for view in _FUNCTIONS}
-VIEWS |= {name: partial(dialog, name, seconds) for name, seconds in _DIALOGS.items()}
-VIEWS |= {f"settings_{page}": partial(settings, page) for page in PAGES}
-VIEWS |= {"palette": partial(command_palette, ""), "palette_search": partial(command_palette, "ex")}
-VIEWS |= {f"menu_{number}": partial(menu, number) for number in range(7)}
+VIEWS |= {"palette": partial(command_palette, ""), "palette_search": partial(command_palette, "ex")} | _OPENED
+HARMLESS = frozenset(_OPENED)  # views that leave the window as it was

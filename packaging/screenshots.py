@@ -28,7 +28,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage, QPainter
 from PySide6.QtWidgets import QApplication
 from screenshot_faults import faults
 from screenshot_stage import Stage
-from screenshot_views import VIEWS
+from screenshot_views import HARMLESS, VIEWS
 
 from workbench.core.runs.run import Run
 
@@ -53,13 +53,18 @@ GUIDE_VIEWS = (
 
 
 def take(sample: Path, out: Path, theme: str, language: str, size: str, views: list[str]) -> None:
-    """Take the views of one combination, each in a new window. Views that fail and texts that are cut are reported."""
+    """Take the views of one combination. Views that fail and texts that are cut are reported.
+
+    Views that change the window or the project have a window of their own.
+    """
     width, height = logical_size(size)
     folder = out / f"{theme}-{language}-{size}"
     folder.mkdir(parents=True, exist_ok=True)
+    stage: Stage | None = None
     for name in views:
-        QSettings().clear()
-        stage = Stage(sample, theme, language, (width, height))
+        if stage is None:
+            QSettings().clear()
+            stage = Stage(sample, theme, language, (width, height))
         try:
             VIEWS[name](stage)
             stage.grab().save(str(folder / f"{name}.png"))
@@ -67,9 +72,12 @@ def take(sample: Path, out: Path, theme: str, language: str, size: str, views: l
                 print(f"{folder.name}/{name}: {text}", file=sys.stderr, flush=True)
         except Exception as error:
             print(f"{folder.name}/{name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
-        finally:
-            stage.close_dialogs()
+        stage.close_dialogs()
+        if name not in HARMLESS:
             stage.close()
+            stage = None
+    if stage is not None:
+        stage.close()
 
 
 def logical_size(size: str) -> tuple[int, int]:
@@ -118,7 +126,7 @@ def sheet(folder: Path, columns: int = 4, width: int = 720) -> None:
     target.save(str(folder) + ".png")
 
 
-def guide_sheet(folder: Path, target: Path, columns: int = 2, width: int = 420, gap: int = 10) -> None:
+def guide_sheet(folder: Path, target: Path, columns: int = 2, width: int = 364, gap: int = 10) -> None:
     """Write a small sheet of some views for the guide."""
     pictures = [QImage(str(folder / f"{name}.png")) for name in GUIDE_VIEWS]
     height = width * pictures[0].height() // pictures[0].width()

@@ -31,7 +31,17 @@ def test_every_stage_on_a_small_screen(hand, qtbot, tmp_path):
     before, key = session.mask.copy(), session.key
     area = np.zeros_like(session.mask)
     area[SPOT] = 1
+    assert (session.mask[SPOT] == 0).all(), session.key
     hand.scribble(area)
+    print(
+        "TOOL",
+        hand.canvas.tool,
+        session.class_id,
+        session.note,
+        hand.at(60, 5),
+        hand.canvas.size(),
+        hand.window.tools.geometry(),
+    )
     assert (session.mask != before).any()
     strokes = hand.inputs.drags - 1
     hand.click(window.header.done)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from workbench.ui.images.images_panel import ImagesPanel
@@ -23,7 +23,12 @@ class CentralStack(QStackedWidget):
         )
         for page in (canvas, self._thumbnails, evaluation):
             self.addWidget(page)
+        self.currentChanged.connect(lambda _: self.updateGeometry())
         images.thumbnails_toggled.connect(self._show_images)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the least size of the shown page; with that of the others the side panels would be cut."""
+        return self.currentWidget().minimumSizeHint()
 
     @property
     def in_evaluation(self) -> bool:

@@ -40,7 +40,7 @@ from workbench.ui.shell.status_bar import StatusBar
 from workbench.ui.shell.tool_strip import ToolColumn
 from workbench.ui.shell.welcome import Welcome
 from workbench.ui.shell.window_state import WindowState
-from workbench.ui.shell.workspace import Workspace, side_panel
+from workbench.ui.shell.workspace import SidePanel, Workspace
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.suggestions.suggestions_panel import SuggestionsPanel
 from workbench.ui.training.continuous_switch import ContinuousSwitch
@@ -178,7 +178,7 @@ class Window(QMainWindow):
         self.stage_bar = add_stage_bar(self.menuBar(), self._services.workflow, self.table, style, *pages)
         self.addActions(list(self.table.all()))
         self.setStatusBar(self.status)
-        self.side = side_panel(
+        self.side = SidePanel(
             [
                 CollapsibleSection("classes", self.tr("Classes"), self.classes, style, self.classes.add_button),
                 CollapsibleSection("verdict", self.tr("Verdict"), self.verdict, style, self.verdict.add_button),
