@@ -211,7 +211,7 @@ def export_report(stage: Stage) -> None:
 def evaluation(stage: Stage) -> None:
     stage.follow("unet")
     stage.run("review")
-    stage.wait(lambda: not stage.services.evaluation.busy)
+    stage.wait(lambda: stage.services.evaluation.result is not None and not stage.services.evaluation.busy)
     stage.pause(1)
 
 

@@ -27,11 +27,10 @@ def test_every_stage_on_a_small_screen(hand, qtbot, tmp_path):
 
     # Label: tool, class, stroke, done.
     hand.click_tool("brush")
-    hand.key(Qt.Key.Key_2)
+    hand.key(Qt.Key.Key_1)  # another class than the present one
     before, key = session.mask.copy(), session.key
     area = np.zeros_like(session.mask)
     area[SPOT] = 1
-    assert (session.mask[SPOT] == 0).all(), session.key
     hand.scribble(area)
     print(
         "TOOL",

@@ -112,6 +112,14 @@ def test_large_text_in_the_window(large_text, opened, page):
     assert (opened.window.width(), opened.window.height()) == (1440, 900)
 
 
+def test_side_panels_are_as_wide_as_large_texts_need(large_text, opened, qtbot):
+    window = opened.window
+    window.resize(1280, 720)
+    qtbot.waitUntil(lambda: cut_after_layout(window) == [])
+    assert window.side.widget().width() <= window.side.viewport().width()
+    assert window.side.mapTo(window, window.side.rect().topRight()).x() < window.width() == 1280
+
+
 def test_large_text_on_the_welcome_page(large_text):
     assert cut_after_layout(large_text.window) == []
 

@@ -14,6 +14,7 @@ from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
 
 _WIDE = 1600  # px, width from which on the names of the models are written out
+_NARROW = 150  # characters, width below which texts are short
 
 
 class TrainingHeader(QWidget):
@@ -60,6 +61,7 @@ class TrainingHeader(QWidget):
     def resizeEvent(self, event) -> None:
         super().resizeEvent(event)
         self._controls.show_long_names(self.width() >= _WIDE)
+        self._controls.show_short_texts(self.width() < _NARROW * self.fontMetrics().averageCharWidth())
         self._controls.line.layout().activate()  # a request would come too late for this resize
         self.layout().activate()
 
