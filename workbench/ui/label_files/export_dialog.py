@@ -16,6 +16,7 @@ from workbench.ui.label_files.skipped_list import SkippedList
 from workbench.ui.text.formatting import number
 from workbench.ui.text.message_translation import translate_message
 from workbench.ui.widgets.job_dialog import JobDialog, PathField, open_path
+from workbench.ui.widgets.screen_fit import resize_on_screen
 
 # Content that a format cannot hold, as counted by the writers.
 _LOSSES = {
@@ -41,7 +42,7 @@ class LabelExportDialog(JobDialog):
         self.job.setParent(self)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Export labels"))
-        self.resize(680, 460)
+        resize_on_screen(self, 680, 460)
         self._session = session
         self._out: Path | None = None
         self.action = self.tr("Export")

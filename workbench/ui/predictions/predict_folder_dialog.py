@@ -14,6 +14,7 @@ from workbench.session.folder_prediction import FolderPrediction, FolderRequest,
 from workbench.ui.predictions.predict_results import ResultPreview, ResultsModel
 from workbench.ui.text import formatting
 from workbench.ui.widgets.job_dialog import JobDialog, PathField, open_path
+from workbench.ui.widgets.screen_fit import resize_on_screen
 
 
 class PredictFolderDialog(JobDialog):
@@ -29,7 +30,7 @@ class PredictFolderDialog(JobDialog):
         self.job.setParent(self)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Predict folder"))
-        self.resize(900, 640)
+        resize_on_screen(self, 900, 640)
         self.action, self.cancel_action = self.tr("Predict"), self.tr("Stop")
         self._start_time = 0.0
         self._first = self._skipped = 0
