@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QObject, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QObject, QPoint, Qt, QTimer, Signal
 from PySide6.QtWidgets import QAbstractItemView, QLabel, QListView, QStackedWidget, QVBoxLayout, QWidget
 
 from workbench.core.project.image_row import ImageRow
@@ -27,7 +27,7 @@ from workbench.ui.images.thumbnail_view import ThumbnailView
 from workbench.ui.text.formatting import number
 from workbench.ui.widgets.theme import ThemeManager
 
-_LEAST_WIDTH = 220  # px
+_LEAST_WIDTH = 220  # px, at which names of images can be distinguished
 
 
 class ImagesPanel(QWidget):
@@ -116,16 +116,11 @@ class ImagesPanel(QWidget):
         self.empty_queue_page.all.clicked.connect(lambda: self._queue.activate(""))
         for page in (self.view, self.empty_page, self.no_match_page, self.empty_queue_page):
             self.pages.addWidget(page)
+        self.pages.setMinimumWidth(_LEAST_WIDTH)  # not that of the widest page
         column.addWidget(self.pages, 1)
         self.count = QLabel(objectName="muted")
         self.count.setContentsMargins(12, 4, 12, 7)
         column.addWidget(self.count)
-
-    def minimumSizeHint(self) -> QSize:
-        """Return a width at which names of images can be distinguished and nothing is cut."""
-        shown = [self.count, self.filters, *([self.queue_header] if self.queue_header.isVisible() else [])]
-        widths = [widget.minimumSizeHint().width() for widget in shown]
-        return QSize(max(_LEAST_WIDTH, *widths), super().minimumSizeHint().height())
 
     # --- actions ---------------------------------------------------------------------------------
 
