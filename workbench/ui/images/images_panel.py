@@ -27,8 +27,6 @@ from workbench.ui.images.thumbnail_view import ThumbnailView
 from workbench.ui.text.formatting import number
 from workbench.ui.widgets.theme import ThemeManager
 
-_LEAST_WIDTH = 220  # px, at which names of images can be distinguished
-
 
 class ImagesPanel(QWidget):
     """Image list. Opens the selected image in the session and selects the current one."""
@@ -116,7 +114,7 @@ class ImagesPanel(QWidget):
         self.empty_queue_page.all.clicked.connect(lambda: self._queue.activate(""))
         for page in (self.view, self.empty_page, self.no_match_page, self.empty_queue_page):
             self.pages.addWidget(page)
-        self.pages.setMinimumWidth(_LEAST_WIDTH)  # not that of the widest page
+        self.pages.setMinimumWidth(220)  # px, at which names of images can be distinguished
         column.addWidget(self.pages, 1)
         self.count = QLabel(objectName="muted")
         self.count.setContentsMargins(12, 4, 12, 7)
