@@ -265,7 +265,7 @@ class ComparisonDialog(QDialog):
         runs = [difference for difference in compared.runs.differences if difference.kind in ("train", "recipe")]
         about = comparison_text(type(compared.runs)(True, True, tuple(runs)))
         left_out = translate_message(Message("compare.left_out", n=comparison.left_out)) if comparison.left_out else ""
-        self.status.setText(" ".join(filter(None, (measured, left_out, about))))
+        self.status.setText(formatting.sentences(measured, left_out, about))
         self.table.show_figures(compared)
         one_right = sum(pair.weight[0] for pair in comparison.pairs)
         if comparison.pairs:
@@ -277,7 +277,7 @@ class ComparisonDialog(QDialog):
         self.pairs.show_pairs(compared)
 
     def _failed(self, problem: Problem) -> None:
-        self.status.setText(" ".join(filter(None, formatting.problem_text(problem))))
+        self.status.setText(formatting.sentences(*formatting.problem_text(problem)))
 
     def _progressed(self, done: int, total: int) -> None:
         self.bar.setMaximum(max(1, total))

@@ -71,7 +71,11 @@ class VerdictGallery(QListView):
     def _text(self, image: PredictedVerdict) -> str:
         verdict = self.names[image.predicted]
         text = f"{image.key}: {verdict} {formatting.percent(image.probability)}"
-        return text if verdict == image.truth else f"{text}; {self.tr('Label: {name}').format(name=image.truth)}"
+        return (
+            text
+            if verdict == image.truth
+            else formatting.clauses(text, self.tr("Label: {name}").format(name=image.truth))
+        )
 
     def _tip(self, image: PredictedVerdict) -> str:
         shares = sorted(zip(image.probabilities, self.names), reverse=True)

@@ -9,6 +9,7 @@ from workbench.core.runs.run import Run
 from workbench.session.session import Session
 from workbench.session.training.run_list import MOST, RunList
 from workbench.session.training.training_control import TrainingControl
+from workbench.ui.text import formatting
 from workbench.ui.text.run_texts import run_line_details, run_line_text
 
 _RUN = Qt.ItemDataRole.UserRole
@@ -127,7 +128,7 @@ class RunCompareMenu(QFrame):
             notes.append(self.tr("Runs with different validation images cannot be compared; their metrics are hidden."))
         if not self.view.count():
             notes = [self.tr("No other runs yet")]
-        self.hint.setText(" ".join(notes))
+        self.hint.setText(formatting.sentences(*notes))
         height = max(1, min(12, self.view.count())) * max(22, self.view.sizeHintForRow(0)) + 6
         self.view.setFixedSize(430, height)
         self.adjustSize()
