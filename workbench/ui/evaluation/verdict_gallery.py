@@ -71,11 +71,9 @@ class VerdictGallery(QListView):
     def _text(self, image: PredictedVerdict) -> str:
         verdict = self.names[image.predicted]
         text = f"{image.key}: {verdict} {formatting.percent(image.probability)}"
-        return (
-            text
-            if verdict == image.truth
-            else formatting.clauses(text, self.tr("Label: {name}").format(name=image.truth))
-        )
+        if verdict == image.truth:
+            return text
+        return formatting.clauses(text, self.tr("Label: {name}").format(name=image.truth))
 
     def _tip(self, image: PredictedVerdict) -> str:
         shares = sorted(zip(image.probabilities, self.names), reverse=True)

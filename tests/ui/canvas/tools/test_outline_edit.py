@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from tests.ui.canvas.tools.tool_input import choose, default_tool_options, root, wait_for_tasks  # noqa: F401
+from tests.ui.canvas.tools.tool_input import choose, wait_for_tasks
 from workbench.ui.canvas.interactions.context_menu import RegionMenu
 
 K = Qt.Key
