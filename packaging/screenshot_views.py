@@ -107,7 +107,7 @@ def label_next(stage: Stage) -> None:
 def label_errors(stage: Stage) -> None:
     stage.follow("unet")
     stage.run("label_errors")
-    stage.wait(lambda: not stage.services.label_queue.running)
+    stage.wait(lambda: not stage.services.label_queue.running and stage.window.overlay.maps is not None)
 
 
 def import_labels(stage: Stage) -> None:
@@ -121,8 +121,7 @@ def import_labels(stage: Stage) -> None:
     stage.window.label_files.show_import(labels)
     dialog = stage.window.findChild(ImportDialog)
     assert dialog is not None
-    stage.wait(lambda: dialog.isVisible())
-    stage.pause(4)
+    stage.wait(dialog.import_button.isEnabled)
 
 
 # --- training and prediction ----------------------------------------------------------------------
@@ -163,7 +162,7 @@ def leave_question(stage: Stage) -> None:
 def prediction(stage: Stage) -> None:
     stage.follow("unet")
     stage.run("predict")
-    stage.pause(1.5)
+    stage.wait(lambda: stage.window.overlay.maps is not None)
 
 
 def suggestions(stage: Stage) -> None:
@@ -266,6 +265,18 @@ def dialog(command: str, seconds: float, stage: Stage) -> None:
     stage.pause(seconds)
 
 
+def check_labels(stage: Stage) -> None:
+    stage.follow("unet")
+    stage.run("check_labels")
+    stage.wait(lambda: stage.services.project_check.result is not None)
+
+
+def statistics(stage: Stage) -> None:
+    stage.follow("unet")
+    stage.run("statistics")
+    stage.wait(lambda: stage.services.statistics.result is not None)
+
+
 def menu(number: int, stage: Stage) -> None:
     """Open menu of the menu bar."""
     stage.follow("unet")
@@ -336,8 +347,6 @@ _FUNCTIONS: tuple[View, ...] = (
 # Commands that open a dialog -> seconds until its content is complete.
 _DIALOGS = {
     "export_labels": 1,
-    "check_labels": 4,
-    "statistics": 4,
     "sources": 1,
     "merge_project": 0.5,
     "pack": 0.5,
@@ -352,7 +361,8 @@ _OPENED: dict[str, View] = {name: partial(dialog, name, seconds) for name, secon
 _OPENED |= {f"settings_{page}": partial(settings, page) for page in PAGES}
 _OPENED |= {f"menu_{number}": partial(menu, number) for number in range(7)}
 _OPENED |= {
-    view.__name__: view for view in (image_menu, training_settings, run_settings, export_options, export_report)
+    view.__name__: view
+    for view in (check_labels, statistics, image_menu, training_settings, run_settings, export_options, export_report)
 }
 VIEWS: dict[str, View] = {view.__name__: view for view in _FUNCTIONS}
 VIEWS |= {"palette": partial(command_palette, ""), "palette_search": partial(command_palette, "ex")} | _OPENED
