@@ -21,14 +21,15 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen" if "DISPLAY" not in os.environ else "xcb")
 
 from PySide6.QtCore import QRect, QSettings, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QPainter
 from PySide6.QtWidgets import QApplication
+from screenshot_dialogs import HARMLESS, VIEWS
 from screenshot_faults import faults
 from screenshot_stage import Stage
-from screenshot_views import HARMLESS, VIEWS
 
 from workbench.core.runs.run import Run
 
