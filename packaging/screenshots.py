@@ -40,16 +40,16 @@ GUIDE_PICTURE = "views.jpg"
 GUIDE_VIEWS = (
     "welcome",
     "spots",
-    "labeling",
+    "image_menu",
     "contact_sheet",
     "label_errors",
-    "import_labels",
+    "palette",
     "training_settings",
     "live_training",
-    "evaluation",
-    "evaluation_of_verdicts",
+    "evaluation_lighting",
     "comparison",
     "export_options",
+    "settings_keyboard",
 )
 
 
