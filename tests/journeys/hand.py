@@ -40,12 +40,17 @@ class Hand:
 
     def click(self, widget: QWidget, position: QPoint | None = None) -> None:
         """Click on a widget, by default in its middle. It has to be enabled, and nothing may cover it there."""
-        self.qtbot.waitUntil(lambda: widget.isVisible() and widget.isEnabled())
         position = widget.rect().center() if position is None else position
         window = widget.window()
+
+        def reachable() -> bool:
+            place = widget.mapTo(window, position)
+            top = window.childAt(place) or window
+            covered = widget is not top and not widget.isAncestorOf(top)
+            return widget.isVisible() and widget.isEnabled() and window.rect().contains(place) and not covered
+
+        self.qtbot.waitUntil(reachable)
         top = window.childAt(widget.mapTo(window, position)) or window
-        assert widget is top or widget.isAncestorOf(top), f"{widget} is covered by {top}"
-        assert window.rect().contains(widget.mapTo(window, position)), f"{widget} is outside of its window"
         self.inputs.clicks += 1
         QTest.mouseClick(top, LEFT, PLAIN, widget.mapTo(window, position) - top.mapTo(window, QPoint()))
         self.activate()

@@ -175,3 +175,4 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     }
     parity = ended[0]["parity"]["onnx"]
     assert parity["passed"] and parity["max_abs"] <= 1e-4 and parity["mask_agreement"] >= 0.9999
+    assert (hand.inputs.clicks, hand.inputs.keys) == (6, 5)

@@ -115,7 +115,7 @@ def test_large_text_in_the_window(large_text, opened, page):
 def test_side_panels_are_as_wide_as_large_texts_need(large_text, opened, qtbot):
     window = opened.window
     window.resize(1280, 720)
-    qtbot.waitUntil(lambda: not print(cut_after_layout(window)) and cut_after_layout(window) == [])
+    qtbot.waitUntil(lambda: cut_after_layout(window) == [])
     assert window.side.widget().width() <= window.side.viewport().width()
     assert window.side.mapTo(window, window.side.rect().topRight()).x() < window.width() == 1280
 
