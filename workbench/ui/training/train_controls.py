@@ -21,6 +21,7 @@ from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
 
 DEVICES = ("auto", "gpu", "cpu")
+_STATES = ("idle", "preparing", "running", "stopping")
 
 
 class TrainControls(QWidget):
@@ -175,13 +176,8 @@ class TrainControls(QWidget):
 
     def _show_text(self) -> None:
         stop = self.tr("Stop") if self._short else self.tr("Stop and keep best model")
-        texts = {
-            "idle": self.tr("Train"),
-            "preparing": self.tr("Cancel"),
-            "running": stop,
-            "stopping": self.tr("Stopping…"),
-        }
-        self.button.setText(texts[self._state])
+        texts = self.tr("Train"), self.tr("Cancel"), stop, self.tr("Stopping…")
+        self.button.setText(texts[_STATES.index(self._state)])
 
     def show_overrides(self, count: int) -> None:
         """Show the number of training settings that the user changed."""
