@@ -29,7 +29,7 @@ from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
 from workbench.session.label_queue import LabelQueue
 from workbench.session.session import Session
-from workbench.session.training.run_list import RunList
+from workbench.session.training.shown_runs import RunList
 from workbench.session.training.training_control import TrainingControl
 from workbench.ui.images.image_model import ImageListModel
 from workbench.ui.images.images_panel import ImagesPanel

@@ -34,8 +34,7 @@ from onnx import TensorProto, helper, numpy_helper
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from workbench.inference.batch.checksums import write_checks  # noqa: E402
-from workbench.inference.batch.reference_results import write_reference_results  # noqa: E402
+from workbench.inference.batch.export_checks import write_checks, write_reference_results  # noqa: E402
 from workbench.inference.io.image_io import encode_png, write_png  # noqa: E402
 from workbench.inference.model_settings import ClassSettings, ModelSettings, save_settings  # noqa: E402
 from workbench.inference.predictor import Predictor  # noqa: E402

@@ -11,8 +11,7 @@ from workbench import cli
 from workbench.cli import doctor, gpu_checks
 from workbench.core.runs import pip_commands
 from workbench.core.runs.launch import paddle_installed
-from workbench.core.runs.paddle_builds import BUILDS
-from workbench.core.runs.pip_commands import paddle_command, requirement
+from workbench.core.runs.pip_commands import BUILDS, paddle_command, requirement
 from workbench.inference.engines.registry import KINDS, install_command
 
 

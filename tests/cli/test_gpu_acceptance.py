@@ -9,7 +9,7 @@ import pytest
 
 from workbench import cli
 from workbench.cli import gpu_acceptance
-from workbench.cli.gpu_report import markdown
+from workbench.cli.gpu_acceptance import markdown
 from workbench.core.runs.launch import paddle_installed
 from workbench.training.acceptance.items import ITEMS
 

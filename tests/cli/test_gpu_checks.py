@@ -11,8 +11,8 @@ import pytest
 
 from tests.gpu_stand_ins import NvmlModule, StandInGpu
 from workbench.cli import gpu_checks
-from workbench.core.runs import gpu_facts, paddle_builds, pip_commands
-from workbench.core.runs.paddle_builds import InstalledBuild
+from workbench.core.runs import gpu_facts, pip_commands
+from workbench.core.runs.pip_commands import InstalledBuild
 
 MIG = StandInGpu("NVIDIA H100 80GB HBM3", 80, (9, 0), mig=("MIG-1c2d", "MIG-3e4f"))
 BUILD = {
@@ -42,7 +42,7 @@ class Machine:
         if self.build:
             versions["paddlepaddle" if self.build == "cpu" else "paddlepaddle-gpu"] = "3.3.1"
         monkeypatch.setattr(pip_commands, "installed_version", versions.get)
-        monkeypatch.setattr(paddle_builds, "installed_build", lambda: BUILD.get(self.build))
+        monkeypatch.setattr(pip_commands, "installed_build", lambda: BUILD.get(self.build))
         if self.report is not None:
             check = gpu_checks.Check("paddle", True, "3.3.1, tested: cpu")
             monkeypatch.setattr(gpu_checks, "training", lambda command: (check, self.report))

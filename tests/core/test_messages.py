@@ -15,7 +15,7 @@ import pytest
 
 import workbench
 from workbench.core import messages, problems
-from workbench.core.evaluation.lighting import CHANGES
+from workbench.core.evaluation.expectation import CHANGES
 from workbench.core.messages import Message, MessageModel, Text, catalog, patterns, recognize, render
 from workbench.core.runs.events import Trouble, decode, encode
 from workbench.core.runs.run import Run, write_settings

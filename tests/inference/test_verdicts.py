@@ -10,9 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from workbench.inference.batch.checksums import write_checks
+from workbench.inference.batch.export_checks import self_test, write_checks, write_reference_results
 from workbench.inference.batch.export_package import write_package
-from workbench.inference.batch.reference_results import self_test, write_reference_results
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import (
     MODEL_FILE,

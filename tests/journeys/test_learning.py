@@ -13,7 +13,7 @@ from workbench.core.project.annotation import Note
 from workbench.core.project.project import Project
 from workbench.core.runs.events import BestKept, Finished, LabelsAdded, Preview, Step
 from workbench.inference.io.image_io import write_png
-from workbench.ui.training.continuous_switch import ContinuousSwitch
+from workbench.ui.training.train_controls import ContinuousSwitch
 
 
 @pytest.fixture

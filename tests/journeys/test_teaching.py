@@ -18,7 +18,7 @@ from workbench.core.runs.events import BestKept, Finished, LabelsAdded, Preview,
 from workbench.inference.io.image_io import write_png
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import MODEL_FILE, load_settings
-from workbench.ui.training.continuous_switch import ContinuousSwitch
+from workbench.ui.training.train_controls import ContinuousSwitch
 
 # Asked without importing it: this process is the window's.
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reason="PaddlePaddle is not installed")

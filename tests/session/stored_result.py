@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.core.evaluation.forecast import forecast
-from workbench.core.evaluation.lighting import lighting_table
+from workbench.core.evaluation.expectation import forecast, lighting_table
 from workbench.core.runs.events import Finished, encode
 from workbench.core.runs.run import Run
 

@@ -19,8 +19,8 @@ from tests.session.conftest import dot, show
 from workbench.core import problems
 from workbench.core.project import annotation
 from workbench.core.project.annotation import ConfirmedLabel, Note, SuggestionDecision
-from workbench.core.project.leftovers import holding_part
 from workbench.core.project.project import Project
+from workbench.core.project.storage import holding_part
 from workbench.core.runs.launch import worker_environment
 from workbench.session.journal import Journal, _framed
 from workbench.session.note_changes import NoteChange, difference, merge

@@ -38,9 +38,8 @@ from workbench.core.runs.run_history import machine_path, read_past, run_line
 from workbench.core.runs.run_series import STEP_VALUES, RunSeries
 from workbench.core.runs.training_settings import request
 from workbench.core.suggestions.suggestion_files import StoredSuggestions, load_stored, suggestions_path, write_stored
-from workbench.inference.batch.checksums import verify_checks
+from workbench.inference.batch.export_checks import self_test, verify_checks
 from workbench.inference.batch.input_paths import collect_images
-from workbench.inference.batch.reference_results import self_test
 from workbench.inference.batch.results_folder import ResultsFolder, predict_all
 from workbench.inference.batch.results_log import RESULTS_LOG_FILE, ResultsLogError
 from workbench.inference.io.image_io import write_png
@@ -508,8 +507,7 @@ class Machine(QObject):
 def test_a_damaged_run_is_shown_without_a_traceback(labeled_project, run, qtbot, qapp, cases, report):
     """Test that the session follows the events and the panel's view draws them; an error in a slot fails the test."""
     from workbench.session.session import Session
-    from workbench.session.training.run_list import RunList
-    from workbench.session.training.run_monitor import RunMonitor
+    from workbench.session.training.shown_runs import RunList, RunMonitor
     from workbench.session.training.training_control import TrainingControl
     from workbench.ui.training.run_dashboard import RunDashboard
     from workbench.ui.widgets.theme import ThemeManager

@@ -26,7 +26,7 @@ from workbench.training.losses import IGNORED, segmentation_loss, verdict_loss
 from workbench.training.networks import mirrored
 from workbench.training.optimizers import make_optimizer
 from workbench.training.precision import LossScaler, Precision, PrecisionChoice
-from workbench.training.preview_files import safe_name
+from workbench.training.previews import safe_name
 from workbench.training.resnet import ResNet
 from workbench.training.schedule import Budget, one_cycle
 from workbench.training.threshold_search import (

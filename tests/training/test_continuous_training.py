@@ -25,7 +25,7 @@ from workbench.core.runs.events import (
 from workbench.core.runs.run import Run
 from workbench.inference.io.image_io import read_image, write_png
 from workbench.inference.predictor import Predictor
-from workbench.training.preview_files import IMAGES, STEPS, PreviewFiles, safe_name
+from workbench.training.previews import IMAGES, STEPS, PreviewFiles, safe_name
 
 QUICK = {"widths": [4, 8], "patch": 32}
 

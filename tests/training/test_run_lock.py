@@ -15,7 +15,7 @@ from workbench.core.problems import RunInUse
 from workbench.core.runs.events import Failed, Finished, Progress, Started, Step
 from workbench.core.runs.launch import worker_environment
 from workbench.core.runs.run_lock import RunLock, training_process
-from workbench.session.training.run_attach import find_live_process
+from workbench.session.training.trainer_thread import find_live_process
 
 LONG = {"epochs": 100_000, "validations": 2}
 

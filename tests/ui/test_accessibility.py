@@ -26,7 +26,7 @@ from tests.ui.accessibility import (
 )
 from workbench.core.runs.export_options import ExportOptions
 from workbench.session.error_log import ErrorReport
-from workbench.ui.actions.shortcuts_dialog import ShortcutsDialog
+from workbench.ui.actions.shortcut_changes import ShortcutsDialog
 from workbench.ui.check.check_dialog import CheckDialog
 from workbench.ui.check.report_dialog import ReportDialog
 from workbench.ui.check.statistics_dialog import StatisticsDialog

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from workbench.cli.json_keys import describe_keys
-from workbench.inference.batch.broken_pipe import exit_on_broken_pipe
+from workbench.inference.batch.interrupts import exit_on_broken_pipe
 from workbench.inference.text_safety import terminal_text
 
 # Verb -> (module, short help text).

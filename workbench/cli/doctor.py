@@ -18,7 +18,7 @@ import platformdirs
 import psutil
 
 from workbench.cli import gpu_acceptance, gpu_checks
-from workbench.cli.installation_check import Check
+from workbench.cli.gpu_checks import Check
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core.runs import pip_commands
 from workbench.core.runs.child_process import run_captured

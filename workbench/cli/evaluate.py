@@ -12,22 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from workbench.cli import evaluation_documents, image_evaluation
+from workbench.cli import evaluation_report, image_evaluation
 from workbench.cli.evaluation_report import print_report
 from workbench.cli.verb_runner import Console
 from workbench.core import problems
 from workbench.core.adoption.adopted_run import refresh_dataset
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.confidence import digits_supported
-from workbench.core.evaluation.data_leaks import find_data_leaks
 from workbench.core.evaluation.evaluation_summary import summarize
-from workbench.core.evaluation.image_counts import ImageCounts, count_image
 from workbench.core.evaluation.image_ranking import ScoredImage
-from workbench.core.evaluation.metrics import SegmentationMeter
+from workbench.core.evaluation.metrics import ImageCounts, SegmentationMeter, count_image
+from workbench.core.evaluation.split_evaluation import find_data_leaks
 from workbench.core.evaluation.verdict_evaluation import PredictedVerdict, VerdictEvaluation
 from workbench.core.images.image_files import read
 from workbench.core.project import annotation
-from workbench.core.project.duplicates import find_duplicates
+from workbench.core.project.grouping import find_duplicates
 from workbench.core.project.project import MAX_CLASS_ID, Project, read_project_file
 from workbench.core.runs.dataset import Dataset, Item, collect
 from workbench.core.runs.run import Run, find_run
@@ -59,12 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--against", type=Path, metavar="PROJECT2", help="use all labeled images of another project instead"
     )
-    evaluation_documents.add_arguments(parser)
+    evaluation_report.add_arguments(parser)
     image_evaluation.add_arguments(parser)
 
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
-    evaluation_documents.check(options)
+    evaluation_report.check(options)
     root = options.project.absolute()
     read_project_file(root)
     run = find_run(root, options.name, options.model)
@@ -75,7 +74,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     result |= {"forecast": None, "lighting": None, **run_line(run).expectation}
     print_report(result, console)
     if options.report is not None or options.compare is not None:
-        result |= evaluation_documents.make(options, run, result["split"], console)
+        result |= evaluation_report.make(options, run, result["split"], console)
     return result
 
 

@@ -1,20 +1,23 @@
-"""Checks of `doctor` that concern the GPU, its driver, and PaddlePaddle."""
+"""Checks of `doctor` that concern the GPU, its driver, and PaddlePaddle; the result of one check."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from workbench.cli.installation_check import Check
-from workbench.core.runs import gpu_facts, paddle_builds, pip_commands
+from workbench.core.runs import gpu_facts, pip_commands
 from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts, dotted
 from workbench.core.runs.launch import worker_command, worker_environment
-from workbench.core.runs.paddle_builds import InstalledBuild, choose_build, choose_for_machine, mismatch
 from workbench.core.runs.pip_commands import (
+    InstalledBuild,
+    choose_build,
+    choose_for_machine,
+    mismatch,
     paddle_command,
     paddle_command_here,
     pip_command,
@@ -24,6 +27,16 @@ from workbench.core.runs.pip_commands import (
 
 _SECONDS = 300.0  # time limit of the training program's own checks
 _LOG_LINE = re.compile(r"^[WEF]\d{4} [^\]]*\] *(.+)$")  # warnings and errors of Paddle's libraries
+
+
+@dataclass(frozen=True)
+class Check:
+    """Result of one check. detail: the finding. fix: a command or advice; "" if none is needed."""
+
+    name: str
+    ok: bool
+    detail: str
+    fix: str = ""
 
 
 def checks(*, quick: bool) -> Iterator[Check]:
@@ -105,7 +118,7 @@ def _paddle(facts: GpuFacts, *, quick: bool) -> Iterator[Check]:
         check, report = training(replace_command(command))
         yield check
     if facts.usable:
-        yield paddle_for_gpu(facts, paddle_builds.installed_build(), report, has_gpu_build=bool(gpu))
+        yield paddle_for_gpu(facts, pip_commands.installed_build(), report, has_gpu_build=bool(gpu))
     yield _onnx_export()
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.training_log.log_targets import TARGETS, LogNotWritten, LogTarget, open_log
-from workbench.cli.training_log.run_reader import RunReader, follow
-from workbench.cli.training_log.run_values import Scalar, run_settings
+from workbench.cli.training_log.run_values import RunReader, Scalar, follow, run_settings
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core.problems import Problem
 from workbench.core.project.project import read_project_file

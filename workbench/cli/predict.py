@@ -18,8 +18,7 @@ from workbench.core import problems
 from workbench.core.problems import NotAProject, NothingToPredict
 from workbench.core.project.project import Project
 from workbench.core.runs.model_lookup import model_folder, open_model
-from workbench.core.suggestions.batch_suggestions import ImageSuggested, suggest_all
-from workbench.core.suggestions.suggestion_files import suggestions_path
+from workbench.core.suggestions.suggestion_files import ImageSuggested, suggest_all, suggestions_path
 from workbench.inference.batch.folder_watch import watch
 from workbench.inference.batch.input_paths import InputSource, collect_images
 from workbench.inference.batch.interrupts import GracefulInterrupt, handle_interrupts

@@ -17,8 +17,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from workbench.core.problems import CannotWrite, LabelsChangedElsewhere, Problem, SavedLater
 from workbench.core.project.history import Patch
-from workbench.core.project.leftovers import remove_leftovers
 from workbench.core.project.project import Project
+from workbench.core.project.storage import remove_leftovers
 from workbench.session.label import Label, MaskChanged, Saved, copy_labels, save_label
 from workbench.session.label_recovery import LabelRecovery
 from workbench.session.note_changes import NoteChange
@@ -62,7 +62,8 @@ class Autosave(QObject):
             changed = partial(self.changed, now=True)
             patches = LabelRecovery(project, self._journal, changed, self.problem_met.emit).run()
         self._cleanup = self._tasks.submit(
-            lambda task: remove_leftovers(project, task.cancelled), on_failed=ignore_failure
+            lambda task: remove_leftovers(project.root, task.cancelled) if project.writable else None,
+            on_failed=ignore_failure,
         )
         return patches
 

@@ -14,13 +14,13 @@ from workbench.core.documents.comparison_report import compare_evaluations, comp
 from workbench.core.documents.document import Document, DocumentImage
 from workbench.core.documents.report_content import evaluation_report
 from workbench.core.documents.report_images import ReportImages
-from workbench.core.evaluation.data_leaks import find_data_leaks
 from workbench.core.evaluation.evaluation_comparison import EvaluationComparison
 from workbench.core.evaluation.split_evaluation import (
     SplitEvaluation,
     VerdictSplitEvaluation,
     evaluate_like,
     evaluate_run,
+    find_data_leaks,
 )
 from workbench.core.problems import CannotWrite
 from workbench.core.project.project import Project

@@ -22,7 +22,7 @@ from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 from workbench.session.session import Session
 from workbench.session.tasks import Job, Task
-from workbench.session.training.run_list import RunList
+from workbench.session.training.shown_runs import RunList
 from workbench.session.training.training_control import TrainingControl
 
 Mode = Literal["", "next", "errors"]

@@ -16,11 +16,10 @@ from workbench.session.class_merge_job import ClassMergeJob
 from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
 from workbench.session.image_loader import ImageLoader
-from workbench.session.image_notes import ImageNotes
 from workbench.session.label import Saved, noted_row, saved_row
 from workbench.session.label_copy import LabelCopier
 from workbench.session.label_import_job import LabelImportJob
-from workbench.session.open_image import OpenImage
+from workbench.session.open_image import ImageNotes, OpenImage
 from workbench.session.project_watch import ProjectWatch
 from workbench.session.undo import MaskEdit, UndoStack
 from workbench.session.verdict_steps import VerdictSteps

@@ -11,13 +11,18 @@ from PySide6.QtCore import QCoreApplication, QObject, Signal
 
 from workbench.core.adoption.adopted_run import refresh_dataset
 from workbench.core.evaluation import operating_point
-from workbench.core.evaluation.data_leaks import DataLeak, find_data_leaks
 from workbench.core.evaluation.defect_crops import CropFrame, Cropper
-from workbench.core.evaluation.evaluated_images import EvaluatedImages, evaluate_images
 from workbench.core.evaluation.inference_pass import InferencePass, PassResult
 from workbench.core.evaluation.operating_point import OperatingPoint, StoredOperatingPoint
 from workbench.core.evaluation.operating_point_sweep import OperatingPointSweep
-from workbench.core.evaluation.split_evaluation import MaskEvaluation, sweep_points
+from workbench.core.evaluation.split_evaluation import (
+    DataLeak,
+    EvaluatedImages,
+    MaskEvaluation,
+    evaluate_images,
+    find_data_leaks,
+    sweep_points,
+)
 from workbench.core.evaluation.stored_predictions import StoredPrediction
 from workbench.core.problems import ImageBroken, Problem, RunUnusable
 from workbench.core.runs.dataset import Dataset

@@ -12,7 +12,7 @@ from workbench.core.problems import ImageBroken, Problem
 from workbench.session.image_loader import image_stamp
 from workbench.session.session import Session
 from workbench.session.tasks import TaskRunner
-from workbench.session.training.run_list import RunList
+from workbench.session.training.shown_runs import RunList
 from workbench.session.workflow_monitor import WorkflowMonitor, is_painted
 
 MAX_CACHED = 500  # images

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 
 from workbench.core.problems import ModelUnusable
 from workbench.core.project.project import Project
-from workbench.core.suggestions.batch_suggestions import ImageSuggested
+from workbench.core.suggestions.suggestion_files import ImageSuggested
 from workbench.session.session import Session
 from workbench.session.tasks import Job, Task
 
@@ -29,7 +29,7 @@ def _suggest(project: Project, model: Path, keys: Sequence[str], task: Task) -> 
     """Predict the images, in the worker thread. Reports (number, key, suggestions, reason for skipping) per image."""
     # Imported here to keep the start of the window fast.
     from workbench.core.runs.model_lookup import model_folder, open_model
-    from workbench.core.suggestions.batch_suggestions import suggest_all
+    from workbench.core.suggestions.suggestion_files import suggest_all
 
     images = suggestions = skipped = 0
 

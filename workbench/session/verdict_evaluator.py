@@ -9,15 +9,14 @@ from PySide6.QtCore import QObject, Signal
 
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.split_evaluation import VerdictSplitEvaluation
-from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation
-from workbench.core.evaluation.verdict_pass import VerdictPredictions, predict_verdicts
+from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation, VerdictPredictions, predict_verdicts
 from workbench.core.problems import Problem, RunUnusable
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import ModelSettings
 from workbench.session.process_memory import release_free_memory
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
-from workbench.session.training.run_attach import find_live_process
+from workbench.session.training.trainer_thread import find_live_process
 
 
 class VerdictEvaluator(QObject):

@@ -19,8 +19,8 @@ from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
 from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
-from workbench.session.image_notes import ImageNotes
 from workbench.session.note_changes import NoteChange
+from workbench.session.open_image import ImageNotes
 from workbench.session.tasks import TaskRunner
 from workbench.session.undo import UndoCommand, UndoStack
 

@@ -16,7 +16,7 @@ from workbench.core.runs.run_history import RunLine
 from workbench.session.next_step import RunFacts, Workflow, WorkflowState, workflow
 from workbench.session.session import Session
 from workbench.session.training.export_job import ExportJob
-from workbench.session.training.run_list import RunList
+from workbench.session.training.shown_runs import RunList
 from workbench.session.training.training_control import TrainingControl
 
 _DELAY = 100  # ms from a change to the next update: changes come in groups

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import paddle
 
-from workbench.core.evaluation.lighting import change_lighting
+from workbench.core.evaluation.expectation import change_lighting
 from workbench.core.evaluation.metrics import SegmentationMeter, VerdictMeter
 from workbench.core.images.image_files import read
 from workbench.core.messages import Message
@@ -73,8 +73,8 @@ class Evaluation:
 
     metrics: as reported by core.metrics. score: main metric of a model, 0..1; None without validation/test images.
     settings: as given, or with thresholds, minimum areas and temperature chosen on these images. keys: of the
-    evaluated images. counts: numerator and denominator of the main ratio of each image, see `core.evaluation.forecast`.
-    seconds: duration.
+    evaluated images. counts: numerator and denominator of the main ratio of each image, see
+    `core.evaluation.expectation`. seconds: duration.
     """
 
     metrics: dict[str, Any]
@@ -133,7 +133,7 @@ class Evaluator:
 
         choose: choose thresholds on these images and report the metrics at them. cross_fit: report the metrics of each
         half of the parts at the thresholds chosen on the other half. change: evaluate copies of the images with this
-        change of `core.evaluation.lighting`. most_seconds: no further image is started after that time; `keys` then
+        change of `core.evaluation.expectation`. most_seconds: no further image is started after that time; `keys` then
         lists the evaluated ones.
         """
         started = time.perf_counter()

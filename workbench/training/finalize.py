@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.evaluation.forecast import forecast
-from workbench.core.evaluation.lighting import CHANGES, MAX_SECONDS, lighting_table
+from workbench.core.evaluation.expectation import CHANGES, MAX_SECONDS, forecast, lighting_table
 from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.runs.events import Evaluated, Finished, Progress, Trouble
@@ -24,8 +23,8 @@ from workbench.inference.predictor import Engine, Predictor
 from workbench.training import checkpoint, networks
 from workbench.training.evaluator import DygraphEngine, Evaluation
 from workbench.training.learner import Arrays, load_weights, weights
-from workbench.training.tile_memory import within_memory
 from workbench.training.training_context import TrainingContext
+from workbench.training.validation import within_memory
 
 
 def finalize_run(context: TrainingContext, *, images_per_second: float) -> Finished:

@@ -1,4 +1,5 @@
-"""Intake of labels that are created or corrected during a run, and their record.
+"""Labels that are created or corrected during a run: their intake, their record, and the rounds of a run that is kept
+open, which begin with new labels and end annealed.
 
 Validation/test images never enter, nor does a new image of a part that they show.
 """
@@ -18,13 +19,17 @@ from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import AddedImage as Entry
 from workbench.core.runs.dataset import Item, make_item
-from workbench.core.runs.events import LabelsAdded, Trouble
-from workbench.training.distributed.rank_commands import RankCommand
+from workbench.core.runs.events import BestKept, LabelsAdded, Trouble
+from workbench.training import checkpoint, networks
+from workbench.training.distributed.rank_messages import RankCommand
+from workbench.training.learner import load_weights
+from workbench.training.previews import PreviewScheduler
 from workbench.training.training_context import TrainingContext
 
 _UNCHANGED_SECONDS = 1.5  # seconds without change after which a label counts as finished
 
 Change = Literal["new", "corrected", "gone"]
+_WAIT_SECONDS = 0.2  # seconds between two polls for new labels
 
 
 class _Rejected(Exception):
@@ -192,3 +197,59 @@ def reload_image(context: TrainingContext, key: str) -> None:
     context.sampler.reload(key)
     context.evaluator.reset()
     context.loader.restart()
+
+
+class ContinuousRounds:
+    """Control of further rounds. intake: source of new labels. showing: continues previews between rounds."""
+
+    def __init__(self, context: TrainingContext, intake: LiveLabels, previews: PreviewScheduler) -> None:
+        self.context, self.intake, self.previews = context, intake, previews
+
+    def begin_next(self) -> bool:
+        """Begin the next round as soon as labels have entered after the start of the last one.
+
+        Return False if the run is to end.
+        """
+        context = self.context
+        if context.control.keep_open and not context.control.stop:
+            self._make_best_usable()
+            self.intake.scan_project()
+            self.intake.poll()
+            if not self.intake.added:
+                self._wait()
+        if context.control.stop or not context.control.keep_open:
+            return False
+        progress = context.state
+        progress.round, progress.round_step, progress.round_time = (
+            progress.round + 1,
+            progress.step,
+            context.clock.elapsed,
+        )
+        progress.validated = 0
+        self.intake.added = 0
+        self.previews.allow_previews()
+        context.report(BestKept(step=progress.step, round=progress.round))
+        return True
+
+    def _wait(self) -> None:
+        context = self.context
+        context.report(BestKept(step=context.state.step, round=context.state.round, waiting=True))
+        while context.control.keep_open and not context.control.stop and not self.intake.added:
+            started = time.perf_counter()
+            context.ranks.wait_idle()
+            self.intake.poll()
+            self.previews.predict_outdated()
+            context.control.wait(_WAIT_SECONDS)
+            context.clock.exclude(time.perf_counter() - started)
+
+    def _make_best_usable(self) -> None:
+        """Make the best weights usable for export and prediction while the run is open."""
+        context = self.context
+        net = context.learner.mean
+        if context.best.step < 0:
+            context.best.store(net, context.model_settings, step=context.state.step, score=None)
+        elif context.best.step != context.state.step:
+            net = networks.build(context.settings, context.dataset)
+            path = context.run.best / checkpoint.WEIGHTS
+            load_weights(net, checkpoint.load_arrays(path), str(path))
+        context.best.make_usable(net)

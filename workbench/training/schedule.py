@@ -1,4 +1,4 @@
-"""Budget of a run and learning rate: one cycle over the used share of the budget."""
+"""Budget of a run, learning rate (one cycle over the used share of the budget), and progress between two steps."""
 
 from __future__ import annotations
 
@@ -59,3 +59,21 @@ class Budget:
 
     def final_evaluation_seconds(self) -> float | None:
         return None if self.seconds is None else max(20.0, 0.25 * self.seconds)
+
+
+@dataclass
+class TrainingProgress:
+    """Progress of a run, saved completely in state.json."""
+
+    step: int = 0
+    skipped: int = 0  # steps skipped because gradients overflowed
+    validated: int = 0  # number of validations made
+    rollbacks: int = 0
+    rate_factor: float = 1.0  # halved after every divergence
+    halvings: int = 0  # of the patch, after running out of memory
+    fp32: str = ""  # id of the message that states why a run in mixed precision continues in 32 bits
+    reserve: float | None = None  # seconds reserved for the end; None: not measured yet
+    subset: list[str] | None = None  # validation images evaluated during the run; None: not chosen yet
+    round: int = 0  # of a run kept open, see training.live_labels; 0 is the planned round
+    round_step: int = 0  # first step of the round
+    round_time: float = 0.0

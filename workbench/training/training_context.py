@@ -25,14 +25,14 @@ from workbench.inference.cpu_environment import cores
 from workbench.inference.io.atomic_write import sweep
 from workbench.inference.model_settings import ModelSettings, SettingsError
 from workbench.training import checkpoint, device, losses, networks, precision
-from workbench.training.best_checkpoint import BestCheckpoint
+from workbench.training.checkpoint import BestCheckpoint
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device import Device
 from workbench.training.device_loader import DeviceLoader
 from workbench.training.device_settings import adapt_to_device
 from workbench.training.distributed import process_group
 from workbench.training.distributed.process_group import ProcessGroup
-from workbench.training.distributed.rank_commands import RankCommand
+from workbench.training.distributed.rank_messages import RankCommand
 from workbench.training.evaluator import Evaluator
 from workbench.training.frozen_labels import FrozenLabels
 from workbench.training.image_cache import ImageCache
@@ -40,8 +40,7 @@ from workbench.training.learner import Learner, load_weights, weights
 from workbench.training.optimizers import make_optimizer
 from workbench.training.patch_loader import PatchLoader, PatchSampler
 from workbench.training.reporter import Clock, Reporter
-from workbench.training.schedule import Budget, one_cycle
-from workbench.training.training_progress import TrainingProgress
+from workbench.training.schedule import Budget, TrainingProgress, one_cycle
 from workbench.training.unet import LocalContrast
 from workbench.training.weights.encoder_weights import load_initial_weights
 from workbench.training.weights.warm_start import start_from

@@ -9,17 +9,16 @@ from workbench.core.problems import Problem, WorkerFailed
 from workbench.core.runs.events import Checkpoint, Finished, Step, Trouble
 from workbench.core.runs.run import Run
 from workbench.inference.engines import EngineError, NotFiniteError
-from workbench.training.checkpoint_writer import CheckpointWriter
-from workbench.training.continuous_rounds import ContinuousRounds
+from workbench.training.checkpoint import CheckpointWriter
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device import release_memory, search_algorithms
 from workbench.training.device_loader import DeviceLoader
-from workbench.training.distributed.rank_commands import RankCommand
+from workbench.training.distributed.rank_messages import RankCommand
 from workbench.training.finalize import finalize_run
 from workbench.training.learner import OutOfMemory, StepResult
-from workbench.training.live_labels import LiveLabels
+from workbench.training.live_labels import ContinuousRounds, LiveLabels
 from workbench.training.precision_check import computes_alike
-from workbench.training.preview_scheduler import PreviewScheduler
+from workbench.training.previews import PreviewScheduler
 from workbench.training.profiler import StepProfiler
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.run_reports import ImageReports, started_event

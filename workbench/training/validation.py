@@ -1,8 +1,12 @@
-"""Validation during a run: metrics of the network, and a decision if its weights are the best so far."""
+"""Validation during a run: metrics of the network, and a decision if its weights are the best so far. Smaller tiles are
+used if the memory is insufficient.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite
@@ -10,9 +14,45 @@ from workbench.core.runs.dataset import Item
 from workbench.core.runs.events import Evaluated, Trouble
 from workbench.inference.model_settings import ModelSettings
 from workbench.training import networks
+from workbench.training.device import Device, release_memory
 from workbench.training.evaluator import DygraphEngine, Evaluation
-from workbench.training.tile_memory import within_memory
 from workbench.training.training_context import TrainingContext
+
+_MIN_TILE = 64  # network pixels
+
+Result = TypeVar("Result")
+
+
+def within_memory(
+    evaluate: Callable[[ModelSettings], Result],
+    settings: ModelSettings,
+    device: Device,
+    reduced: Callable[[ModelSettings], None] = lambda settings: None,
+) -> Result:
+    """Return the result of `evaluate`, repeated with smaller tiles while the memory is insufficient. Raise MemoryError.
+
+    reduced: called with the settings of each repetition.
+    """
+    while True:
+        try:
+            return evaluate(settings)
+        except MemoryError:
+            smaller = smaller_tile(settings)
+            if smaller is None:
+                raise
+        settings = smaller
+        release_memory(device)
+        reduced(settings)
+
+
+def smaller_tile(settings: ModelSettings) -> ModelSettings | None:
+    """Return settings with half the tile, for less memory; None if the network accepts no smaller one."""
+    if settings.task == "classification":
+        return None
+    tile = settings.tile // 2 // settings.multiple * settings.multiple
+    if tile < max(_MIN_TILE, settings.multiple):
+        return None
+    return dataclasses.replace(settings, tile=tile, overlap=min(settings.overlap, tile // 2))
 
 
 def validate(context: TrainingContext) -> bool:

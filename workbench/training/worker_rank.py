@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from workbench.core.problems import WorkerFailed
 from workbench.core.runs import process_exit
-from workbench.training.distributed.rank_commands import RankCommand
+from workbench.training.distributed.rank_messages import RankCommand
 from workbench.training.live_labels import reload_image
 from workbench.training.training_context import TrainingContext
 

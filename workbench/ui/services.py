@@ -25,9 +25,8 @@ from workbench.session.suggest_all import SuggestAll
 from workbench.session.training.adoption_job import AdoptionJob
 from workbench.session.training.continuous_training import ContinuousTraining
 from workbench.session.training.export_job import ExportJob
-from workbench.session.training.run_list import RunList
-from workbench.session.training.run_monitor import RunMonitor
 from workbench.session.training.saved_overrides import SavedOverrides
+from workbench.session.training.shown_runs import RunList, RunMonitor
 from workbench.session.training.telemetry import TelemetryThread
 from workbench.session.training.training_control import TrainingControl
 from workbench.session.workflow_monitor import WorkflowMonitor

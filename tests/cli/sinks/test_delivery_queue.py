@@ -7,9 +7,8 @@ import threading
 import pytest
 
 from tests.cli.sinks.conftest import record, wait_until
-from workbench.cli.sinks.delivery_queue import Counts, DeliveryQueue
+from workbench.cli.sinks.delivery_queue import Counts, DeliveryQueue, Spool, SpoolUnusable
 from workbench.cli.sinks.sink_base import DeliveryFailed, Sink
-from workbench.cli.sinks.spool import Spool, SpoolUnusable
 
 PAUSES = (0.01, 0.02)
 

@@ -11,9 +11,8 @@ import time
 import pytest
 
 from tests.cli.sinks.conftest import record, wait_until
-from workbench.cli.sinks.delivery_queue import Counts, DeliveryQueue
+from workbench.cli.sinks.delivery_queue import Counts, DeliveryQueue, Spool
 from workbench.cli.sinks.sink_base import DeliveryFailed
-from workbench.cli.sinks.spool import Spool
 from workbench.cli.sinks.webhook import Webhook, signed_headers
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from workbench import cli
 from workbench.cli import log
-from workbench.cli.training_log import run_reader
+from workbench.cli.training_log import run_values
 from workbench.cli.training_log.log_targets import TARGETS
 from workbench.cli.training_log.run_values import STEP_NAMES, Scalar, Text
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, Step, Trouble, encode
@@ -143,7 +143,7 @@ def test_values_computed_again_after_a_resume_are_written_once(run, recorder, tm
 
 @pytest.mark.parametrize("ending", [Finished(why="stopped", time=9), Failed(why="x", time=9), None])
 def test_following_ends_with_the_training(run, recorder, tmp_path, capsys, monkeypatch, ending):
-    monkeypatch.setattr(run_reader, "POLL", 0.01)
+    monkeypatch.setattr(run_values, "POLL", 0.01)
     lock = RunLock(run.root)
     lock.acquire(0)
     write(run, EVENTS[:3])
@@ -167,8 +167,8 @@ def test_following_ends_with_the_training(run, recorder, tmp_path, capsys, monke
 
 
 def test_a_run_that_never_begins_is_not_followed_for_ever(run, recorder, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(run_reader, "POLL", 0.01)
-    monkeypatch.setattr(run_reader, "START_SECONDS", 0.05)
+    monkeypatch.setattr(run_values, "POLL", 0.01)
+    monkeypatch.setattr(run_values, "START_SECONDS", 0.05)
     result = call(capsys, run.root, "--to", "mlflow", "--out", tmp_path, "--follow")
     assert result["values"] == 0 and not result["finished"]
 

@@ -13,10 +13,9 @@ from tests.session.mask_run import FALSE, MISSED, make_mask_project
 from tests.session.stored_result import store_result, stored_result
 from tests.session.verdict_run import make_verdict_project
 from tests.training.model_card.card_pages import Page
-from workbench.core.documents.charts import PRINT_COLORS, chart_svg
 from workbench.core.documents.comparison_report import comparison_report, comparison_rows
 from workbench.core.documents.document import Chart, Document, Gallery, ImagePairs, Series
-from workbench.core.documents.html_page import PRINT_PAGE, to_html
+from workbench.core.documents.html_page import PRINT_COLORS, PRINT_PAGE, chart_svg, to_html
 from workbench.core.documents.report_content import evaluation_report
 from workbench.core.documents.report_images import MOST, ReportImages
 from workbench.core.evaluation.evaluation_comparison import (
@@ -25,7 +24,7 @@ from workbench.core.evaluation.evaluation_comparison import (
     compare_masks,
     compare_verdicts,
 )
-from workbench.core.evaluation.lighting import CHANGES
+from workbench.core.evaluation.expectation import CHANGES
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, evaluate_like, evaluate_run
 from workbench.core.messages import Message
 from workbench.core.problems import RunUnusable

@@ -21,7 +21,7 @@ from workbench.core.evaluation.confidence import (
     wilson,
 )
 from workbench.core.evaluation.evaluation_summary import summarize
-from workbench.core.evaluation.image_counts import ANY, count_image
+from workbench.core.evaluation.metrics import ANY, count_image
 from workbench.core.evaluation.operating_point import OperatingPoint
 from workbench.core.evaluation.operating_point_sweep import AREAS, THRESHOLDS, OperatingPointSweep, count_thresholds
 from workbench.core.evaluation.stored_predictions import collect_prediction, cut_patches, evaluate_prediction

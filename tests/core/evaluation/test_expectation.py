@@ -1,17 +1,76 @@
-"""Expected range and changed lighting as stored with a run: texts, order of the changes, runs without them."""
+"""Expected range on other parts, changed lighting, and the texts of both as stored with a run."""
 
 from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from tests.session.mask_run import make_mask_project
 from tests.session.stored_result import store_result, stored_result
-from workbench.core.evaluation.expectation import Expectation, LightingChange, expectation_of, signed
-from workbench.core.evaluation.forecast import Forecast
+from workbench.core.evaluation.expectation import (
+    CHANGES,
+    Expectation,
+    Forecast,
+    LightingChange,
+    change_lighting,
+    expectation_of,
+    forecast,
+    lighting_table,
+    signed,
+)
 from workbench.core.messages import Message
 from workbench.core.runs.events import Finished, Started, Unknown, decode, encode
+from workbench.inference.model_settings import ModelSettings
+
+
+def verdicts(errors: int, groups: int, per_group: int = 10):
+    counts = [(0.0 if image % per_group < errors else 1.0, 1.0) for image in range(groups * per_group)]
+    return counts, [f"part {image // per_group}" for image in range(groups * per_group)]
+
+
+def test_few_parts_give_no_range():
+    result = forecast(*verdicts(1, 2))
+    assert result.low is None and result.high is None and "2 different parts" in result.why[0]
+
+
+def test_range_contains_the_metric_and_narrows_with_the_number_of_parts():
+    few, many = forecast(*verdicts(1, 4)), forecast(*verdicts(1, 60))
+    for result in (few, many):
+        assert result.low < 0.9 < result.high
+    assert many.high - many.low < few.high - few.low
+
+
+def test_no_error_on_few_parts_is_not_certainty():
+    result = forecast(*verdicts(0, 5))
+    assert result.high == 1.0 and result.low < 0.9
+
+
+def test_parts_that_differ_widen_the_range():
+    counts = [(1.0, 1.0)] * 50 + [(0.0, 1.0)] * 50
+    alternating = [f"{index % 10}" for index in range(100)]
+    apart = [f"{index // 10}" for index in range(100)]
+    assert forecast(counts, apart).low < forecast(counts, alternating).low
+
+
+def test_sensitivity_to_lighting_lowers_the_range_and_is_named():
+    counts, groups = verdicts(1, 20)
+    lighting = {"unchanged": 0.9, "worst": {"change": "darker", "value": 0.7}}
+    plain, changed = forecast(counts, groups), forecast(counts, groups, lighting)
+    np.testing.assert_allclose(plain.low - changed.low, 0.2)
+    assert changed.high == plain.high and "20 points lower" in changed.why[1] and "darker" in changed.why[1]
+
+
+def test_images_without_pixels_of_the_class_carry_no_information():
+    result = forecast([(0.0, 0.0)] * 10, [str(index) for index in range(10)])
+    assert result.low is None
+
+
+def test_measured_value_is_stated_as_the_metric_is_shown():
+    counts, groups = [(94.0, 100.0)] * 10, [str(number) for number in range(10)]
+    assert forecast(counts, groups).why[0].startswith("94.0% on 10 parts")
+    assert forecast(counts, groups, percent=False).why[0].startswith("0.94 on 10 parts")
 
 
 def result(**changes):
@@ -106,3 +165,34 @@ def test_expectation_is_that_of_the_last_end_of_the_run(tmp_path):
     assert expectation_of(run) is None  # continued: its weights change
     store_result(run)
     assert expectation_of(run) is None
+
+
+def settings(**changes) -> ModelSettings:
+    values = {"channels": 1, "full_scale": 255.0, "low": 0.0, "high": 255.0, "mean": (0.5,), "std": (0.25,)} | changes
+    return ModelSettings(task="classification", name="a", run="b", verdicts=("OK", "NG"), input_size=64, **values)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("shape", [(20, 30), (20, 30, 3)])
+def test_image_stays_usable(change, shape):
+    image = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
+    changed = change_lighting(image, change, settings())
+    assert changed.shape == image.shape and changed.dtype == image.dtype and (changed != image).any()
+
+
+def test_sixteen_bits_change_as_eight_bits():
+    image = np.random.default_rng(0).integers(50, 200, (20, 30), np.uint8)
+    dark = image.astype(np.uint16) * 16  # twelve bits in a file of sixteen
+    twelve = settings(full_scale=65535.0, high=255.0 * 16)
+    for change in ("brighter", "gamma_high", "more_contrast", "uneven"):
+        eight = change_lighting(image, change, settings()).astype(float)
+        np.testing.assert_allclose(change_lighting(dark, change, twelve) / 16, eight, atol=1)
+
+
+def test_table_names_the_worst_change():
+    table = lighting_table(lambda change, count: 0.5 if change == "darker" else 0.9, 7)
+    assert table is not None
+    assert table["pictures"] == 7 and table["unchanged"] == 0.9 and set(table["changes"]) == set(CHANGES)
+    assert table["worst"] == {"change": "darker", "value": 0.5}
+    assert lighting_table(lambda change, count: 0.9, 0) is None
+    assert lighting_table(lambda change, count: None, 3) is None

@@ -9,7 +9,7 @@ import pytest
 
 from tests.inference.conftest import gray_settings
 from workbench.core.geometry.drawing import Rect
-from workbench.core.label_next.feature_cache import CachedPrediction
+from workbench.core.label_next.image_features import CachedPrediction
 from workbench.core.label_next.label_issues import (
     LabelIssue,
     find_issues,

@@ -8,8 +8,8 @@ import zipfile
 
 import pytest
 
-from workbench.core.project.leftovers import remove_leftovers
 from workbench.core.project.project import Project
+from workbench.core.project.storage import remove_leftovers
 
 _UNPACK = """
 import sys, time
@@ -39,11 +39,11 @@ def unpacking(tmp_path):
 def test_files_of_a_killed_import_are_removed(tmp_path, unpacking):
     process, folder = unpacking
     with Project.open(tmp_path / "project") as project:
-        remove_leftovers(project)
+        remove_leftovers(project.root)
         assert (folder / "images" / "a.json").is_file()  # in use
         process.kill()
         process.wait()
-        remove_leftovers(project)
+        remove_leftovers(project.root)
     assert [path.name for path in folder.parent.iterdir() if path.name.startswith("import-")] == []
 
 
@@ -52,6 +52,6 @@ def test_a_folder_without_a_mark_is_removed_and_other_caches_stay(tmp_path):
         for name in ("import-abc123_x", "thumbnails", "import"):
             (project.root / ".cache" / name).mkdir(parents=True, exist_ok=True)
             (project.root / ".cache" / name / "file").write_text("x")
-        remove_leftovers(project)
+        remove_leftovers(project.root)
         remaining = {path.name for path in (project.root / ".cache").iterdir()}
     assert "import-abc123_x" not in remaining and {"thumbnails", "import"} <= remaining

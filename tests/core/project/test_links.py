@@ -16,15 +16,15 @@ from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.inference_pass import PredictionCache
 from workbench.core.evaluation.operating_point import OperatingPoint
 from workbench.core.image_list.thumbnail_cache import ThumbnailCache
-from workbench.core.label_next.feature_cache import FeatureCache
+from workbench.core.label_next.image_features import FeatureCache
 from workbench.core.problems import CannotWrite, LinkOutsideFolder, Problem
 from workbench.core.project import annotation, class_merge
 from workbench.core.project.class_merge import ClassMergePlan
 from workbench.core.project.history import Patch
 from workbench.core.project.image_index import with_index
 from workbench.core.project.importing import import_labels
-from workbench.core.project.leftovers import remove_leftovers
 from workbench.core.project.project import Project
+from workbench.core.project.storage import remove_leftovers
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.training_settings import request
 from workbench.core.suggestions.suggestion_files import StoredSuggestions, write_stored
@@ -212,7 +212,7 @@ def test_leftovers_behind_a_link_are_not_removed(project, outside, name):
     (outside / ".m.01234567.part").mkdir()
     (outside / ".m.01234567.part" / "file").write_bytes(b"")
     before = content(outside)
-    remove_leftovers(project)
+    remove_leftovers(project.root)
     assert content(outside) == before
 
 

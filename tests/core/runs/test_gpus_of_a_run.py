@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from workbench.core import problems
-from workbench.core.runs import several_gpus
+from workbench.core.runs import launch
 from workbench.core.runs.events import Profiled, Started, Step, decode, encode
 from workbench.core.runs.run import create_run, plan_run
 from workbench.core.runs.run_health import RunState, diagnose
@@ -104,14 +104,14 @@ def test_full_gpu_memory_is_reported_on_windows(share, count, windows, kind):
 
 
 def test_several_gpus_on_windows_are_refused_before_a_run_is_created(labeled_project, monkeypatch):
-    monkeypatch.setattr(several_gpus.platform, "system", lambda: "Windows")
+    monkeypatch.setattr(launch.platform, "system", lambda: "Windows")
     with pytest.raises(problems.DeviceMissing, match="NCCL"):
         create_run(labeled_project, request("unet", device="gpu:0,1"))
     assert not list((labeled_project.root / "runs").iterdir())
-    several_gpus.check_several_gpus("gpu:1")
-    several_gpus.check_several_gpus("cpu:2")
-    monkeypatch.setattr(several_gpus.platform, "system", lambda: "Linux")
-    several_gpus.check_several_gpus("gpu:0,1")
+    launch.check_several_gpus("gpu:1")
+    launch.check_several_gpus("cpu:2")
+    monkeypatch.setattr(launch.platform, "system", lambda: "Linux")
+    launch.check_several_gpus("gpu:0,1")
 
 
 @pytest.mark.parametrize(

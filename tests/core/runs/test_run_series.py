@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from workbench.core.runs.events import Evaluated, Started, Step
-from workbench.core.runs.run_series import MOST, Columns, RunSeries
-from workbench.core.runs.series_table import table
+from workbench.core.runs.run_series import MOST, Columns, RunSeries, series_table
 from workbench.core.runs.system_stats import GpuSample, SystemSample, decode_sample, encode_sample, read_samples
 
 GB = 1 << 30
@@ -126,7 +125,7 @@ def test_the_table_has_a_line_for_each_moment():
     track.add_event(Evaluated(step=2, time=0.15, score=0.25))
     track.add_sample(0.1, sample(77.0))
     other.add_event(step(5))
-    data = table([("划痕, run", track), ("b", other)])
+    data = series_table([("划痕, run", track), ("b", other)])
     assert data.startswith(b"\xef\xbb\xbf")
     rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
     assert [(row["run"], float(row["seconds"])) for row in rows] == [
@@ -143,5 +142,5 @@ def test_the_table_has_a_line_for_each_moment():
 def test_the_name_of_a_run_is_no_formula_in_the_table():
     track = RunSeries()
     track.add_event(step(1))
-    rows = list(csv.reader(io.StringIO(table([("=1+1", track), ("-2", track)]).decode("utf-8-sig"))))
+    rows = list(csv.reader(io.StringIO(series_table([("=1+1", track), ("-2", track)]).decode("utf-8-sig"))))
     assert [row[0] for row in rows[1:]] == ["'=1+1", "-2"]

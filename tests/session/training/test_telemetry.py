@@ -9,8 +9,8 @@ import types
 import pytest
 
 from tests.gpu_stand_ins import NvmlModule, StandInGpu
-from workbench.session.training.gpu_readers import GpuSample, NoGpu, NvmlReader
-from workbench.session.training.telemetry import SystemSample, TelemetryThread
+from workbench.core.runs.system_stats import GpuSample, SystemSample
+from workbench.session.training.telemetry import NoGpu, NvmlReader, TelemetryThread
 
 CARD = GpuSample(0, "Card", 50.0, 1 << 30, 4 << 30, 60.0, 120.5, 1500.0)
 

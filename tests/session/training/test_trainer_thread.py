@@ -17,7 +17,7 @@ from workbench.core.runs.child_process import ChildProcess, StopTimeouts
 from workbench.core.runs.events import Checkpoint, Failed, Finished, Started, Step, Trouble, encode
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.training_settings import request
-from workbench.session.training import run_attach
+from workbench.session.training import trainer_thread
 from workbench.session.training.trainer_thread import TrainerThread
 
 QUICK = StopTimeouts(command=0.3, terminate=0.3)
@@ -72,14 +72,14 @@ def wait_end(qtbot, thread: TrainerThread):
 
 
 def test_events_arrive_typed_and_in_order(begin, run, qtbot):
-    run_attach.send_order(run, "an order of an earlier life")
+    trainer_thread.send_order(run, "an order of an earlier life")
     thread = begin("done")
     ending = wait_end(qtbot, thread)
     assert isinstance(ending, Finished) and ending.why == "done"
     assert [type(event) for event in thread.told] == [Started, Step, Step, Step, Finished]
     assert thread.told == list(run.events())
     assert "a library talks" in run.log_path.read_text()
-    assert not run_attach.orders_path(run).exists()
+    assert not trainer_thread.orders_path(run).exists()
 
 
 def test_commands_are_sent_through_the_pipe(begin, qtbot, monkeypatch, niceness_of_children):
@@ -230,7 +230,7 @@ def orphan(run, trainer_command):
 
 
 def test_live_run_is_followed_and_stopped_by_file(begin, run, orphan, qtbot):
-    assert run_attach.find_live_process(run).pid == orphan.pid
+    assert trainer_thread.find_live_process(run).pid == orphan.pid
     thread = begin.listen(TrainerThread(run, attach=True, timeouts=QUICK))
     wait_for(qtbot, thread, Started)
     assert thread.live
@@ -240,7 +240,7 @@ def test_live_run_is_followed_and_stopped_by_file(begin, run, orphan, qtbot):
         line = encode(Step(step=7, loss=0.5, rate=0.1))
         file.write(line[:20])
         file.flush()
-        threading.Event().wait(2 * run_attach.POLL)
+        threading.Event().wait(2 * trainer_thread.POLL)
         file.write(line[20:] + "\n")
     wait_for(qtbot, thread, Step)
     thread.stop()

@@ -20,7 +20,7 @@ from workbench.core.runs.run import Run, create_run, list_runs
 from workbench.core.runs.training_settings import request
 from workbench.inference.io.image_io import write_png
 from workbench.session.training import trainer_thread
-from workbench.session.training.run_attach import find_live_process
+from workbench.session.training.trainer_thread import find_live_process
 from workbench.session.training.training_control import TrainingControl
 
 

@@ -176,7 +176,7 @@ def test_resumed_losses_are_compared(cpu, monkeypatch, resumed, status):
 
     answer = {"step": 4, "after": resumed, "precision": "fp32"}
     monkeypatch.setattr(resuming, "run_captured", run_captured)
-    monkeypatch.setattr(resuming.child, "call", lambda *_, **__: answer)
+    monkeypatch.setattr(resuming.trial_runs, "call", lambda *_, **__: answer)
     outcome = resuming.check_resume(Conditions("cpu", cpu.folder, argument=["fp32", "O1"]))
     assert outcome.status == status, outcome.detail
 

@@ -25,7 +25,7 @@ from workbench.training import control_channel, device, training_context, traini
 from workbench.training.control_channel import ControlChannel
 from workbench.training.distributed import process_group, rank_launcher
 from workbench.training.distributed.process_group import ProcessGroup, distributed
-from workbench.training.distributed.rank_commands import CommandMessage, RankCommand
+from workbench.training.distributed.rank_messages import CommandMessage, RankCommand
 from workbench.training.learner import Learner
 from workbench.training.optimizers import make_optimizer
 from workbench.training.precision import Precision, PrecisionChoice

@@ -15,15 +15,15 @@ from tests.conftest import scratched
 from tests.training.conftest import EXPORTED as FORMATS
 from tests.training.conftest import make_run
 from tests.training.export.export_settings import SETTINGS, bright, spots
-from workbench.core.project.leftovers import remove_leftovers
 from workbench.core.project.project import Project
+from workbench.core.project.storage import remove_leftovers
 from workbench.core.runs.events import Failed, Finished, Progress, encode_order
 from workbench.core.runs.run import Run
 from workbench.inference.engines.registry import KINDS
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import load_settings, save_settings
 from workbench.inference.predictor import Predictor
-from workbench.training.export import parity_samples
+from workbench.training.export import export_images
 from workbench.training.export.parity import compare
 
 
@@ -164,13 +164,13 @@ def test_parity_samples_cover_every_kind_of_image(labeled_project, tmp_path):
     Image.fromarray(np.zeros((8000, 4001), np.uint8)).save(root / "huge.png")
     Image.fromarray(np.zeros((9, 9), np.uint16)).save(root / "deep.tif")
     run = make_run(labeled_project, widths=[4, 8])
-    chosen = parity_samples.choose(labeled_project, run.dataset())
+    chosen = export_images.choose(labeled_project, run.dataset())
     why = {sample.why: sample.key for sample in chosen}
     assert why["largest"] == "huge.png" and why["smallest"] == "deep.tif" and "defects" in why
-    assert len(chosen) == len({sample.key for sample in chosen}) <= parity_samples.MOST
+    assert len(chosen) == len({sample.key for sample in chosen}) <= export_images.MOST
     (huge,) = (sample for sample in chosen if sample.key == "huge.png")
-    assert 3_900_000 < huge.read().size <= parity_samples.MOST_PIXELS
-    golden = parity_samples.choose_golden(chosen)
+    assert 3_900_000 < huge.read().size <= export_images.MOST_PIXELS
+    golden = export_images.choose_golden(chosen)
     assert 3 <= len(golden) <= 6 and huge not in golden and any(sample.why == "defects" for sample in golden)
 
 
@@ -188,10 +188,10 @@ def test_files_of_a_killed_export_are_removed(trained, child, tmp_path):
     one = child("export", root / "runs" / trained.name, "--out", root / "exports" / "one")
     one.next(Progress)
     with Project.open(root) as project:
-        remove_leftovers(project)
+        remove_leftovers(project.root)
     assert len(list((root / "exports").glob(".one.*.part"))) == 1  # the export is still under way
     one.process.kill()
     one.process.wait()
     with Project.open(root) as project:
-        remove_leftovers(project)
+        remove_leftovers(project.root)
     assert list((root / "exports").iterdir()) == []

@@ -17,7 +17,7 @@ from tests.conftest import scratched
 from tests.training.conftest import Child
 from workbench.core.runs.events import Finished, Trouble
 from workbench.core.runs.export_options import LAYOUTS
-from workbench.inference.batch.checksums import verify_checks
+from workbench.inference.batch.export_checks import verify_checks
 from workbench.inference.io.image_io import read_image
 from workbench.inference.model_settings import ClassSettings, ModelSettings, load_settings
 from workbench.inference.normalize import normalize

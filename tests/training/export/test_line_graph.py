@@ -17,9 +17,9 @@ from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.inference.predictor import Predictor
 from workbench.training import onnx_graph
 from workbench.training.export.area_resize import plan_resize
+from workbench.training.export.export_metadata import line_metadata
 from workbench.training.export.line_export import LineModel, fit_image
 from workbench.training.export.line_graph import LineModelRefused, line_model, pixel_type
-from workbench.training.export.onnx_metadata import line_metadata
 from workbench.training.export.parity import compare_line
 from workbench.training.resnet import ResNet
 from workbench.training.unet import UNet

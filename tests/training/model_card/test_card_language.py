@@ -25,10 +25,15 @@ from workbench.core.resources import LANGUAGES
 from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.predictor import Predictor
-from workbench.training.model_card.card_content import make_card
-from workbench.training.model_card.card_evaluation import evaluate_holdout
-from workbench.training.model_card.card_writer import CARD_FILE, README_FILE, to_html, to_markdown, write_card
-from workbench.training.model_card.provenance import CardSources
+from workbench.training.model_card.card_content import CardSources, make_card
+from workbench.training.model_card.card_writer import (
+    CARD_FILE,
+    README_FILE,
+    evaluate_holdout,
+    to_html,
+    to_markdown,
+    write_card,
+)
 
 SENTENCE = re.compile(r"[a-z]{3,} +[a-z]{2,} +[a-z]{2,}")
 

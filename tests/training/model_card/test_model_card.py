@@ -24,10 +24,10 @@ from workbench.core.documents.document import (
     Share,
     Table,
 )
-from workbench.core.documents.holdout_result import HoldoutResult
+from workbench.core.documents.metric_tables import HoldoutResult
 from workbench.core.documents.run_blocks import labels_revision
 from workbench.core.evaluation.expectation import expectation_of
-from workbench.core.evaluation.operating_point_origin import OperatingPointOrigin
+from workbench.core.evaluation.operating_point import OperatingPointOrigin
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
@@ -35,10 +35,15 @@ from workbench.inference.io.image_io import decode_image
 from workbench.inference.model_settings import MODEL_FILE, load_settings, save_settings
 from workbench.inference.predictor import Predictor
 from workbench.inference.verdict_rule import RegionLimit, VerdictRule
-from workbench.training.model_card.card_content import make_card
-from workbench.training.model_card.card_evaluation import evaluate_holdout
-from workbench.training.model_card.card_writer import CARD_FILE, README_FILE, to_html, to_markdown, write_card
-from workbench.training.model_card.provenance import CardSources
+from workbench.training.model_card.card_content import CardSources, make_card
+from workbench.training.model_card.card_writer import (
+    CARD_FILE,
+    README_FILE,
+    evaluate_holdout,
+    to_html,
+    to_markdown,
+    write_card,
+)
 
 
 @pytest.fixture
@@ -249,7 +254,7 @@ def test_name_in_markdown_is_text(name):
 
 @pytest.mark.skipif(shutil.which("sha256sum") is None, reason="there is no sha256sum")
 def test_checksums_have_format_of_sha256sum(trained, export):
-    from workbench.inference.batch.checksums import verify_checks, write_checks
+    from workbench.inference.batch.export_checks import verify_checks, write_checks
     from workbench.inference.batch.export_package import write_package
 
     write_package(export)

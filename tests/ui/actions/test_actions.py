@@ -14,7 +14,7 @@ from workbench.core import resources
 from workbench.core.project import annotation
 from workbench.core.runs.dataset import collect
 from workbench.ui.actions.menus import MENUS, NAVIGATION, OVERLAYS, TOOL_STRIP, ids, titles
-from workbench.ui.actions.shortcuts_dialog import ShortcutsDialog
+from workbench.ui.actions.shortcut_changes import ShortcutsDialog
 from workbench.ui.text.formatting import plain
 
 

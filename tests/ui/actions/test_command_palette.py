@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 
 from workbench.session.preferences import Preferences
 from workbench.ui.actions.command_palette import KeyRole, PathRole, ReasonRole
-from workbench.ui.actions.disabled_reasons import DisabledReasons
+from workbench.ui.actions.command_table import DisabledReasons
 from workbench.ui.shell.application import Application
 
 OPEN = Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier

@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
 
 from workbench.session.preferences import Preferences
-from workbench.ui.actions.shortcuts_dialog import ShortcutsDialog
+from workbench.ui.actions.shortcut_changes import ShortcutsDialog
 from workbench.ui.help.guide_window import GuideWindow
 from workbench.ui.shortcuts import change_shortcuts, key_sequences, key_text, with_current_keys
 

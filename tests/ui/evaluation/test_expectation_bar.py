@@ -10,7 +10,7 @@ from tests.session.mask_run import make_mask_project
 from tests.session.stored_result import store_result, stored_result
 from tests.session.verdict_run import make_verdict_project
 from tests.ui.evaluation.evaluation_windows import open_project
-from workbench.core.evaluation.lighting import CHANGES
+from workbench.core.evaluation.expectation import CHANGES
 
 
 def open_evaluation(application, run, qtbot):

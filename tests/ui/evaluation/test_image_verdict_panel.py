@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.verdict_rules import RuleChoice
 from workbench.inference.verdict_rule import RegionLimit
-from workbench.ui.evaluation.region_limits import RegionLimits
+from workbench.ui.evaluation.image_verdict_panel import RegionLimits
 
 
 def choose(panel, by):

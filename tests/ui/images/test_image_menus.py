@@ -12,7 +12,7 @@ from tests.conftest import fill_project
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.ui.actions.image_menus import ImageMenu
-from workbench.ui.evaluation.central_stack import CentralStack
+from workbench.ui.evaluation.evaluation_navigation import CentralStack
 
 PLAIN, CTRL = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton

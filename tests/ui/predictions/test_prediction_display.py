@@ -17,7 +17,7 @@ from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import ClassSettings, save_settings
 from workbench.inference.predictor import Predictor
 from workbench.ui.canvas.layers.prediction_layer import MODES
-from workbench.ui.training.continuous_switch import ContinuousSwitch
+from workbench.ui.training.train_controls import ContinuousSwitch
 
 SHIFT = Qt.KeyboardModifier.ShiftModifier
 STEP_30 = "After step 30: the model still marks nearly everything"

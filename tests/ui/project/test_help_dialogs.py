@@ -7,7 +7,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton
 
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts
-from workbench.core.runs.paddle_builds import InstalledBuild, choose_for_machine
+from workbench.core.runs.pip_commands import InstalledBuild, choose_for_machine
 from workbench.ui.project.help_dialogs import GpuCheckDialog, _Findings
 
 RTX = Gpu(0, "NVIDIA GeForce RTX 3060", 12 << 30, (8, 6))

@@ -31,7 +31,7 @@ from workbench.session import folder_prediction
 from workbench.session.folder_prediction import FolderSummary
 from workbench.session.tasks import TaskRunner
 from workbench.session.training import export_job, training_control
-from workbench.session.training.run_attach import find_live_process
+from workbench.session.training.trainer_thread import find_live_process
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
 from workbench.ui.project.new_project_dialog import NewProjectDialog
 from workbench.ui.shell.application import Application

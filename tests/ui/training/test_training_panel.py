@@ -15,11 +15,11 @@ from tests.ui.training.run_events import METRICS, STARTED, at_rest, live, steps
 from workbench.core.messages import Message
 from workbench.core.runs.events import Evaluated, Failed, Finished, Preview, Progress, Started, Trouble, encode
 from workbench.core.runs.run import create_run
+from workbench.core.runs.system_stats import GpuSample, SystemSample
 from workbench.core.runs.training_settings import request
 from workbench.inference.io.image_io import write_png
 from workbench.inference.predictor import Prediction
 from workbench.inference.regions import Region
-from workbench.session.training.telemetry import GpuSample, SystemSample
 from workbench.ui.text import formatting
 
 

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QScrollBar,
 )
 
-from workbench.ui.actions.shortcuts_dialog import ShortcutsDialog
+from workbench.ui.actions.shortcut_changes import ShortcutsDialog
 from workbench.ui.widgets.collapsible_section import CollapsibleSection
 from workbench.ui.widgets.editor_keys import EDITORS
 

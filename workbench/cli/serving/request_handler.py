@@ -11,12 +11,11 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterator
 
 from starlette.requests import ClientDisconnect, Request
 
-from workbench.cli.serving.engine_batcher import EngineBatcher
 from workbench.cli.serving.responses import Extra, Form, HttpError, write_response
 from workbench.cli.serving.server_limits import Limits
 from workbench.cli.serving.server_metrics import Counters
 from workbench.cli.serving.upload import read_upload
-from workbench.cli.serving.work_queue import QueueFull, Reservation, WorkQueue
+from workbench.cli.serving.work_queue import EngineBatcher, QueueFull, Reservation, WorkQueue
 from workbench.inference.engines import EngineError
 from workbench.inference.io.buffers import give_back_memory
 from workbench.inference.io.declared_size import declared_size

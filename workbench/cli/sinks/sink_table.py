@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.sinks import log_files, marker_files, opcua, tcp_line, webhook
-from workbench.cli.sinks.delivery_queue import Counts, DeliveryQueue
+from workbench.cli.sinks.delivery_queue import Counts, DeliveryQueue, Spool
 from workbench.cli.sinks.sink_base import Record, Sink
-from workbench.cli.sinks.spool import Spool
 from workbench.cli.verb_runner import WrongUse
 
 # Modules with `add_arguments` and `configure`, and the names of their outputs.

@@ -1,15 +1,17 @@
-"""Tables of metrics in a model card: by class, by size of defect, by image; or by verdict."""
+"""Result of a model on its validation or test images as a document presents it, and its tables: by class, by size of
+defect, by image; or by verdict.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from workbench.core.documents.document import NOTHING, Block, Headline, Number, Paragraph, Share, Table
-from workbench.core.documents.holdout_result import HoldoutResult, VerdictOutcome
-from workbench.core.evaluation.image_counts import (
+from workbench.core.documents.document import NOTHING, Block, DocumentImage, Headline, Number, Paragraph, Share, Table
+from workbench.core.evaluation.metrics import (
     ANY,
     ENOUGH,
     DefectCount,
@@ -20,6 +22,32 @@ from workbench.core.evaluation.image_counts import (
 )
 from workbench.core.messages import Message
 from workbench.inference.model_settings import UNSURE, ModelSettings
+
+
+@dataclass(frozen=True)
+class VerdictOutcome:
+    """Result for one image. confidence: probability of the predicted verdict."""
+
+    key: str
+    truth: str
+    predicted: str
+    confidence: float
+
+
+@dataclass
+class HoldoutResult:
+    """Result of the evaluation. split: "test", "val", or "" if there is neither. total: images of the split; those
+    evaluated are in `counts` or `verdicts`. changed: labels changed since the training. unreadable: images or labels
+    that are missing or broken.
+    """
+
+    split: str
+    total: int = 0
+    counts: list[ImageCounts] = field(default_factory=list)
+    verdicts: list[VerdictOutcome] = field(default_factory=list)
+    changed: int = 0
+    unreadable: int = 0
+    worst: list[DocumentImage] = field(default_factory=list)
 
 
 def tables(settings: ModelSettings, result: HoldoutResult) -> list[Block]:

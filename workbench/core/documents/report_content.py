@@ -19,7 +19,7 @@ from workbench.core.documents.document import (
     Series,
     Table,
 )
-from workbench.core.documents.holdout_result import HoldoutResult, VerdictOutcome
+from workbench.core.documents.metric_tables import HoldoutResult, VerdictOutcome
 from workbench.core.documents.report_images import ReportImages
 from workbench.core.documents.run_blocks import (
     data_blocks,
@@ -31,7 +31,7 @@ from workbench.core.documents.run_blocks import (
 )
 from workbench.core.evaluation.confidence import MIN_OBSERVATIONS
 from workbench.core.evaluation.evaluation_summary import RatePerImage
-from workbench.core.evaluation.operating_point_origin import OperatingPointOrigin
+from workbench.core.evaluation.operating_point import OperatingPointOrigin
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, SplitEvaluation
 from workbench.core.messages import Message, recognize
 from workbench.core.project.project import Project

@@ -10,7 +10,7 @@ from typing import Any
 from workbench.core.documents.document import NOTHING, Block, Paragraph, Section, Table
 from workbench.core.documents.metric_tables import split_name
 from workbench.core.evaluation.expectation import expectation_of, signed
-from workbench.core.evaluation.operating_point_origin import OperatingPointOrigin
+from workbench.core.evaluation.operating_point import OperatingPointOrigin
 from workbench.core.json_files import load_object
 from workbench.core.messages import Message, join, recognize
 from workbench.core.problems import RunBroken

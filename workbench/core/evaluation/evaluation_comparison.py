@@ -15,7 +15,7 @@ import numpy as np
 
 from workbench.core.evaluation.confidence import rate_interval, wilson
 from workbench.core.evaluation.expectation import Expectation, expectation_of
-from workbench.core.evaluation.image_counts import ANY
+from workbench.core.evaluation.metrics import ANY
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, SplitEvaluation, VerdictSplitEvaluation
 from workbench.core.evaluation.stored_predictions import ImageEvaluation, StoredPrediction
 from workbench.core.evaluation.verdict_evaluation import PredictedVerdict

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from workbench.core.evaluation.confidence import digits_supported, rate_interval, wilson
-from workbench.core.evaluation.image_counts import ANY, DefectCount, ImageCounts, dice, dice_interval, size_edges
+from workbench.core.evaluation.metrics import ANY, DefectCount, ImageCounts, dice, dice_interval, size_edges
 
 Alert = Literal["only_background", "everything", "every_good_picture", "one_class"]
 _MIN_GOOD_IMAGES = 5  # least number of good images for "every_good_picture"; with fewer it may be chance

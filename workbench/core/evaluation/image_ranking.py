@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.core.evaluation.confidence import Z, share_interval
 from workbench.core.evaluation.evaluation_summary import Proportion
-from workbench.core.evaluation.image_counts import ANY
+from workbench.core.evaluation.metrics import ANY
 from workbench.core.evaluation.stored_predictions import ImageEvaluation, StoredPrediction
 from workbench.core.messages import Message
 from workbench.inference.verdict_rule import RegionTable

@@ -1,28 +1,121 @@
-"""Evaluation of a run on one data split: predictions, counts at the operating point, curves and data leaks."""
+"""Evaluation of a run on one data split: predictions, counts at the operating point, curves and data leaks.
+
+Data leaks are validation or test images of which the same part or image was used for training.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from workbench.core.evaluation import operating_point
-from workbench.core.evaluation.data_leaks import DataLeak, find_data_leaks
-from workbench.core.evaluation.evaluated_images import THREADS, EvaluatedImages, evaluate_images
+from workbench.core.evaluation.evaluation_summary import EvaluationSummary, summarize
+from workbench.core.evaluation.image_ranking import ScoredImage, scored_images
 from workbench.core.evaluation.inference_pass import InferencePass, PassResult
 from workbench.core.evaluation.operating_point import OperatingPoint, StoredOperatingPoint
 from workbench.core.evaluation.operating_point_sweep import OperatingPointSweep
-from workbench.core.evaluation.stored_predictions import StoredPrediction
-from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation
-from workbench.core.evaluation.verdict_pass import predict_verdicts
+from workbench.core.evaluation.stored_predictions import ImageEvaluation, StoredPrediction, evaluate_prediction
+from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation, predict_verdicts
 from workbench.core.messages import Message
 from workbench.core.problems import NoteBroken, RunUnusable
 from workbench.core.project import annotation
+from workbench.core.project.grouping import content, near_duplicates
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.run import Run
+from workbench.inference.cpu_environment import cores
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.verdict_rule import VerdictRule
+
+THREADS = min(4, cores())  # OpenCV and NumPy release the interpreter lock most of the time
+
+
+@dataclass(frozen=True)
+class DataLeak:
+    """Leak of one image. held_out_key: validation or test image. train_key: training image.
+
+    why: identical bytes, similar appearance, or the same part.
+    """
+
+    held_out_key: str
+    train_key: str
+    why: Literal["same", "alike", "part"]
+
+
+def find_data_leaks(project: Project, dataset: Dataset, split: str) -> list[DataLeak]:
+    """Return the clearest leak of each image of `split` that has one. Reads every image: not for the GUI thread.
+
+    In runs of more than 4000 images, similar appearance is not checked, see `core.grouping.lookalikes`.
+    """
+    evaluated, training = dataset.of(split), dataset.of("train")
+    splits = {item.key: item.split for item in dataset.items}
+    leaks: dict[str, DataLeak] = {}
+    by_content = {digest: item.key for item in training if (digest := content(project.image_path(item.key)))}
+    for item in evaluated:
+        duplicate = by_content.get(content(project.image_path(item.key)) or b"")
+        if duplicate is not None:
+            leaks[item.key] = DataLeak(item.key, duplicate, "same")
+    for a, b in near_duplicates(project, [*evaluated, *training]):
+        for key, other in ((a, b), (b, a)):
+            if splits[key] == split and splits[other] == "train":
+                leaks.setdefault(key, DataLeak(key, other, "alike"))
+    parts: dict[str, str] = defaultdict(str)
+    for item in training:
+        parts.setdefault(item.group, item.key)
+    for item in evaluated:
+        if item.group and item.group in parts:
+            leaks.setdefault(item.key, DataLeak(item.key, parts[item.group], "part"))
+    return list(leaks.values())
+
+
+@dataclass(frozen=True)
+class EvaluatedImages:
+    """Evaluation at an operating point. evaluations, images: one per image, in the order of the predictions."""
+
+    point: OperatingPoint
+    evaluations: list[ImageEvaluation]
+    figures: EvaluationSummary
+    images: list[ScoredImage]
+
+    @property
+    def place(self) -> tuple[float, float]:
+        """Recall of defects and precision of regions; NaN if there is nothing to count."""
+        regions = sum(result.counts.regions for result in self.evaluations)
+        precision = 1 - self.figures.false.count / regions if regions else float("nan")
+        recall = self.figures.found.value
+        return float("nan") if recall is None else recall, precision
+
+
+def evaluate_images(
+    predictions: list[StoredPrediction], settings: ModelSettings, point: OperatingPoint, cancelled: Callable[[], bool]
+) -> EvaluatedImages | None:
+    """Evaluate at `point`. Return None as soon as `cancelled` returns True."""
+    settings_at_point = point.on(settings)
+    with ThreadPoolExecutor(THREADS) as pool:
+        results = list(
+            pool.map(lambda item: None if cancelled() else evaluate_prediction(item, settings_at_point), predictions)
+        )
+    evaluations = [result for result in results if result is not None]
+    if len(evaluations) < len(predictions):
+        return None
+    ids = [entry.id for entry in settings.classes]
+    alarms = {id: [sum(alarm.class_id == id for alarm in result.alarms) for result in evaluations] for id in ids}
+    pixels = sum(item.width * item.height for item in predictions)
+    return EvaluatedImages(
+        point,
+        evaluations,
+        summarize(
+            [result.counts for result in evaluations],
+            [item.group for item in predictions],
+            ids,
+            alarms=alarms,
+            marked=sum(result.marked for result in evaluations) / max(1, pixels),
+        ),
+        scored_images(predictions, evaluations),
+    )
 
 
 @dataclass(frozen=True)

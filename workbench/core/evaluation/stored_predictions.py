@@ -12,8 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from workbench.core.evaluation.image_counts import ANY, DefectCount, ImageCounts
-from workbench.core.evaluation.metrics import DETECTED_SHARE
+from workbench.core.evaluation.metrics import ANY, DETECTED_SHARE, DefectCount, ImageCounts
 from workbench.core.geometry.drawing import Rect
 from workbench.core.project.project import MAX_CLASS_ID
 from workbench.inference.components import measure

@@ -10,8 +10,7 @@ import numpy as np
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.images import image_files
-from workbench.core.label_next.feature_cache import CachedPrediction, FeatureCache
-from workbench.core.label_next.image_features import describe, saliency_features
+from workbench.core.label_next.image_features import CachedPrediction, FeatureCache, describe, saliency_features
 from workbench.core.label_next.label_issues import MAX_ISSUES as MOST_SLIPS
 from workbench.core.label_next.label_issues import find_issues, worst_first
 from workbench.core.label_next.uncertainty import MAX_REGIONS, region_certainties

@@ -9,8 +9,15 @@ import numpy as np
 
 from workbench.core.images import image_files
 from workbench.core.label_next.image_scan import spread_keys
-from workbench.core.label_next.spot_detection import COUNT, Spot, example_directions, find_spots
-from workbench.core.label_next.spot_features import FEATURES, CellFeatures, cell_features
+from workbench.core.label_next.spot_detection import (
+    COUNT,
+    FEATURES,
+    CellFeatures,
+    Spot,
+    cell_features,
+    example_directions,
+    find_spots,
+)
 from workbench.core.problems import Problem
 from workbench.core.project import annotation
 from workbench.core.project.project import DONT_CARE, Project

@@ -17,8 +17,8 @@ from workbench.core.project import annotation, import_files, import_journal
 from workbench.core.project.import_journal import ImportJournal, ImportRecord
 from workbench.core.project.label_files import LabelFiles, open_labels
 from workbench.core.project.label_reading import ImportReport, ImportRequest, LabelReading, Progress, ReadLabel
-from workbench.core.project.leftovers import remove_leftovers
 from workbench.core.project.project import BACKGROUND, NOT_LABELED, Project
+from workbench.core.project.storage import remove_leftovers
 
 
 def import_labels(
@@ -38,7 +38,7 @@ def import_labels(
     if request is None:
         request = ImportRequest(**({"conflicts": "replace"} if overwrite else {}), **choices)
     project.need_write(Message("what.import"))
-    remove_leftovers(project)
+    remove_leftovers(project.root)
     import_journal.recover(project)
     with open_labels(project, path) as files:
         report, record = prepare_import(project, files, request, progress=progress)

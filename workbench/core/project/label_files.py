@@ -19,8 +19,8 @@ from workbench.core.messages import Message
 from workbench.core.project.formats import FORMATS, Format, recognized
 from workbench.core.project.formats.base import FileTree, UnreadableLabel, decode_text, reason, suffix_of
 from workbench.core.project.formats.yolo import dataset_tree
-from workbench.core.project.leftovers import holding_part
 from workbench.core.project.project import Project
+from workbench.core.project.storage import holding_part
 from workbench.inference.io.atomic_write import make_folder
 
 LARGEST_ARCHIVE = 64 << 30  # bytes of an unpacked archive

@@ -21,7 +21,7 @@ from workbench.core.names import numbered_names
 from workbench.core.problems import ImageBroken, MaskWrongSize, Problem
 from workbench.core.project import annotation, import_journal
 from workbench.core.project.annotation import Note, continues, united_history
-from workbench.core.project.duplicates import FileTable
+from workbench.core.project.grouping import FileTable
 from workbench.core.project.import_classes import matching_class
 from workbench.core.project.import_images import same_content
 from workbench.core.project.import_journal import ImportJournal

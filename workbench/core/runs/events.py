@@ -58,7 +58,7 @@ class _Metrics(_Checked):
 
 
 class _Forecast(_Checked):
-    """Range expected on other parts, see core.evaluation.forecast."""
+    """Range expected on other parts, see core.evaluation.expectation."""
 
     low: float | None
     high: float | None
@@ -66,7 +66,7 @@ class _Forecast(_Checked):
 
 
 class _Lighting(_Checked):
-    """Metrics under changed lighting, see core.evaluation.lighting."""
+    """Metrics under changed lighting, see core.evaluation.expectation."""
 
     pictures: int
     unchanged: float

@@ -1,16 +1,21 @@
 """Start of the training program: command line and environment, used by the window and the command line.
 
 `workbench.training` is never imported but always run as a child process, because importing Paddle takes long, Paddle's
-memory is only freed at the end of the process, and a crash must not end the window.
+memory is only freed at the end of the process, and a crash must not end the window. The conditions of a training on
+several GPUs are checked before the run is created.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import platform
 import sys
 from pathlib import Path
 
+from workbench.core.messages import Message
+from workbench.core.problems import DeviceMissing
+from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.cpu_environment import cpu_environment
 
 # Verbs of the training program, see workbench/training/__main__.py.
@@ -137,3 +142,22 @@ def launcher_environment(device: str, base: dict[str, str] | None = None) -> dic
 def paddle_installed() -> bool:
     """Return True if the child process will find Paddle; does not import it."""
     return importlib.util.find_spec("paddle") is not None
+
+
+def check_several_gpus(device: str) -> None:
+    """Raise DeviceMissing for several GPUs on Windows, where PaddlePaddle has no NCCL."""
+    if device.strip().lower().startswith("gpu") and processes(device) > 1 and platform.system() == "Windows":
+        raise DeviceMissing(device=device, why=Message("device.no_nccl"))
+
+
+def divide_batch(request: TrainingSettings) -> TrainingSettings:
+    """Round a batch size chosen by the user up to a multiple of the processes, and state it as the setting's reason.
+
+    With unequal parts, the normalization over all GPUs would weight their images unequally.
+    """
+    count = processes(request.device)
+    if "batch" not in request.model_fields_set or not request.batch % count:
+        return request
+    why = Message("plan.batch_divided", asked=request.batch, n=count)
+    batch = -(-request.batch // count) * count
+    return request.model_copy(update={"batch": batch, "reasons": {**request.reasons, "batch": why}})

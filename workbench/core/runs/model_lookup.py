@@ -6,8 +6,7 @@ from pathlib import Path
 
 from workbench.core.problems import ExportDamaged, UnknownModel
 from workbench.core.runs.run import Run, find_run
-from workbench.inference.batch.checksums import verify_checks
-from workbench.inference.batch.reference_results import self_test
+from workbench.inference.batch.export_checks import self_test, verify_checks
 from workbench.inference.engine_options import EngineOptions
 from workbench.inference.io.json_io import JsonError, parse_json
 from workbench.inference.model_settings import MODEL_FILE, SettingsError, load_settings, settings_from_json

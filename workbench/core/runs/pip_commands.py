@@ -1,18 +1,200 @@
-"""Exact pip commands that install missing packages for this Python."""
+"""Exact pip commands that install missing packages for this Python, and the only table of the GPU builds of
+PaddlePaddle 3.3: their indexes, drivers and GPU generations.
+
+Sources: the architectures that Paddle prints when a build does not fit a GPU; NVIDIA's table of least drivers per major
+version of CUDA ("CUDA Compatibility"). A binary of one generation also runs on later GPUs of the same major compute
+capability, e.g. 8.6 on 8.9.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import sys
+from dataclasses import dataclass
 from importlib import metadata
+from pathlib import Path
 
-from workbench.core.runs.gpu_facts import GpuFacts, read_gpu_facts
-from workbench.core.runs.paddle_builds import PaddleBuild, choose_for_machine
+from workbench.core.runs.gpu_facts import Gpu, GpuFacts, dotted, read_gpu_facts
 
+_HOST = "https://www.paddlepaddle.org.cn/packages/stable"
+Version = tuple[int, ...]
+_ALL = ((6, 0), (6, 1), (7, 0), (7, 5), (8, 0), (8, 6))
 DISTRIBUTION = "defect-workbench"
 _FALLBACK = ("paddlepaddle>=3.3,<3.4", "onnx>=1.16", "setuptools>=65")
 # Required versions for a checkout that is not installed and therefore has no metadata.
 _KNOWN = {"onnxruntime": "onnxruntime>=1.18,!=1.24.0", "numpy": "numpy>=2"}
+
+
+@dataclass(frozen=True)
+class PaddleBuild:
+    """One index of GPU wheels. drivers: least driver by system. capabilities: compiled generations by system."""
+
+    name: str
+    cuda: tuple[int, int]
+    drivers: dict[str, str]
+    capabilities: dict[str, tuple[tuple[int, int], ...]]
+    gpus: str  # summary for the documentation
+
+    @property
+    def index(self) -> str:
+        return f"{_HOST}/{self.name}/"
+
+    def supports(self, capability: tuple[int, int], system: str) -> bool:
+        compiled = self.capabilities.get(system, ())
+        return any(major == capability[0] and minor <= capability[1] for major, minor in compiled)
+
+    def least_driver(self, system: str) -> str:
+        return self.drivers.get(system, self.drivers["Linux"])
+
+
+# In order of preference.
+BUILDS = (
+    PaddleBuild(
+        "cu126",
+        (12, 6),
+        {"Linux": "525.60", "Windows": "528.33"},
+        {
+            "Linux": ((6, 1), (7, 0), (7, 5), (8, 0), (8, 6), (8, 9), (9, 0)),
+            "Windows": ((7, 5), (8, 0), (8, 6), (8, 9)),
+        },
+        "GTX 16, RTX 20, 30, 40, A100, H100, H200; on Linux also GTX 10 and V100",
+    ),
+    PaddleBuild(
+        "cu118",
+        (11, 8),
+        {"Linux": "450.80", "Windows": "452.39"},
+        {"Linux": _ALL, "Windows": _ALL},
+        "GTX 10 and V100 on Windows, P100, and GPUs with an older driver",
+    ),
+    PaddleBuild(
+        "cu129",
+        (12, 9),
+        {"Linux": "575.51", "Windows": "576.02"},
+        {"Linux": ((10, 0), (12, 0)), "Windows": ((12, 0),)},
+        "RTX 50, B200",
+    ),
+    PaddleBuild(
+        "cu130",
+        (13, 0),
+        {"Linux": "580.65", "Windows": "580.88"},
+        {"Linux": ((10, 0), (11, 0), (12, 0)), "Windows": ((12, 0),)},
+        "newer GPUs than those above",
+    ),
+)
+DEFAULT = BUILDS[0]
+
+
+@dataclass(frozen=True)
+class BuildChoice:
+    """Build for a GPU. build: None if none supports it. update: least driver to be installed first, or ""."""
+
+    build: PaddleBuild | None
+    update: str = ""
+
+
+@dataclass(frozen=True)
+class InstalledBuild:
+    """Installed PaddlePaddle as its files describe it. cuda: None for the CPU build. archs: compiled generations."""
+
+    version: str
+    cuda: tuple[int, int] | None
+    cudnn: str = ""
+    archs: tuple[tuple[int, int], ...] = ()
+
+
+def choose_build(gpu: Gpu, driver: str, system: str) -> BuildChoice:
+    """Return the build for a GPU, a driver version such as "560.94" and a system such as "Windows".
+
+    If the driver is too old for every build of this GPU, the choice names the preferred build and the driver it needs.
+    """
+    capability = gpu.capability
+    if capability is None:
+        fitting = [DEFAULT]
+    elif capability > (12, 9):
+        fitting = [BUILDS[-1]]
+    else:
+        fitting = [build for build in BUILDS if build.supports(capability, system)]
+    if not fitting:
+        return BuildChoice(None)
+    number = parse_version(driver)
+    for build in fitting:
+        if not number or number >= parse_version(build.least_driver(system)):
+            return BuildChoice(build)
+    return BuildChoice(fitting[0], fitting[0].least_driver(system))
+
+
+def choose_for_machine(facts: GpuFacts) -> BuildChoice:
+    """Return the build for the first GPU that CUDA programs see, or of all if none is visible."""
+    gpus = facts.usable or facts.gpus
+    return choose_build(gpus[0], facts.driver, facts.system) if gpus else BuildChoice(None)
+
+
+def installed_build() -> InstalledBuild | None:
+    """Return the installed build, read from Paddle's version file without importing Paddle; None without Paddle."""
+    spec = importlib.util.find_spec("paddle")
+    if spec is None or not spec.origin:
+        return None
+    try:
+        text = (Path(spec.origin).parent / "version" / "__init__.py").read_text("utf-8", "replace")
+    except OSError:
+        return InstalledBuild("", None)
+    return parse_version_file(text)
+
+
+def parse_version_file(text: str) -> InstalledBuild:
+    def value(name: str) -> str:
+        found = re.search(rf"^{name}\s*=\s*(.*)$", text, re.MULTILINE)
+        return found.group(1).strip().strip("'\"") if found else ""
+
+    numbers = parse_version(value("cuda_version"))
+    archs = tuple((int(n) // 10, int(n) % 10) for n in re.findall(r"\d+", value("compiled_cuda_archs")))
+    cudnn = value("cudnn_version")
+    return InstalledBuild(
+        value("full_version"),
+        (numbers[0], numbers[1]) if len(numbers) >= 2 else None,
+        "" if cudnn in ("False", "None") else cudnn,
+        archs,
+    )
+
+
+def mismatch(installed: InstalledBuild, facts: GpuFacts) -> str:
+    """Return a clause that explains why the installed GPU build cannot use this machine's GPU; "" if it can."""
+    gpus = facts.usable
+    if installed.cuda is None or not gpus:
+        return ""
+    gpu, cuda = gpus[0], dotted(installed.cuda)
+    build = next((build for build in BUILDS if build.cuda == installed.cuda), None)
+    least = build.least_driver(facts.system) if build else ""
+    if least and parse_version(facts.driver) and parse_version(facts.driver) < parse_version(least):
+        newest = f" (up to CUDA {dotted(facts.cuda)})" if facts.cuda else ""
+        return (
+            f"the driver {facts.driver}{newest} is too old for the installed PaddlePaddle build for CUDA {cuda}, which "
+            f"needs {least} or newer"
+        )
+    compiled = installed.archs or (build.capabilities.get(facts.system, ()) if build else ())
+    if gpu.capability and compiled and not any(a == gpu.capability[0] and b <= gpu.capability[1] for a, b in compiled):
+        listed = ", ".join(map(dotted, compiled))
+        return (
+            f"the installed PaddlePaddle build for CUDA {cuda} was compiled for compute capability {listed}, but "
+            f"{gpu.name} has {dotted(gpu.capability)}"
+        )
+    return ""
+
+
+def parse_version(text: str) -> Version:
+    """Return the leading numbers of a version text, (560, 94) of "560.94"; empty if there are none."""
+    found = re.match(r"\d+(\.\d+)*", text.strip())
+    return tuple(map(int, found.group(0).split("."))) if found else ()
+
+
+def build_table() -> str:
+    """Return the builds as the Markdown table of the guide."""
+    lines = ["| GPU | index | driver on Linux | driver on Windows |", "|---|---|---|---|"]
+    for build in BUILDS:
+        linux, windows = (build.least_driver(system) for system in ("Linux", "Windows"))
+        lines.append(f"| {build.gpus} | `{build.name}` | {linux} | {windows} |")
+    return "\n".join(lines)
 
 
 def pip_command(*requirements: str, index: str = "") -> str:

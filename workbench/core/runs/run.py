@@ -24,15 +24,15 @@ from workbench.core import problems
 from workbench.core.json_files import load_json, load_versioned
 from workbench.core.messages import Message, messages_to_json, restore_messages
 from workbench.core.names import numbered_names
-from workbench.core.project.duplicates import find_duplicates
+from workbench.core.project.grouping import find_duplicates
 from workbench.core.project.project import Project
 from workbench.core.project.storage import check_links, write_json
 from workbench.core.runs.dataset import Dataset, collect
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, decode
+from workbench.core.runs.launch import check_several_gpus, divide_batch
 from workbench.core.runs.planner import plan
 from workbench.core.runs.pruning_plan import prune_settings
 from workbench.core.runs.run_choice import choose_default, summarize_events
-from workbench.core.runs.several_gpus import check_several_gpus, divide_batch
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.atomic_write import make_folder
 from workbench.inference.io.json_io import read_lines

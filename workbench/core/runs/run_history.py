@@ -1,10 +1,12 @@
-"""Finished runs read from their folders: one line for a list of runs, or all events for the curves."""
+"""Runs read from their folders: one line for a list of runs, all events for the curves, or the lines that another
+process adds while it trains.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +22,7 @@ from workbench.core.runs.events import (
     Started,
     Step,
     Unknown,
+    decode,
 )
 from workbench.core.runs.run import Run, RunName
 from workbench.core.runs.run_choice import summarize_events
@@ -28,6 +31,43 @@ from workbench.core.runs.run_series import RunSeries
 from workbench.core.runs.system_stats import read_samples
 
 _PAUSE_EVERY = 200  # lines read between pauses for other threads
+
+
+class LineTail:
+    """Reader of a growing text file; an incomplete line is kept until its end is written."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._position = 0
+        self._part = b""
+
+    def read_lines(self, stopped: Callable[[], bool] = lambda: False) -> Iterator[str]:
+        """Yield the lines added since the last call; none if there is no file."""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._position)
+                for line in file:
+                    if stopped():
+                        return
+                    self._position += len(line)
+                    self._part += line
+                    if not line.endswith(b"\n"):
+                        return
+                    whole, self._part = self._part, b""
+                    yield whole.decode("utf-8", "replace")
+        except OSError:
+            return
+
+
+class EventTail(LineTail):
+    """Reader of a growing events.jsonl."""
+
+    def read(self, stopped: Callable[[], bool] = lambda: False) -> Iterator[Event]:
+        """Yield the events added since the last call."""
+        for line in self.read_lines(stopped):
+            event = decode(line)
+            if event is not None:
+                yield event
 
 
 @dataclass(frozen=True)

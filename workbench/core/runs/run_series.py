@@ -1,16 +1,20 @@
-"""Time series of one run: growing arrays of its values, and the reduction to the points of a drawn curve."""
+"""Time series of one run: growing arrays of its values, the points of a drawn curve, and a CSV table of many runs."""
 
 from __future__ import annotations
 
 import bisect
+import csv
+import io
 import math
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 
 import numpy as np
 
 from workbench.core.runs.events import Evaluated, Event, Started, Step
 from workbench.core.runs.system_stats import SystemSample, training_gpus
+from workbench.inference.text_safety import csv_cell
 
 MOST = 1600  # points of a drawn curve
 _BLOCK = 128  # values per block with stored extremes, which avoids a scan of a million points per frame
@@ -19,6 +23,7 @@ _NOT_RECORDED = ("time", "step", "epoch", "skipped", "progress", "round")
 STEP_VALUES = tuple(field.name for field in fields(Step) if field.name not in _NOT_RECORDED)
 GPU_VALUES = ("load", "used", "reserved", "total", "temperature", "power", "clock")
 GB = 1024**3
+_SAME = 1e-6  # seconds between values that are in one row of the table
 
 Points = tuple[np.ndarray, np.ndarray]
 
@@ -254,3 +259,41 @@ class RunSeries:
 
 def _gb(size: int | None) -> float | None:
     return None if size is None else size / GB
+
+
+def series_table(runs: Sequence[tuple[str, RunSeries]]) -> bytes:
+    """Return UTF-8 with a byte order mark, as required by Excel. runs: (name, track)."""
+    names = list(dict.fromkeys(name for _, track in runs for columns in _sources(track) for name in columns.names))
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["run", "seconds", *map(csv_cell, names)])
+    for run, track in runs:
+        for number, (moment, values) in enumerate(moments(track)):
+            writer.writerow([csv_cell(run), f"{moment:.3f}", *(_reported_values(values.get(name)) for name in names)])
+            if number % 200 == 0:
+                time.sleep(0.0002)  # give the GUI thread time, since this runs in a worker thread
+    return text.getvalue().encode("utf-8-sig")
+
+
+def moments(track: RunSeries) -> Iterator[tuple[float, dict[str, float]]]:
+    """Yield the times of a run in order with the values measured at each."""
+    sources = [columns for columns in _sources(track) if columns.count]
+    at = [0] * len(sources)
+    while True:
+        left = [columns.times[i] for columns, i in zip(sources, at) if i < columns.count]
+        if not left:
+            return
+        moment, values = min(left), {}
+        for number, columns in enumerate(sources):
+            if at[number] < columns.count and columns.times[at[number]] <= moment + _SAME:
+                values.update({name: float(columns[name][at[number]]) for name in columns.names})
+                at[number] += 1
+        yield float(moment), values
+
+
+def _sources(track: RunSeries) -> tuple[Columns, ...]:
+    return track.steps, track.scores, track.machine
+
+
+def _reported_values(value: float | None) -> str:
+    return "" if value is None or value != value else f"{value:.7g}"

@@ -1,7 +1,11 @@
-"""Graceful stop on Ctrl-C: the first one stops after the current image, the second one during it."""
+"""Early end of a command-line program: Ctrl-C, and an output pipe that was closed, as in `predict.py ... | head`.
+
+The first Ctrl-C stops after the current image, the second one during it.
+"""
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -62,3 +66,36 @@ def handle_interrupts(on_first: Callable[[], None]) -> Iterator[GracefulInterrup
         yield stop
     finally:
         restore()
+
+
+def exit_on_broken_pipe(function: Callable[[], int]) -> int:
+    """Return the exit status of `function`, or 1 if stdout or stderr is a pipe closed by its reader.
+
+    In that case neither a traceback nor the interpreter's message at exit is written.
+    """
+    status = 1
+    try:
+        status = function()
+    except BrokenPipeError:
+        pass
+    finally:
+        broken = [stream for stream in (sys.stdout, sys.stderr) if not _flush(stream)]
+    return 1 if broken else status
+
+
+def _flush(stream: object) -> bool:
+    """Flush `stream`. If that fails, redirect it to the null device and return False."""
+    try:
+        if stream is not None:
+            stream.flush()  # type: ignore[attr-defined]
+    except ValueError:  # closed in this process
+        return True
+    except OSError:
+        try:
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, stream.fileno())  # type: ignore[attr-defined]
+            os.close(null)
+        except (OSError, ValueError):
+            pass  # not a file
+        return False
+    return True

@@ -24,8 +24,7 @@ from ..overlay_drawing import overlay, overlay_bands  # noqa: TID252
 from ..predictor import Prediction, PredictionCancelled, Predictor  # noqa: TID252
 from ..text_safety import csv_rows, csv_table  # noqa: TID252
 from .input_paths import InputSource, OutputNames, SkippedInput, output_names
-from .result_tables import ResultTable, result_tables
-from .results_log import ResultsLog, file_state
+from .results_log import ResultsLog, ResultTable, file_state, result_tables
 
 _MAX_WHOLE_PIXELS = 32_000_000  # pixels; larger overlays are drawn in bands
 _BAND = 4_000_000  # pixels per band

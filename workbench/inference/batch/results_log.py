@@ -1,7 +1,7 @@
-"""Ledger of a results folder: one line per image, from which the tables are written.
+"""Ledger of a results folder: one line per image, from which its CSV tables are written.
 
 A line is appended after all files of its image are written, so that an image is either done or not started, and an
-interrupted run can be continued.
+interrupted run can be continued. The tables have one row per region, and one per image with a verdict.
 """
 
 from __future__ import annotations
@@ -11,17 +11,26 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..io.json_io import JsonError, parse_json, read_lines  # noqa: TID252
-from ..model_settings import MODEL_FILE, load_settings  # noqa: TID252
-from .checksums import network_files
+from ..model_settings import (  # noqa: TID252
+    MODEL_FILE,
+    ModelSettings,
+    load_settings,
+)
+from ..verdict_rule import reason_text  # noqa: TID252
+from .export_checks import network_files
 
 RESULTS_LOG_FILE = "results.jsonl"
 _FORMAT = 1
+_REGION_COLUMNS = (
+    *("picture", "class_id", "class", "x", "y", "width", "height"),
+    *("area", "area_um2", "width_um", "height_um", "centroid_x", "centroid_y", "score", "peak"),
+)
 
 
 class ResultsLogError(Exception):
@@ -224,3 +233,44 @@ def _lock(descriptor: int) -> bool:
         # File systems without locks (some network drives) are accepted.
         return error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
     return True
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """Table of a results folder. rows: function of an image's entry in the results log."""
+
+    file: str
+    columns: Sequence[str]
+    rows: Callable[[dict[str, Any]], Iterator[Sequence[Any]]]
+
+
+def result_tables(settings: ModelSettings) -> list[ResultTable]:
+    """Return the tables for a model: regions of a segmentation, verdicts of a classification or by a rule."""
+    if settings.task == "classification":
+        names = settings.verdicts
+        return [ResultTable("verdicts.csv", ("picture", "verdict", *names), lambda entry: _probabilities(entry, names))]
+    tables = [ResultTable("regions.csv", _REGION_COLUMNS, _regions)]
+    if settings.verdict_rule is not None:
+        columns = ("picture", "verdict", "anomaly_score", "regions", "reason")
+        tables.append(ResultTable("verdicts.csv", columns, _verdict))
+    return tables
+
+
+def _probabilities(entry: dict[str, Any], names: Sequence[str]) -> Iterator[Sequence[Any]]:
+    yield [entry["path"], entry["verdict"], *(entry["probabilities"][name] for name in names)]
+
+
+def _regions(entry: dict[str, Any]) -> Iterator[Sequence[Any]]:
+    for region in entry["regions"]:
+        yield [entry["path"], *_region_cells(region)]
+
+
+def _verdict(entry: dict[str, Any]) -> Iterator[Sequence[Any]]:
+    reason = reason_text(entry["verdict_reason"])
+    yield [entry["path"], entry["verdict"], entry["anomaly_score"], len(entry["regions"]), reason]
+
+
+def _region_cells(region: dict[str, Any]) -> list[Any]:
+    keys = ("class_id", "class_name", "x", "y", "width", "height", "area", "area_um2", "width_um", "height_um")
+    cells = ["" if region[key] is None else region[key] for key in keys]
+    return [*cells, *region["centroid"], region["score"], region["peak"]]

@@ -16,12 +16,10 @@ from ..model_settings import SettingsError  # noqa: TID252
 from ..predictor import Prediction, Predictor  # noqa: TID252
 from ..text_safety import terminal_text  # noqa: TID252
 from ..verdict_rule import result_text  # noqa: TID252
-from .broken_pipe import exit_on_broken_pipe
-from .checksums import verify_checks
+from .export_checks import self_test, verify_checks
 from .folder_watch import watch
 from .input_paths import collect_images
-from .interrupts import handle_interrupts
-from .reference_results import self_test
+from .interrupts import exit_on_broken_pipe, handle_interrupts
 from .results_folder import ResultsFolder, predict_all
 from .results_log import ResultsLogError, ignored_lines, model_fingerprint
 

@@ -9,8 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.evaluation.maturity import LabelFacts, Maturity, PredictionFacts, maturity, measure_prediction
-from workbench.core.evaluation.prediction_maps import MOST_BYTES, PredictionMaps
+from workbench.core.evaluation.prediction_maps import (
+    MOST_BYTES,
+    LabelFacts,
+    Maturity,
+    PredictionFacts,
+    PredictionMaps,
+    maturity,
+    measure_prediction,
+)
 from workbench.core.problems import Problem
 from workbench.core.project.annotation import load_mask, read_mask
 from workbench.core.project.image_row import ImageRow

@@ -1,18 +1,124 @@
-"""Machine load: CPU, memory, disk and GPUs, sampled once a second in a separate thread."""
+"""Machine load: CPU, memory, disk and NVIDIA GPUs, sampled once a second in a separate thread."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable
+from typing import Any, Protocol
 
 import psutil
 from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal
 
+from workbench.core.runs.gpu_facts import mig_instances
 from workbench.core.runs.system_stats import GpuSample, SystemSample
-from workbench.session.training.gpu_readers import GpuReader, NoGpu, NvmlReader
 
-__all__ = ["GpuSample", "SystemSample", "TelemetryThread"]
+
+class GpuReader(Protocol):
+    def read(self) -> tuple[GpuSample, ...]: ...
+
+    def close(self) -> None: ...
+
+
+class NoGpu(Exception):
+    """Reason for missing GPU measurements: an English sentence without a full stop."""
+
+
+class NvmlReader:
+    """Reader of all GPUs by NVML. Raises NoGpu if NVML cannot be used."""
+
+    def __init__(self) -> None:
+        try:
+            import pynvml
+        except ImportError as error:
+            raise NoGpu("The package nvidia-ml-py is not installed") from error
+        self._nvml = pynvml
+        try:
+            pynvml.nvmlInit()
+        except pynvml.NVMLError as error:
+            missing = (pynvml.NVML_ERROR_LIBRARY_NOT_FOUND, pynvml.NVML_ERROR_DRIVER_NOT_LOADED)
+            if getattr(error, "value", None) in missing:
+                raise NoGpu("No NVIDIA driver found") from error
+            raise NoGpu(f"The NVIDIA driver cannot be asked: {error}") from error
+        try:
+            self._gpus = [self._open(i) for i in range(pynvml.nvmlDeviceGetCount())]
+        except pynvml.NVMLError as error:
+            self.close()
+            raise NoGpu(f"The NVIDIA driver cannot be asked: {error}") from error
+        if not self._gpus:
+            self.close()
+            raise NoGpu("The NVIDIA driver is here, but no card")
+
+    def read(self) -> tuple[GpuSample, ...]:
+        return tuple(self._sample(i, *gpu) for i, gpu in enumerate(self._gpus))
+
+    def close(self) -> None:
+        try:
+            self._nvml.nvmlShutdown()
+        except self._nvml.NVMLError:
+            return
+
+    def _open(self, index: int) -> tuple[str, str, list[str], Any]:
+        """Return name, UUID, UUIDs of MIG instances, and handle of a GPU."""
+        handle = self._nvml.nvmlDeviceGetHandleByIndex(index)
+        uuid = _text(self._ask_newer("nvmlDeviceGetUUID", handle) or "")
+        partitioned = (self._ask_newer("nvmlDeviceGetMigMode", handle) or (0,))[0]
+        mig = list(mig_instances(self._nvml, handle)) if partitioned else []
+        return _text(self._nvml.nvmlDeviceGetName(handle)), uuid, mig, handle
+
+    def _sample(self, index: int, name: str, uuid: str, mig: list[str], handle: Any) -> GpuSample:
+        nvml = self._nvml
+        memory = self._memory(handle)
+        rates = self._query(nvml.nvmlDeviceGetUtilizationRates, handle)
+        power = self._query(nvml.nvmlDeviceGetPowerUsage, handle)
+        limit = self._ask_newer("nvmlDeviceGetEnforcedPowerLimit", handle)
+        reserved = getattr(memory, "reserved", None)
+        return GpuSample(
+            index=index,
+            name=name,
+            utilisation=None if rates is None else float(rates.gpu),
+            memory_used=None if memory is None else int(memory.used),
+            memory_total=None if memory is None else int(memory.total),
+            temperature=self._query(nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU),
+            power=None if power is None else power / 1000,
+            clock=self._query(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_SM),
+            memory_reserved=None if reserved is None else int(reserved),
+            power_limit=None if limit is None else limit / 1000,
+            slowed=self._slowed(handle),
+            uuid=uuid,
+            mig=mig,
+        )
+
+    def _memory(self, handle: Any) -> Any:
+        """Return the memory information; newer libraries report the memory reserved by the driver separately."""
+        version = getattr(self._nvml, "nvmlMemory_v2", None)
+        memory = None if version is None else self._query(self._nvml.nvmlDeviceGetMemoryInfo, handle, version)
+        return self._query(self._nvml.nvmlDeviceGetMemoryInfo, handle) if memory is None else memory
+
+    def _slowed(self, handle: Any) -> str:
+        reasons = self._ask_newer("nvmlDeviceGetCurrentClocksThrottleReasons", handle)
+        if not reasons:
+            return ""
+        nvml = self._nvml
+        heat = nvml.nvmlClocksThrottleReasonHwThermalSlowdown | nvml.nvmlClocksThrottleReasonSwThermalSlowdown
+        power = nvml.nvmlClocksThrottleReasonSwPowerCap | nvml.nvmlClocksThrottleReasonHwPowerBrakeSlowdown
+        return "heat" if reasons & heat else "power" if reasons & power else ""
+
+    def _ask_newer(self, name: str, *arguments: Any) -> Any:
+        """Query a function that older versions of the library lack; None without it."""
+        question = getattr(self._nvml, name, None)
+        return None if question is None else self._query(question, *arguments)
+
+    def _query(self, question: Callable[..., Any], *arguments: Any) -> Any:
+        """Query NVML; None if the GPU does not support the query, so that other values are still reported."""
+        try:
+            return question(*arguments)
+        except self._nvml.NVMLError:
+            return None
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 class TelemetryThread(QThread):

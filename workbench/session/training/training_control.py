@@ -17,8 +17,7 @@ from workbench.core.runs.training_settings import request
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner, ignore_failure
 from workbench.session.training.preview_reader import PreviewReader
-from workbench.session.training.run_attach import find_live_process
-from workbench.session.training.trainer_thread import TrainerThread
+from workbench.session.training.trainer_thread import TrainerThread, find_live_process
 
 Command = Callable[[Run, bool], Sequence[str]]  # (run, resume) -> the child's whole command
 NEWEST = 20  # number of newest runs checked for a live trainer

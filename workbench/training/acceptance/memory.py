@@ -14,10 +14,10 @@ import paddle
 from workbench.core.runs.events import Event, Failed, Finished, Trouble
 from workbench.core.runs.gpu_facts import GIB
 from workbench.training import device as devices
-from workbench.training.acceptance import child
+from workbench.training.acceptance import trial_runs
 from workbench.training.acceptance.items import FAIL, PASS, Conditions, Outcome
-from workbench.training.acceptance.sample_runs import LARGE, make_run
 from workbench.training.acceptance.speed import driver_index
+from workbench.training.acceptance.trial_runs import LARGE, make_run
 
 _SECONDS = 240.0
 _HELD = "held"  # file written when the memory is full
@@ -27,7 +27,7 @@ _LEFT = 700 << 20  # bytes that the other program leaves free, about a CUDA cont
 def check_limit(conditions: Conditions) -> Outcome:
     """Train with a share of the memory that a step takes. argument: the share."""
     share = float(conditions.argument)
-    measured = child.call("speed:measure", conditions, ["unet-256", "fp16"], seconds=_SECONDS)
+    measured = trial_runs.call("speed:measure", conditions, ["unet-256", "fp16"], seconds=_SECONDS)
     peak, limit = measured["bytes"], int(measured["bytes"] * share)
     # FLAGS_gpu_memory_limit_mb counts the memory of Paddle's allocator only, as does the measured peak.
     megabytes = max(64, limit >> 20)
@@ -39,9 +39,9 @@ def check_limit(conditions: Conditions) -> Outcome:
 
 def check_shared(conditions: Conditions) -> Outcome:
     """Train while another process holds nearly all of the GPU's memory."""
-    command = child.target_command("memory:hold", conditions, None)
+    command = trial_runs.target_command("memory:hold", conditions, None)
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=child.environment(conditions)
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=trial_runs.environment(conditions)
     ) as other:
         assert other.stdin is not None and other.stdout is not None
         try:
@@ -93,7 +93,7 @@ def summary(events: list[Event]) -> dict[str, Any]:
 
 def _train(conditions: Conditions, **variables: str) -> list[Event]:
     run = make_run(conditions, precision="fp16", **LARGE)
-    return child.train(run, conditions, seconds=_SECONDS, **variables)
+    return trial_runs.train(run, conditions, seconds=_SECONDS, **variables)
 
 
 def _wait_for(path: Path, seconds: float = 60.0) -> bool:

@@ -10,9 +10,9 @@ from pathlib import Path
 from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
-from workbench.training.acceptance import child
+from workbench.training.acceptance import trial_runs
 from workbench.training.acceptance.items import FAIL, PASS, SKIP, Conditions, Outcome
-from workbench.training.acceptance.sample_runs import SMALL, make_run, prepare_run, step_loss
+from workbench.training.acceptance.trial_runs import SMALL, make_run, prepare_run, step_loss
 
 _BEFORE, _AFTER = 4, 3  # steps before and after the kill
 _LIMITS = {"fp32": 2e-3, "fp16": 1e-2, "bf16": 2e-2}  # of the loss, relative; a CPU gives equal losses
@@ -31,14 +31,14 @@ def check_resume(conditions: Conditions) -> Outcome:
     losses = run.root / "losses.json"
     argument = {"run": str(run.root), "losses": str(losses)}
     killed = run_captured(
-        child.target_command("resuming:train_and_die", conditions, argument),
+        trial_runs.target_command("resuming:train_and_die", conditions, argument),
         seconds=_SECONDS,
-        environment=child.environment(conditions),
+        environment=trial_runs.environment(conditions),
     )
     if not losses.exists():
         return Outcome(FAIL, f"the training ended before it was killed: {killed.last_line}")
     expected = json.loads(losses.read_text("utf-8"))
-    found = child.call("resuming:resume_and_continue", conditions, argument, seconds=_SECONDS)
+    found = trial_runs.call("resuming:resume_and_continue", conditions, argument, seconds=_SECONDS)
     values = {"uninterrupted": expected["after"], "resumed": found["after"], "step": found["step"]}
     if found["step"] != _BEFORE or found["precision"] != expected["precision"]:
         return Outcome(FAIL, f"resumed at step {found['step']} in {found['precision']}", values)

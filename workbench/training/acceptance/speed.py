@@ -16,10 +16,10 @@ from paddle.profiler import Profiler, ProfilerTarget
 from workbench.core.runs.gpu_facts import GIB, read_gpu_facts
 from workbench.training import device as devices
 from workbench.training import precision
-from workbench.training.acceptance import child
+from workbench.training.acceptance import trial_runs
 from workbench.training.acceptance.correctness import interpolate_contrast
 from workbench.training.acceptance.items import FAIL, NOT_ON_CPU, PASS, SLOW, Conditions, Outcome
-from workbench.training.acceptance.sample_runs import SMALL, make_run, prepare_run
+from workbench.training.acceptance.trial_runs import SMALL, make_run, prepare_run
 from workbench.training.learner import Learner
 from workbench.training.losses import segmentation_loss, verdict_loss
 from workbench.training.optimizers import make_optimizer
@@ -75,7 +75,7 @@ def compare(conditions: Conditions) -> Outcome:
         if why:
             left_out[kind] = why
         else:
-            rows[kind] = child.call("speed:measure", conditions, [name, kind], seconds=_SECONDS)
+            rows[kind] = trial_runs.call("speed:measure", conditions, [name, kind], seconds=_SECONDS)
     values = {"rows": rows, "left_out": left_out}
     return assess(name, rows, values, conditions)
 

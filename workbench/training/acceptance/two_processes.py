@@ -16,9 +16,9 @@ from workbench.core.runs.events import Failed, Finished, Started, Step
 from workbench.core.runs.launch import worker_command
 from workbench.core.runs.run import Run
 from workbench.training import device as devices
-from workbench.training.acceptance import child
+from workbench.training.acceptance import trial_runs
 from workbench.training.acceptance.items import FAIL, PASS, SKIP, Conditions, Outcome
-from workbench.training.acceptance.sample_runs import SMALL, make_run
+from workbench.training.acceptance.trial_runs import SMALL, make_run
 
 _SECONDS = 180.0
 _LIMIT = 2e-2  # relative difference of weights and statistics after an epoch
@@ -37,7 +37,7 @@ def check_step(conditions: Conditions) -> Outcome:
     for name in ("cpu", two):
         settings = {**SMALL, "workers": 2, "optimizer": "adamw", "average": 0.0, "augment": []}
         run = make_run(conditions, **{**settings, "device": name, "precision": "fp32"})
-        ending = child.train(run, conditions, seconds=_SECONDS, **_visible(conditions))[-1]
+        ending = trial_runs.train(run, conditions, seconds=_SECONDS, **_visible(conditions))[-1]
         if isinstance(ending, Failed):
             return Outcome(FAIL, f"{name}: {ending.why}")
         results.append(_last_weights(run))
@@ -54,7 +54,7 @@ def check_loss(conditions: Conditions) -> Outcome:
     if isinstance(two, Outcome):
         return two
     run = make_run(conditions, **{**SMALL, "device": two, "epochs": 100_000, "workers": 1})
-    variables = child.environment(conditions, **_visible(conditions))
+    variables = trial_runs.environment(conditions, **_visible(conditions))
     command = worker_command("train", run.root, "--keep-running")
     with subprocess.Popen(command, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
         try:

@@ -9,9 +9,9 @@ from typing import Any
 
 from workbench.core.runs.launch import is_frozen
 from workbench.inference.engines.registry import KINDS, cannot_make
-from workbench.training.acceptance import child
+from workbench.training.acceptance import trial_runs
 from workbench.training.acceptance.items import FAIL, PASS, SLOW, Conditions, Outcome
-from workbench.training.acceptance.sample_runs import open_sample
+from workbench.training.acceptance.trial_runs import open_sample
 
 _MARGIN = 0.05  # of a metric; smaller differences are noise on the few images of the sample project
 _LEAST = {"unet": 0.3, "resnet": 0.3}  # Dice, macro F1: a network that has learned nothing stays below
@@ -88,7 +88,7 @@ def quality(model: str, measured: dict[str, Any]) -> float | None:
 
 
 def _verb(*arguments: Any, conditions: Conditions) -> dict[str, Any]:
-    return child.workbench(*map(str, arguments), conditions=conditions, seconds=800)
+    return trial_runs.workbench(*map(str, arguments), conditions=conditions, seconds=800)
 
 
 def _self_test(folder: Path, conditions: Conditions) -> str:
@@ -97,7 +97,13 @@ def _self_test(folder: Path, conditions: Conditions) -> str:
         return ""  # the demo of a packed application covers it
     command = [sys.executable, str(folder / "predict.py"), "--self-test"]
     done = subprocess.run(
-        command, cwd=folder, env=child.environment(conditions), capture_output=True, text=True, timeout=300, check=False
+        command,
+        cwd=folder,
+        env=trial_runs.environment(conditions),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
     return "" if done.returncode == 0 else lines[-1] if lines else f"exit code {done.returncode}"

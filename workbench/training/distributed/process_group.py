@@ -28,8 +28,7 @@ from workbench.core.problems import BadSettings, WorkerFailed
 from workbench.core.runs.events import Failed, decode
 from workbench.core.runs.launch import rank_of_this_process
 from workbench.training.device import is_out_of_memory
-from workbench.training.distributed.message_timer import MessageTimer
-from workbench.training.distributed.rank_commands import CommandMessage, RankCommand
+from workbench.training.distributed.rank_messages import CommandMessage, MessageTimer, RankCommand
 
 _LOSS_TIMEOUT = 3.0  # seconds in which a lost process may still report its failure
 _MESSAGE_SECONDS = 600.0  # a step in the slowest process; longer pauses of rank 0 are announced by `wait_idle`

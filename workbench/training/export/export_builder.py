@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.core.adoption.adopted_run import refresh_dataset
 from workbench.core.evaluation import operating_point
-from workbench.core.evaluation.operating_point_origin import origin, summary
+from workbench.core.evaluation.operating_point import origin, summary
 from workbench.core.messages import Message, stored_text, with_messages
 from workbench.core.problems import (
     CannotWrite,
@@ -22,16 +22,14 @@ from workbench.core.problems import (
     RunBroken,
     WorkerFailed,
 )
-from workbench.core.project.leftovers import holding_part
 from workbench.core.project.project import Project
-from workbench.core.project.storage import check_links, write_json
+from workbench.core.project.storage import check_links, holding_part, write_json
 from workbench.core.resources import SOURCE_LANGUAGE
 from workbench.core.runs.events import Finished, Trouble
 from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT, ExportOptions, engines_of
 from workbench.core.runs.run import Run
-from workbench.inference.batch.checksums import write_checks
+from workbench.inference.batch.export_checks import self_test, write_checks, write_reference_results
 from workbench.inference.batch.export_package import write_package
-from workbench.inference.batch.reference_results import self_test, write_reference_results
 from workbench.inference.engines import Engine, EngineError, load_engine
 from workbench.inference.engines.registry import KINDS
 from workbench.inference.io.atomic_write import make_folder, replace_path
@@ -39,9 +37,10 @@ from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings, save_settings
 from workbench.inference.predictor import Predictor
 from workbench.training import device, networks
-from workbench.training.export import holdout_effects, latency, parity, parity_samples
-from workbench.training.export.calibration_images import calibration_batches
+from workbench.training.export import export_images, holdout_effects, latency, parity
 from workbench.training.export.export_formats import FormatWriter, remove
+from workbench.training.export.export_images import calibration_batches
+from workbench.training.export.export_metadata import add_metadata, environment
 from workbench.training.export.layouts import LayoutSource
 from workbench.training.export.line_export import (
     LINE_FOLDER,
@@ -52,13 +51,10 @@ from workbench.training.export.line_export import (
 )
 from workbench.training.export.line_graph import LineModelRefused, pixel_type
 from workbench.training.export.network_source import AdoptedNetwork, TrainedNetwork, check_source
-from workbench.training.export.onnx_metadata import add_metadata
 from workbench.training.export.parity import Parity, check_cost, compare
-from workbench.training.export.versions import environment
-from workbench.training.model_card.card_evaluation import SECONDS as CARD_SECONDS
+from workbench.training.model_card.card_writer import SECONDS as CARD_SECONDS
 from workbench.training.model_card.card_writer import write_card
-from workbench.training.progress_stages import ExportCancelled, ProgressStages
-from workbench.training.reporter import Reporter
+from workbench.training.reporter import ExportCancelled, ProgressStages, Reporter
 
 
 def export(run: Run, out: Path, options: ExportOptions, report: Reporter, *, cancelled: Callable[[], bool]) -> Finished:
@@ -106,10 +102,10 @@ class _Builder:
         self.parity: dict[str, Parity] = {}
 
     def build(self) -> dict[str, Any]:
-        chosen = parity_samples.choose(self.project, self.dataset)
+        chosen = export_images.choose(self.project, self.dataset)
         self.stages = ProgressStages(self.plan(chosen), self.report, self.cancelled)
         self.stages.begin(Message("progress.preparing"))
-        images = parity_samples.readable(chosen)
+        images = export_images.readable(chosen)
         chosen = [sample for sample in chosen if sample.key in dict(images)]
         place = device.choose("auto")
         network = AdoptedNetwork(self.run) if self.run.adopted else TrainedNetwork(self.run, self.dataset)
@@ -126,7 +122,7 @@ class _Builder:
         if LINE_FORMAT in self.options.formats:
             self.make_line(settings, network, chosen, images)
         save_settings(settings, self.folder / MODEL_FILE)
-        golden = self.golden_images(parity_samples.choose_golden(chosen))
+        golden = self.golden_images(export_images.choose_golden(chosen))
         write_package(self.folder, ())
         settings, measured = self.measure(settings, reference, chosen, golden)
         save_settings(settings, self.folder / MODEL_FILE)
@@ -145,9 +141,9 @@ class _Builder:
             "line": self.line,
         }
 
-    def plan(self, chosen: list[parity_samples.ParitySample]) -> list[tuple[str, float]]:
+    def plan(self, chosen: list[export_images.ParitySample]) -> list[tuple[str, float]]:
         """Return the planned stages with their estimated seconds."""
-        pixels = sum(min(sample.pixels, parity_samples.MOST_PIXELS) for sample in chosen) / 1e6
+        pixels = sum(min(sample.pixels, export_images.MOST_PIXELS) for sample in chosen) / 1e6
         reduced = any(KINDS[name].reduced for name in self.formats)
         stages = [(Message("progress.preparing"), 2.0), (Message("progress.converting"), 3.0)]
         if "int8" in self.formats:
@@ -226,7 +222,7 @@ class _Builder:
         self,
         settings: ModelSettings,
         network: TrainedNetwork | AdoptedNetwork,
-        chosen: list[parity_samples.ParitySample],
+        chosen: list[export_images.ParitySample],
         images: list[Any],
     ) -> None:
         """Write the line model, or report why it is left out. Raise ParityFailed if nothing else was requested."""
@@ -296,7 +292,7 @@ class _Builder:
         self,
         settings: ModelSettings,
         reference: Engine,
-        chosen: list[parity_samples.ParitySample],
+        chosen: list[export_images.ParitySample],
         golden: list[tuple[str, Path]],
     ) -> tuple[ModelSettings, dict[str, Any]]:
         """Return settings with the engine order and tuning measured here, and the content of latency.json."""
@@ -330,12 +326,12 @@ class _Builder:
         }
         return dataclasses.replace(settings, order=tuple(order), engines=tuned), with_messages(content)
 
-    def golden_images(self, chosen: list[parity_samples.ParitySample]) -> list[tuple[str, Path]]:
+    def golden_images(self, chosen: list[export_images.ParitySample]) -> list[tuple[str, Path]]:
         """Return name and file of each golden image; of an image too large to ship, a part."""
         images, crops = [], self.folder / ".crops"
         for sample in chosen:
             path = sample.path
-            if sample.pixels > parity_samples.MOST_PIXELS:
+            if sample.pixels > export_images.MOST_PIXELS:
                 path = crops / f"{len(images)}.png"
                 image = sample.read()
                 if image.dtype.kind == "f":

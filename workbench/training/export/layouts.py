@@ -13,8 +13,8 @@ from typing import Any
 
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.normalize import MAX_VALUE, MIN_VALUE
+from workbench.training.export.export_metadata import metadata
 from workbench.training.export.line_export import Images
-from workbench.training.export.onnx_metadata import metadata
 from workbench.training.export.parity import Parity
 
 

@@ -27,6 +27,7 @@ from workbench.inference.io.atomic_write import make_folder, write_atomic
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine
+from workbench.training.export.export_metadata import line_metadata, set_metadata
 from workbench.training.export.latency import usual_size
 from workbench.training.export.line_graph import (
     CLASS_AREAS,
@@ -38,7 +39,6 @@ from workbench.training.export.line_graph import (
     line_model,
     pixel_type,
 )
-from workbench.training.export.onnx_metadata import line_metadata, set_metadata
 from workbench.training.export.parity import Parity, compare_line
 
 LINE_FOLDER, EXAMPLES_FOLDER = "line", "examples"

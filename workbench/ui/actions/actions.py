@@ -9,16 +9,19 @@ from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 
 from workbench.ui.actions.command_table import Command, CommandContext
 from workbench.ui.actions.edit_commands import EditCommands
-from workbench.ui.actions.file_commands import FileCommands
+from workbench.ui.actions.file_commands import FileCommands, WorkflowCommands
 from workbench.ui.actions.help_commands import HelpCommands
 from workbench.ui.actions.image_commands import ImageCommands, PageCommands
 from workbench.ui.actions.inspection_commands import InspectionCommands
-from workbench.ui.actions.prediction_commands import PredictionCommands
 from workbench.ui.actions.suggestion_commands import LabelNextCommands, SpotCommands, SuggestionCommands
 from workbench.ui.actions.tool_commands import ToolCommands
-from workbench.ui.actions.training_commands import LiveTrainingCommands, TrainingCommands, TrainingSettingsCommands
+from workbench.ui.actions.training_commands import (
+    LiveTrainingCommands,
+    PredictionCommands,
+    TrainingCommands,
+    TrainingSettingsCommands,
+)
 from workbench.ui.actions.view_commands import EvaluationCommands, ViewCommands
-from workbench.ui.actions.workflow_commands import WorkflowCommands
 from workbench.ui.shortcuts import key_sequences, key_text, with_key
 from workbench.ui.text.formatting import plain
 from workbench.ui.widgets.theme import ThemeManager

@@ -1,4 +1,6 @@
-"""Changes of keyboard shortcuts: conflicts, assignment, reset. They are stored in the preferences."""
+"""Keyboard shortcuts of the user: the list of all, generated from the table of commands so that it is always up to
+date, and changes: conflicts, assignment, reset. Changes are stored in the preferences.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,34 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QKeyCombination, QObject, Qt, Signal
 from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import (
+    QDialog,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from workbench.session.preferences import Preferences
 from workbench.ui.actions.actions import Actions
-from workbench.ui.actions.menus import MENUS, titles
-from workbench.ui.shortcuts import FIXED_KEYS, change_shortcuts, changed_shortcuts, default_sequences, key_sequences
+from workbench.ui.actions.menus import MENUS, ActionTable, ids, titles
+from workbench.ui.shortcuts import (
+    FIXED_KEYS,
+    change_shortcuts,
+    changed_shortcuts,
+    default_sequences,
+    key_sequences,
+    key_text,
+)
 from workbench.ui.text.formatting import plain
+from workbench.ui.widgets.screen_fit import resize_on_screen
+
+_LEFT = ("label", "pointer", "edit", "train")
+_RIGHT = ("picture", "view", "project", "help")
 
 
 @dataclass(frozen=True)
@@ -124,3 +148,115 @@ def without_keypad(keys: QKeySequence) -> QKeySequence:
 
 def _text(sequences: Sequence[QKeySequence]) -> str:
     return "; ".join(keys.toString(QKeySequence.SequenceFormat.PortableText) for keys in sequences)
+
+
+class ShortcutsDialog(QDialog):
+    """Non-modal dialog with all shortcuts and a search field."""
+
+    change_requested = Signal()
+
+    def __init__(self, actions: ActionTable, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Keyboard shortcuts"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(18, 16, 18, 16)
+        column.setSpacing(12)
+        self.search = QLineEdit(placeholderText=self.tr("Search"), clearButtonEnabled=True)
+        self.search.setAccessibleName(self.tr("Search"))
+        self.search.textChanged.connect(self._filter)
+        column.addWidget(self.search)
+        body = QWidget(objectName="sideBody")
+        self.rows: list[tuple[str, tuple[QWidget, ...]]] = []  # text to search, labels
+        halves = QHBoxLayout(body)
+        halves.setContentsMargins(10, 6, 16, 10)
+        halves.setSpacing(36)
+        menu_titles = titles()
+        for menus in (_LEFT, _RIGHT):
+            grid = QGridLayout()
+            grid.setHorizontalSpacing(18)
+            grid.setVerticalSpacing(5)
+            grid.setColumnStretch(1, 1)
+            half = QVBoxLayout()
+            half.addLayout(grid)
+            half.addStretch(1)
+            halves.addLayout(half, 1)
+            for menu in menus:
+                if menu == "pointer":
+                    self._add(grid, self.tr("Canvas"), self._canvas_rows())
+                else:
+                    self._add(grid, plain(menu_titles[menu]), _menu_rows(menu, actions))
+        area = QScrollArea(widgetResizable=True)
+        area.setAccessibleName(self.tr("Keyboard shortcuts"))
+        area.setWidget(body)
+        area.setFrameShape(QScrollArea.Shape.NoFrame)
+        column.addWidget(area, 1)
+        change = QPushButton(self.tr("Change shortcuts…"), autoDefault=False)
+        change.clicked.connect(self.change_requested)
+        column.addWidget(change, 0, Qt.AlignmentFlag.AlignLeft)
+        resize_on_screen(self, 860, 640)
+
+    def _canvas_rows(self) -> list[tuple[str, str]]:
+        """Return pointer gestures, and keys whose effect depends on the tool and on the item under the pointer."""
+        pan, close = key_text("pan"), key_text("close_outline")
+        return [
+            (self.tr("Ctrl + drag"), self.tr("Erase with any tool")),
+            (self.tr("Shift + click"), self.tr("Polygon: remove a corner")),
+            (key_text("remove_corner"), self.tr("Polygon: remove the corner under the pointer")),
+            (key_text("remove_last_corner"), self.tr("Polygon, magnetic lasso: remove the last corner")),
+            (self.tr("{key}, double-click").format(key=close), self.tr("Polygon, magnetic lasso: close and paint")),
+            (key_text("cancel"), self.tr("Cancel the current stroke or selection")),
+            (key_text("accept_suggestion"), self.tr("Accept the suggestion under the pointer")),
+            (key_text("reject_suggestion"), self.tr("Reject the suggestion under the pointer")),
+            (f"{key_text('grow')} {key_text('shrink')}", self.tr("Grow or shrink the suggestion under the pointer")),
+            (
+                f"{key_text('suggestion_class_1')} … 9",
+                self.tr("Set the class of the suggestion under the pointer"),
+            ),
+            (key_text("delete_region"), self.tr("Delete the selected region")),
+            (self.tr("Arrow keys"), self.tr("Move the selected region")),
+            (self.tr("Alt + click"), self.tr("Pick the class under the pointer")),
+            (self.tr("Alt + right drag"), self.tr("Brush size")),
+            (self.tr("Ctrl + Shift + wheel"), self.tr("Brush size")),
+            (self.tr("Wheel"), self.tr("Zoom at the pointer")),
+            (self.tr("Middle drag, {key} + drag").format(key=pan), self.tr("Move the image")),
+            (self.tr("Shift + right drag"), self.tr("Contrast (horizontal), brightness (vertical)")),
+            (self.tr("Hold {key}").format(key=key_text("hide_overlays")), self.tr("Hide all overlays")),
+            (self.tr("Right-click"), self.tr("Menu of the region under the pointer")),
+        ]
+
+    def _add(self, grid: QGridLayout, title: str, rows: list[tuple[str, str]]) -> None:
+        heading = QLabel(title, objectName="heading")
+        heading.setContentsMargins(0, 10, 0, 2)
+        grid.addWidget(heading, grid.rowCount(), 0, 1, 2)
+        for keys, text in rows:
+            row = grid.rowCount()
+            key_label, text_label = QLabel(keys, objectName="key"), QLabel(text, wordWrap=True)
+            grid.addWidget(key_label, row, 0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+            grid.addWidget(text_label, row, 1)
+            self.rows.append((f"{keys} {text}".casefold(), (key_label, text_label)))
+
+    def _filter(self, text: str) -> None:
+        for row_text, labels in self.rows:
+            for label in labels:
+                label.setVisible(text.casefold().strip() in row_text)
+
+
+def _menu_rows(menu: str, actions: ActionTable) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    for id in ids(MENUS[menu]):
+        shortcuts = [key.toString(QKeySequence.SequenceFormat.NativeText) for key in actions[id].shortcuts()]
+        keys, text = ", ".join(dict.fromkeys(shortcuts)), plain(actions[id].text())
+        stem, _, number = id.rpartition("_")
+        if stem in ("class", "verdict", "verdict_next") and _is_default(stem):  # numbers 1 to 9 share one line
+            if number != "1":
+                continue
+            keys, text = f"{keys} … {keys[:-1]}9", text.replace("1", "1 … 9")
+        if keys:
+            rows.append((keys, text))
+    return rows
+
+
+def _is_default(stem: str) -> bool:
+    """Return whether the shortcuts of the commands 1 to 9 of a kind are not changed."""
+    return all(key_sequences(f"{stem}_{n}") == default_sequences(f"{stem}_{n}") for n in range(1, 10))

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from workbench.core.geometry.selection import Selection
 from workbench.session.session import Session
 from workbench.ui.canvas.canvas_content import CanvasContent
-from workbench.ui.canvas.event_dispatcher import EventDispatcher
+from workbench.ui.canvas.canvas_input import EventDispatcher, Navigation
 from workbench.ui.canvas.interactions.context_menu import ContextMenu
 from workbench.ui.canvas.interactions.suggestion_interactor import SuggestionInteractor
 from workbench.ui.canvas.interactor import Interactor
@@ -18,7 +18,6 @@ from workbench.ui.canvas.items.minimap import Minimap
 from workbench.ui.canvas.items.ruler import Ruler
 from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.canvas.layers.view_state import Viewport, ViewState
-from workbench.ui.canvas.navigation import Navigation
 from workbench.ui.canvas.scene_renderer import SceneRenderer
 from workbench.ui.canvas.tools.polygon_tool import PolygonTool
 from workbench.ui.canvas.tools.region_tool import RegionTool, SelectedRegion

@@ -20,8 +20,7 @@ from PySide6.QtWidgets import (
 from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext
 from workbench.ui.actions.shortcut_changes import ShortcutChanges
-from workbench.ui.dialogs.preference_fields import PreferenceFields
-from workbench.ui.dialogs.settings_form import SettingsForm
+from workbench.ui.dialogs.preference_pages import PreferenceFields, SettingsForm
 from workbench.ui.dialogs.shortcuts_page import ShortcutsPage
 from workbench.ui.widgets.screen_fit import resize_on_screen
 

@@ -10,8 +10,7 @@ from PySide6.QtWidgets import QMainWindow
 from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_palette import CommandPalette
 from workbench.ui.actions.command_table import CommandContext
-from workbench.ui.actions.shortcut_changes import ShortcutChanges
-from workbench.ui.actions.shortcuts_dialog import ShortcutsDialog
+from workbench.ui.actions.shortcut_changes import ShortcutChanges, ShortcutsDialog
 from workbench.ui.dialogs.preferences_dialog import PreferencesDialog
 from workbench.ui.help.guide_window import GuideWindow, show_guide
 from workbench.ui.widgets.editor_keys import EditorKeys

@@ -11,12 +11,11 @@ from PySide6.QtGui import QColor, QImage, QPainter, QPixmap
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate
 
 from workbench.core.evaluation.defect_crops import CropFrame
-from workbench.core.evaluation.evaluated_images import EvaluatedImages
+from workbench.core.evaluation.split_evaluation import EvaluatedImages
 from workbench.core.evaluation.stored_predictions import StoredPrediction
 from workbench.core.geometry.drawing import NOTHING, Rect
 from workbench.session.run_evaluation import RunEvaluation
-from workbench.ui.widgets.delegate_painting import draw_background
-from workbench.ui.widgets.list_model import ItemRole, ListModel
+from workbench.ui.widgets.item_views import ItemRole, ListModel, draw_background
 from workbench.ui.widgets.theme import ThemeManager
 
 IMAGE = QSize(160, 116)  # size of a crop, logical px

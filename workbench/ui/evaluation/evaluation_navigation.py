@@ -1,17 +1,19 @@
-"""Navigation between canvas and evaluation: panels are hidden for the evaluation, and a card opens its region."""
+"""Center of the window, and navigation between canvas, thumbnails and evaluation: panels are hidden for the evaluation,
+and a card opens its region.
+"""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QTimer, Signal
-from PySide6.QtWidgets import QAbstractItemView
+from PySide6.QtCore import QObject, QSize, QTimer, Signal
+from PySide6.QtWidgets import QAbstractItemView, QStackedWidget, QWidget
 
 from workbench.core.geometry.drawing import Rect
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.session.session import Session
 from workbench.ui.canvas.canvas_widget import Canvas
-from workbench.ui.evaluation.central_stack import CentralStack
 from workbench.ui.evaluation.evaluation_page import EvaluationPage
 from workbench.ui.evaluation.evaluation_reports import EvaluationReports
+from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay
 from workbench.ui.training.training_panel import TrainingPanel
 
@@ -22,6 +24,54 @@ _ATTEMPTS, _STABLE, _INTERVAL = (
     5,
     80,
 )  # attempts to scroll the list, successful ones in a row needed, ms between them
+
+
+class CentralStack(QStackedWidget):
+    """Stack of canvas, thumbnail view and evaluation; the image panel switches between the first two."""
+
+    evaluation_toggled = Signal(bool)
+
+    def __init__(self, canvas: QWidget, images: ImagesPanel, evaluation: QWidget) -> None:
+        super().__init__()
+        self._canvas, self._images, self._thumbnails, self._evaluation = (
+            canvas,
+            images,
+            images.thumbnail_view,
+            evaluation,
+        )
+        for page in (canvas, self._thumbnails, evaluation):
+            self.addWidget(page)
+        self.currentChanged.connect(lambda _: self.updateGeometry())
+        images.thumbnails_toggled.connect(self._show_images)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the least size of the shown page; with that of the others the side panels would be cut."""
+        return self.currentWidget().minimumSizeHint()
+
+    @property
+    def in_evaluation(self) -> bool:
+        return self.currentWidget() is self._evaluation
+
+    def show_evaluation(self, on: bool) -> None:
+        """Show the evaluation, or return to the previous page."""
+        if on == self.in_evaluation:
+            return
+        if on:
+            self.setCurrentWidget(self._evaluation)
+            self.evaluation_toggled.emit(True)
+        else:
+            self._show_images(self._images.browsing)
+
+    def _show_images(self, thumbnails: bool) -> None:
+        was_evaluation = self.in_evaluation
+        if thumbnails:
+            self.setCurrentWidget(self._thumbnails)
+            self._thumbnails.show_current()
+        else:
+            self.setCurrentWidget(self._canvas)
+            self._canvas.setFocus()
+        if was_evaluation:
+            self.evaluation_toggled.emit(False)
 
 
 class EvaluationNavigation(QObject):

@@ -6,9 +6,9 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QTableWidget, QTableWidgetItem, QWidget
 
-from workbench.core.evaluation.evaluated_images import EvaluatedImages
 from workbench.core.evaluation.evaluation_summary import EvaluationSummary, Proportion
-from workbench.core.evaluation.image_counts import dice
+from workbench.core.evaluation.metrics import dice
+from workbench.core.evaluation.split_evaluation import EvaluatedImages
 from workbench.core.evaluation.stored_predictions import ImageEvaluation, StoredPrediction
 from workbench.core.geometry.drawing import NOTHING
 from workbench.session.run_evaluation import RunEvaluation

@@ -17,12 +17,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.evaluation.evaluated_images import EvaluatedImages
 from workbench.core.evaluation.evaluation_summary import ClassSummary, EvaluationSummary, RatePerImage
+from workbench.core.evaluation.split_evaluation import EvaluatedImages
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.evaluation.defect_browser import DefectBrowser
-from workbench.ui.evaluation.evaluation_notices import EvaluationNotices
-from workbench.ui.evaluation.evaluation_placeholder import EvaluationPlaceholder
+from workbench.ui.evaluation.evaluation_notices import EvaluationNotices, EvaluationPlaceholder
 from workbench.ui.evaluation.evaluation_tables import ClassTable
 from workbench.ui.evaluation.image_verdict_panel import ImageVerdictPanel
 from workbench.ui.evaluation.operating_point_panel import OperatingPointPanel
@@ -184,7 +183,7 @@ class SegmentationEvaluation(QWidget):
     @cached_property
     def curve(self):
         """Precision-recall plot, created for the first run: pyqtgraph takes long to import."""
-        from workbench.ui.evaluation.precision_recall_plot import PrecisionRecallPlot
+        from workbench.ui.evaluation.evaluation_plots import PrecisionRecallPlot
 
         plot = PrecisionRecallPlot(self._style)
         plot.threshold_chosen.connect(self._set_threshold)

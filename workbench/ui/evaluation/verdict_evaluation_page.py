@@ -22,8 +22,7 @@ from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation
 from workbench.core.runs.run import Run
 from workbench.session.session import Session
 from workbench.session.verdict_evaluator import VerdictEvaluator
-from workbench.ui.evaluation.confusion_table import ConfusionTable, interval
-from workbench.ui.evaluation.reject_option import RejectOption
+from workbench.ui.evaluation.confusion_table import ConfusionTable, RejectOption, interval
 from workbench.ui.evaluation.verdict_gallery import VerdictBrowser
 from workbench.ui.images.thumbnail_provider import ThumbnailProvider
 from workbench.ui.text import formatting
@@ -132,7 +131,7 @@ class VerdictEvaluationPage(QWidget):
     @cached_property
     def reliability(self):
         """Reliability diagram, created for the first results: pyqtgraph takes long to import."""
-        from workbench.ui.evaluation.reliability_plot import ReliabilityPlot
+        from workbench.ui.evaluation.evaluation_plots import ReliabilityPlot
 
         plot = ReliabilityPlot(self._style)
         self._calibration.insertWidget(0, plot, 1)

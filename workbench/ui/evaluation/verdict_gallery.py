@@ -19,8 +19,7 @@ from PySide6.QtWidgets import (
 from workbench.core.evaluation.verdict_evaluation import PredictedVerdict, VerdictEvaluation
 from workbench.ui.images.thumbnail_provider import ThumbnailProvider
 from workbench.ui.text import formatting
-from workbench.ui.widgets.delegate_painting import draw_background, fit_rect, state_color
-from workbench.ui.widgets.list_model import ItemRole, ListModel
+from workbench.ui.widgets.item_views import ItemRole, ListModel, draw_background, fit_rect, state_color
 from workbench.ui.widgets.theme import ThemeManager
 
 _EDGE = 104  # px, side of a thumbnail

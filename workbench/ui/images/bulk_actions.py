@@ -1,18 +1,32 @@
-"""Buttons for the status, the data split and the verdict of several images at once."""
+"""Buttons and menu for the status, the data split and the verdict of several images at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QWidget
 
 from workbench.core.project.annotation import Split, Status
 from workbench.session.session import Session
-from workbench.ui.images.split_menu import SplitMenu
 from workbench.ui.widgets.key_tips import set_key_tip
 
 _MAX_VERDICTS = 6  # verdicts with a button
+
+
+class SplitMenu(QMenu):
+    """Menu that calls `choose` with a data split, None for automatic assignment."""
+
+    def __init__(self, choose: Callable[[Split | None], None], parent: QWidget | None = None) -> None:
+        super().__init__(self.tr("Data split"), parent)
+        splits: tuple[tuple[Split | None, str], ...] = (
+            (None, self.tr("Automatic")),
+            ("train", self.tr("Training set")),
+            ("val", self.tr("Validation set")),
+            ("test", self.tr("Test set")),
+        )
+        for split, text in splits:
+            self.addAction(text, partial(choose, split))
 
 
 class BulkActions(QWidget):

@@ -10,7 +10,7 @@ from workbench.core.project.image_row import ImageRow
 from workbench.session.session import Session
 from workbench.ui.images.image_model import ReasonRole, RowRole
 from workbench.ui.images.thumbnail_provider import EDGE, ThumbnailProvider
-from workbench.ui.widgets.delegate_painting import (
+from workbench.ui.widgets.item_views import (
     draw_background,
     draw_badge,
     draw_row_background,

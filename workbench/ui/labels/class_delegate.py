@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate
 
 from workbench.core.project.project import DONT_CARE
-from workbench.ui.widgets.delegate_painting import draw_row_background, state_color
+from workbench.ui.widgets.item_views import draw_row_background, state_color
 from workbench.ui.widgets.theme import ThemeManager
 
 IdRole = Qt.ItemDataRole.UserRole

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QLabel, QListView, QScrollArea, QStyle, QStyledIte
 from workbench.core.project.history import Patch
 from workbench.session.session import Session
 from workbench.ui.widgets.collapsible_section import CollapsibleSection
-from workbench.ui.widgets.delegate_painting import draw_row_background
+from workbench.ui.widgets.item_views import draw_row_background
 from workbench.ui.widgets.theme import ThemeManager
 
 HEIGHT = 26  # px

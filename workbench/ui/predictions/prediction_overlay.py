@@ -1,7 +1,8 @@
 """Prediction overlay of the current image: training previews during a run, else the result of the shown or default run.
 
 Earlier steps and other thresholds are applied to stored results, without running the network again. While a model in
-training is immature (`core.evaluation.maturity`), only its probabilities are shown, whatever display mode is chosen.
+training is immature (`core.evaluation.prediction_maps`), only its probabilities are shown, whatever display mode is
+chosen.
 """
 
 from __future__ import annotations
@@ -13,15 +14,14 @@ from typing import Protocol
 import numpy as np
 from PySide6.QtCore import QModelIndex, QObject, Signal
 
-from workbench.core.evaluation.maturity import Maturity
-from workbench.core.evaluation.prediction_maps import ActivationMap, PredictionMaps
+from workbench.core.evaluation.prediction_maps import ActivationMap, Maturity, PredictionMaps
 from workbench.core.runs.events import Event, Preview
 from workbench.core.runs.run import Run
 from workbench.inference.predictor import Prediction
 from workbench.session.predictions import AHEAD_PIXELS, Predictions
 from workbench.session.run_thresholds import RunThresholds
 from workbench.session.session import Session
-from workbench.session.training.run_list import RunList
+from workbench.session.training.shown_runs import RunList
 from workbench.session.training.training_control import TrainingControl
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.shortcuts import key_text

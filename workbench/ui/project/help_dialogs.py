@@ -15,8 +15,14 @@ from workbench import __version__
 from workbench.core import resources
 from workbench.core.runs.gpu_facts import GpuFacts, dotted, read_gpu_facts
 from workbench.core.runs.launch import is_frozen, program_command
-from workbench.core.runs.paddle_builds import BuildChoice, InstalledBuild, choose_for_machine, installed_build, mismatch
-from workbench.core.runs.pip_commands import replace_paddle_command
+from workbench.core.runs.pip_commands import (
+    BuildChoice,
+    InstalledBuild,
+    choose_for_machine,
+    installed_build,
+    mismatch,
+    replace_paddle_command,
+)
 from workbench.session.tasks import TaskRunner
 
 _WIDTH = 640  # px

@@ -20,7 +20,7 @@ from workbench.session.process_memory import tune_allocator
 from workbench.ui.project.leave_guard import LeaveScope
 from workbench.ui.services import Services
 from workbench.ui.shell.window import Window
-from workbench.ui.shell.window_state import maximize_on_small_screen
+from workbench.ui.shell.workspace import maximize_on_small_screen
 from workbench.ui.shortcuts import change_shortcuts
 from workbench.ui.text import translation
 from workbench.ui.widgets.theme import ThemeManager

@@ -15,8 +15,7 @@ from workbench.ui.canvas.items.page_indicator import PageIndicator
 from workbench.ui.canvas.option_bar import OptionBar
 from workbench.ui.check.report_commands import ReportCommands
 from workbench.ui.dialogs.window_dialogs import WindowDialogs
-from workbench.ui.evaluation.central_stack import CentralStack
-from workbench.ui.evaluation.evaluation_navigation import EvaluationNavigation
+from workbench.ui.evaluation.evaluation_navigation import CentralStack, EvaluationNavigation
 from workbench.ui.evaluation.evaluation_page import EvaluationPage
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.label_files.label_files_controller import LabelFilesController
@@ -39,12 +38,11 @@ from workbench.ui.shell.stage_pages import add_stage_bar
 from workbench.ui.shell.status_bar import StatusBar
 from workbench.ui.shell.tool_strip import ToolColumn
 from workbench.ui.shell.welcome import Welcome
-from workbench.ui.shell.window_state import WindowState
-from workbench.ui.shell.workspace import SidePanel, Workspace
+from workbench.ui.shell.workspace import SidePanel, WindowState, Workspace
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.suggestions.suggestions_panel import SuggestionsPanel
-from workbench.ui.training.continuous_switch import ContinuousSwitch
 from workbench.ui.training.settings_controller import SettingsController
+from workbench.ui.training.train_controls import ContinuousSwitch
 from workbench.ui.training.training_panel import TrainingPanel
 from workbench.ui.view_settings import ViewSettings
 from workbench.ui.widgets.collapsible_section import CollapsibleSection

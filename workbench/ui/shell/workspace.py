@@ -1,16 +1,24 @@
-"""Layout of the panels while a project is open."""
+"""Layout of the panels while a project is open, and the state of the window that is kept between sessions."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QObject, QSettings, Qt
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QScrollArea, QSplitter, QVBoxLayout, QWidget
+from dataclasses import dataclass
 
+from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QObject, QSettings, QSize, Qt
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMainWindow, QScrollArea, QSplitter, QVBoxLayout, QWidget
+
+from workbench.session.preferences import Preferences
+from workbench.ui.canvas.canvas_widget import Canvas
+from workbench.ui.predictions.layers_panel import LayersPanel
+from workbench.ui.training.train_controls import TrainControls
 from workbench.ui.widgets.collapsible_section import CollapsibleSection
 
 _TRAINING_HEIGHT = 250  # px, of the open training panel
 _LARGEST_SHARE = 0.4  # of the height that the training panel takes when it opens
 _SIDES = (230, 0.15, 340), (250, 0.15, 340)  # px, share of the width, px: widths of the image list and the side panel
 _LEAST_SIDE = 240  # px, least width of the side panel
+_SIZE = QSize(1440, 900)  # px, at the first start
+_ROOM = QSize(120, 120)  # px that a screen must have beside the window; otherwise the window is maximized
 
 
 class Workspace(QSplitter):
@@ -123,3 +131,47 @@ def without_margins(layout: QBoxLayout) -> QBoxLayout:
     layout.setContentsMargins(0, 0, 0, 0)
     layout.setSpacing(0)
     return layout
+
+
+def maximize_on_small_screen(window: QMainWindow) -> None:
+    """Maximize a window at the first start on a screen without room for it."""
+    available = window.screen().availableGeometry().size()
+    needed = _SIZE + _ROOM
+    if not QSettings().contains("geometry/window") and needed.boundedTo(available) != needed:
+        window.setWindowState(window.windowState() | Qt.WindowState.WindowMaximized)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowState:
+    """Parts of the window whose state is stored, and the preferences."""
+
+    window: QMainWindow
+    workspace: Workspace
+    canvas: Canvas
+    layers: LayersPanel
+    controls: TrainControls
+    preferences: Preferences
+
+    def restore(self) -> None:
+        """Apply the stored state, or the defaults."""
+        preferences, settings = self.preferences, QSettings()
+        available = self.window.screen().availableGeometry()
+        state = settings.value("geometry/window")
+        if not (isinstance(state, QByteArray) and self.window.restoreGeometry(state)):
+            self.window.resize(_SIZE.boundedTo(available.size()))
+        self.workspace.restore(settings, self.window.width())
+        self.canvas.options.restore(settings)
+        self.canvas.set_diameter(max(1, round(2 * preferences.brush_radius)))
+        self.layers.set_opacity(preferences.overlay_opacity)
+        self.controls.set_values(preferences.model, preferences.minutes, preferences.device)
+
+    def save(self) -> None:
+        """Store the state and the preferences."""
+        preferences, settings = self.preferences, QSettings()
+        settings.setValue("geometry/window", self.window.saveGeometry())
+        self.workspace.save(settings)
+        self.canvas.options.save(settings)
+        preferences.brush_radius = self.canvas.diameter / 2
+        preferences.overlay_opacity = self.canvas.scene.label_style.opacity
+        preferences.model, preferences.minutes, preferences.device = self.controls.values()
+        preferences.save()

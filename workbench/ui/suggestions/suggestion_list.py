@@ -9,8 +9,7 @@ from PySide6.QtWidgets import QListView, QStyledItemDelegate, QToolTip
 from workbench.core.suggestions.suggestions import Suggestion
 from workbench.ui.shortcuts import with_key
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
-from workbench.ui.widgets.delegate_painting import draw_background, draw_row_background, state_color
-from workbench.ui.widgets.list_model import ItemRole, ListModel
+from workbench.ui.widgets.item_views import ItemRole, ListModel, draw_background, draw_row_background, state_color
 from workbench.ui.widgets.theme import ThemeManager
 
 ROW = 26  # px: least height of a row

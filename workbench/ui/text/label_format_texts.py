@@ -15,6 +15,7 @@ _TITLES = {
     "cvat-backup": "CVAT backup",
     "voc": "Pascal VOC XML",
     "yolo": "YOLO",
+    "deeppcb": "DeepPCB",
     "via": "VIA",
     "createml": "CreateML",
     "eiseg": "EISeg",
@@ -24,6 +25,7 @@ _TITLES = {
 }
 _DESCRIPTIONS = {
     "png": QT_TRANSLATE_NOOP("label_formats", "Masks as image files"),
+    "regions": QT_TRANSLATE_NOOP("label_formats", "Table of regions (CSV)"),
     "verdicts": QT_TRANSLATE_NOOP("label_formats", "Table of verdicts (CSV)"),
     "folders": QT_TRANSLATE_NOOP("label_formats", "One folder per verdict"),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
-from workbench.core.evaluation.maturity import Maturity
+from workbench.core.evaluation.prediction_maps import Maturity
 from workbench.core.runs.events import Preview
 from workbench.inference.model_settings import UNSURE
 from workbench.inference.predictor import Prediction

@@ -1,13 +1,18 @@
-"""Legend of the curves: plots with their values, newest or under the pointer, and switches of visibility."""
+"""Legend of the curves (plots with their values, newest or under the pointer, and switches of visibility), and export
+of the curves as an image or a table. Imports no pyqtgraph, unlike the plots.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from pathlib import Path
 
-from PySide6.QtCore import QRectF, QSettings, QSize, Qt, Signal
+from PySide6.QtCore import QBuffer, QIODevice, QObject, QRectF, QSettings, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QFileDialog,
     QFrame,
     QHBoxLayout,
     QHeaderView,
@@ -22,7 +27,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.runs.run_series import RunSeries
+from workbench.core.project.storage import write_bytes
+from workbench.core.runs.run_series import RunSeries, series_table
+from workbench.session.tasks import TaskRunner
+from workbench.session.training.shown_runs import RunList, RunMonitor
 from workbench.ui.text.formatting import plain
 from workbench.ui.training.plot_definitions import PLOTS, PlotDefinition, gpu_names, missing, shown_value, title
 from workbench.ui.widgets.theme import ThemeManager
@@ -30,6 +38,7 @@ from workbench.ui.widgets.theme import ThemeManager
 _STORED_PLOTS = "training/plots"  # key in QSettings
 _ID = Qt.ItemDataRole.UserRole
 _SWATCH = 11  # pixels
+_SCALE = 2  # file pixels per screen pixel
 
 
 class _SwatchDelegate(QStyledItemDelegate):
@@ -189,3 +198,57 @@ def _swatch(color: QColor, *, filled: bool) -> QIcon:
     painter.drawRoundedRect(QRectF(1.5, 1.5, 2 * _SWATCH - 3, 2 * _SWATCH - 3), 4, 4)
     painter.end()
     return QIcon(pixmap)
+
+
+class CurveExport(QObject):
+    """Export of curves. `view` is the widget to be rendered."""
+
+    saved = Signal(object)  # Path
+    failed = Signal(object)  # Problem
+
+    def __init__(self, view: QWidget, monitor: RunMonitor, run_list: RunList) -> None:
+        super().__init__(view)
+        self._view, self._monitor, self._run_list = view, monitor, run_list
+        self._tasks = TaskRunner(parent=self)
+
+    def save_image(self) -> None:
+        self._ask_path(self.tr("Save curves as image"), "png", self.write_image)
+
+    def save_table(self) -> None:
+        self._ask_path(self.tr("Save curves as table"), "csv", self.write_table)
+
+    def _ask_path(self, title: str, extension: str, write) -> None:
+        run = self._monitor.run
+        if run is None:
+            return
+        default = run.root.parent.parent / f"{run.name}.{extension}"
+        name, _ = QFileDialog.getSaveFileName(
+            self._view.window(), title, str(default), f"{extension.upper()} (*.{extension})"
+        )
+        if name:
+            path = Path(name)
+            write(path if path.suffix else path.with_suffix(f".{extension}"))
+
+    def write_image(self, path: Path) -> None:
+        """Write the view as an image at twice the resolution."""
+        view = self._view
+        pixmap = QPixmap(view.size() * _SCALE)
+        pixmap.setDevicePixelRatio(_SCALE)
+        pixmap.fill(view.palette().window().color())
+        view.render(pixmap)
+        buffer = QBuffer()
+        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+        pixmap.save(buffer, "PNG")
+        data = bytes(buffer.data().data())
+        self._submit(lambda: write_bytes(path, data), path)
+
+    def write_table(self, path: Path) -> None:
+        """Write all values of the run and of the compared runs."""
+        run = self._monitor.run
+        if run is None:
+            return
+        runs = [(run.name, self._monitor.track), *((other.run.name, other.track) for other in self._run_list.compared)]
+        self._submit(lambda: write_bytes(path, series_table(runs)), path)
+
+    def _submit(self, write: Callable[[], None], path: Path) -> None:
+        self._tasks.submit(lambda _: write(), lambda _: self.saved.emit(path), self.failed.emit)

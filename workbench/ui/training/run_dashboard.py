@@ -10,12 +10,10 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVB
 
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Profiled, Started, Trouble
 from workbench.core.runs.run import Run
-from workbench.session.training.run_list import RunList
-from workbench.session.training.run_monitor import RunMonitor
+from workbench.session.training.shown_runs import RunList, RunMonitor
 from workbench.ui.text import formatting, run_texts
 from workbench.ui.text.run_texts import comparison_text
-from workbench.ui.training.curve_export import CurveExport
-from workbench.ui.training.curve_legend import CurveLegend
+from workbench.ui.training.curve_legend import CurveExport, CurveLegend
 from workbench.ui.training.plot_definitions import COMPARED_COLORS, COMPARED_LINES
 from workbench.ui.widgets.elided_label import ElidedLabel
 from workbench.ui.widgets.theme import ThemeManager

@@ -6,8 +6,8 @@ from PySide6.QtCore import QObject
 
 from workbench.core.runs.run import Run
 from workbench.session.session import Session
-from workbench.session.training.run_list import RunList
 from workbench.session.training.saved_overrides import SavedOverrides
+from workbench.session.training.shown_runs import RunList
 from workbench.ui.text import formatting
 from workbench.ui.training.settings_dialog import TrainingSettingsDialog
 from workbench.ui.training.training_panel import TrainingPanel

@@ -1,20 +1,232 @@
-"""Header of the training panel: title, main controls, result, shown run, compared runs."""
+"""Header of the training panel: title, main controls, result, selectors of the shown run and of the compared runs;
+while nothing trains, the panel is folded to it.
+"""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QToolButton, QWidget
+from PySide6.QtCore import QObject, QPoint, QSize, Qt, Signal
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
+from workbench.core.runs.run import Run
 from workbench.session.session import Session
-from workbench.session.training.run_list import RunList
+from workbench.session.training.shown_runs import MOST, RunList
 from workbench.session.training.training_control import TrainingControl
-from workbench.ui.training.run_selector import RunCompareMenu, RunSelector
+from workbench.ui.text import formatting
+from workbench.ui.text.run_texts import run_line_details, run_line_text
 from workbench.ui.training.train_controls import TrainControls
 from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
 
+_RUN = Qt.ItemDataRole.UserRole
 _WIDE = 1600  # px, width from which on the names of the models are written out
 _NARROW = 150  # characters, width below which texts are short
+
+
+class RunSelector(QComboBox):
+    """Selector of the shown run, newest first. A running training stays shown."""
+
+    relisted = Signal()
+
+    def __init__(
+        self, session: Session, training: TrainingControl, run_list: RunList, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._training, self._run_list = session, training, run_list
+        self._default_requested = False  # show the default run once the runs are listed
+        self.setAccessibleName(self.tr("Runs"))
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self.setToolTip(self.tr("Shown run. The run that you select is used for predictions, evaluation and export."))
+        self.setMinimumWidth(200)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.activated.connect(self._select_run)
+        run_list.listed.connect(self.refresh)
+
+    def show_default(self) -> None:
+        """Show the run to predict with, or else the newest one, as soon as the runs are listed."""
+        self._default_requested = True
+        self._run_list.refresh()
+
+    def show_running(self) -> None:
+        """Show the run that has started."""
+        self._default_requested = False
+        self.refresh()
+
+    def refresh(self) -> None:
+        lines, shown = self._run_list.lines, self._training.run
+        self.blockSignals(True)
+        self.clear()
+        for line in lines:
+            self.addItem(run_line_text(line), line.run.name)
+            self.setItemData(self.count() - 1, run_line_details(line), Qt.ItemDataRole.ToolTipRole)
+        self.setPlaceholderText(self.tr("Earlier runs"))
+        self.setCurrentIndex(self.findData(shown.name) if shown is not None else -1)
+        self.setVisible(bool(lines))
+        self.blockSignals(False)
+        if self._default_requested and lines:
+            self._default_requested = False
+            if not self._training.busy and shown is None:
+                default = self._run_list.default()
+                self._show_run(0 if default is None else max(0, self.findData(default.name)))
+        self.relisted.emit()
+
+    def _select_run(self, index: int) -> None:
+        """Show the run that the user selected, and use it for predictions, evaluation and export."""
+        project = self._session.project
+        if project is not None and not self._training.busy:
+            self._run_list.selected = Run(project.root / "runs" / self.itemData(index))
+        self._show_run(index)
+
+    def _show_run(self, index: int) -> None:
+        project = self._session.project
+        if project is None or self._training.busy:
+            self.refresh()
+            return
+        self._training.follow(Run(project.root / "runs" / self.itemData(index)))
+
+
+class RunCompareMenu(QFrame):
+    """Popup under a button; checks take effect at once."""
+
+    chosen = Signal(list)  # Run
+
+    def __init__(self, run_list: RunList, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self._run_list = run_list
+        self.setObjectName("card")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(10, 8, 10, 10)
+        column.setSpacing(6)
+        column.addWidget(QLabel(self.tr("Compare with the shown run"), objectName="heading"))
+        self.hint = QLabel(wordWrap=True, objectName="muted")
+        column.addWidget(self.hint)
+        self.view = QListWidget()
+        self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.view.setUniformItemSizes(True)
+        self.view.setAccessibleName(self.tr("Runs to compare"))
+        self.view.itemChanged.connect(self._item_changed)
+        column.addWidget(self.view)
+
+    def open_at(self, button: QWidget, shown: Run) -> None:
+        """Open under a button and list the other existing runs."""
+        shown_line = next((line for line in self._run_list.lines if line.run.name == shown.name), None)
+        checked = {other.run.name for other in self._run_list.compared}
+        self.view.blockSignals(True)
+        self.view.clear()
+        others = False
+        for line in self._run_list.lines:
+            if line.run.name == shown.name:
+                continue
+            comparable = shown_line is not None and (line.model, line.held_out) == (
+                shown_line.model,
+                shown_line.held_out,
+            )
+            others = others or not comparable
+            text = run_line_text(line, score=comparable)
+            item = QListWidgetItem(
+                text if comparable else self.tr("{run}  ·  different validation images").format(run=text)
+            )
+            item.setData(_RUN, line.run)
+            item.setToolTip(run_line_details(line) if comparable else "")
+            item.setCheckState(Qt.CheckState.Checked if line.run.name in checked else Qt.CheckState.Unchecked)
+            self.view.addItem(item)
+        self.view.blockSignals(False)
+        notes = [self.tr("Up to {n} runs.").format(n=MOST)]
+        if others:
+            notes.append(self.tr("Runs with different validation images cannot be compared; their metrics are hidden."))
+        if not self.view.count():
+            notes = [self.tr("No other runs yet")]
+        self.hint.setText(formatting.sentences(*notes))
+        height = max(1, min(12, self.view.count())) * max(22, self.view.sizeHintForRow(0)) + 6
+        self.view.setFixedSize(430, height)
+        self.adjustSize()
+        corner = button.mapToGlobal(QPoint(button.width(), 0))
+        self.move(corner.x() - self.width(), corner.y() - self.height() - 4)
+        self.show()
+        self.view.setFocus()
+
+    def _item_changed(self, item: QListWidgetItem) -> None:
+        checked = [
+            entry
+            for entry in (self.view.item(row) for row in range(self.view.count()))
+            if entry.checkState() == Qt.CheckState.Checked
+        ]
+        if len(checked) > MOST:
+            self.view.blockSignals(True)
+            item.setCheckState(Qt.CheckState.Unchecked)
+            self.view.blockSignals(False)
+            return
+        self.chosen.emit([entry.data(_RUN) for entry in checked])
+
+
+class PanelFolding(QObject):
+    """Opens and folds the panel of `heading`. A panel that the user opened stays open until another project is opened.
+
+    A panel that a training opened is folded with the next image after its end: the image is fitted to the window then,
+    so that nothing moves during painting.
+    """
+
+    def __init__(
+        self,
+        heading: QAbstractButton,
+        session: Session,
+        training: TrainingControl,
+        run_list: RunList,
+        runs: RunSelector,
+    ) -> None:
+        super().__init__(heading)
+        self._heading, self._training, self._run_list = heading, training, run_list
+        self._automatic = False  # the panel was opened for a training
+        self._acting = False
+        heading.setChecked(training.busy)
+        heading.toggled.connect(self._toggled)
+        session.project_opened.connect(self._project_opened)
+        session.image_opened.connect(self._image_opened)
+        training.state_changed.connect(self._training_changed)
+        runs.activated.connect(self._open)
+        run_list.compared_changed.connect(self._compared_changed)
+        self._busy = training.busy
+
+    def _set_open(self, on: bool, *, automatic: bool) -> None:
+        self._acting = True
+        self._heading.setChecked(on)
+        self._acting = False
+        self._automatic = automatic
+
+    def _toggled(self, on: bool) -> None:
+        if not self._acting:
+            self._automatic = False
+
+    def _training_changed(self) -> None:
+        started, self._busy = self._training.busy and not self._busy, self._training.busy
+        if started and not self._heading.isChecked():
+            self._set_open(True, automatic=True)
+
+    def _project_opened(self) -> None:
+        self._set_open(self._training.busy, automatic=self._training.busy)
+
+    def _image_opened(self, _: str) -> None:
+        if self._automatic and not self._training.busy:
+            self._set_open(False, automatic=False)
+
+    def _open(self, _: object = None) -> None:
+        """Show the curves that were asked for."""
+        self._set_open(True, automatic=False)
+
+    def _compared_changed(self) -> None:
+        if self._run_list.compared:
+            self._open()
 
 
 class TrainingHeader(QWidget):

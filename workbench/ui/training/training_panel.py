@@ -13,16 +13,14 @@ from workbench.core.runs.events import Event, Failed, Finished, Progress, Step
 from workbench.core.runs.run import Run
 from workbench.session.session import Session
 from workbench.session.training.export_job import ExportJob
-from workbench.session.training.run_list import RunList
-from workbench.session.training.run_monitor import RunMonitor
+from workbench.session.training.shown_runs import RunList, RunMonitor
 from workbench.session.training.training_control import TrainingControl
 from workbench.ui.shortcuts import key_text
 from workbench.ui.text import formatting
 from workbench.ui.training.export_options_dialog import ExportOptionsDialog
-from workbench.ui.training.panel_folding import PanelFolding
 from workbench.ui.training.run_dashboard import RunDashboard
 from workbench.ui.training.train_controls import TrainControls
-from workbench.ui.training.training_header import TrainingHeader
+from workbench.ui.training.training_header import PanelFolding, TrainingHeader
 from workbench.ui.widgets.theme import ThemeManager
 
 

@@ -415,7 +415,9 @@ def test_images_without_objects_are_reported(project, folder):
 def test_a_label_file_of_many_images_is_refused_by_its_size(project, folder):
     photo(folder / "a.png")
     with (folder / "instances.json").open("wb") as file:
-        file.write(b'{"images": [], "annotations": [')
+        file.write(b'{"images": []')
+        file.seek((2 << 20) - 5)  # across the border of two blocks
+        file.write(b', "annotations": [')
         file.truncate(LARGEST_SET + 1)
         file.seek(0, 2)
         file.write(b"]}")

@@ -35,7 +35,7 @@ GOOD_NAMES = frozenset(
 )
 MOST_SEARCHED = 50_000  # files that are searched for the images of chosen label files
 # Files that list the names of classes, beside text files that number them.
-NAME_FILES = ("obj.names", "classes.txt", "predefined_classes.txt", "labels.txt", "names.txt")
+NAME_FILES = ("obj.names", "_darknet.labels", "classes.txt", "predefined_classes.txt", "labels.txt", "names.txt")
 SPLIT_FOLDERS = frozenset("train training val valid validation test testing trainval dev".split())
 
 
@@ -175,7 +175,7 @@ class FileTree:
             folder / relative
             for folder in beside
             for relative, _ in islice(walk(folder, enter), MOST_SEARCHED)
-            if suffix_of(relative) in (*IMAGE_SUFFIXES, ".yaml", ".yml", ".names")
+            if suffix_of(relative) in (*IMAGE_SUFFIXES, ".yaml", ".yml", ".names", ".labels")
             or PurePosixPath(relative).name.casefold() in names
         ]
         first = sorted((path.relative_to(root).as_posix() for path in set(labels)), key=natural_key)
@@ -273,7 +273,7 @@ def is_good(verdict: str) -> bool:
 def is_generic_name(folder: str) -> bool:
     """Return True for names that identify no class, such as "images", "Validation_Images", "train"."""
     words = [word.casefold() for word in re.split(r"[\W_]+", folder) if word]
-    generic = IMAGE_FOLDERS | MASK_FOLDERS | SPLIT_FOLDERS
+    generic = IMAGE_FOLDERS | MASK_FOLDERS | SPLIT_FOLDERS | {"lab", "labs"}
     return normalized_name(folder) in generic or (bool(words) and all(word in generic for word in words))
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -22,7 +21,7 @@ from workbench.core.project.formats.label_export import (
     regions,
 )
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
-from workbench.core.project.formats.shapes import Shape, pairs
+from workbench.core.project.formats.shapes import Points, Shape, pairs
 from workbench.core.project.storage import write_json
 
 _MOST_PIXELS = 1 << 30  # of a decoded run-length mask
@@ -43,21 +42,54 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     images, annotations = content.get("images"), content.get("annotations")
     if not isinstance(images, list) or not isinstance(annotations, list):
         raise UnreadableLabel(Message("import.no_coco"))
-    categories = {one["id"]: str(one["name"]) for one in content.get("categories") or []}
+    # Some programs write ids as numbers in one place and as text in another.
+    categories = {str(one["id"]): str(one["name"]) for one in content.get("categories") or []}
     split = split_of(name)
-    shaped = {image["id"]: _image(image, split) for image in images}
+    shaped = {str(image["id"]): _image(image, split) for image in images}
+    tags: dict[str, list[str]] = defaultdict(list)
+    unknown = 0
     for entry in annotations:
-        image = shaped.get(entry.get("image_id"))
+        number = str(entry.get("image_id"))
+        image = shaped.get(number)
         if image is None:
+            unknown += 1
             continue
         category = entry.get("category_id")
-        label = categories.get(category, f"class_{category}")
-        image.shapes += _shapes(entry, label, image)
+        label = categories.get(str(category), f"class_{category}")
+        shapes = list(_shapes(entry, label, image))
+        image.shapes += shapes
+        if not shapes:
+            _add_shapeless(entry, label, image, tags[number])
         if entry.get("iscrowd"):
             image.lost["crowd flags"] += 1
         if entry.get("keypoints"):
             image.lost["key point sets"] += 1
+    for number, image in shaped.items():
+        _set_verdict(image, tags.get(number, []))
+    if unknown and shaped:
+        next(iter(shaped.values())).lost["annotations of images that are not listed"] += unknown
     yield from shaped.values()
+
+
+def _add_shapeless(entry: dict[str, Any], label: str, image: ShapedImage, tags: list[str]) -> None:
+    """Take an annotation without a shape: the category of the whole image, or content that cannot be imported."""
+    if isinstance(entry.get("segments_info"), list):
+        image.problem = Message("import.panoptic")
+    elif entry.get("category_id") is not None and not {"caption", "bbox", "segmentation"} & entry.keys():
+        tags.append(label)
+    else:
+        image.lost["annotations without a shape"] += 1
+        image.problem = Message("import.no_shape")
+
+
+def _set_verdict(image: ShapedImage, tags: list[str]) -> None:
+    if len(set(tags)) == 1:
+        image.verdict = tags[0]
+    elif tags:
+        image.lost["categories of whole images"] += len(tags)
+        image.problem = Message("import.several_flags", names=", ".join(dict.fromkeys(tags)))
+    if image.shapes:
+        image.problem = None
 
 
 def _image(image: dict[str, Any], split: str | None) -> ShapedImage:
@@ -69,10 +101,9 @@ def _image(image: dict[str, Any], split: str | None) -> ShapedImage:
 def _shapes(entry: dict[str, Any], label: str, image: ShapedImage) -> Iterator[Shape]:
     segmentation, drawn = entry.get("segmentation"), False
     if isinstance(segmentation, dict):
-        yield Shape(label, "bitmap", [(0, 0)], bitmap=partial(decode_rle, segmentation))
+        yield Shape(label, "bitmap", [(0, 0)], bitmap=whole_bitmap(segmentation, image))
         return
-    for corners in segmentation if isinstance(segmentation, list) else ():
-        points = list(pairs(corners))
+    for points in _polygons(segmentation):
         if len(points) >= 3:
             drawn = True
             yield Shape(label, "polygon", points)
@@ -81,6 +112,36 @@ def _shapes(entry: dict[str, Any], label: str, image: ShapedImage) -> Iterator[S
     if not drawn and entry.get("bbox"):
         x, y, width, height = (float(value) for value in entry["bbox"])
         yield Shape(label, "box", [(x, y), (x + width, y + height)])
+
+
+def _polygons(segmentation: Any) -> list[Points]:
+    """Return the polygons of a segmentation: lists of coordinates, or as some programs write it, one such list alone.
+
+    A list of pairs is one polygon too.
+    """
+    if not isinstance(segmentation, list) or not segmentation:
+        return []
+    first = segmentation[0]
+    if isinstance(first, (int, float)):
+        return [list(pairs(segmentation))]
+    if len(segmentation) > 2 and all(isinstance(one, list) and len(one) == 2 for one in segmentation):
+        return [segmentation]
+    return [one if one and isinstance(one[0], list) else list(pairs(one)) for one in segmentation]
+
+
+def whole_bitmap(rle: dict[str, Any], image: ShapedImage) -> Callable[[], np.ndarray]:
+    """Return the function that decodes run lengths of a whole image, whose size must be that of the run lengths."""
+    height, width = (int(value) for value in rle["size"])
+    if image.size is None:
+        image.size = width, height
+    size = image.size
+
+    def decode() -> np.ndarray:
+        if size != (width, height):
+            raise UnreadableLabel(Message("import.run_lengths"))
+        return decode_rle(rle)
+
+    return decode
 
 
 def decode_rle(rle: dict[str, Any]) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePosixPath, PureWindowsPath
@@ -62,6 +63,8 @@ def listed_rows(tree: FileTree) -> Iterator[tuple[str, str, list[str]]]:
             continue
         for line in text.splitlines():
             columns = line.split("\t") if "\t" in line else line.split()
+            if len(columns) == 1:
+                columns = re.split("[,;]", columns[0])
             if columns:
                 yield name, split, [PureWindowsPath(column).as_posix() for column in columns]
 

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from workbench.core.project.formats.base import FileTree
+from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.mask_pairing import is_in_mask_folder, masks_beside_images
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
@@ -25,12 +26,26 @@ class ImageFinder:
         for name in self.names:
             self._by_stem.setdefault(PurePosixPath(name).stem.casefold(), []).append(name)
 
-    def find(self, name: str, label: str) -> str | None:
+    @staticmethod
+    def _nearest(images: list[str], label: str, split: str | None) -> list[str]:
+        """Return the images beside a label file or in its data split, or else those that share most folders with it."""
+        folder = PurePosixPath(label).parent
+        near = [image for image in images if PurePosixPath(image).parent == folder]
+        same = [image for image in images if split is not None and split_of(PurePosixPath(image).parent) == split]
+        if near or len(same) == 1:
+            return near or same
+        images = same or images
+        shared = [len(os.path.commonprefix((PurePosixPath(image).parts[:-1], folder.parts))) for image in images]
+        return [image for image, count in zip(images, shared) if count == max(shared)]
+
+    def find(self, name: str, label: str, split: str | None = None) -> str | None:
         """Return the image stored as `name` in the file `label`, or None. Only images inside the tree are found.
 
+        split: data split that the file names for this image.
+
         Candidates in this order: relative to the label's folder, relative to the root, the image with the longest
-        common end of its path, the only image with this stem, the image beside the label even if the folder's name is
-        one of masks.
+        common end of its path (of several, those of the label's data split and the nearest), the only image with this
+        stem, the image beside the label even if the folder's name is one of masks.
         """
         path = PurePosixPath(name)
         stem, suffix = (path.stem, path.suffix) if path.suffix.lower() in IMAGE_SUFFIXES else (path.name, "")
@@ -45,8 +60,7 @@ class ImageFinder:
         if len(candidates) > 1:
             lengths = [_common_end(name, candidate) for candidate in candidates]
             best = [c for c, length in zip(candidates, lengths) if length == max(lengths)]
-            near = [c for c in best if PurePosixPath(c).parent == PurePosixPath(label).parent]
-            candidates = near or best
+            candidates = self._nearest(best, label, split or split_of(label))
         if candidates:
             return candidates[0] if len(candidates) == 1 else None
         beside = PurePosixPath(label).parent / stem

@@ -1,4 +1,4 @@
-"""JSON label files of Cityscapes, Create ML, Datumaro, EISeg, Supervisely and VGG Image Annotator (VIA 2)."""
+"""JSON label files of Cityscapes, Create ML, Datumaro, EISeg and Supervisely."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from PIL import Image
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel
-from workbench.core.project.formats.coco import decode_rle
+from workbench.core.project.formats.coco import whole_bitmap
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.json_labels import json_files, load
 from workbench.core.project.formats.shape_labels import BACKGROUND, ShapedImage, find_shapes
-from workbench.core.project.formats.shapes import Shape, pairs
+from workbench.core.project.formats.shapes import Shape, pairs, rotated
 
 Parse = Callable[[FileTree, str], Iterator[ShapedImage]]
 _CITYSCAPES_ENDINGS = ("_polygons", "_gtFine", "_gtCoarse", "_gtBboxCityPersons")
@@ -36,21 +36,26 @@ class JsonFormat:
     """Format of JSON files that list shapes with the names of their classes.
 
     parse: yields the images of a file. keys: texts that its files contain. image_key: the one that occurs once for each
-    image; None for files with one image.
+    image; None for files with one image. folder: name of the folder of its files, if all tools use it.
     """
 
     parse: Parse
     keys: tuple[bytes, ...]
     image_key: bytes | None = None
+    folder: str | None = None
 
     def recognition_score(self, tree: FileTree) -> int:
         """Return the likely number of labels in a tree."""
-        files = json_files(tree, *self.keys)
-        return sum(1 if self.image_key is None else data.count(self.image_key) for _, data in files)
+        return sum(1 if self.image_key is None else data.count(self.image_key) for _, data in self._files(tree))
 
     def find(self, tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
         """Return the labels found. `known` is not used, since shapes have names."""
-        return find_shapes(tree, [name for name, _ in json_files(tree, *self.keys)], self.parse, options)
+        return find_shapes(tree, [name for name, _ in self._files(tree)], self.parse, options)
+
+    def _files(self, tree: FileTree) -> Iterator[tuple[str, bytes]]:
+        for name, data in json_files(tree, *self.keys):
+            if self.folder in (None, PurePosixPath(name).parent.name):
+                yield name, data
 
 
 def _parse_cityscapes(tree: FileTree, name: str) -> Iterator[ShapedImage]:
@@ -123,11 +128,19 @@ def _add_datumaro(entry: dict[str, Any], labels: list[str], shaped: ShapedImage)
         x, y, width, height = entry["bbox"]
         shaped.shapes.append(Shape(label, "box", [(x, y), (x + width, y + height)]))
     elif kind == "mask":
-        shaped.shapes.append(Shape(label, "bitmap", [(0, 0)], bitmap=partial(decode_rle, entry["rle"])))
+        shaped.shapes.append(Shape(label, "bitmap", [(0, 0)], bitmap=whole_bitmap(entry["rle"], shaped)))
+    elif kind == "ellipse":
+        x0, y0, x1, y1 = entry["points"]
+        radii = (x1 - x0) / 2, (y1 - y0) / 2
+        shaped.shapes.append(Shape(label, "ellipse", [((x0 + x1) / 2, (y0 + y1) / 2), radii]))
     elif kind == "points":
         shaped.shapes.append(Shape(label, "point", list(pairs(entry["points"]))))
     elif kind == "label" and shaped.verdict is None:
         shaped.verdict = label
+    elif kind == "rotated_bbox":
+        x, y, width, height, degrees = entry["points"]
+        corners = [(x - width / 2, y - height / 2), (x + width / 2, y + height / 2)]
+        shaped.shapes.append(rotated(Shape(label, "box", corners), degrees))
     else:
         shaped.lost[f"annotations of the kind {kind}"] += 1
 
@@ -150,6 +163,7 @@ def _parse_supervisely(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     path = PurePosixPath(name)
     image = str(path.parent.parent / "img" / path.stem)
     shaped = ShapedImage(image, stored, split=split_of(name), lost=Counter())
+    _add_supervisely_tags(content.get("tags") or [], shaped)
     for entry in content["objects"]:
         shape = _supervisely_shape(entry)
         if shape is None:
@@ -157,6 +171,18 @@ def _parse_supervisely(tree: FileTree, name: str) -> Iterator[ShapedImage]:
         else:
             shaped.shapes.append(shape)
     yield shaped
+
+
+def _add_supervisely_tags(tags: list[Any], shaped: ShapedImage) -> None:
+    """Take over the tags of an image: its data split, and its verdict if there is one other tag without a value."""
+    names = [str(tag.get("name") if isinstance(tag, dict) else tag) for tag in tags]
+    shaped.split = next((split for name in names if (split := split_of(name))), shaped.split)
+    others = [name for name in names if split_of(name) is None]
+    values = [tag for tag in tags if isinstance(tag, dict) and tag.get("value") is not None]
+    if len(others) == 1 and not values:
+        shaped.verdict = others[0]
+    else:
+        shaped.lost["image tags"] += len(others)
 
 
 def _supervisely_shape(entry: dict[str, Any]) -> Shape | None:
@@ -187,51 +213,8 @@ def _supervisely_bitmap(data: str) -> np.ndarray:
     return (pixels[..., :3].any(axis=2)) & (pixels[..., 3] > 0)
 
 
-def _parse_via(tree: FileTree, name: str) -> Iterator[ShapedImage]:
-    """Yield the images of a file or project, with their regions."""
-    content = load(tree.path(name))
-    images = content.get("_via_img_metadata", content)
-    for image in images.values():
-        shaped = ShapedImage(str(image["filename"]), split=split_of(name), lost=Counter())
-        regions = image.get("regions") or []
-        for region in regions.values() if isinstance(regions, dict) else regions:
-            shape = _via_shape(region["shape_attributes"], _via_label(region.get("region_attributes")))
-            if shape is None:
-                shaped.lost[f"shapes of the kind {region['shape_attributes'].get('name')}"] += 1
-            else:
-                shaped.shapes.append(shape)
-        yield shaped
-
-
-def _via_label(attributes: Any) -> str:
-    """Return the value of the first attribute; of a group of check boxes, the first that is checked."""
-    for value in (attributes or {}).values():
-        if isinstance(value, dict):
-            value = next((key for key, on in value.items() if on), "")
-        if value:
-            return str(value)
-    return "defect"
-
-
-def _via_shape(shape: dict[str, Any], label: str) -> Shape | None:
-    kind = shape.get("name")
-    if kind in ("polygon", "polyline"):
-        points = list(zip(shape["all_points_x"], shape["all_points_y"]))
-        return Shape(label, "polygon" if kind == "polygon" else "line", points)
-    if kind == "rect":
-        x, y = shape["x"], shape["y"]
-        return Shape(label, "box", [(x, y), (x + shape["width"], y + shape["height"])])
-    if kind in ("circle", "ellipse"):
-        radii = (shape["r"], shape["r"]) if kind == "circle" else (shape["rx"], shape["ry"])
-        return Shape(label, "ellipse", [(shape["cx"], shape["cy"]), radii])
-    if kind == "point":
-        return Shape(label, "point", [(shape["cx"], shape["cy"])])
-    return None
-
-
 CITYSCAPES = JsonFormat(_parse_cityscapes, (b'"imgHeight"', b'"objects"', b'"polygon"'))
 CREATEML = JsonFormat(_parse_createml, (b'"image"', b'"annotations"', b'"coordinates"'), b'"image"')
 DATUMARO = JsonFormat(_parse_datumaro, (b'"items"', b'"categories"', b'"annotations"'), b'"annotations"')
 EISEG = JsonFormat(_parse_eiseg, (b'"labelIdx"', b'"points"'))
-SUPERVISELY = JsonFormat(_parse_supervisely, (b'"objects"', b'"classTitle"'))
-VIA = JsonFormat(_parse_via, (b'"shape_attributes"', b'"filename"'), b'"filename"')
+SUPERVISELY = JsonFormat(_parse_supervisely, (b'"objects"', b'"size"'), folder="ann")

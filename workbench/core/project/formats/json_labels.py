@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +13,38 @@ from workbench.inference.io.regular_files import open_regular
 
 LARGEST = 1 << 30  # bytes of a label file, which may embed its image
 LARGEST_SET = 256 << 20  # bytes of a label file of many images, which needs about 15 times its size in memory
-_ENDS = 1 << 20  # bytes at the start and at the end of larger files that are searched for keys
+_BLOCK = 1 << 20  # bytes of larger files that are searched for keys at a time
+_LONGEST_KEY = 64  # bytes
 
 
 def json_files(tree: FileTree, *keys: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield (name, content) of the JSON files below a tree that contain all `keys`, such as b'"images"'."""
+    """Yield (name, content) of the JSON files below a tree that contain all `keys`, such as b'"images"'.
+
+    Of files that are too large to be loaded, which are refused later, the content is the start only.
+    """
     for name in tree.with_suffix(".json"):
         path = tree.path(name)
         try:
-            data = read_utf8(path, limit=LARGEST) if path.stat().st_size <= LARGEST_SET else _ends(path)
+            if path.stat().st_size > LARGEST_SET:
+                data = _start_with_keys(path, keys)
+            else:
+                data = read_utf8(path, limit=LARGEST_SET)
         except (OSError, ValueError):
             continue
         if all(key in data for key in keys):
             yield name, data
 
 
-def _ends(path: Path) -> bytes:
+def _start_with_keys(path: Path, keys: Sequence[bytes]) -> bytes:
+    """Return the start of a large file, followed by those of `keys` that occur anywhere in it."""
+    missing, rest = set(keys), b""
     with open_regular(path) as file:
-        start = file.read(_ENDS)
-        file.seek(-_ENDS, os.SEEK_END)
-        return start + file.read(_ENDS)
+        start = block = file.read(_BLOCK)
+        while block and missing:
+            missing -= {key for key in missing if key in rest + block}
+            rest = block[-_LONGEST_KEY:]
+            block = file.read(_BLOCK)
+    return start + b" ".join(set(keys) - missing)
 
 
 def load(path: Path, *, limit: int = LARGEST_SET) -> Any:

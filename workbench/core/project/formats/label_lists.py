@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -11,6 +12,10 @@ from workbench.inference.io.json_io import JsonError, parse_json, read_file
 
 LIST_FILES = (
     "_classes.csv",
+    "class_dict.csv",
+    "classes.csv",
+    "label_colors.txt",
+    "labelcolors.txt",
     "mask_grayscale_map.json",
     "mask_color_map.json",
     "labelmap.txt",
@@ -27,6 +32,8 @@ Color = tuple[int, int, int]
 
 _CVAT = re.compile(r"^(?P<name>[^:]+):(?P<colour>\d+,\d+,\d+)?:[^:]*:[^:]*$")
 _PADDLELABEL = re.compile(r"^(?P<name>.+?)\s+(?:-\s+)?(?P<colour>\d{1,3}\s+\d{1,3}\s+\d{1,3})$")
+
+_COLOR_FIRST = re.compile(r"^(?P<colour>\d{1,3}[\s,]+\d{1,3}[\s,]+\d{1,3})[\s,]+(?P<name>\S.*)$")  # CamVid
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,9 @@ def parse_list(path: Path) -> LabelList | None:
         return None
     if path.suffix == ".csv":
         return _from_table(path.name, lines)
+    matches = [_COLOR_FIRST.match(line) for line in lines]
+    if all(matches):
+        return _from_colors(path.name, [(match["name"], match["colour"]) for match in matches if match])
     # PaddleLabel numbers the names of object masks.
     if all(line.endswith(f" {number}") for number, line in enumerate(lines[1:], 1)):
         lines[1:] = [line.rpartition(" ")[0].strip() for line in lines[1:]]
@@ -99,12 +109,33 @@ def parse_list(path: Path) -> LabelList | None:
 
 
 def _from_table(name: str, lines: list[str]) -> LabelList | None:
-    """Return the list of Roboflow's "Pixel Value, Class" table."""
+    """Return the list of Roboflow's "Pixel Value, Class" table, or of CamVid's "name,r,g,b"."""
+    first = [cell.strip().casefold() for cell in re.split("[,;]", lines[0])]
+    if len(first) >= 4 and first[1:4] in (["r", "g", "b"], ["red", "green", "blue"]):
+        rows = [re.split("[,;]", line) for line in lines[1:]]
+        return _from_colors(name, [(row[0].strip(), " ".join(row[1:4])) for row in rows])
     rows = [[cell.strip() for cell in line.split(",", 1)] for line in lines]
     if rows[0][0].casefold() != "pixel value":
         return None
     names = {int(row[0]): row[1] for row in rows[1:] if len(row) == 2 and row[0].isdecimal()}
     return LabelList(name, {id: name for id, name in names.items() if name.casefold() not in BACKGROUND_NAMES and id})
+
+
+def _from_colors(name: str, rows: Sequence[tuple[str, str]]) -> LabelList:
+    """Return the list of (class name, "red green blue"); black is background, whatever its name."""
+    colors: dict[Color, int] = {}
+    names: dict[int, str] = {}
+    for label, text in rows:
+        numbers = [int(number) for number in re.findall(r"\d+", text)]
+        if len(numbers) != 3:
+            continue
+        color = (numbers[0], numbers[1], numbers[2])
+        if color == (0, 0, 0) or label.casefold() in BACKGROUND_NAMES:
+            colors[color] = 0
+        else:
+            colors[color] = len(names) + 1
+            names[len(names) + 1] = label
+    return LabelList(name, names, colors=colors)
 
 
 def _from_map(path: Path) -> LabelList | None:

@@ -1,11 +1,12 @@
-"""Label Studio: JSON tasks with shapes in percent of the image and choices, and brush masks, one PNG per class."""
+"""Label Studio: tasks with shapes in percent of the image and choices, in the exports JSON, JSON-MIN and CSV."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
+import csv
+import io
+import math
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
@@ -14,82 +15,189 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import FAULTS, FileTree, ImportedLabels, ImportOptions, UnreadableLabel
+from workbench.core.project.formats.base import (
+    FileTree,
+    ImportedLabels,
+    ImportOptions,
+    UnreadableLabel,
+    decode_text,
+)
 from workbench.core.project.formats.data_split import split_of
-from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.core.project.formats.json_labels import json_files, load
+from workbench.core.project.formats.label_tables import LARGEST
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
-from workbench.core.project.formats.shapes import Shape
+from workbench.core.project.formats.shapes import Shape, rotated
+from workbench.inference.io.image_io import IMAGE_SUFFIXES
+from workbench.inference.io.json_io import JsonError, parse_json, read_file
 
 _KEYS = (b'"annotations"', b'"from_name"', b'"result"')
-_KINDS = ("polygonlabels", "rectanglelabels", "ellipselabels", "brushlabels", "keypointlabels")
+_FLAT_KEYS = (b'"annotation_id"', b'"annotator"')  # of JSON-MIN
+_SHAPES = ("polygon", "rectangle", "ellipse", "brush", "keypoint")
+_NO_LABELS = frozenset(
+    "id annotator annotation_id created_at updated_at lead_time agreement sentiment transcription".split()
+)
 
 
 def recognition_score(tree: FileTree) -> int:
-    return sum(data.count(b'"result"') for _, data in json_files(tree, *_KEYS))
+    full = sum(data.count(b'"result"') for _, data in json_files(tree, *_KEYS))
+    flat = sum(data.count(b'"annotation_id"') for _, data in _flat_files(tree))
+    return full + flat + sum(map(len, _tables(tree).values()))
 
 
 def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
     """Return the labels found. `known` is not used, since regions have names."""
-    return find_shapes(tree, [name for name, _ in json_files(tree, *_KEYS)], _parse, options)
+    found = [name for name, _ in json_files(tree, *_KEYS)]
+    rows = _tables(tree)
+    files = [*found, *(name for name, _ in _flat_files(tree)), *rows]
+    return find_shapes(tree, files, lambda tree, name: _parse(tree, name, rows.get(name)), options)
 
 
-def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
-    content = load(tree.path(name))
+def _flat_files(tree: FileTree) -> Iterator[tuple[str, bytes]]:
+    for name, data in json_files(tree, *_FLAT_KEYS):
+        if _KEYS[2] not in data:
+            yield name, data
+
+
+def _tables(tree: FileTree) -> dict[str, list[dict[str, str]]]:
+    """Return the rows of the CSV files."""
+    found = {}
+    for name in tree.with_suffix(".csv", ".tsv"):
+        try:
+            text = decode_text(read_file(tree.path(name), limit=LARGEST))
+            first = text[:2000]
+            if "annotation_id" in first and "annotator" in first:
+                separator = "\t" if "\t" in first.split("\n", 1)[0] else ","
+                found[name] = list(csv.DictReader(io.StringIO(text), delimiter=separator))
+        except (FileNotFoundError, JsonError, ValueError, csv.Error):
+            continue
+    return found
+
+
+def _parse(tree: FileTree, name: str, rows: list[dict[str, str]] | None) -> Iterator[ShapedImage]:
+    content = load(tree.path(name)) if rows is None else [_unpacked(row) for row in rows]
     for task in content if isinstance(content, list) else [content]:
-        shaped = ShapedImage(image_name(task), split=split_of(name), lost=Counter())
+        if not isinstance(task.get("annotations"), list):
+            task = _task_of(task)
+        names = image_names(task)
+        stems = [PurePosixPath(one).stem for one in names]
+        file = next((one for one, stem in zip(names, stems) if stem in tree.image_stems), names[0])
+        shaped = ShapedImage(file, split=split_of(name), lost=Counter())
         annotations = [one for one in task.get("annotations") or [] if not one.get("was_cancelled")]
         if len(annotations) > 1:
             shaped.lost["further annotations of the same image"] += len(annotations) - 1
-        for result in annotations[-1]["result"] if annotations else []:
-            _add(result, shaped)
+        results = annotations[-1]["result"] if annotations else []
+        labels = {one.get("id"): one for one in results if one.get("type") == "labels"}
+        for result in results:
+            _add(result, shaped, labels)
         if annotations:
             yield shaped
 
 
-def image_name(task: dict[str, Any]) -> str:
-    """Return the file name of a task: uploads have a random prefix of eight signs and a hyphen."""
-    data = task.get("data") or {}
-    address = next((str(value) for value in data.values() if isinstance(value, str) and "/" in value), "")
-    name = PurePosixPath(unquote(urlsplit(address).query.partition("d=")[2] or urlsplit(address).path)).name
+def _unpacked(row: dict[str, str]) -> dict[str, Any]:
+    """Return a row of a table, with the values of its cells that hold JSON."""
+    values: dict[str, Any] = {}
+    for key, cell in row.items():
+        values[key] = parse_json(cell.encode()) if cell and cell[0] in "[{" else cell
+    return values
+
+
+def _task_of(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a task as in the export JSON for an object of JSON-MIN or a row of a table: one value for each control."""
+    data: dict[str, Any] = {}
+    results: list[dict[str, Any]] = []
+    for key, value in row.items():
+        regions = value if isinstance(value, list) else [value]
+        if all(isinstance(one, dict) for one in regions):
+            results += [{**one, "value": one, "type": _type_of(one)} for one in regions]
+        elif isinstance(value, str) and _is_image(value):
+            data[key] = value
+        elif key not in _NO_LABELS and value and all(isinstance(one, str) for one in regions):
+            results.append({"type": "choices", "value": {"choices": regions}})
+    return {"data": data, "annotations": [{"result": results}]}
+
+
+def _type_of(value: dict[str, Any]) -> str:
+    return next((key for key in value if key == "choices" or key.endswith("labels")), "")
+
+
+def _is_image(address: str) -> bool:
+    return PurePosixPath(_path_of(address)).suffix.lower() in IMAGE_SUFFIXES
+
+
+def _path_of(address: str) -> str:
+    """Return the path of a web address, an address in a store, or a local file ("?d=folder/a.jpg")."""
+    return unquote(urlsplit(address).query.partition("d=")[2] or urlsplit(address).path)
+
+
+def image_names(task: dict[str, Any]) -> list[str]:
+    """Return possible file names of a task: uploads have a random prefix of eight signs and a hyphen."""
+    values = [str(value) for value in (task.get("data") or {}).values() if isinstance(value, str)]
+    address = next(filter(_is_image, values), next((value for value in values if "/" in value), ""))
+    path = _path_of(address).lstrip("/")
+    name = PurePosixPath(path).name
     prefix, hyphen, rest = name.partition("-")
-    return rest if hyphen and len(prefix) == 8 and rest else name or str(task.get("file_upload") or "")
+    if hyphen and len(prefix) == 8 and rest:
+        return [rest, name]
+    return [path if address and name else str(task.get("file_upload") or "")]
 
 
-def _add(result: dict[str, Any], shaped: ShapedImage) -> None:
-    value, kind = result.get("value") or {}, result.get("type")
+def _add(result: dict[str, Any], shaped: ShapedImage, labels: dict[Any, dict[str, Any]]) -> None:
+    value, kind = result.get("value") or {}, str(result.get("type"))
     if kind == "choices":
         choices = value.get("choices") or []
-        shaped.verdict = str(choices[0]) if len(choices) == 1 else None
+        if len(choices) == 1 and shaped.verdict is None:
+            shaped.verdict = str(choices[0])
+        else:
+            shaped.lost["choices"] += len(choices)
         return
-    if kind not in _KINDS:
+    form = kind.removesuffix("labels")
+    if kind == "labels" and result.get("id") is not None:
+        return  # the label of a region of the same id
+    if form not in _SHAPES:
         shaped.lost[f"results of the kind {kind}"] += 1
         return
-    labels = value.get(kind) or ["defect"]
-    label = str(labels[0])
-    shape = _shape(kind, value, result, label)
+    named = labels.get(result.get("id"), {}).get("value") or {}
+    names = value.get(kind) or value.get("labels") or named.get("labels") or ["defect"]
+    shaped.lost["further labels of the same region"] += len(names) - 1
+    shape = _shape(form, value, result, str(names[0]), shaped)
     if shape is None:
-        shaped.lost["rotated boxes"] += 1
+        shaped.lost["rotated shapes of images of unknown size"] += 1
     else:
         shaped.shapes.append(shape)
 
 
-def _shape(kind: str, value: dict[str, Any], result: dict[str, Any], label: str) -> Shape | None:
-    if kind == "brushlabels":
-        size = int(result["original_height"]), int(result["original_width"])
-        return Shape(label, "bitmap", [(0, 0)], bitmap=partial(decode_brush, value["rle"], *size))
-    if value.get("rotation"):
-        return None
-    x, y = float(value.get("x", 0)) / 100, float(value.get("y", 0)) / 100
-    if kind == "polygonlabels":
+def _shape(form: str, value: dict[str, Any], result: dict[str, Any], label: str, shaped: ShapedImage) -> Shape | None:
+    width, height = result.get("original_width") or 0, result.get("original_height") or 0
+    if form == "brush":
+        shaped.size = int(width), int(height)
+        return Shape(label, "bitmap", [(0, 0)], bitmap=partial(decode_brush, value["rle"], int(height), int(width)))
+    if form == "polygon":
         points = [(px / 100, py / 100) for px, py in value["points"]]
         return Shape(label, "polygon", points, fractions=True)
-    if kind == "rectanglelabels":
+    x, y = float(value.get("x", 0)) / 100, float(value.get("y", 0)) / 100
+    degrees = float(value.get("rotation") or 0)
+    if degrees and form in ("rectangle", "ellipse"):
+        return _rotated(form, value, label, degrees, width, height) if width and height else None
+    if form == "rectangle":
         corners = [(x, y), (x + value["width"] / 100, y + value["height"] / 100)]
         return Shape(label, "box", corners, fractions=True)
-    if kind == "ellipselabels":
+    if form == "ellipse":
         return Shape(label, "ellipse", [(x, y), (value["radiusX"] / 100, value["radiusY"] / 100)], fractions=True)
     return Shape(label, "point", [(x, y)], fractions=True)
+
+
+def _rotated(form: str, value: dict[str, Any], label: str, degrees: float, width: int, height: int) -> Shape:
+    """Return a rotated box or ellipse as a polygon. A box turns clockwise about its left upper corner."""
+    x, y = value["x"] / 100 * width, value["y"] / 100 * height
+    if form == "ellipse":
+        radii = value["radiusX"] / 100 * width, value["radiusY"] / 100 * height
+        points = rotated(Shape(label, "ellipse", [(x, y), radii]), degrees).points
+    else:
+        across, down = value["width"] / 100 * width, value["height"] / 100 * height
+        cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+        corners = ((0, 0), (across, 0), (across, down), (0, down))
+        points = [(x + u * cos - v * sin, y + u * sin + v * cos) for u, v in corners]
+    return Shape(label, "polygon", [(px / width, py / height) for px, py in points], fractions=True)
 
 
 def decode_brush(data: list[int], height: int, width: int) -> np.ndarray:
@@ -126,78 +234,3 @@ def decode_brush(data: list[int], height: int, width: int) -> np.ndarray:
                 out[index] = number(word)
         filled = end
     return out.reshape(height, width, 4)[..., 3] > 0
-
-
-_NAME = re.compile(r"task-(?P<task>\d+)-annotation-(?P<annotation>\d+)-by-.*?-tag-(?P<label>.+)-\d+", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class TaskMasks:
-    """Masks of one task. masks: path -> class name. image: path of its image, None if it is not in the tree.
-
-    unused: masks of earlier annotations of the same image.
-    """
-
-    task: int
-    masks: dict[str, str]
-    image: str | None
-    unused: tuple[str, ...] = ()
-
-    @property
-    def aliases(self) -> tuple[str, ...]:
-        """Names that the image may have in the project."""
-        return f"task-{self.task}", str(self.task)
-
-
-def count_task_masks(tree: FileTree) -> int:
-    """Return the number of masks in a tree whose names are those of Label Studio."""
-    return sum(1 for file in tree.with_suffix(".png") if _NAME.fullmatch(PurePosixPath(file).stem))
-
-
-def task_masks(tree: FileTree) -> list[TaskMasks]:
-    """Return the masks in a tree by task; of several annotations of a task, the last one.
-
-    The image of a task has the name that a JSON export beside the masks tells, or the number of the task.
-    """
-    found: dict[int, dict[int, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
-    for file in tree.with_suffix(".png"):
-        match = _NAME.fullmatch(PurePosixPath(file).stem)
-        if match is not None:
-            found[int(match["task"])][int(match["annotation"])][file] = match["label"]
-    if not found:
-        return []
-    images = _images(tree)
-    tasks = []
-    for task, by_annotation in found.items():
-        masks = by_annotation[max(by_annotation)]
-        unused = tuple(mask for earlier in by_annotation.values() if earlier is not masks for mask in earlier)
-        tasks.append(TaskMasks(task, masks, images.get(task), unused))
-    return tasks
-
-
-def _images(tree: FileTree) -> dict[int, str]:
-    """Return task number -> path of the image."""
-    finder = ImageFinder(tree)
-    stems = Counter(PurePosixPath(name).stem for name in finder.names)
-    by_stem = {PurePosixPath(name).stem: name for name in finder.names}
-    images = {}
-    for stem, name in by_stem.items():
-        number = stem.removeprefix("task-")
-        if number.isdecimal() and stems[stem] == 1:
-            images[int(number)] = name
-    for file, _ in json_files(tree, b'"id"'):
-        try:
-            content = load(tree.path(file))
-        except FAULTS:
-            continue
-        for task in content if isinstance(content, list) else [content]:
-            if isinstance(task, dict) and isinstance(task.get("id"), int) and (name := _stored_name(task)):
-                found = finder.find(name, file)
-                if found is not None:
-                    images[task["id"]] = found
-    return images
-
-
-def _stored_name(task: dict[str, Any]) -> str:
-    """Return the file name in a task of the exports JSON and JSON-MIN, "" if there is none."""
-    return image_name(task if isinstance(task.get("data"), dict) else {"data": task})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import struct
+import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +21,8 @@ from workbench.inference.io import size_limits
 from workbench.inference.io.json_io import read_file
 from workbench.inference.io.regular_files import open_regular
 
+LOSSY = (".jpg", ".jpeg", ".jpe", ".jfif", ".webp")
+ARRAY_SUFFIXES = (".npy", ".npz", ".mat")
 _MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "I;16", "I;16B", "I;16L", "I")
 _FORMATS = ("PNG", "TIFF", "BMP", "DIB", "GIF", "JPEG", "JPEG2000", "PPM", "WEBP")
 
@@ -45,13 +49,13 @@ class RawMask:
 def read_raw(path: Path, size: tuple[int, int] | None = None) -> RawMask:
     """Read a mask whose (width, height) must be `size`; the header is compared before decoding. Raises Unreadable."""
     try:
-        raw = _read_array(path, size) if path.suffix.lower() in (".npy", ".mat", ".tif", ".tiff") else None
+        raw = _read_array(path, size) if path.suffix.lower() in (*ARRAY_SUFFIXES, ".tif", ".tiff") else None
         return raw or _read_image(path, size)
     except UnreadableLabel:
         raise
     except FileNotFoundError:
         raise UnreadableLabel(Message("file.missing")) from None
-    except (OSError, ValueError, LookupError, SyntaxError, EOFError, MemoryError) as error:
+    except (OSError, ValueError, LookupError, SyntaxError, EOFError, MemoryError, zipfile.BadZipFile) as error:
         raise UnreadableLabel(Message("import.damaged", why=str(error) or type(error).__name__)) from None
 
 
@@ -80,7 +84,7 @@ def _read_image(path: Path, size: tuple[int, int] | None) -> RawMask:
         if mode not in _MODES:
             raise UnreadableLabel(Message("import.mode", mode=mode))
         if mode in ("LA", "PA", "RGBA"):
-            file = file.convert("L" if mode == "LA" else "RGB")
+            return _from_transparent(np.array(file.convert("RGBA")))
         values = np.array(file)
         if file.mode == "P":
             palette = np.array(file.getpalette("RGB") or [], np.uint8).reshape(-1, 3)
@@ -119,6 +123,19 @@ def _from_palette(values: np.ndarray, palette: np.ndarray) -> RawMask:
     return RawMask("palette", values, palette)
 
 
+def _from_transparent(values: np.ndarray) -> RawMask:
+    """Return a mask with an alpha channel, uint8 (H, W, 4): pixels that are not visible are background.
+
+    If no visible pixel has a color, the alpha channel is the mask, as of black drawings on a transparent layer.
+    """
+    alpha = values[:, :, 3]
+    if not values[:, :, :3][alpha > 0].any() and (alpha == 0).any():
+        return RawMask("grey", alpha.copy())
+    color = values[:, :, :3].copy()
+    color[alpha < 128] = 0
+    return _from_color(color)
+
+
 def _from_color(values: np.ndarray) -> RawMask:
     values = np.ascontiguousarray(values[:, :, :3])
     if (values[:, :, 0] == values[:, :, 1]).all() and (values[:, :, 1] == values[:, :, 2]).all():
@@ -134,6 +151,7 @@ def codes_of(values: np.ndarray) -> np.ndarray:
 
 _LARGEST = 1 << 30  # bytes of a file and of its uncompressed content
 _STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
+_ARRAY_NAMES = ("mask", "masks", "label", "labels", "seg", "segmentation", "gt")
 _MATRIX, _COMPRESSED = 14, 15
 _CELL, _STRUCT, _FIRST_NUMBER, _LAST_NUMBER = 1, 2, 6, 15
 
@@ -148,12 +166,16 @@ def read_array(path: Path) -> tuple[np.ndarray, int] | None:
     if suffix == ".npy":
         array = np.lib.format.open_memmap(path, mode="r")
         _check_size(array.shape, array.dtype)
+    elif suffix == ".npz":
+        array = _from_archive(path)
     elif suffix == ".mat":
         array = _from_matlab(read_file(path, limit=_LARGEST))
     else:
         with tifffile.TiffFile(path) as file:
             series = file.series[0]
             planes = len(series.shape) == 3 and 2 in (series.shape[0], series.shape[-1])
+            if len(series.shape) > 2 and not planes and series.axes[0] not in "YXS" and series.shape[0] > 1:
+                raise UnreadableLabel(Message("import.pages", n=series.shape[0]))
             if not planes and series.dtype.kind != "f":
                 return None
             _check_size(series.shape, series.dtype)
@@ -168,6 +190,26 @@ def read_array(path: Path) -> tuple[np.ndarray, int] | None:
     ids = _integers(np.asarray(array))
     # In MATLAB, numbers start at 1, which is the background (BSDS, CrackForest).
     return (ids - 1 if suffix == ".mat" and ids.size and ids.min() == 1 else ids), instances
+
+
+def _from_archive(path: Path) -> np.ndarray:
+    """Return the array of an .npz file: its only array of integers with two dimensions, or the one named "mask"."""
+    found: dict[str, np.ndarray] = {}
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            if not info.filename.endswith(".npy"):
+                continue
+            if info.file_size > _LARGEST:
+                raise UnreadableLabel(Message("import.no_mask_array"))
+            array = np.lib.format.read_array(io.BytesIO(archive.read(info)), allow_pickle=False)
+            if array.ndim >= 2 and array.dtype.kind in "biuf":
+                found[info.filename.removesuffix(".npy").casefold()] = array
+    named = [array for name, array in found.items() if name in _ARRAY_NAMES]
+    chosen = named[:1] or [array for array in found.values() if array.ndim == 2]
+    if len(chosen) != 1:
+        raise UnreadableLabel(Message("import.no_mask_array"))
+    _check_size(chosen[0].shape, chosen[0].dtype)
+    return chosen[0]
 
 
 def _check_size(shape: tuple[int, ...], dtype: np.dtype) -> None:

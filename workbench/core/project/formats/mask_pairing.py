@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-
-import numpy as np
 
 from workbench.core.project.formats.base import (
     IMAGE_FOLDERS,
     MASK_FOLDERS,
     SPLIT_FOLDERS,
     FileTree,
-    UnreadableLabel,
     normalized_name,
     suffix_of,
     without_suffix,
 )
 from workbench.core.project.formats.data_split import listed_pairs
-from workbench.core.project.formats.mask_files import read_raw
+from workbench.core.project.formats.mask_detection import MASK_SUFFIXES, is_likely_mask, masks_by_content
+from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES, LOSSY
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
-
-ARRAY_SUFFIXES = (".npy", ".mat")
-MASK_SUFFIXES = (".png", ".gif", ".bmp", ".tif", ".tiff", *ARRAY_SUFFIXES)
-LOSSY = (".jpg", ".jpeg", ".jpe", ".jfif", ".webp")
 
 # Colored copies and numbered instances that some tools write beside the masks.
 _DERIVED = re.compile(
@@ -42,6 +37,7 @@ _ENDING = re.compile(
     r"(masks?|gt|groundtruth|ground[-_]truth|labels?|labelids|seg|segmentation|annotation)$",
     re.IGNORECASE,
 )
+_MASK_ENDING = re.compile(r"[-_. ](masks?|gt|groundtruth|ground[-_]truth)$", re.IGNORECASE)
 _PREFIX = re.compile(r"^(mask|label|gt|seg)(?P<rest>[-_. ]?\w*\d\w*)$", re.IGNORECASE)
 _IMAGE_ENDING = re.compile(r"^(?P<stem>.+?)[-_. ]+(img|image|rgb|leftimg8bit|photo)$", re.IGNORECASE)
 
@@ -61,7 +57,10 @@ class Pairing:
 def pair(tree: FileTree, *, inspect_contents: bool = False) -> Pairing:
     """Pair the image files of a tree. inspect_contents: if the names are inconclusive, detect masks by content."""
     files = [f for f in tree.files if suffix_of(f) in IMAGE_SUFFIXES or suffix_of(f) in (".gif", *ARRAY_SUFFIXES)]
-    files = [f for f in files if not _is_derived(f)]
+    known = {without_suffix(f) for f in files}
+    files = [f for f in files if not _is_derived(f) and not _is_eiseg_copy(f, known)]
+    xml = set(tree.with_suffix(".xml"))
+    files = [f for f in files if not _is_object_of_xml(f, xml)]
     masks_only = normalized_name(tree.root.name) in MASK_FOLDERS
     in_mask_folders = [f for f in files if _mask_level(f) is not None]
     others = [f for f in files if _mask_level(f) is None]
@@ -79,7 +78,7 @@ def pair(tree: FileTree, *, inspect_contents: bool = False) -> Pairing:
         in_mask_folders = _without_copies(in_mask_folders)
         _match(in_mask_folders, [*others, *result.pairs.values()], result, strip_mask_folder=True)
     elif inspect_contents and not result.pairs:
-        masks = _masks_by_content(tree, others)
+        masks = masks_by_content(tree, others)
         _match(masks, [f for f in others if f not in set(masks)], result, strip_mask_folder=False)
     paired = result.pairs.keys() | set(result.pairs.values()) | set(result.unpaired)
     result.images = [f for f in others if f not in paired and suffix_of(f) in IMAGE_SUFFIXES]
@@ -104,6 +103,19 @@ def masks_beside_images(tree: FileTree) -> set[str]:
 def _is_derived(file: str) -> bool:
     path = PurePosixPath(file)
     return any(_DERIVED.search(part) for part in path.parts[:-1]) or bool(_DERIVED_NAME.search(path.stem))
+
+
+def _is_eiseg_copy(file: str, known: set[str]) -> bool:
+    """Return True for the colored mask and the cut-out image that EISeg writes beside a mask. known: all stems."""
+    stem = without_suffix(file)
+    return any(stem.endswith(end) and stem.removesuffix(end) in known for end in ("_pseudo", "_cutout"))
+
+
+def _is_object_of_xml(file: str, xml: set[str]) -> bool:
+    """Return True for the mask of one object of a LabelMe file: "Masks/a_mask_0.png" beside "a.xml"."""
+    path = PurePosixPath(file)
+    stem, separator, number = path.stem.rpartition("_mask_")
+    return bool(separator) and number.isdecimal() and str(path.parent.parent / f"{stem}.xml") in xml
 
 
 def _without_copies(masks: list[str]) -> list[str]:
@@ -168,12 +180,17 @@ def _pair_in_folder(files: list[str]) -> dict[str, str]:
             pairs[file] = found[0]
             continue
         suffix_match = _ENDING.match(path.stem)
-        if suffix_match is None or file in pairs or suffix_of(file) in LOSSY:
+        if suffix_match is None or file in pairs:
+            continue
+        if suffix_of(file) in LOSSY and _MASK_ENDING.search(path.stem) is None:
             continue
         folder = "" if str(path.parent) == "." else f"{path.parent}/"
         base = (folder + suffix_match["stem"]).casefold()
         candidates = [p for name in (base, f"{base}_img", f"{base}_image", f"{base}_rgb") for p in stems.get(name, [])]
         candidates = [p for p in candidates if p != file and p not in pairs]
+        if not candidates and _MASK_ENDING.search(path.stem) is not None:
+            images = {stem: found for stem, found in stems.items() if not _ENDING.match(PurePosixPath(stem).name)}
+            candidates = sorted(_by_prefix(base, images))
         if len(candidates) == 1:
             pairs[file] = candidates[0]
     return pairs
@@ -191,17 +208,21 @@ def _match(masks: list[str], images: list[str], result: Pairing, *, strip_mask_f
             by_stem[stem].add(image)
     for mask in masks:
         paths = _relatives(mask, MASK_FOLDERS) if strip_mask_folder else []
-        candidates: set[str] = set()
+        candidates: Collection[str] = set()
         for path in paths:
             candidates = by_path.get(path, set())
             if len(candidates) == 1:
                 break
+        if len(candidates) != 1 and strip_mask_folder and len(PurePosixPath(mask).parts) > 2:
+            # MVTec LOCO AD: a folder for each image.
+            of_folder = [by_path.get(path, set()) for path in _relatives(str(PurePosixPath(mask).parent), MASK_FOLDERS)]
+            candidates = next((found for found in of_folder if len(found) == 1), candidates)
         if len(candidates) != 1:
             for stem in _stems(mask):
                 candidates = by_stem.get(stem, set())
                 if len(candidates) == 1:
                     break
-        if not candidates and strip_mask_folder:
+        if not candidates:
             candidates = _by_prefix(PurePosixPath(mask).stem.casefold(), by_stem)
         if len(candidates) == 1 and suffix_of(mask) != "":
             result.pairs[mask] = next(iter(candidates))
@@ -209,7 +230,7 @@ def _match(masks: list[str], images: list[str], result: Pairing, *, strip_mask_f
             result.unpaired.append(mask)
 
 
-def _by_prefix(stem: str, by_stem: dict[str, set[str]]) -> set[str]:
+def _by_prefix(stem: str, by_stem: Mapping[str, Collection[str]]) -> Collection[str]:
     """Return the images with the longest name that `stem` continues: "part 1_crack" is a mask of "part 1"."""
     for end in range(len(stem) - 1, 0, -1):
         if stem[end] in "-_. " and stem[:end] in by_stem:
@@ -260,36 +281,3 @@ def _stems(file: str) -> list[str]:
         start = folder.casefold()
         stems += [s[len(start) :].lstrip("-_. ") for s in list(stems) if s.startswith(start) and len(s) > len(start)]
     return stems
-
-
-def _masks_by_content(tree: FileTree, files: list[str], sample: int = 6) -> list[str]:
-    """Return all files of folders in which each readable file of a sample is a mask."""
-    folders: dict[str, list[str]] = defaultdict(list)
-    for file in files:
-        folders[str(PurePosixPath(file).parent)].append(file)
-    masks: list[str] = []
-    for group in folders.values():
-        lossless = [file for file in group if suffix_of(file) in MASK_SUFFIXES]
-        step = max(1, len(lossless) // sample)
-        results = [is_likely_mask(tree, file) for file in lossless[::step][:sample]]
-        readable = [result for result in results if result is not None]
-        if len(lossless) == len(group) and readable and all(readable):
-            masks += group
-    return masks
-
-
-def is_likely_mask(tree: FileTree, file: str) -> bool | None:
-    """Return True for few values in large flat areas, None if the file is unreadable."""
-    try:
-        raw = read_raw(tree.path(file))
-    except UnreadableLabel:
-        return None
-    if raw.kind in ("bits", "palette"):
-        return raw.kind == "bits" or len(np.unique(raw.values)) <= 32
-    if raw.kind == "colour":
-        return len(np.unique(raw.values[::2, ::2].reshape(-1, 3), axis=0)) <= 32
-    if raw.values.dtype.itemsize > 2:
-        return False
-    counts = np.bincount(raw.values.ravel())
-    most_frequent = np.sort(counts)[::-1][:4].sum()
-    return bool(most_frequent >= 0.97 * raw.values.size)

@@ -16,7 +16,7 @@ import numpy as np
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import UnreadableLabel
 from workbench.core.project.formats.label_lists import Color, LabelList
-from workbench.core.project.formats.mask_files import RawMask, codes_of, read_raw
+from workbench.core.project.formats.mask_files import LOSSY, RawMask, codes_of, read_raw
 from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELED
 
 OWN_NOT_LABELED = (64, 64, 64)  # palette entry by which the workbench's own masks mark 255
@@ -32,6 +32,7 @@ class ValueStatistics:
     palette: np.ndarray = field(default_factory=lambda: np.zeros(256, np.int64))
     colors: set[int] = field(default_factory=set)
     too_large: int = 0  # the largest value above 65535
+    lossy: bool = False  # some files are compressed with losses, which changes ids
 
     @property
     def only_black_and_white(self) -> bool:
@@ -72,6 +73,7 @@ def collect_values(masks: Iterable[tuple[Path, tuple[int, int] | None]]) -> Valu
     for path, size in masks:
         try:
             statistics.add(read_raw(path, size))
+            statistics.lossy = statistics.lossy or path.suffix.lower() in LOSSY
         except UnreadableLabel:
             continue
     return statistics
@@ -207,7 +209,7 @@ def decide(
     largest = max(int(values[-1]) if values.size else 0, statistics.too_large)
     default_threshold = 32768 if largest > 255 else 128
     gray: Literal["one class", "ids"] = "one class"
-    if threshold is None and not _one_class_values(statistics.gray, listed, known):
+    if threshold is None and not statistics.lossy and not _one_class_values(statistics.gray, listed, known):
         gray = "ids"
     shades = sorted(code for code in statistics.colors if code)
     colors = tuple(shades) if len(statistics.colors) <= MANY_COLORS else ()

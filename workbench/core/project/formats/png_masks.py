@@ -23,7 +23,7 @@ from workbench.core.project.formats.base import (
 )
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, encode_numbers, palette
 from workbench.core.project.formats.label_lists import find_list, write_list
-from workbench.core.project.formats.label_studio import count_task_masks, task_masks
+from workbench.core.project.formats.label_studio_masks import count_task_masks, task_masks
 from workbench.core.project.formats.mask_files import read_raw
 from workbench.core.project.formats.mask_pairing import name_after, pair, spellings
 from workbench.core.project.formats.mask_values import ValueMeaning, collect_values, decide

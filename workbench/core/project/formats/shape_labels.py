@@ -42,7 +42,8 @@ class ShapedImage:
     """Shapes of one image. name: path of the image as stored in the label file. size: (width, height), if stored.
 
     split: "train", "val" or "test", if the file assigns one. verdict: label of the whole image. embedded: returns the
-    bytes of the image if the file contains them. notes: sentences on content that was not imported.
+    bytes of the image if the file contains them. notes: sentences on content that was not imported. problem: reason
+    why the label of this image cannot be imported.
     """
 
     name: str
@@ -53,6 +54,7 @@ class ShapedImage:
     lost: Counter[str] = field(default_factory=Counter)  # content that a class map cannot hold: kind -> count
     embedded: Callable[[], bytes] | None = None
     notes: list[str] = field(default_factory=list)
+    problem: str | None = None
 
 
 _MARGIN = 4  # pixels around the points of a shape that may be painted
@@ -72,8 +74,11 @@ def find_shapes(tree: FileTree, files: Sequence[str], parse: Parser, options: Im
             for shaped in found:
                 # A file of one image is parsed again later, so that the memory needed does not grow with their number.
                 read = partial(_parse_again, parse, tree, name, options) if len(found) == 1 else None
-                batch.entries.append(_entry(tree, name, shaped, images, options, read))
                 lost += shaped.lost
+                if shaped.problem is not None:
+                    batch.skipped.append((shaped.name if len(found) > 1 else str(tree.path(name)), shaped.problem))
+                    continue
+                batch.entries.append(_entry(tree, name, shaped, images, options, read))
                 empty += not shaped.shapes and shaped.verdict is None
         except FAULTS as error:
             batch.skipped.append((str(tree.path(name)), reason(error)))
@@ -106,7 +111,7 @@ def _entry(
     name = PureWindowsPath(shaped.name).as_posix()
     drive, outside = PureWindowsPath(name).drive, is_outside(name, label)
     name = name.removeprefix(drive).lstrip("/")
-    found = images.find(name, label)
+    found = images.find(name, label, shaped.split)
     if found is None and read is not None:  # the only image of a file may have the file's name
         found = images.find(PurePosixPath(label).stem, label)
     if found is None and outside:

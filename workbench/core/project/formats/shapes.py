@@ -25,8 +25,9 @@ class Shape:
     """Labeled shape in pixel coordinates, with the origin at the outer corner of the first pixel.
 
     kind: "polygon", "box" (two corners), "ellipse" (center, radii), "circle" (center, point of the rim), "line",
-    "point", or "bitmap". points: (N, 2). holes: polygons cut out of a polygon. bitmap: returns bool (h, w), whose first
-    pixel is at the first point. fractions: coordinates are fractions of the image's width and height.
+    "point", "bitmap", or "runs" (first pixel, from 1, and length, column by column). points: (N, 2). holes: polygons
+    cut out of a polygon. bitmap: returns bool (h, w), whose first pixel is at the first point. fractions: coordinates
+    are fractions of the image's width and height.
     corners: the pixels under the corners of a polygon belong to it.
     """
 
@@ -100,6 +101,8 @@ def draw_shape(mask: np.ndarray, shape: Shape, paint: Paint) -> None:
         draw_region(mask, shape.bitmap(), (int(points[0][0]), int(points[0][1])), paint)
     elif shape.kind == "box":
         fill_rect(mask, box_rect(points, mask.shape[1], mask.shape[0]), paint)
+    elif shape.kind == "runs":
+        draw_region(mask, _run_pixels(points, mask.shape[1], mask.shape[0]), (0, 0), paint)
     elif shape.kind == "ellipse":
         (x, y), (rx, ry) = points
         turns = np.linspace(0, 2 * math.pi, 4 * max(8, math.ceil(max(rx, ry))), endpoint=False)
@@ -114,6 +117,16 @@ def draw_shape(mask: np.ndarray, shape: Shape, paint: Paint) -> None:
         _draw_polygon(mask, shape, points, paint)
     else:
         raise ValueError(f"unknown kind {shape.kind}")
+
+
+def _run_pixels(runs: list[tuple[float, float]], width: int, height: int) -> np.ndarray:
+    """Return the pixels of runs, bool (height, width). Raises ValueError for runs that leave the image."""
+    inside = np.zeros(width * height, bool)
+    for first, count in runs:
+        if first < 1 or first - 1 + count > inside.size:
+            raise ValueError(Message("import.run_lengths"))
+        inside[int(first) - 1 : int(first - 1 + count)] = True
+    return inside.reshape(width, height).T
 
 
 def _draw_polygon(mask: np.ndarray, shape: Shape, points: list[tuple[float, float]], paint: Paint) -> None:

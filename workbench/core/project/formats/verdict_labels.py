@@ -1,7 +1,7 @@
 """Verdicts of images: tables with a line per image, and folders per verdict or flat names <verdict>_<number>.
 
-The cells of a table are separated by comma, semicolon, tab or blank, with or without a header; also one column of 0 and
-1 per label (Roboflow `_classes.csv`), and label numbers with a list of names in labels.txt (PaddleX, PaddleClas).
+The cells of a table are separated by comma, semicolon, tab, bar or blank, with or without a header; also one column of
+0 and 1 per label (Roboflow `_classes.csv`), and label numbers with a list of names in labels.txt (PaddleX, PaddleClas).
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ from workbench.core.project.formats.base import (
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport
+from workbench.core.project.formats.label_tables import LabelTable, tables
+from workbench.core.project.formats.region_tables import is_region_table
 from workbench.core.project.storage import write_text
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.json_io import JsonError, read_file
 
-_LARGEST = 256 << 20  # bytes of a table
-_SEPARATORS = ",;\t "
 _LABEL_SUFFIXES = (*IMAGE_SUFFIXES, ".gif", ".xml", ".txt", ".json", ".npy", ".mat")
-_LABEL_COLUMNS = frozenset("label class verdict category target result grade classname".split())
+_LABEL_COLUMNS = frozenset("label class verdict category target result grade classname 标签 类别 结果 判定".split())
+_OTHER_COLUMNS = frozenset(("region_shape_attributes", "annotation_id"))  # of VIA and of Label Studio
 _NAME_LISTS = ("labels.txt", "classes.txt", "label.txt", "label_list.txt")
 
 
@@ -73,61 +74,30 @@ def _read(verdict: str, width: int, height: int) -> ImportedLabel:
 def _tables(tree: FileTree) -> dict[str, tuple[dict[str, str], int]]:
     """Return the tables of a tree: file -> (verdict by image name, number of images with several labels)."""
     names = _label_names(tree)
-    tables = {}
-    for file in tree.with_suffix(".csv", ".tsv", ".txt"):
-        try:
-            text = decode_text(read_file(tree.path(file), limit=_LARGEST))
-        except (FileNotFoundError, JsonError, ValueError):
-            continue
-        rows = _rows(text)
-        if rows:
-            verdicts, several = _table_verdicts(rows, names)
+    found = {}
+    for table in tables(tree):
+        if not is_region_table(table) and not _OTHER_COLUMNS.intersection(table.header):
+            verdicts, several = _table_verdicts(table, names)
             if verdicts or several:
-                tables[file] = verdicts, several
-    return tables
+                found[table.file] = verdicts, several
+    return found
 
 
-def _rows(text: str) -> list[list[str]]:
-    """Return the rows of a table in which nearly every row names an image; [] if the text is none."""
-    for separator in _SEPARATORS:
-        try:
-            rows = [
-                [cell.strip() for cell in row if cell.strip() or separator != " "]
-                for row in csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=separator != "\t")
-                if any(cell.strip() for cell in row)
-            ]
-        except csv.Error:
-            continue
-        with_image = sum(_is_image(row[0]) for row in rows)
-        if with_image and with_image >= len(rows) - 1 and min(len(row) for row in rows) >= 2:
-            return rows
-    return []
-
-
-def _is_image(cell: str) -> bool:
-    return PureWindowsPath(cell).suffix.lower() in IMAGE_SUFFIXES
-
-
-def _table_verdicts(rows: list[list[str]], names: list[str]) -> tuple[dict[str, str], int]:
-    header = None if _is_image(rows[0][0]) else rows[0]
-    body = rows[1:] if header else rows
+def _table_verdicts(table: LabelTable, names: list[str]) -> tuple[dict[str, str], int]:
+    columns = _verdict_columns(table)
     verdicts: dict[str, str] = {}
     several = 0
-    one_hot = header is not None and len(header) > 2 and all(set(row[1:]) <= {"0", "1"} for row in body)
-    column = 1
-    if header is not None and not one_hot:
-        column = next((i for i, name in enumerate(header) if i and name.casefold() in _LABEL_COLUMNS), 1)
-    for row in body:
-        image = PureWindowsPath(row[0]).as_posix()
-        if one_hot and header is not None:
-            on = [name for name, cell in zip(header[1:], row[1:]) if cell == "1"]
+    for row in table.rows:
+        image = table.image_name(row)
+        if len(columns) > 1:
+            on = [table.titles[column] for column in columns if row[column : column + 1] == ["1"]]
             several += len(on) > 1
             label = on[0] if len(on) == 1 else ""
         else:
-            label = row[column] if column < len(row) else ""
+            label = "".join(row[column] for column in columns if column < len(row))
             if PureWindowsPath(label).suffix.lower() in _LABEL_SUFFIXES:
                 return {}, 0  # image and label file: a list of pairs
-            if header is None and len(row) > 2 and len({len(r) for r in body}) > 1:
+            if not table.header and len(row) > 2 and len({len(r) for r in table.rows}) > 1:
                 several, label = several + 1, ""
         if label.isdecimal() and int(label) < len(names):
             label = names[int(label)]
@@ -136,6 +106,22 @@ def _table_verdicts(rows: list[list[str]], names: list[str]) -> tuple[dict[str, 
     if len(Counter(verdicts.values())) > max(20, len(verdicts) // 2):
         return {}, 0  # nearly as many labels as images: numbers or remarks, not verdicts
     return verdicts, several
+
+
+def _verdict_columns(table: LabelTable) -> list[int]:
+    """Return the column of the verdicts, or the columns of 0 and 1 of all labels."""
+    named = [i for i, name in enumerate(table.header) if i != table.image and name in _LABEL_COLUMNS]
+    others = [i for i, name in enumerate(table.header) if i != table.image and name]
+    if (
+        not named
+        and len(others) > 1
+        and all({*row[: table.image], *row[table.image + 1 :]} <= {"0", "1"} for row in table.rows)
+    ):
+        return others
+    width = max(map(len, table.rows), default=0)
+    fallback = others or [i for i in range(width) if i != table.image]
+    after = [i for i in fallback if i > table.image]
+    return (named or after or fallback)[:1]
 
 
 def _label_names(tree: FileTree) -> list[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError, SubElement, indent, tostring
 
@@ -18,8 +19,11 @@ from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel, read_utf8
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, LabelRegion, polygon, regions
+from workbench.core.project.formats.mask_files import read_raw
+from workbench.core.project.formats.mask_pairing import is_in_mask_folder
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape, rotated
+from workbench.core.project.sources import natural_key
 from workbench.core.project.storage import write_text
 
 _LARGEST = 256 << 20  # bytes of an XML file
@@ -94,17 +98,40 @@ def _parse_voc(tree: FileTree, name: str) -> Iterator[ShapedImage]:
         if (entry.findtext("deleted") or "0").strip() == "1":
             continue
         label = (entry.findtext("name") or "").strip()
-        polygon, box = entry.find("polygon"), entry.find("bndbox")
+        polygon, box, turned = entry.find("polygon"), entry.find("bndbox"), entry.find("robndbox")
+        mask = entry.findtext("segm/mask")
         if polygon is not None:
             shaped.shapes.append(Shape(label, "polygon", _polygon(polygon)))
         elif box is not None:
             x0, y0, x1, y1 = (float(box.findtext(key) or "nan") for key in ("xmin", "ymin", "xmax", "ymax"))
             shaped.shapes.append(Shape(label, "box", [(x0, y0), (x1, y1)]))
+        elif turned is not None:
+            shaped.shapes.append(_turned_box(turned, label))
+        elif mask and (found := _mask_file(tree, name, mask.strip())) is not None:
+            shaped.shapes.append(Shape(label, "bitmap", [(0, 0)], bitmap=partial(_mask_pixels, tree.path(found))))
         else:
             shaped.lost["objects without a shape"] += 1
         if (entry.findtext("difficult") or "0").strip() == "1":
             shaped.lost["flags “difficult”"] += 1
     yield shaped
+
+
+def _turned_box(box: Element, label: str) -> Shape:
+    """Return the shape of a box with a center and an angle in radians, as roLabelImg writes it."""
+    x, y, width, height, angle = (float(box.findtext(key) or "nan") for key in ("cx", "cy", "w", "h", "angle"))
+    corners = [(x - width / 2, y - height / 2), (x + width / 2, y + height / 2)]
+    return rotated(Shape(label, "box", corners), math.degrees(angle))
+
+
+def _mask_file(tree: FileTree, name: str, mask: str) -> str | None:
+    """Return the mask of an object in a folder "Masks" beside the file (LabelMe on the web, CVAT's export of it)."""
+    folder = PurePosixPath(name).parent
+    places = (str(folder / sub / mask) for sub in ("Masks", "masks", "."))
+    return next((place for place in places if place in tree.files), None)
+
+
+def _mask_pixels(path: Path) -> np.ndarray:
+    return read_raw(path).values > 0
 
 
 def _polygon(polygon: Element) -> list[tuple[float, float]]:
@@ -131,10 +158,23 @@ def _parse_cvat(tree: FileTree, name: str) -> Iterator[ShapedImage]:
         for entry in sorted(image, key=lambda one: int(one.get("z_order") or 0)):
             _add_cvat(entry, shaped, entry.get("label") or "")
         yield shaped
-    yield from _frames(root)
+    yield from _frames(root, _frame_names(tree, root))
 
 
-def _frames(root: Element) -> Iterator[ShapedImage]:
+def _frame_names(tree: FileTree, root: Element) -> list[str]:
+    """Return the images of a task of single images in the order of their frames; [] for a video.
+
+    The images of a video are named frame_000000; others are in natural order, which is that of the frames if there are
+    as many images as frames.
+    """
+    count = root.findtext("meta/task/size") or root.findtext("meta/job/size")
+    images = [name for name in tree.images if not is_in_mask_folder(name)]
+    if any(PurePosixPath(name).stem == "frame_000000" for name in images) or str(len(images)) != count:
+        return []
+    return sorted(images, key=natural_key)
+
+
+def _frames(root: Element, names: Sequence[str]) -> Iterator[ShapedImage]:
     """Yield the frames of a video that show objects. The tracks, which join objects of several frames, are counted."""
     frames: dict[int, ShapedImage] = defaultdict(lambda: ShapedImage("", lost=Counter()))
     lost: Counter[str] = Counter()
@@ -148,7 +188,8 @@ def _frames(root: Element) -> Iterator[ShapedImage]:
             lost["marks of key frames"] += entry.get("keyframe") == "1"
             if entry.get("outside") != "1" and (entry.get("frame") or "").isdecimal():
                 number = int(entry.get("frame") or 0)
-                frames[number].name, frames[number].size = f"frame_{number:06d}", size
+                frames[number].name = names[number] if number < len(names) else f"frame_{number:06d}"
+                frames[number].size = size
                 _add_cvat(entry, frames[number], track.get("label") or "")
     for number in sorted(frames):
         frames[number].lost += lost

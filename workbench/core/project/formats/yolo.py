@@ -1,9 +1,10 @@
-"""Text files with one object per line: boxes or polygons in fractions (YOLO), and boxes in pixels (DeepPCB)."""
+"""YOLO text files with one object per line: boxes or polygons in fractions of the image's width and height."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -19,6 +20,7 @@ from workbench.core.project.formats.base import (
     ImportOptions,
     UnreadableLabel,
     decode_text,
+    suffix_of,
     without_suffix,
 )
 from workbench.core.project.formats.data_split import split_of
@@ -29,14 +31,16 @@ from workbench.core.project.project import Project
 from workbench.core.project.storage import write_text
 from workbench.inference.io.json_io import JsonError, read_file
 
-_LINE = re.compile(r"\d+( +-?\d*\.?\d+(e-?\d+)?){4,}\s*", re.I)
+_NUMBER = r"[ \t]+-?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?"
+_LINE = re.compile(rf"\d+(?:\.0+)?(?:{_NUMBER}){{4,}}\s*", re.I)
+_NEARLY = re.compile(r"\d+(?:\.0+)?(?:[ \t]+(?:[-+]?[\d.]+(?:e[-+]?\d+)?|-?nan|-?inf)){2,}\s*", re.I)
 _LARGEST = 64 << 20
 _LARGEST_FRACTION = 2  # coordinates may lie a little outside of the image; larger ones are pixels
 _LISTS = frozenset(("train", "val", "valid", "test", "readme", "requirements"))
 
 
 def recognition_score(tree: FileTree) -> int:
-    return sum(bool(_lines(tree, name)) for name in _label_files(tree))
+    return sum(bool(_text_lines(tree, name)) for name in _label_files(tree))
 
 
 def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
@@ -56,15 +60,22 @@ def is_object_list(path: Path) -> bool:
 
 
 def _label_files(tree: FileTree) -> list[str]:
-    """Return text files with object lines, and empty ones beside an image, in a folder "labels" or beside labels."""
+    """Return text files with object lines, and empty ones beside an image, in a folder "labels" or beside labels.
+
+    Files of numbers that are no objects, such as coordinates in pixels, are among them if an image has their name.
+    """
     stems = {PurePosixPath(name).stem.casefold() for name in tree.images}
     files: dict[str, bool] = {}  # name: has objects
     for name in tree.with_suffix(".txt"):
         path = PurePosixPath(name)
         if path.name.casefold() not in NAME_FILES and path.stem.casefold() not in _LISTS:
-            lines = _lines(tree, name)
-            if lines is not None:
+            lines = _text_lines(tree, name)
+            if lines is None:
+                continue
+            if _are_objects(lines):
                 files[name] = bool(lines)
+            elif path.stem.casefold() in stems and _NEARLY.fullmatch(lines[0]):
+                files[name] = True
     folders = {PurePosixPath(name).parent for name, filled in files.items() if filled}
     return [
         name
@@ -76,38 +87,53 @@ def _label_files(tree: FileTree) -> list[str]:
     ]
 
 
-def _lines(tree: FileTree, name: str) -> list[str] | None:
-    """Return the object lines of a file, or None if it is not a YOLO label."""
+def _text_lines(tree: FileTree, name: str) -> list[str] | None:
+    """Return the lines of a text file that are not blank, or None if it cannot be read."""
     try:
-        text = read_file(tree.path(name), limit=_LARGEST).decode("ascii")
+        text = read_file(tree.path(name), limit=_LARGEST).decode("utf-8-sig")
     except (FileNotFoundError, JsonError, UnicodeDecodeError):
         return None
-    lines = [line for line in text.splitlines() if line.strip()]
-    if not all(_LINE.fullmatch(line) for line in lines):
-        return None
-    return None if any(float(value) > _LARGEST_FRACTION for line in lines for value in line.split()[1:]) else lines
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def _are_objects(lines: list[str]) -> bool:
+    return all(map(_is_object, lines))
+
+
+def _is_object(line: str) -> bool:
+    return _LINE.fullmatch(line) is not None and all(
+        abs(float(value)) <= _LARGEST_FRACTION for value in line.split()[1:]
+    )
 
 
 class _Reader:
-    """Class names of a data set, and the parser of its label files."""
+    """Class names of the data sets in a tree, and the parser of their label files."""
 
     def __init__(self, tree: FileTree, known: dict[int, str]) -> None:
-        names = _yaml_names(tree)
-        if not names:
-            names = _listed_names(tree)
+        self._settings = {name: _load_yaml(tree.path(name)) for name in tree.with_suffix(".yaml", ".yml")}
+        self._names = _NearestNames(tree, self._settings)
         # Numbers start at 0, the ids of a project at 1.
-        self._names = names or {id - 1: name for id, name in known.items()}
+        self._known = {id - 1: name for id, name in known.items()}
+        self._with_points = any(settings.get("kpt_shape") for settings in self._settings.values())
 
     def parse(self, tree: FileTree, name: str) -> Iterator[ShapedImage]:
-        shaped = ShapedImage(_image_name(name), split=split_of(str(PurePosixPath(name).parent)))
-        for line in _lines(tree, name) or []:
-            shaped.shapes.append(self._shape(line))
+        split = split_of(str(PurePosixPath(name).parent))
+        shaped = ShapedImage(_image_name(name), split=split, lost=Counter())
+        names = self._names.of(name) or self._known
+        for number, line in enumerate(_text_lines(tree, name) or [], 1):
+            if not _is_object(line):
+                raise UnreadableLabel(Message("import.yolo_line", n=number))
+            shaped.shapes.append(self._shape(line, names, shaped))
         yield shaped
 
-    def _shape(self, line: str) -> Shape:
-        number, *values = line.split()
-        label = self._names.get(int(number), f"class_{number}")
+    def _shape(self, line: str, names: dict[int, str], shaped: ShapedImage) -> Shape:
+        first, *values = line.split()
+        number = int(float(first))
+        label = names.get(number, f"class_{number}")
         numbers = [float(value) for value in values]
+        if self._with_points and len(numbers) > 5:
+            shaped.lost["key point sets"] += 1
+            numbers = numbers[:4]
         if len(numbers) in (4, 5):  # the fifth is a probability
             x, y, width, height = numbers[:4]
             return Shape(
@@ -116,6 +142,28 @@ class _Reader:
         if len(numbers) % 2:
             raise UnreadableLabel(Message("import.odd_coordinates"))
         return Shape(label, "polygon", list(zip(numbers[::2], numbers[1::2])), fractions=True)
+
+
+class _NearestNames:
+    """Class names by the folder of their list. settings: content of the YAML files."""
+
+    def __init__(self, tree: FileTree, settings: dict[str, dict[str, Any]]) -> None:
+        self._by_folder: dict[PurePosixPath, dict[int, str]] = {}
+        lists = {name: _names_of(content) for name, content in settings.items()}
+        for file_name in NAME_FILES:
+            for name in tree.files:
+                if PurePosixPath(name).name.casefold() == file_name:
+                    lists[name] = _listed_names(tree, name)
+        for name, names in lists.items():
+            if names:
+                self._by_folder.setdefault(PurePosixPath(name).parent, names)
+
+    def of(self, label: str) -> dict[int, str]:
+        """Return number -> name for a label file: of the nearest folder above it, else of the first list of all."""
+        for folder in PurePosixPath(label).parents:
+            if folder in self._by_folder:
+                return self._by_folder[folder]
+        return next(iter(self._by_folder.values()), {})
 
 
 def _image_name(label: str) -> str:
@@ -129,7 +177,7 @@ def _image_name(label: str) -> str:
 
 
 def dataset_tree(file: Path, project: Project | None = None) -> FileTree:
-    """Return the tree of a data set whose YAML file was chosen. That file is the first of the tree.
+    """Return the tree of a data set whose YAML file was chosen. It is the only YAML file of the tree.
 
     The data set is in the folder that the file names, if it exists: `path`, or above `train` and `val` if these lead
     out of the file's folder. It is in the file's folder otherwise, as `path` is often that of another computer.
@@ -147,7 +195,8 @@ def dataset_tree(file: Path, project: Project | None = None) -> FileTree:
             root = above if above in file.parents else root
     tree = FileTree.of(Path(os.path.normpath(root)), project)
     chosen = Path(os.path.relpath(file, tree.root)).as_posix()
-    return FileTree(tree.root, (chosen, *(name for name in tree.files if name != chosen)))
+    others = (name for name in tree.files if suffix_of(name) not in (".yaml", ".yml"))
+    return FileTree(tree.root, (chosen, *others))
 
 
 def _load_yaml(path: Path) -> dict[str, Any]:
@@ -159,28 +208,21 @@ def _load_yaml(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _yaml_names(tree: FileTree) -> dict[int, str]:
-    for name in tree.with_suffix(".yaml", ".yml"):
-        names = _load_yaml(tree.path(name)).get("names")
-        if isinstance(names, list):
-            return {number: str(one) for number, one in enumerate(names)}
-        if isinstance(names, dict):
-            return {int(number): str(one) for number, one in names.items() if str(number).isdecimal()}
+def _names_of(settings: dict[str, Any]) -> dict[int, str]:
+    names = settings.get("names")
+    if isinstance(names, list):
+        return {number: str(one) for number, one in enumerate(names)}
+    if isinstance(names, dict):
+        return {int(number): str(one) for number, one in names.items() if str(number).isdecimal()}
     return {}
 
 
-def _listed_names(tree: FileTree) -> dict[int, str]:
-    for file_name in NAME_FILES:
-        for name in tree.files:
-            if PurePosixPath(name).name.casefold() == file_name:
-                try:
-                    text = decode_text(read_file(tree.path(name), limit=1 << 20))
-                except (FileNotFoundError, JsonError, ValueError):
-                    continue
-                lines = [line.strip() for line in text.splitlines() if line.strip()]
-                if lines:
-                    return dict(enumerate(lines))
-    return {}
+def _listed_names(tree: FileTree, name: str) -> dict[int, str]:
+    try:
+        text = decode_text(read_file(tree.path(name), limit=1 << 20))
+    except (FileNotFoundError, JsonError, ValueError):
+        return {}
+    return dict(enumerate(line.strip() for line in text.splitlines() if line.strip()))
 
 
 # --- writing ----------------------------------------------------------------------------------------
@@ -228,40 +270,3 @@ class YoloBoxWriter(YoloWriter):
     """Bounding boxes of the regions instead of polygons."""
 
     boxes = True
-
-
-_DEEPPCB_LINE = re.compile(r"(\d+)[ ,]+(\d+)[ ,]+(\d+)[ ,]+(\d+)[ ,]+([1-6])\s*")
-_LARGEST_DEEPPCB = 16 << 20  # bytes of a label file
-_DEEPPCB_NAMES = ("open", "short", "mousebite", "spur", "copper", "pin-hole")  # of the numbers from 1
-
-
-def deeppcb_score(tree: FileTree) -> int:
-    return len(_deeppcb_files(tree))
-
-
-def find_deeppcb(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
-    """Return the labels found. `known` is not used, since the numbers of classes are fixed."""
-    return find_shapes(tree, _deeppcb_files(tree), _parse_deeppcb, options)
-
-
-def _deeppcb_files(tree: FileTree) -> list[str]:
-    stems = {PurePosixPath(name).stem for name in tree.images}
-    names = [name for name in tree.with_suffix(".txt") if f"{PurePosixPath(name).stem}_test" in stems]
-    return [name for name in names if _deeppcb_boxes(tree, name)]
-
-
-def _deeppcb_boxes(tree: FileTree, name: str) -> list[tuple[int, ...]]:
-    """Return (left, top, right, bottom, class number) of the boxes; [] for another kind of file."""
-    try:
-        lines = decode_text(read_file(tree.path(name), limit=_LARGEST_DEEPPCB)).splitlines()
-    except (FileNotFoundError, ValueError):
-        return []
-    matches = [_DEEPPCB_LINE.fullmatch(line) for line in lines if line.strip()]
-    return [tuple(map(int, match.groups())) for match in matches if match] if all(matches) else []
-
-
-def _parse_deeppcb(tree: FileTree, name: str) -> Iterator[ShapedImage]:
-    shaped = ShapedImage(f"{PurePosixPath(name).stem}_test")
-    for left, top, right, bottom, number in _deeppcb_boxes(tree, name):
-        shaped.shapes.append(Shape(_DEEPPCB_NAMES[number - 1], "box", [(left, top), (right, bottom)]))
-    yield shaped

@@ -1,0 +1,278 @@
+"""Shown run in numbers with machine samples, and the list of runs."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core.problems import RunBroken
+from workbench.core.runs.events import Evaluated, Finished, Started, Step, encode
+from workbench.core.runs.run import Run, create_run
+from workbench.core.runs.run_history import machine_path
+from workbench.core.runs.system_stats import GpuSample, SystemSample, read_samples
+from workbench.core.runs.training_settings import request
+from workbench.session.error_log import LOG_FILE, ErrorLog
+from workbench.session.training.shown_runs import MOST, RunList, RunMonitor
+from workbench.session.training.training_control import TrainingControl
+
+SAMPLE = SystemSample(time=0, cpu=40.0, ram_used=1 << 30, ram_total=4 << 30, reason="No NVIDIA driver found")
+
+
+class Machine(QObject):
+    """Telemetry with samples from the test."""
+
+    sampled = Signal(object)
+
+
+@pytest.fixture
+def machine():
+    return Machine()
+
+
+@pytest.fixture
+def training(opened, trainer_command):
+    training = TrainingControl(opened, command=lambda run, resume: trainer_command("obey", run))
+    yield training
+    training.close()
+
+
+@pytest.fixture
+def story(opened, training, machine):
+    story = RunMonitor(opened, training, machine)
+    yield story
+    story.close()
+
+
+@pytest.fixture
+def shelf(opened, training):
+    shelf = RunList(opened, training)
+    yield shelf
+    shelf.close()
+
+
+def finished(session, score: float = 0.5, count: int = 30, **settings) -> Run:
+    run = create_run(session.project, request("unet", epochs=1, device="cpu", **settings))
+    steps = [Step(step=i, time=i / 5, loss=1.0, rate=0.1) for i in range(count)]
+    events = [
+        Started(model="unet", device="cpu", pictures={"val": 1}),
+        *steps,
+        Evaluated(step=9, time=5, score=score, best=True),
+        Finished(time=9),
+    ]
+    run.events_path.write_text("\n".join(map(encode, events)) + "\n")
+    return run
+
+
+def test_active_run_is_recorded_with_machine_samples(story, training, machine, qtbot):
+    machine.sampled.emit(SAMPLE)
+    assert not story.track.machine.count and story.track.no_cards == SAMPLE.reason  # no run goes on
+    training.start("unet", epochs=1)
+    qtbot.waitUntil(lambda: story.track.started is not None, timeout=10_000)
+    assert training.running
+    for _ in range(3):
+        machine.sampled.emit(SAMPLE)
+        qtbot.wait(30)
+    assert story.track.machine.count == 3 and list(story.track.machine["cpu"]) == [40.0] * 3
+    story._tasks.wait()
+    kept = list(read_samples(machine_path(training.run)))
+    assert [sample for _, sample in kept] == [SAMPLE] * 3
+    assert [at for at, _ in kept] == pytest.approx(list(story.track.machine.times), abs=0.01)
+    training.pause()
+    machine.sampled.emit(SAMPLE)
+    assert story.track.machine.count == 3 and story.finding().kind == "paused"
+    training.unpause()
+    machine.sampled.emit(SAMPLE)
+    assert story.track.machine.count == 3  # its clock is known again with its next event
+    with qtbot.waitSignal(training.ended, timeout=10_000):
+        training.stop()
+    machine.sampled.emit(SAMPLE)
+    assert story.track.machine.count == 3 and story.state.ending is not None
+    run = training.run
+    training.follow(run)
+    qtbot.waitUntil(lambda: story.track.machine.count == 3, timeout=10_000)  # from the disk
+
+
+def test_samples_of_long_runs_are_thinned(story, training, machine, qtbot):
+    training.start("unet", epochs=1)
+    qtbot.waitUntil(lambda: story.track.started is not None, timeout=10_000)
+    story._clock = time.monotonic() - 40_000  # then they stand 20 seconds apart
+    for _ in range(5):
+        machine.sampled.emit(SAMPLE)
+    story._tasks.wait()
+    assert len(list(read_samples(machine_path(training.run)))) == 1 and story.track.machine.count == 5
+
+
+def test_past_of_a_run_replaces_shown_events(story, training, opened, qtbot):
+    first, second = finished(opened), finished(opened, count=50)
+    for run, count in ((first, 30), (second, 50)):
+        with qtbot.waitSignal(training.recalled, timeout=10_000):
+            training.follow(run)
+        assert story.track.steps.count == count and story.track.best == (5, 0.5)
+        assert story.result.score == 0.5 and story.run is run
+    opened.close_project()
+    assert story.track.started is None and not story.track.steps.count
+
+
+def test_missing_events_are_diagnosed(story, training, qtbot):
+    training.start("unet", epochs=1)
+    qtbot.waitUntil(lambda: story.track.started is not None, timeout=10_000)
+    assert story.finding().kind != "silent"
+    story._newest_event -= 500
+    assert story.finding().kind == "silent" and story.finding().fields["seconds"] > 499
+
+
+def test_runs_are_listed_newest_first_and_read_once(shelf, opened, qtbot, monkeypatch):
+    runs = [finished(opened, score) for score in (0.25, 0.75)]
+    shelf.refresh()
+    qtbot.waitUntil(lambda: len(shelf.lines) == 2, timeout=5000)
+    assert [(line.run.name, line.score) for line in shelf.lines] == [(runs[1].name, 0.75), (runs[0].name, 0.25)]
+    from workbench.session.training import shown_runs
+
+    read = []
+    monkeypatch.setattr(shown_runs, "run_line", lambda run: read.append(run.name))
+    third = finished(opened)
+    with qtbot.waitSignal(shelf.listed, timeout=5000):
+        shelf.refresh()
+    assert read == [third.name]
+    opened.close_project()
+    assert not shelf.lines
+
+
+def make_usable(run: Run) -> Run:
+    run.best.mkdir()
+    for name in ("model.json", "network.onnx"):
+        (run.best / name).write_text("")
+    return run
+
+
+def test_usable_runs_and_exports_are_listed_off_the_thread_of_the_window(shelf, opened, qtbot, monkeypatch):
+    from workbench.session.training import shown_runs
+
+    threads = []
+    plain = shown_runs.list_runs
+    monkeypatch.setattr(shown_runs, "list_runs", lambda root: threads.append(threading.current_thread()) or plain(root))
+    runs = [make_usable(finished(opened)), finished(opened), make_usable(finished(opened))]
+    export = opened.project.root / "exports" / "a"
+    export.mkdir(parents=True)
+    (export / "model.json").write_text("")
+    (export.parent / ".a.part").mkdir()
+    assert shelf.default() is None
+    shelf.refresh()
+    assert shelf.refreshing
+    qtbot.waitUntil(lambda: not shelf.refreshing, timeout=5000)
+    assert shelf.default().root == runs[2].root
+    assert [line.run.root for line in shelf.usable("unet")] == [runs[2].root, runs[0].root]
+    assert shelf.usable("resnet") == []
+    assert shelf.models() == [runs[2].root, runs[0].root, export]
+    assert threads and threading.main_thread() not in threads
+
+
+def test_selected_run_is_used_until_another_one_is_shown(shelf, training, opened, qtbot):
+    """Otherwise the best run is used, not the one that was trained last."""
+    worse, best, last = (make_usable(finished(opened, score)) for score in (0.4, 0.9, 0.5))
+    shelf.refresh()
+    qtbot.waitUntil(lambda: not shelf.refreshing, timeout=5000)
+    training.run = last  # as after a training
+    assert shelf.in_use.name == best.name and shelf.models()[0] == best.root
+    shelf.selected = worse
+    with qtbot.waitSignal(training.ended, timeout=10_000):
+        training.follow(worse)
+    assert shelf.in_use.name == worse.name and shelf.models() == [worse.root, last.root, best.root]
+    (worse.best / "network.onnx").unlink()
+    assert shelf.in_use.name == best.name
+    with qtbot.waitSignal(training.ended, timeout=10_000):
+        training.follow(last)
+    assert shelf.selected is None and shelf.in_use.name == best.name
+
+
+def test_only_model_can_be_used_before_it_is_listed(shelf, training, opened, qtbot):
+    run = finished(opened)
+    shelf.refresh()
+    qtbot.waitUntil(lambda: not shelf.refreshing, timeout=5000)
+    training.run = run
+    assert shelf.in_use is None
+    make_usable(run)
+    assert shelf.in_use.name == run.name
+
+
+def test_run_that_becomes_usable_without_a_new_event_is_noticed(shelf, opened, qtbot):
+    run = finished(opened)
+    shelf.refresh()
+    qtbot.waitUntil(lambda: len(shelf.lines) == 1 and not shelf.refreshing, timeout=5000)
+    assert shelf.default() is None
+    make_usable(run)
+    shelf.refresh()
+    qtbot.waitUntil(lambda: shelf.default() is not None, timeout=5000)
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "denied"), ValueError("bad name")])
+def test_runs_that_cannot_be_listed_leave_the_list_as_it_was(shelf, opened, qtbot, monkeypatch, tmp_path, error):
+    """The error is reported, and logged once."""
+    from workbench.session.training import shown_runs
+
+    run = finished(opened)
+    shelf.refresh()
+    qtbot.waitUntil(lambda: not shelf.refreshing, timeout=5000)
+
+    def fail(root):
+        raise error
+
+    monkeypatch.setattr(shown_runs, "list_runs", fail)
+    with qtbot.capture_exceptions() as reported:
+        error_log = ErrorLog(tmp_path / "log")
+        error_log.install()
+        with qtbot.waitSignal(shelf.listed, timeout=5000):
+            shelf.refresh()
+        error_log.close()
+    assert [met[1] for met in reported] == [error]
+    assert (tmp_path / "log" / LOG_FILE).read_text("utf-8").count("Traceback") == 1
+    assert [line.run.name for line in shelf.lines] == [run.name] and not shelf.refreshing
+
+
+def test_comparison_follows_the_shown_run(shelf, training, opened, qtbot):
+    runs = [finished(opened, patch=size) for size in (64, 96, 128, 160, 192)]
+    with qtbot.waitSignal(training.recalled, timeout=10_000):
+        training.follow(runs[0])
+    with qtbot.waitSignal(shelf.compared_changed, timeout=10_000):
+        shelf.compare(runs)
+    assert [other.run.name for other in shelf.compared] == [run.name for run in runs[1 : MOST + 1]]
+    assert all(other.track.steps.count == 30 and other.comparison.scores for other in shelf.compared)
+    with qtbot.waitSignal(shelf.compared_changed, timeout=10_000):
+        training.follow(runs[1])
+    assert [other.run.name for other in shelf.compared] == [runs[2].name, runs[3].name]
+
+
+def test_metrics_on_other_images_are_dropped(shelf, training, opened, qtbot):
+    shown, other = finished(opened), finished(opened, 0.9)
+    dataset = other.dataset()
+    dataset.items[0].split = "val" if dataset.items[0].split == "train" else "train"
+    other.dataset_path.write_text(dataset.model_dump_json())
+    with qtbot.waitSignal(training.recalled, timeout=10_000):
+        training.follow(shown)
+    with qtbot.waitSignal(shelf.compared_changed, timeout=10_000):
+        shelf.compare([other])
+    found = shelf.compared[0]
+    assert not found.comparison.scores and not found.track.scores.count and found.track.best is None
+    assert found.track.steps.count == 30
+
+
+def test_unreadable_run_is_reported(shelf, training, opened, qtbot):
+    shown, other = finished(opened), finished(opened)
+    other.settings_path.write_text("{")
+    with qtbot.waitSignal(training.recalled, timeout=10_000):
+        training.follow(shown)
+    with qtbot.waitSignal(shelf.failed, timeout=10_000) as failed:
+        shelf.compare([other])
+    assert isinstance(failed.args[0], RunBroken) and not shelf.compared
+
+
+def test_series_of_several_gpus(story, training, machine, qtbot):
+    training.start("unet", epochs=1)
+    qtbot.waitUntil(lambda: story.track.started is not None, timeout=10_000)
+    cards = tuple(GpuSample(i, f"Card {i}", 10.0 * i, 1 << 30, 2 << 30, None, None, None) for i in range(2))
+    machine.sampled.emit(SystemSample(0, 1.0, 1, 2, gpus=cards))
+    assert story.track.cards == ["Card 0", "Card 1"] and story.track.at("load 1", 1e9) == 10.0
+    assert not story.track.has("temperature 0")

@@ -1,0 +1,210 @@
+"""Fewer channels for a trained UNet: exact where nothing is lost, an ordinary run afterwards, and honestly compared."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import paddle
+import pytest
+
+from tests.conftest import fill_project
+from tests.training.conftest import make_run
+from workbench.cli import train as cli
+from workbench.core import problems
+from workbench.core.project.project import Project
+from workbench.core.runs.launch import worker_environment
+from workbench.core.runs.pruning_plan import is_smaller, prune_settings, shrink
+from workbench.core.runs.run import create_run, list_runs
+from workbench.core.runs.training_settings import request
+from workbench.inference.predictor import Predictor
+from workbench.training.learner import load_weights, weights
+from workbench.training.unet import UNet
+from workbench.training.weights import warm_start
+from workbench.training.weights.warm_start import prune
+
+BEFORE, AFTER = [12, 16, 24], [7, 12, 18]
+
+
+def lively(stem: int = 1, widths=BEFORE) -> UNet:
+    """A UNet whose norms have statistics, scales and shifts as after a training."""
+    paddle.seed(3)
+    net = UNet(1, 3, widths, stem=stem)
+    for name, tensor in net.state_dict().items():
+        if "norm" in name:
+            low = 0.5 if name.endswith(("_variance", "weight")) else -0.5
+            tensor.set_value(paddle.uniform(tensor.shape, min=low, max=low + 1))
+    net.eval()
+    return net
+
+
+def slim(arrays, stem: int = 1) -> UNet:
+    net = UNet(1, 3, AFTER, stem=stem)
+    load_weights(net, prune(arrays, BEFORE, AFTER), "x")
+    net.eval()
+    return net
+
+
+def answers(net: UNet) -> np.ndarray:
+    paddle.seed(8)
+    with paddle.no_grad():
+        return net(paddle.randn([2, 1, 32, 48])).numpy()
+
+
+def groups(stem: int) -> list[tuple[str, str, int, int]]:
+    """By hand, not by the code under test: writer, norm, axis, level of all channels that come and go together."""
+    found = [("stem.convolve.weight", "stem.norm", 0, 0)] if stem > 1 else []
+    for place, level in [(f"down.{n}", n) for n in range(3)] + [("up.0.convolve", 1), ("up.1.convolve", 0)]:
+        found += [(f"{place}.{step}.weight", f"{place}.{step}_norm", 0, level) for step in ("first", "second")]
+    return [*found, ("up.0.grow.weight", "", 1, 1), ("up.1.grow.weight", "", 1, 0)]
+
+
+@pytest.mark.parametrize("stem", [1, 2])
+def test_channels_that_send_nothing_are_taken_out_without_a_trace(stem):
+    net = lively(stem)
+    arrays = weights(net)
+    rng = np.random.default_rng(0)
+    for writer, norm, axis, level in groups(stem):
+        dead = rng.choice(BEFORE[level], BEFORE[level] - AFTER[level], replace=False)
+        if norm:
+            arrays[f"{norm}.weight"][dead] = 0
+            arrays[f"{norm}.bias"][dead] = 0
+        else:
+            np.moveaxis(arrays[writer], axis, 0)[dead] = 0
+    load_weights(net, arrays, "x")
+    before, after = answers(net), answers(slim(arrays, stem))
+    assert np.ptp(before) > 0.1
+    np.testing.assert_allclose(after, before, atol=1e-6 * max(1.0, float(np.abs(before).max())))
+
+
+def test_channels_that_nobody_hears_or_that_are_always_below_zero_go_first_too():
+    net = lively()
+    arrays = weights(net)
+    arrays["down.0.first_norm.bias"][:3] = -40  # ReLU lets nothing of them through
+    arrays["down.0.second.weight"][:, 3:5] = 0  # nobody reads them
+    for writer, norm, axis, level in groups(1):
+        if writer != "down.0.first.weight":
+            dead = np.arange(BEFORE[level] - AFTER[level])
+            np.moveaxis(arrays[writer], axis, 0)[dead] = 0  # and of these the filters are zero
+            if norm:
+                arrays[f"{norm}.bias"][dead] = -1
+                arrays[f"{norm}._mean"][dead] = 0
+    load_weights(net, arrays, "x")
+    before = answers(net)
+    np.testing.assert_allclose(answers(slim(arrays)), before, atol=1e-6 * max(1.0, float(np.abs(before).max())))
+
+
+def test_the_weakest_go_whatever_their_order_and_less_is_lost_than_with_the_strongest(monkeypatch):
+    net = lively()
+    arrays = weights(net)
+    before = answers(net)
+    loss = np.abs(answers(slim(arrays)) - before).mean()
+    order = np.random.default_rng(1).permutation(BEFORE[2])
+    shuffled = dict(arrays)  # the same network, its channels in another order
+    for name in [n for n in arrays if n.startswith(("down.2.second.", "down.2.second_norm."))]:
+        shuffled[name] = arrays[name][order]
+    shuffled["up.0.grow.weight"] = arrays["up.0.grow.weight"][order]
+    np.testing.assert_allclose(np.abs(answers(slim(shuffled)) - before).mean(), loss, rtol=1e-4)
+    strength = warm_start.strength
+    monkeypatch.setattr(warm_start, "strength", lambda *arguments: -strength(*arguments))
+    assert np.abs(answers(slim(arrays)) - before).mean() > 1.2 * loss
+
+
+def test_weights_of_other_widths_are_a_sentence():
+    with pytest.raises(problems.RunBroken, match="channels"):
+        prune(weights(lively()), [16, 16, 24], AFTER, "x")
+    with pytest.raises(problems.RunBroken, match="do not match the widths"):
+        prune({"head.bias": np.zeros(3)}, BEFORE, AFTER, "x")
+
+
+@pytest.mark.parametrize(
+    ("widths", "share", "expected"),
+    [
+        ([64, 128, 256, 512], 0.25, [48, 96, 192, 384]),
+        ([24, 48, 96, 128], 0.25, [16, 32, 64, 96]),
+        ([8, 16, 32], 0.5, [4, 8, 16]),
+        ([16, 40], 0.1, [16, 32]),
+        ([2, 1], 0.6, [1, 1]),
+    ],
+)
+def test_widths_shrink_to_round_numbers(widths, share, expected):
+    assert shrink(widths, share) == expected
+
+
+def test_a_smaller_network_is_reported_from_another_one():
+    one = request("unet", widths=[8, 16])
+    assert is_smaller(request("unet", widths=[6, 16]), one)
+    for other in ({"widths": [8, 16]}, {"widths": [8, 17]}, {"widths": [6]}, {"widths": [6, 16], "stem": 2}):
+        assert not is_smaller(request("unet", **other), one)
+    assert not is_smaller(request("resnet"), one)
+
+
+# --- as a run -----------------------------------------------------------------------------------------
+
+
+def test_a_pruned_run_is_an_ordinary_one_and_reports_what_it_has_cost(trained, tmp_path):
+    root = tmp_path / "Projekt"
+    with Project.create(root, classes=["scratch"]) as project:
+        fill_project(project, 12, good=4)
+    choices = ("prune=0.3", "batch=4", "validations=1")
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "workbench", "train", root, "--model", "unet", "--from", trained.root, "--json"),
+            *("--epochs", "4", *(part for choice in choices for part in ("--set", choice))),
+        ],
+        env=worker_environment("cpu"),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    received = json.loads(done.stdout)["pruned"]
+    (run,) = list_runs(root)
+    training_settings, earlier = run.settings(), trained.settings()
+    assert (
+        training_settings.widths == [6, 8, 24]
+        and earlier.widths == [8, 16, 32]
+        and "8-16-32" in training_settings.reasons["widths"]
+    )
+    assert (training_settings.stem, training_settings.patch, training_settings.mean) == (
+        earlier.stem,
+        earlier.patch,
+        earlier.mean,
+    )
+    assert training_settings.rate == earlier.rate / 2
+    before, after = received["before"], received["after"]
+    assert before["run"] == trained.name and after["widths"] == [6, 8, 24]
+    assert received["pictures"] == len(run.dataset().of("val")) > 0
+    assert before["dice"] > 0.5 and after["dice"] == run.ending().result["metrics"]["dice"] > before["dice"] - 0.3
+    assert after["parameters"] < 0.62 * before["parameters"] and after["milliseconds"] > 0 < before["milliseconds"]
+    line = cli.pruned(received)
+    assert "8-16-32 to 6-8-24" in line and f"{after['parameters']:,} (-" in line
+    assert f"{received['pictures']} images" in line
+    assert Predictor.open(run.best).predict(np.zeros((40, 50), np.uint8)).mask.shape == (40, 50)
+
+
+def test_what_cannot_be_pruned_reports_why_before_a_run_is_made(labeled_project):
+    plain = make_run(labeled_project)
+    rest = make_run(labeled_project, "resnet")
+    encoder = request("unet", encoder="resnet18")
+
+    def asked(**choices):
+        return request("unet", prune=0.25, **choices)
+
+    for training_settings, words in [
+        (asked(), "--from RUN"),
+        (asked(start_from=rest.name), "only a UNet can be pruned"),
+        (asked(start_from=plain.name, widths=[4, 8, 16]), "changed manually"),
+        (asked(start_from=plain.name, stem=4), "stem must be 2"),
+        (asked(start_from=plain.name, encoder="resnet18"), "plain encoder"),
+    ]:
+        with pytest.raises(problems.BadSettings, match=words):
+            create_run(labeled_project, training_settings)
+    with pytest.raises(problems.BadSettings, match="plain encoder"):
+        prune_settings(asked(start_from="x"), encoder)
+    with pytest.raises(problems.BadSettings, match="smaller than one block"):
+        create_run(labeled_project, request("unet", prune=0.01, start_from=plain.name))
+    assert len(list((labeled_project.root / "runs").iterdir())) == 2

@@ -1,0 +1,176 @@
+"""VGG Image Annotator: annotation files and projects of VIA 1 and 2 (JSON), projects of VIA 3, and its CSV files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any
+
+from workbench.core.messages import Message
+from workbench.core.project.formats.base import (
+    FileTree,
+    ImportedLabels,
+    ImportOptions,
+    UnreadableLabel,
+    decode_text,
+)
+from workbench.core.project.formats.data_split import split_of
+from workbench.core.project.formats.json_labels import json_files, load
+from workbench.core.project.formats.label_tables import LARGEST
+from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
+from workbench.core.project.formats.shapes import Shape, pairs, rotated
+from workbench.inference.io.json_io import JsonError, parse_json, read_file
+
+_KEYS = (b'"shape_attributes"', b'"filename"')
+_PROJECT_KEYS = (b'"metadata"', b'"attribute"', b'"vid"', b'"xy"')  # of VIA 3
+_COLUMNS = ("filename", "region_shape_attributes", "region_attributes")
+_POINT, _RECT, _CIRCLE, _ELLIPSE, _LINE, _POLYLINE, _POLYGON = range(1, 8)  # kinds of shapes of VIA 3
+
+
+def recognition_score(tree: FileTree) -> int:
+    return (
+        sum(data.count(b'"filename"') for _, data in json_files(tree, *_KEYS))
+        + sum(data.count(b'"fname"') for _, data in json_files(tree, *_PROJECT_KEYS))
+        + sum(len({row["filename"] for row in rows}) for rows in _tables(tree).values())
+    )
+
+
+def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
+    """Return the labels found. `known` is not used, since regions have names."""
+    parsers = {name: _parse for name, _ in json_files(tree, *_KEYS)}
+    parsers |= {name: _parse_project for name, _ in json_files(tree, *_PROJECT_KEYS)}
+    parsers |= dict.fromkeys(_tables(tree), _parse_table)
+    return find_shapes(tree, list(parsers), lambda tree, name: parsers[name](tree, name), options)
+
+
+def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
+    """Yield the images of a file of VIA 1 or 2, with their regions."""
+    content = load(tree.path(name))
+    images = content.get("_via_img_metadata", content)
+    for image in images.values():
+        shaped = ShapedImage(str(image["filename"]), split=split_of(name), lost=Counter())
+        regions = image.get("regions") or []
+        for region in regions.values() if isinstance(regions, dict) else regions:
+            _add(region["shape_attributes"], region.get("region_attributes"), shaped)
+        yield shaped
+
+
+def _parse_table(tree: FileTree, name: str) -> Iterator[ShapedImage]:
+    """Yield the images of a CSV file, which has a row for each region and one for each image without regions."""
+    images: dict[str, ShapedImage] = {}
+    for row in _tables(tree)[name]:
+        file = row["filename"]
+        shaped = images.setdefault(file, ShapedImage(file, split=split_of(name), lost=Counter()))
+        shape = parse_json((row["region_shape_attributes"] or "{}").encode())
+        if shape:
+            _add(shape, parse_json((row["region_attributes"] or "{}").encode()), shaped)
+    yield from images.values()
+
+
+def _tables(tree: FileTree) -> dict[str, list[dict[str, str]]]:
+    """Return the rows of the CSV files."""
+    found = {}
+    for name in tree.with_suffix(".csv"):
+        try:
+            text = decode_text(read_file(tree.path(name), limit=LARGEST))
+            if all(column in text[:2000] for column in _COLUMNS):
+                found[name] = list(csv.DictReader(io.StringIO(text.lstrip("#"))))
+        except (FileNotFoundError, JsonError, ValueError, csv.Error):
+            continue
+    return found
+
+
+def _add(shape: dict[str, Any], attributes: Any, shaped: ShapedImage) -> None:
+    found = _shape(shape, _label(attributes))
+    if found is None:
+        shaped.lost[f"shapes of the kind {shape.get('name')}"] += 1
+    else:
+        shaped.shapes.append(found)
+
+
+def _label(attributes: Any) -> str:
+    """Return the value of the first attribute; of a group of check boxes, the first that is checked."""
+    for value in (attributes or {}).values():
+        if isinstance(value, dict):
+            value = next((key for key, on in value.items() if on), "")
+        if value:
+            return str(value)
+    return "defect"
+
+
+def _shape(shape: dict[str, Any], label: str) -> Shape | None:
+    kind = shape.get("name")
+    if kind in ("polygon", "polyline"):
+        points = list(zip(shape["all_points_x"], shape["all_points_y"]))
+        return Shape(label, "polygon" if kind == "polygon" else "line", points)
+    if kind == "rect":
+        x, y = shape["x"], shape["y"]
+        return Shape(label, "box", [(x, y), (x + shape["width"], y + shape["height"])])
+    if kind in ("circle", "ellipse"):
+        radii = (shape["r"], shape["r"]) if kind == "circle" else (shape["rx"], shape["ry"])
+        ellipse = Shape(label, "ellipse", [(shape["cx"], shape["cy"]), radii])
+        return rotated(ellipse, math.degrees(float(shape.get("theta") or 0)))
+    if kind == "point":
+        return Shape(label, "point", [(shape["cx"], shape["cy"])])
+    return None
+
+
+def _parse_project(tree: FileTree, name: str) -> Iterator[ShapedImage]:
+    """Yield the images of a project of VIA 3. A view shows one image; other files are videos and sounds."""
+    content = load(tree.path(name))
+    if not all(isinstance(content.get(key), dict) for key in ("file", "metadata", "attribute")):
+        raise UnreadableLabel(Message("import.no_polygons"))
+    views = {number: str(view["fid_list"][0]) for number, view in (content.get("view") or {}).items()}
+    images = {}
+    for number, file in content["file"].items():
+        path = PureWindowsPath(str(file.get("fname") or file.get("src") or "")).as_posix()
+        images[str(number)] = ShapedImage(PurePosixPath(path).name, split=split_of(name), lost=Counter())
+    for entry in content["metadata"].values():
+        shaped = images.get(views.get(str(entry["vid"]), str(entry["vid"])))
+        if shaped is None:
+            continue
+        if not entry.get("xy"):
+            _add_tag(entry, content["attribute"], shaped)
+            continue
+        shape = _project_shape(entry["xy"], _project_label(entry.get("av"), content["attribute"]) or "defect")
+        if shape is None:
+            shaped.lost[f"shapes of the kind {entry['xy'][0]}"] += 1
+        else:
+            shaped.shapes.append(shape)
+    yield from images.values()
+
+
+def _add_tag(entry: dict[str, Any], attributes: dict[str, Any], shaped: ShapedImage) -> None:
+    """Take over a value of the whole image as its verdict."""
+    label = _project_label(entry.get("av"), attributes)
+    if label and shaped.verdict is None:
+        shaped.verdict = label
+    else:
+        shaped.lost["image tags"] += 1
+
+
+def _project_label(values: Any, attributes: dict[str, Any]) -> str:
+    """Return the first value: the name of a chosen option, or a text."""
+    for number, value in (values or {}).items():
+        options = (attributes.get(number) or {}).get("options") or {}
+        if value not in ("", None):
+            first = str(value).split(",", 1)[0] if options else str(value)
+            return str(options.get(first, value))
+    return ""
+
+
+def _project_shape(numbers: list[Any], label: str) -> Shape | None:
+    kind, *values = numbers
+    if kind == _RECT:
+        x, y, width, height = values
+        return Shape(label, "box", [(x, y), (x + width, y + height)])
+    if kind == _CIRCLE:
+        return Shape(label, "ellipse", [values[:2], (values[2], values[2])])
+    if kind == _ELLIPSE:
+        return Shape(label, "ellipse", [values[:2], values[2:4]])
+    names = {_POINT: "point", _LINE: "line", _POLYLINE: "line", _POLYGON: "polygon"}
+    return Shape(label, names[kind], list(pairs(values))) if kind in names else None

@@ -1,0 +1,159 @@
+"""Project images of an export: one of every kind that has caused errors, which verify it, and those on which the ranges
+of activations are measured for quantization.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from workbench.core.images.image_files import read
+from workbench.core.problems import Problem
+from workbench.core.project.project import Project
+from workbench.core.runs.dataset import Dataset
+from workbench.inference.model_settings import ModelSettings
+from workbench.inference.normalize import normalize, resize_for_network
+from workbench.inference.tiles import cut, plan_grid
+
+MOST = 24  # compared images; some may turn out to be broken, and 20 should remain
+MOST_PIXELS = 4_000_000  # of a compared image or its part; gives many tiles in each direction
+_MOST_HEADERS = 400
+_ORIENTATION = 0x0112
+_TILES_PER_IMAGE = 4  # tiles per image
+
+
+@dataclass(frozen=True)
+class ParitySample:
+    """Selected image. why: "smallest", "largest", "16 bit", "turned", "defects", a verdict, or "".
+
+    pixels: number of pixels. size: (height, width) as stored, before rotation.
+    """
+
+    key: str
+    path: Path
+    why: str
+    pixels: int
+    size: tuple[int, int] = (0, 0)
+
+    def read(self) -> np.ndarray:
+        """Return the pixels, of a large image its central part. Raise ImageBroken."""
+        image = read(self.path)
+        height, width = image.shape[:2]
+        if height * width <= MOST_PIXELS:
+            return image
+        factor = (MOST_PIXELS / (height * width)) ** 0.5
+        rows, columns = max(1, int(height * factor)), max(1, int(width * factor))
+        if min(rows, columns) < 64:  # long strip: use its full short side
+            rows, columns = min(height, MOST_PIXELS // max(1, columns)), min(width, MOST_PIXELS // max(1, rows))
+        top, left = (height - rows) // 2, (width - columns) // 2
+        return np.ascontiguousarray(image[top : top + rows, left : left + columns])
+
+
+def choose(project: Project, dataset: Dataset) -> list[ParitySample]:
+    """Choose up to MOST images: smallest, largest, 16-bit, rotated, with defects, one of each verdict, and others
+    spread over the project. Reads headers only. Images that cannot be opened are skipped.
+    """
+    dataset_keys = {item.key for item in dataset.items}
+    rest = [key for key in project.images() if key not in dataset_keys]
+    spread = rest[:: max(1, len(rest) // (_MOST_HEADERS // 2))]
+    keys = [*(item.key for item in dataset.items[:_MOST_HEADERS]), *spread][: 2 * _MOST_HEADERS]
+    headers = {key: header for key in keys if (header := _header(project.image_path(key))) is not None}
+    by_size = sorted(headers, key=lambda key: (headers[key].pixels, key))
+    quotas: list[tuple[str, Iterable[str], int]] = [
+        ("smallest", by_size, 1),
+        ("largest", reversed(by_size), 1),
+        ("16 bit", (key for key in headers if headers[key].deep), 2),
+        ("turned", (key for key in headers if headers[key].turned), 2),
+    ]
+    for class_id in {id for item in dataset.items for id in item.classes}:
+        quotas.append(("defects", (item.key for item in dataset.items if class_id in item.classes), 2))
+    for verdict in dataset.verdicts:
+        quotas.append((verdict, (item.key for item in dataset.items if item.verdict == verdict), 2))
+    quotas.append(("", list(headers)[:: max(1, len(headers) // MOST)], MOST))
+    chosen: dict[str, ParitySample] = {}
+    for why, candidates, most in quotas:
+        taken = 0
+        for key in candidates:
+            if taken == most or len(chosen) == MOST:
+                break
+            if key in headers and key not in chosen:
+                chosen[key] = ParitySample(key, project.image_path(key), why, headers[key].pixels, headers[key].size)
+                taken += 1
+    return list(chosen.values())
+
+
+def choose_golden(samples: list[ParitySample]) -> list[ParitySample]:
+    """Return three to six images to ship with an export: smallest, largest of acceptable size, some with defects."""
+    fit = [w for w in samples if w.pixels <= MOST_PIXELS] or sorted(samples, key=lambda w: w.pixels)[:1]
+    by_size = sorted(fit, key=lambda w: w.pixels)
+    special = [w for w in fit if w.why not in ("", "smallest", "largest")][:4]
+    return list(dict.fromkeys([by_size[0], by_size[-1], *special, *by_size]))[: max(3, 2 + len(special))]
+
+
+def readable(samples: list[ParitySample]) -> list[tuple[str, Callable[[], np.ndarray]]]:
+    """Return the images that can be decoded, in the form that `parity.compare` takes."""
+    found: list[tuple[str, Callable[[], np.ndarray]]] = []
+    for sample in samples:
+        try:
+            sample.read()
+        except Problem:
+            continue
+        found.append((sample.key, sample.read))
+    return found
+
+
+@dataclass(frozen=True)
+class _Header:
+    size: tuple[int, int]
+    deep: bool
+    turned: bool
+
+    @property
+    def pixels(self) -> int:
+        return self.size[0] * self.size[1]
+
+
+def _header(path: Path) -> _Header | None:
+    try:
+        with Image.open(path) as file:
+            deep = file.mode.startswith("I;16") or file.mode in ("I", "F")
+            return _Header((file.height, file.width), deep, file.getexif().get(_ORIENTATION, 1) not in (0, 1))
+    except (OSError, ValueError, SyntaxError):
+        pass
+    try:  # unsupported by Pillow, such as TIFF of unusual depth
+        image = read(path)
+    except Problem:
+        return None
+    return _Header(image.shape[:2], image.dtype != np.uint8, False)
+
+
+_MOST_CALIBRATION = 64  # tiles, or images for verdicts
+
+
+def calibration_batches(project: Project, dataset: Dataset, settings: ModelSettings) -> Iterator[np.ndarray]:
+    """Yield batches of one, float32 (1,C,h,w), of training images, those with defects first.
+
+    Validation/test images are excluded: the loss by quantization is measured on them.
+    """
+    count = 0
+    for item in sorted(dataset.of("train") or dataset.items, key=lambda item: not item.classes):
+        try:
+            image = resize_for_network(read(project.image_path(item.key)), settings)
+        except Problem:
+            continue
+        for tile in _tiles(image, settings):
+            if count == _MOST_CALIBRATION:
+                return
+            yield normalize(tile, settings)[None]
+            count += 1
+
+
+def _tiles(image: np.ndarray, settings: ModelSettings) -> list[np.ndarray]:
+    if settings.task == "classification":
+        return [image]
+    grid = plan_grid(*image.shape[:2], tile=settings.tile, overlap=settings.overlap, multiple=settings.multiple)
+    return [cut(image, grid, y, x) for y, x in list(grid)[:_TILES_PER_IMAGE]]

@@ -1,0 +1,109 @@
+"""Metadata of an export: versions that its results may depend on, and `metadata_props` of its ONNX models, which
+another program needs to interpret their outputs.
+
+Values are text. Those of classes and verdicts are lists with one line per entry, so that a C++ program needs no parser:
+
+    task                    segmentation or classification
+    name, run, date         project, run, and time of the export (ISO 8601, UTC)
+    license, version        license of the weights; version of Defect Workbench
+    class_ids, class_names, class_colors, thresholds, min_areas_px     one line per class
+    verdicts, unsure        one line per verdict; minimum probability of a verdict
+    um_per_pixel            scale of the image; empty if unknown
+    settings                content of model.json without its files
+
+A line model has `input`, `pixel_type`, `unsure_index` and `not_included` besides.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+import platform
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+
+import onnx
+
+from workbench import __version__
+from workbench.inference.io.atomic_write import write_atomic
+from workbench.inference.model_settings import ModelSettings, settings_text
+from workbench.training.device import processor_name
+from workbench.training.export.line_graph import UNSURE_INDEX, pixel_type
+
+_PACKAGES = (
+    *("numpy", "opencv-python-headless", "onnxruntime", "openvino"),
+    *("paddlepaddle", "paddlepaddle-gpu", "onnx"),
+)
+_LICENSE = "Weights: as chosen by the owner of the training images. Defect Workbench: Apache-2.0."
+_NOT_INCLUDED = (
+    "Regions smaller than min_areas_px are not removed from class_map: "
+    "connected components cannot be computed by ONNX operators."
+)
+
+
+def environment() -> dict[str, str]:
+    """Return the system, processor, Python version, and the versions of the installed packages."""
+    found = {"system": platform.platform(), "processor": processor_name(), "python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def metadata(settings: ModelSettings) -> dict[str, str]:
+    """Return the metadata of a network."""
+    values = {
+        "task": settings.task,
+        "name": settings.name,
+        "run": settings.run,
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "license": _LICENSE,
+        "version": __version__,
+        "um_per_pixel": "" if settings.um_per_pixel is None else f"{settings.um_per_pixel:g}",
+        "settings": settings_text(dataclasses.replace(settings, files={}, order=(), engines={})),
+    }
+    if settings.task == "classification":
+        return {**values, "verdicts": _lines(settings.verdicts), "unsure": f"{settings.unsure:g}"}
+    return {
+        **values,
+        "class_ids": _lines(entry.id for entry in settings.classes),
+        "class_names": _lines(entry.name for entry in settings.classes),
+        "class_colors": _lines(entry.color for entry in settings.classes),
+        "thresholds": _lines(f"{value:g}" for value in settings.thresholds),
+        "min_areas_px": _lines(settings.min_area),
+    }
+
+
+def line_metadata(settings: ModelSettings, shape: tuple[int, int]) -> dict[str, str]:
+    """Return the metadata of a line model. shape: height and width of its image."""
+    colors = "gray" if settings.channels == 1 else "RGB"
+    kind = pixel_type(settings).name
+    size = "x".join(map(str, (1, *shape, settings.channels)))
+    values = {
+        **metadata(settings),
+        "input": f"image: {kind} {size}, NHWC, {colors}, rows from the top; all preprocessing is included",
+        "pixel_type": kind,
+    }
+    if settings.task == "classification":
+        return {**values, "unsure_index": str(UNSURE_INDEX)}
+    return {**values, "not_included": _NOT_INCLUDED if any(area > 1 for area in settings.min_area) else ""}
+
+
+def set_metadata(model: onnx.ModelProto, values: Mapping[str, str]) -> None:
+    """Replace the metadata and the description of a model."""
+    onnx.helper.set_model_props(model, dict(values))
+    model.doc_string = f"{values['task'].capitalize()} model of {values['name']}, run {values['run']}"
+
+
+def add_metadata(path: Path, settings: ModelSettings) -> None:
+    """Add the metadata to the network in an ONNX file, atomically. Raise OSError."""
+    model = onnx.load(str(path))
+    set_metadata(model, metadata(settings))
+    write_atomic(path, model.SerializeToString())
+
+
+def _lines(values: Iterable[object]) -> str:
+    return "\n".join(" ".join(str(value).splitlines()) for value in values)

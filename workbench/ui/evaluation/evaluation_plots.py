@@ -1,0 +1,294 @@
+"""Plots of an evaluation: precision-recall curve of defects, ROC curve of images, and reliability diagram of verdicts.
+They import pyqtgraph, which the window loads after its start.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal
+from PySide6.QtWidgets import QSizePolicy, QToolTip
+
+from workbench.core.evaluation.image_ranking import RocCurve
+from workbench.core.evaluation.operating_point_sweep import PrecisionRecallCurve
+from workbench.core.evaluation.verdict_evaluation import CalibrationBin
+from workbench.ui.text import formatting
+from workbench.ui.widgets.theme import ThemeManager
+from workbench.ui.widgets.themed_plot import ThemedPlot
+
+_REACH = 26  # px, distance within which a point of the curve is hit
+_STEPS = {Qt.Key.Key_Right: -1, Qt.Key.Key_Down: -1, Qt.Key.Key_Left: 1, Qt.Key.Key_Up: 1}  # in threshold steps
+
+
+class PrecisionRecallPlot(ThemedPlot):
+    """Plot of the curve in percent. Clicks, drags and arrow keys move the operating point along the curve."""
+
+    threshold_chosen = Signal(float)
+
+    def __init__(self, style: ThemeManager) -> None:
+        super().__init__()
+        self._style = style
+        self._curve: PrecisionRecallCurve | None = None
+        self._steps: list[int] = []  # thresholds at which precision and recall are defined
+        self._threshold: float | None = None
+        self._dragged = False
+        self.setMinimumSize(QSize(230, 150))
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName(self.tr("Precision-recall curve"))
+        self.item.setRange(xRange=(-5, 105), yRange=(-8, 108), padding=0)
+        self.item.layout.setContentsMargins(0, 4, 8, 6)
+        for side, text in (("bottom", self.tr("Recall, %")), ("left", self.tr("Precision, %"))):
+            axis = self.item.getAxis(side)
+            axis.setTickSpacing(25, 25)
+            axis.setLabel(text)
+        self._line = pg.PlotCurveItem(antialias=True)
+        self._dots = pg.ScatterPlotItem(size=6, antialias=True)
+        self._point = pg.ScatterPlotItem(size=11, antialias=True)
+        for item in (self._line, self._dots, self._point):
+            self.addItem(item)
+        style.changed.connect(self._restyle)
+        self._restyle()
+
+    def sizeHint(self) -> QSize:
+        return QSize(320, 220)
+
+    def show_curve(self, curve: PrecisionRecallCurve, current: tuple[float, float], threshold: float) -> None:
+        """Show a curve. current: recall and precision, NaN if undefined, of the operating point at `threshold`."""
+        self._curve, self._threshold = curve, threshold
+        self._steps = np.flatnonzero(np.isfinite(curve.precision) & np.isfinite(curve.recall)).tolist()
+        self.show_hint("")
+        x, y = 100 * curve.recall[self._steps], 100 * curve.precision[self._steps]
+        self._line.setData(x, y)
+        self._dots.setData(x, y)
+        known = all(math.isfinite(value) for value in current)
+        self._point.setData(*([[100 * value] for value in current] if known else ([], [])))
+
+    def show_waiting(self, hint: str) -> None:
+        """Remove the curve and show a hint."""
+        self._curve, self._threshold, self._steps = None, None, []
+        for item in (self._line, self._dots, self._point):
+            item.setData([], [])
+        self.show_hint(hint)
+
+    def position_of(self, step: int) -> QPointF:
+        """Return the position in the widget of a point of the curve."""
+        return self.to_widget(100 * self._curve.recall[step], 100 * self._curve.precision[step])
+
+    # --- user input -------------------------------------------------------------------------------
+
+    def mousePressEvent(self, event) -> None:
+        step = self._nearest(event.position())
+        self._dragged = step is not None and event.button() == Qt.MouseButton.LeftButton
+        if self._dragged:
+            self._choose(step)
+        event.accept()
+
+    def mouseMoveEvent(self, event) -> None:
+        if self._dragged:
+            self._choose(self._nearest(event.position(), math.inf))
+            return
+        near = self._nearest(event.position()) is not None
+        self.viewport().setCursor(Qt.CursorShape.PointingHandCursor if near else Qt.CursorShape.ArrowCursor)
+
+    def mouseReleaseEvent(self, event) -> None:
+        self._dragged = False
+        event.accept()
+
+    def wheelEvent(self, event) -> None:
+        event.ignore()
+
+    def keyPressEvent(self, event) -> None:
+        offset = _STEPS.get(Qt.Key(event.key()))
+        if offset is None or not self._steps:
+            event.ignore()
+            return
+        index = int(np.argmin(np.abs(self._curve.thresholds[self._steps] - self._threshold))) + offset
+        self._choose(self._steps[min(max(index, 0), len(self._steps) - 1)])
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        if event.type() != QEvent.Type.ToolTip:
+            return super().viewportEvent(event)
+        step = self._nearest(QPointF(event.pos()))
+        QToolTip.showText(event.globalPos(), self.tip(step) if step is not None else "", self)
+        return True
+
+    def tip(self, step: int) -> str:
+        """Return the values at a point of the curve."""
+        curve = self._curve
+        text = self.tr("Threshold {threshold}: recall {recall}, precision {precision}, {false} false alarms per image")
+        return text.format(
+            threshold=formatting.number(curve.thresholds[step], 2),
+            recall=formatting.percent(curve.recall[step]),
+            precision=formatting.percent(curve.precision[step]),
+            false=formatting.number(curve.false[step], 2),
+        )
+
+    def _choose(self, step: int | None) -> None:
+        if step is None or self._curve is None:
+            return
+        threshold = float(self._curve.thresholds[step])
+        if threshold != self._threshold:
+            self._threshold = threshold
+            self.threshold_chosen.emit(threshold)
+
+    def _nearest(self, position: QPointF, reach: float = _REACH) -> int | None:
+        """Return the nearest point of the curve within `reach` pixels."""
+        distances = [
+            (math.hypot(*(self.position_of(step) - position).toTuple()), -index, step)
+            for index, step in enumerate(self._steps)
+        ]
+        distance, _, step = min(distances, default=(math.inf, 0, 0))
+        return step if distance < reach else None
+
+    # --- colors -----------------------------------------------------------------------------------
+
+    def focusInEvent(self, event) -> None:
+        super().focusInEvent(event)
+        self._restyle()
+
+    def focusOutEvent(self, event) -> None:
+        super().focusOutEvent(event)
+        self._restyle()
+
+    def _restyle(self) -> None:
+        theme = self._style.theme
+        self.set_colors(theme)
+        self.item.showGrid(x=True, y=True, alpha=0.25)
+        self._line.setPen(pg.mkPen(theme.color("curve_1"), width=1.6))
+        self._dots.setPen(pg.mkPen(theme.color("curve_1"), width=1.4))
+        self._dots.setBrush(theme.color("panel"))
+        self._point.setBrush(theme.color("curve_2"))
+        self._point.setPen(
+            pg.mkPen(theme.color("text" if self.hasFocus() else "curve_2", 255 if self.hasFocus() else 80), width=4)
+        )
+
+
+class RocPlot(ThemedPlot):
+    """Plot of rejected defective images over rejected good images, in percent."""
+
+    def __init__(self, style: ThemeManager) -> None:
+        super().__init__()
+        self._style = style
+        self.setFixedHeight(190)
+        self.setAccessibleName(self.tr("ROC curve"))
+        self.item.setRange(xRange=(-4, 104), yRange=(-6, 106), padding=0)
+        self.item.layout.setContentsMargins(0, 4, 8, 6)
+        for side, text in (
+            ("bottom", self.tr("Good rejected, %")),
+            ("left", self.tr("Defective rejected, %")),
+        ):
+            axis = self.item.getAxis(side)
+            axis.setTickSpacing(25, 25)
+            axis.setLabel(text)
+        self._chance, self._line = pg.PlotCurveItem([0, 100], [0, 100]), pg.PlotCurveItem(antialias=True)
+        self._point = pg.ScatterPlotItem(size=11, antialias=True)
+        for item in (self._chance, self._line, self._point):
+            self.addItem(item)
+        style.changed.connect(self._restyle)
+        self._restyle()
+
+    def sizeHint(self) -> QSize:
+        return QSize(270, 190)
+
+    def show_curve(self, curve: RocCurve | None, current: tuple[float, float] | None) -> None:
+        """Show a curve; None: a hint instead. current: share of rejected good and defective images by the rule."""
+        self.show_hint("" if curve is not None else self.tr("The curve needs good and defective images."))
+        for item in (self._chance, self._line, self._point):
+            item.setVisible(curve is not None)
+        if curve is not None:
+            self._line.setData(100 * np.array([0.0, *curve.false]), 100 * np.array([0.0, *curve.recall]))
+            self._point.setData(*([[100 * value] for value in current] if current is not None else ([], [])))
+
+    def wheelEvent(self, event) -> None:
+        event.ignore()  # the panel scrolls
+
+    def _restyle(self) -> None:
+        theme = self._style.theme
+        self.set_colors(theme)
+        self.item.showGrid(x=True, y=True, alpha=0.25)
+        self._chance.setPen(pg.mkPen(theme.color("grid"), width=1))
+        self._line.setPen(pg.mkPen(theme.color("curve_1"), width=1.6))
+        self._point.setBrush(theme.color("curve_2"))
+        self._point.setPen(pg.mkPen(theme.color("curve_2", 80), width=4))
+
+
+class ReliabilityPlot(ThemedPlot):
+    """Plot in percent with one point per bin, sized by its number of images, and the confidence interval."""
+
+    def __init__(self, style: ThemeManager) -> None:
+        super().__init__()
+        self._style = style
+        self._low = 0.0  # start of both axes
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
+        self.setMinimumSize(QSize(210, 150))
+        self.setMaximumSize(QSize(560, 340))
+        self.setAccessibleName(self.tr("Reliability diagram: predicted probability and share of correct verdicts"))
+        self.item.layout.setContentsMargins(0, 4, 8, 6)
+        for side, text in (("bottom", self.tr("Probability, %")), ("left", self.tr("Correct, %"))):
+            self.item.getAxis(side).setLabel(text)
+        self._diagonal = pg.PlotCurveItem([0, 100], [0, 100], antialias=True)
+        self._rejected = pg.LinearRegionItem(movable=False)
+        self._intervals = pg.ErrorBarItem(x=np.zeros(0), y=np.zeros(0), top=np.zeros(0), bottom=np.zeros(0))
+        self._points = pg.ScatterPlotItem(pen=None, antialias=True, hoverable=True, hoverPen=pg.mkPen("w"), tip=None)
+        for item in (self._rejected, self._diagonal, self._intervals, self._points):
+            self.addItem(item, ignoreBounds=True)
+        self._rejected.hide()
+        style.changed.connect(self._restyle)
+        self._restyle()
+
+    def sizeHint(self) -> QSize:
+        return QSize(280, 210)
+
+    def wheelEvent(self, event) -> None:
+        event.ignore()
+
+    def show_bins(self, bins: list[CalibrationBin], verdicts: int) -> None:
+        """Show bins. verdicts: number of verdicts.
+
+        With two, the top probability is never below 0.5, so the axes start there.
+        """
+        self._low = 50.0 if verdicts == 2 else 0.0
+        margin = 0.05 * (100 - self._low)
+        span = (self._low - margin, 100 + margin)
+        self.item.setRange(xRange=span, yRange=span, padding=0)
+        for side in ("left", "bottom"):
+            spacing = 10 if self._low else 20
+            self.item.getAxis(side).setTickSpacing(spacing, spacing)
+        x, y = ([100 * getattr(entry, name) for entry in bins] for name in ("mean_probability", "share"))
+        low, high = ([100 * entry.interval[edge] for entry in bins] for edge in (0, 1))
+        self._intervals.setData(
+            x=np.array(x), y=np.array(y), top=np.subtract(high, y), bottom=np.subtract(y, low), beam=0.0
+        )
+        largest = max((entry.images for entry in bins), default=1)
+        sizes = [5 + 9 * (entry.images / largest) ** 0.5 for entry in bins]
+        self._points.setData(x, y, size=sizes, data=bins)
+        self._points.opts["tip"] = lambda x, y, data: self.tip(data)
+
+    def tip(self, entry: CalibrationBin) -> str:
+        """Return the values of a bin."""
+        text = self.tr("Mean probability {probability}: {right} of {n} images correct ({share})")
+        return text.format(
+            probability=formatting.percent(entry.mean_probability),
+            right=entry.correct,
+            n=entry.images,
+            share=formatting.percent(entry.share),
+        )
+
+    def show_minimum(self, minimum: float) -> None:
+        """Show the reject probability, below which no verdict is given."""
+        self._rejected.setRegion((-100, 100 * minimum))
+        self._rejected.setVisible(100 * minimum > self._low)
+
+    def _restyle(self) -> None:
+        theme = self._style.theme
+        self.set_colors(theme)
+        self.item.showGrid(x=True, y=True, alpha=0.25)
+        self._diagonal.setPen(pg.mkPen(theme.color("muted"), width=1, style=Qt.PenStyle.DashLine))
+        self._rejected.setBrush(theme.color("warning", 40))
+        for line in self._rejected.lines:
+            line.setPen(pg.mkPen(theme.color("warning"), width=1.5))
+        self._intervals.setData(pen=pg.mkPen(theme.color("curve_1", 150), width=2))
+        self._points.setBrush(theme.color("curve_1"))
