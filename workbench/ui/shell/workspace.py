@@ -17,6 +17,7 @@ _TRAINING_HEIGHT = 250  # px, of the open training panel
 _LARGEST_SHARE = 0.4  # of the height that the training panel takes when it opens
 _SIDES = (230, 0.15, 340), (250, 0.15, 340)  # px, share of the width, px: widths of the image list and the side panel
 _LEAST_SIDE = 240  # px, least width of the side panel
+_LEAST_CENTER = 540  # px, for the buttons of the header
 _SIZE = QSize(1440, 900)  # px, at the first start
 _ROOM = QSize(120, 120)  # px that a screen must have beside the window; otherwise the window is maximized
 
@@ -36,6 +37,7 @@ class Workspace(QSplitter):
     ) -> None:
         super().__init__(Qt.Orientation.Vertical, childrenCollapsible=False)
         center = QWidget()
+        center.setMinimumWidth(_LEAST_CENTER)
         column = without_margins(QVBoxLayout(center))
         column.addWidget(header)
         column.addWidget(options)
