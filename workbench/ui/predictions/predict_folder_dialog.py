@@ -195,10 +195,9 @@ class PredictFolderDialog(JobDialog):
         self.table.verticalHeader().hide()
         header = self.table.horizontalHeader()
         header.setHighlightSections(False)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
-        for section, width in ((0, 200), (2, 90), (3, 80)):
-            header.resizeSection(section, max(width, header.sectionSizeHint(section)))
+        for section, width in ((0, 200), (2, 90), (3, 96)):
+            header.resizeSection(section, width)
         self.table.activated.connect(self._open)
         self.table.selectionModel().currentRowChanged.connect(self._preview)
         self.preview = ResultPreview(self.tr("Select an image in the table to preview it. Press Enter to open it."))
