@@ -8,18 +8,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from tests.conftest import fill_project
-from tests.journeys.conftest import Hand
 from workbench.core.project import annotation
 from workbench.core.project.annotation import Note
 from workbench.core.project.project import Project
 from workbench.core.runs.events import BestKept, Finished, LabelsAdded, Preview, Step
 from workbench.inference.io.image_io import write_png
 from workbench.ui.training.train_controls import ContinuousSwitch
-
-
-@pytest.fixture
-def hand(application, qtbot):
-    return Hand(application, qtbot)
 
 
 @pytest.fixture

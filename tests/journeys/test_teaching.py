@@ -7,8 +7,7 @@ import json
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtTest import QTest
+from PySide6.QtCore import Qt
 
 from tests.conftest import fill_project, scratched
 from workbench.core.evaluation import operating_point
@@ -24,7 +23,6 @@ from workbench.ui.training.train_controls import ContinuousSwitch
 # Asked without importing it: this process is the window's.
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reason="PaddlePaddle is not installed")
 
-LEFT, PLAIN = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 FIRST, WRONG, LATER = "lot7/x700.png", "lot8/x800.png", "lot9/x900.png"
 # Bounded by steps: it is trained for seconds, and learns the same on any machine.
 SHORT = {"epochs": 25, "widths": [8, 16], "patch": 32, "batch": 8, "validations": 2}
@@ -59,11 +57,6 @@ def alike(one: np.ndarray, other: np.ndarray) -> float:
     return float(((one > 0) & (other > 0)).sum() / max(1, ((one > 0) | (other > 0)).sum()))
 
 
-def point_at(hand, x: float, y: float) -> None:
-    for step in (2, 0):  # where the pointer is already it cannot be moved to
-        QTest.mouseMove(hand.canvas, hand.at(x, y) + QPoint(step, 0))
-
-
 def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     root, masks = taught
     session, training, window = hand.session, hand.services.training, hand.window
@@ -89,11 +82,11 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     controls = window.training.controls
     hand.show_training()
     keep = window.training.controls.findChild(ContinuousSwitch)
-    QTest.mouseClick(keep.check, LEFT)
+    hand.click(keep.check)
     assert keep.check.isChecked()
     hand.services.saved_overrides.save("unet", SHORT)
     blank = hand.canvas.grab().toImage()
-    QTest.mouseClick(controls.button, LEFT)
+    hand.click(controls.button)
     qtbot.waitUntil(lambda: received(Preview, picture=LATER), timeout=90_000)
     run = training.run
     assert FIRST in {item.key for item in run.dataset().items}
@@ -106,7 +99,7 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     accepted = []
     hand.canvas.suggestions.accepted.connect(accepted.extend)
     assert not session.mask.any()
-    point_at(hand, *middle(masks[LATER]))
+    hand.point_at(*middle(masks[LATER]))
     qtbot.waitUntil(lambda: hand.canvas.suggestions.current is not None, timeout=20_000)
     hand.key(Qt.Key.Key_Space)
     (one,) = accepted
@@ -131,7 +124,7 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     qtbot.waitUntil(lambda: received(LabelsAdded, picture=WRONG, how="corrected"), timeout=60_000)
     qtbot.waitUntil(lambda: received(Step, round=1), timeout=60_000)
     with qtbot.waitSignal(training.ended, timeout=120_000) as ended:
-        QTest.mouseClick(keep.check, LEFT)  # let go
+        hand.click(keep.check)  # let go
     assert isinstance(ended.args[0], Finished) and ended.args[0].why == "done", ended.args[0]
     joined = json.loads(run.dataset_path.read_text("utf-8"))["joined"]
     assert {entry["item"]["key"] for entry in joined} == {LATER, WRONG}
@@ -157,16 +150,16 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
         page.points.area.setValue(page.points.area.value() + 2)
     area = room.point.min_area
     assert area[0] > trained.min_area[0] and room.point.thresholds == (expected,)
-    QTest.mouseClick(page.points.store, LEFT)
+    hand.click(page.points.store)
     assert operating_point.read(run).chosen_on == (room.split,) and "set in the evaluation" in page.points.in_use.text()
-    QTest.keyClick(page, Qt.Key.Key_Escape)
+    hand.key(Qt.Key.Key_Escape)
     assert not window.center.in_evaluation
 
     # The export carries it, and gives what the run gives.
     ended = []
     hand.services.export_job.finished.connect(ended.append)
     hand.services.export_job.failed.connect(ended.append)
-    QTest.mouseClick(controls.export, LEFT)
+    hand.click(controls.export)
     qtbot.waitUntil(lambda: bool(ended), timeout=120_000)
     assert isinstance(ended[0], dict), ended[0]
     (path,) = (root / "exports").glob(f"*/{MODEL_FILE}")
@@ -182,3 +175,4 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     }
     parity = ended[0]["parity"]["onnx"]
     assert parity["passed"] and parity["max_abs"] <= 1e-4 and parity["mask_agreement"] >= 0.9999
+    assert (hand.inputs.clicks, hand.inputs.keys) == (6, 5)

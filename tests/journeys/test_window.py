@@ -22,7 +22,7 @@ from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.events import Failed, Finished, Preview, Started, Step
 from workbench.core.runs.run import Run
-from workbench.ui.project.new_project_dialog import NewProjectDialog
+from workbench.ui.project.quick_project_dialog import QuickProjectDialog
 
 # Asked without importing it: this process is the window's.
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reason="PaddlePaddle is not installed")
@@ -32,33 +32,25 @@ pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reas
 SHORT = {"epochs": 30, "widths": [8, 16], "patch": 32, "batch": 8, "validations": 2}
 
 
-def new_project(hand, root: Path, pictures: Path) -> None:
-    """Through the real dialog."""
-    hand.window.project_commands.new_project()
-    dialog = hand.window.findChild(NewProjectDialog)
-    dialog.name.setText(root.name)
-    dialog.location.setText(str(root.parent))
-    dialog.images.setText(str(pictures))
-    dialog.classes.setText("blob")
-    dialog.verdicts.setText("OK, NG")
-    with hand.qtbot.waitSignal(hand.session.image_opened, timeout=15_000):
-        QTest.mouseClick(dialog.create, Qt.MouseButton.LeftButton)
-    # A window manager would do this when the dialog closes; there is none offscreen.
-    hand.window.activateWindow()
-    hand.qtbot.waitUntil(hand.window.isActiveWindow, timeout=5000)
-
-
-def test_from_a_folder_of_images_to_a_verified_export(hand, qtbot, tmp_path, raw_images):
+def test_from_a_folder_of_images_to_a_verified_export(hand, qtbot, tmp_path, raw_images, monkeypatch):
     had_paddle = "paddle" in sys.modules
     folder, masks = raw_images
-    root = tmp_path / "my project"
-    new_project(hand, root, folder)
+    monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")  # the project is created there
     session, training = hand.session, hand.services.training
-    assert len(session.keys) == 12
+    hand.drop_folder(folder)
+    dialog = hand.dialog(QuickProjectDialog)
+    qtbot.waitUntil(lambda: dialog.count.text() == "12 images")
+    hand.type("blob")  # replaces the proposed class
+    with qtbot.waitSignal(session.image_opened):
+        hand.key(Qt.Key.Key_Return)
+    hand.activate()
+    qtbot.waitUntil(lambda: len(session.keys) == 12)
+    root = session.project.root
+    assert [info.name for info in session.project.classes] == ["blob"]
 
-    # label: paint defects with the mouse, call good pictures done
+    # label: paint defects with the mouse, mark good images as done; the next image opens by itself
     for key, mask in zip(session.keys, masks.values()):
-        hand.open(key)
+        qtbot.waitUntil(lambda key=key: session.key == key and session.mask is not None)
         if mask.any():
             hand.scribble(mask)
             painted = session.mask > 0
@@ -69,14 +61,17 @@ def test_from_a_folder_of_images_to_a_verified_export(hand, qtbot, tmp_path, raw
         # It saves itself, and what is stored is what was shown.
         qtbot.waitUntil(lambda key=key: session.project.mask_path(key).exists(), timeout=5000)
         assert np.array_equal(annotation.load_mask(session.project, key), shown)
-    # of a few pictures none is held out, unless a person wants that
-    held_out = next(key for key, mask in zip(session.keys, masks.values()) if mask.any())
-    hand.open(held_out)
-    hand.window.table["use_val"].trigger()
+    # with few images none is used for validation, unless the user chooses one
+    held_out, learned = session.keys[7], session.keys[6]
+    for key in (*session.keys[10:7:-1], held_out):
+        hand.key(Qt.Key.Key_A)
+        qtbot.waitUntil(lambda key=key: session.key == key and session.mask is not None)
+    hand.choose("use_val")
+    hand.key(Qt.Key.Key_A)
+    qtbot.waitUntil(lambda: session.key == learned and session.mask is not None)
     assert session.flush()
 
-    # train: press the button, see curves move and an overlay appear
-    hand.open(next(key for key in session.keys if key != held_out))
+    # train: click the next step; curves and predictions appear
     events = []
     training.reported.connect(events.append)
     hand.services.saved_overrides.save("unet", SHORT)
@@ -86,7 +81,8 @@ def test_from_a_folder_of_images_to_a_verified_export(hand, qtbot, tmp_path, raw
     )
     blank = hand.canvas.grab().toImage()
     with qtbot.waitSignal(training.ended, timeout=240_000) as ended:
-        QTest.mouseClick(hand.window.training.controls.button, Qt.MouseButton.LeftButton)
+        assert hand.window.stage_bar.next.text().startswith("Train ")
+        hand.click(hand.window.stage_bar.next)
         qtbot.waitUntil(lambda: training.running, timeout=20_000)
     assert isinstance(ended.args[0], Finished), ended.args[0]
     steps = [e for e in events if isinstance(e, Step)]
@@ -99,19 +95,22 @@ def test_from_a_folder_of_images_to_a_verified_export(hand, qtbot, tmp_path, raw
     run = training.run
     assert run.usable and held_out in [item.key for item in run.dataset().of("val")]
 
-    # the model is asked about a picture that it did not learn from
-    if session.key != held_out:
-        with qtbot.waitSignal(hand.services.predictions.predicted, timeout=20_000):
-            session.open_image(held_out)
+    # the model predicts an image that it was not trained on
+    with qtbot.waitSignal(hand.services.predictions.predicted, timeout=20_000):
+        hand.key(Qt.Key.Key_D)
+        qtbot.waitUntil(lambda: session.key == held_out)
 
     # export: one button, then the export works without the workbench
     finished = []
     hand.services.export_job.finished.connect(finished.append)
     hand.services.export_job.failed.connect(finished.append)
-    QTest.mouseClick(hand.window.training.controls.export, Qt.MouseButton.LeftButton)
+    hand.click(hand.window.training.controls.export)
     qtbot.waitUntil(lambda: bool(finished), timeout=120_000)
     result = finished[0]
     assert isinstance(result, dict), result
+    assert Path(result["path"]).is_relative_to(root)
+    strokes = hand.inputs.drags - 1
+    assert (hand.inputs.clicks, hand.inputs.keys) == (5, 23) and strokes >= 8
     assert result["parity"]["onnx"]["max_abs"] <= 1e-4 and result["parity"]["onnx"]["mask_agreement"] >= 0.9999
     export = Path(result["path"])
     done = subprocess.run(

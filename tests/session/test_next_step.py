@@ -7,8 +7,11 @@ from dataclasses import replace
 import pytest
 
 from workbench.core.project.image_index import ImageRow
+from workbench.core.project.storage import write_json
+from workbench.core.runs.run import Run
+from workbench.core.runs.run_history import RunLine
 from workbench.session.next_step import ENOUGH, RunFacts, WorkflowState, next_step, workflow
-from workbench.session.workflow_monitor import LabelCounts
+from workbench.session.workflow_monitor import LabelCounts, run_facts
 
 NEW = WorkflowState(images=40, classes=2, open_images=40)
 LABELED = replace(NEW, examples=ENOUGH, with_defects=ENOUGH, open_images=30, current="done")
@@ -98,6 +101,15 @@ def test_completed_stages_never_include_the_current_one():
     assert workflow(exported).completed == {"label", "train", "evaluate"}
     weak = replace(TRAINED, run=replace(RUN, evaluated=True, missed=9))
     assert workflow(weak).completed == {"train", "evaluate"}
+
+
+def test_a_model_from_a_file_is_evaluated_on_the_labeled_images(tmp_path):
+    run = Run(tmp_path / "20261121-080000-unet")
+    line = RunLine(run, "unet", None, labeled=12)
+    assert not run_facts(line, evaluated=False, exported=False).measured
+    write_json(run.adopted_path, {})
+    assert run_facts(line, evaluated=False, exported=False).measured
+    assert not run_facts(replace(line, labeled=0), evaluated=False, exported=False).measured
 
 
 def test_label_counts_follow_changed_rows():

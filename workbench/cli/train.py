@@ -232,7 +232,7 @@ def summary(metrics: dict[str, Any]) -> str:
     recall = percent(regions.get("recall"), regions.get("recall_interval"))
     return (
         f"Dice {_three(metrics.get('dice'))}, IoU {_three(metrics.get('iou'))}; recall {recall}, "
-        f"false alarms per picture {_three(regions.get('false_per_picture'))}, {metrics.get('pictures')} images"
+        f"false alarms per image {_three(regions.get('false_per_picture'))}, {metrics.get('pictures')} images"
     )
 
 

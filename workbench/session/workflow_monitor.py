@@ -188,6 +188,8 @@ def run_facts(line: RunLine, *, evaluated: bool, exported: bool) -> RunFacts:
     """Return the facts about a run from its line in the list."""
     numbers = _verdict_numbers(line.metrics) if line.model == "resnet" else _region_numbers(line.metrics)
     measured = line.score is not None or numbers["defects"] > 0
+    if line.run.adopted:  # all labeled images are its test images
+        measured = line.labeled > 0
     return RunFacts(
         model=line.model, labeled=line.labeled, measured=measured, evaluated=evaluated, exported=exported, **numbers
     )

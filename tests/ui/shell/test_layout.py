@@ -5,17 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QSettings
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QAbstractScrollArea,
-    QAbstractSpinBox,
-    QComboBox,
-    QLabel,
-    QLineEdit,
-    QSizePolicy,
-    QWidget,
-)
+from PySide6.QtWidgets import QWidget
 
+from tests.ui.cut_controls import cut
 from workbench.core.resources import LANGUAGES
 from workbench.inference.io.image_io import write_png
 from workbench.session.preferences import Preferences
@@ -25,47 +17,6 @@ from workbench.ui.shell.application import Application
 
 # Logical pixels. 1280 x 720 is also a screen of 2560 x 1440 at scale 2; the first is the smallest window.
 SIZES = [(1024, 600), (1280, 720), (1366, 768), (1280, 1024), (1440, 900), (2560, 1440)]
-_ARROWS = 26  # px, arrows and frame of a combo box or a number field
-CHEVRONS = ("qt_toolbar_ext_button", "qt_menubar_ext_button")
-
-
-def cut(window: QWidget) -> list[str]:
-    """Return a description of each visible control of a window that is not completely visible."""
-    found = []
-    for widget in window.findChildren(QWidget):
-        if not widget.isVisible() or widget.window() is not window or isinstance(widget.parentWidget(), QLineEdit):
-            continue
-        if widget.objectName() in CHEVRONS:
-            found.append(f"chevron in {widget.parentWidget().objectName()}")
-        elif isinstance(widget, (QAbstractButton, QLabel, QComboBox, QAbstractSpinBox)):
-            reason = _cut_reason(widget)
-            if reason:
-                text = widget.text() if isinstance(widget, (QAbstractButton, QLabel)) else widget.accessibleName()
-                names = f"{widget.objectName()} {text!r} {widget.toolTip()!r}"
-                found.append(f"{type(widget).__name__} {names}: {reason}")
-    return found
-
-
-def _cut_reason(widget: QWidget) -> str:
-    parent = widget.parentWidget()
-    inside = parent is None or parent.rect().contains(widget.geometry())
-    scrolled = isinstance(parent.parentWidget(), QAbstractScrollArea) and parent.parentWidget().viewport() is parent
-    if not (inside or scrolled):
-        return f"{widget.geometry()} is outside {parent.rect()}"
-    ignores = widget.sizePolicy().horizontalPolicy() == QSizePolicy.Policy.Ignored  # elides its text
-    if isinstance(widget, QLabel) and widget.wordWrap():
-        needed = widget.heightForWidth(widget.width())
-        return f"{widget.height()} px high, needs {needed}" if widget.height() < needed else ""
-    if isinstance(widget, QLabel) and not (widget.text() or widget.pixmap()):
-        return ""
-    if isinstance(widget, (QComboBox, QAbstractSpinBox)):  # their hints hold the longest entry, not the shown one
-        text = widget.currentText() if isinstance(widget, QComboBox) else widget.text()
-        missing = widget.fontMetrics().horizontalAdvance(text) + _ARROWS - widget.width()
-        return f"{missing} px too narrow for {text!r}" if missing > 0 else ""
-    needed = widget.sizeHint()
-    if not ignores and widget.width() < needed.width():
-        return f"{widget.width()} px wide, needs {needed.width()}"
-    return f"{widget.height()} px high, needs {needed.height()}" if widget.height() < needed.height() else ""
 
 
 @pytest.fixture(params=LANGUAGES)
@@ -159,6 +110,14 @@ def test_large_text_in_the_window(large_text, opened, page):
         opened.window.table["review"].trigger()
     assert cut_after_layout(opened.window) == []
     assert (opened.window.width(), opened.window.height()) == (1440, 900)
+
+
+def test_side_panels_are_as_wide_as_large_texts_need(large_text, opened, qtbot):
+    window = opened.window
+    window.resize(1280, 720)
+    qtbot.waitUntil(lambda: cut_after_layout(window) == [])
+    assert window.side.widget().width() <= window.side.viewport().width()
+    assert window.side.mapTo(window, window.side.rect().topRight()).x() < window.width() == 1280
 
 
 def test_large_text_on_the_welcome_page(large_text):

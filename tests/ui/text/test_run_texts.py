@@ -72,7 +72,7 @@ def test_comparison_text():
     text = comparison_text(RunComparison(True, False, (held_out, train, settings)))
     assert "Different validation images (17 in common), so the metrics are not compared." in text
     assert "The data differ: 3 more training images, 2 images with changed labels." in text
-    assert "minutes 5 ↔ 2.5" in text and "start_from – ↔ x" in text
+    assert "Minutes 5 ↔ 2.5" in text and "Initial run – ↔ x" in text
     for kind, fields in (("model", {}), ("classes", {}), ("labels", {"count": 4})):
         assert "compared" in comparison_text(RunComparison(False, False, (RunDifference(kind, fields),)))
 

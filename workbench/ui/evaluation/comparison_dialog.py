@@ -37,6 +37,7 @@ from workbench.ui.services import Services
 from workbench.ui.text import formatting
 from workbench.ui.text.message_translation import translate_message
 from workbench.ui.text.run_texts import comparison_text
+from workbench.ui.widgets.screen_fit import resize_on_screen
 from workbench.ui.widgets.theme import ThemeManager
 
 _WIDTH = 300  # of an image, logical px
@@ -142,7 +143,7 @@ class ComparisonDialog(QDialog):
         self._job = services.evaluation_comparison
         self._compared: ComparedEvaluations | None = None
         self.setWindowTitle(self.tr("Compare runs"))
-        self.resize(900, 680)
+        resize_on_screen(self, 900, 680)
         self.first, self.second = QComboBox(), QComboBox()
         self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.status.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -264,7 +265,7 @@ class ComparisonDialog(QDialog):
         runs = [difference for difference in compared.runs.differences if difference.kind in ("train", "recipe")]
         about = comparison_text(type(compared.runs)(True, True, tuple(runs)))
         left_out = translate_message(Message("compare.left_out", n=comparison.left_out)) if comparison.left_out else ""
-        self.status.setText(" ".join(filter(None, (measured, left_out, about))))
+        self.status.setText(formatting.sentences(measured, left_out, about))
         self.table.show_figures(compared)
         one_right = sum(pair.weight[0] for pair in comparison.pairs)
         if comparison.pairs:
@@ -276,7 +277,7 @@ class ComparisonDialog(QDialog):
         self.pairs.show_pairs(compared)
 
     def _failed(self, problem: Problem) -> None:
-        self.status.setText(" ".join(filter(None, formatting.problem_text(problem))))
+        self.status.setText(formatting.sentences(*formatting.problem_text(problem)))
 
     def _progressed(self, done: int, total: int) -> None:
         self.bar.setMaximum(max(1, total))

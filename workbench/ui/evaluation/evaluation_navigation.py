@@ -4,7 +4,7 @@ and a card opens its region.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QSize, QTimer, Signal
 from PySide6.QtWidgets import QAbstractItemView, QStackedWidget, QWidget
 
 from workbench.core.geometry.drawing import Rect
@@ -41,7 +41,12 @@ class CentralStack(QStackedWidget):
         )
         for page in (canvas, self._thumbnails, evaluation):
             self.addWidget(page)
+        self.currentChanged.connect(lambda _: self.updateGeometry())
         images.thumbnails_toggled.connect(self._show_images)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the least size of the shown page; with that of the others the side panels would be cut."""
+        return self.currentWidget().minimumSizeHint()
 
     @property
     def in_evaluation(self) -> bool:

@@ -105,25 +105,25 @@ class EvaluationNotices(QWidget):
         )
         if evaluation.chosen is not None and evaluation.split in evaluation.chosen.chosen_on:
             text = self.tr("The operating point was chosen on these images, so the metrics are slightly optimistic.")
-            return "warning", f"{counts} {text}"
+            return "warning", formatting.sentences(counts, text)
         if evaluation.moved:
             text = self.tr(
                 "The operating point is being adjusted on these images, so the metrics are slightly optimistic."
             )
-            return "warning", f"{counts} {text}"
+            return "warning", formatting.sentences(counts, text)
         if evaluation.split == "val":
             text = self.tr(
                 "The best checkpoint and the thresholds were chosen on these images, so the metrics are slightly "
                 "optimistic."
             )
             more = self.tr("Test images were not used for any choice.") if "test" in evaluation.splits else ""
-            return "warning", " ".join(filter(None, (counts, text, more)))
+            return "warning", formatting.sentences(counts, text, more)
         if evaluation.run is not None and evaluation.run.adopted:
             text = self.tr("The model was added from a file. Whether it was trained on these images is not known.")
-            return "warning", f"{counts} {text}"
+            return "warning", formatting.sentences(counts, text)
         text = self.tr("These images were not used in training or for any choice.")
         advice = self.tr("Choose the operating point on validation images; otherwise test metrics become optimistic.")
-        return "info", " ".join(filter(None, (counts, text, advice if "val" in evaluation.splits else "")))
+        return "info", formatting.sentences(counts, text, advice if "val" in evaluation.splits else "")
 
     def _data(self) -> list[tuple[str, str]]:
         """Return the notices about leaks, changed labels and skipped images."""

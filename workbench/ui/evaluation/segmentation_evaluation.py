@@ -25,7 +25,7 @@ from workbench.ui.evaluation.evaluation_notices import EvaluationNotices, Evalua
 from workbench.ui.evaluation.evaluation_tables import ClassTable
 from workbench.ui.evaluation.image_verdict_panel import ImageVerdictPanel
 from workbench.ui.evaluation.operating_point_panel import OperatingPointPanel
-from workbench.ui.text import evaluation_texts
+from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.text.evaluation_texts import NOTHING
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -88,12 +88,12 @@ class HeadlineFigures(QWidget):
         detail = evaluation_texts.rate_counted(false)
         if row is None and figures.good and figures.good < figures.images:
             good = self.tr("good images: {rate}").format(rate=evaluation_texts.rate(figures.false_on_good))
-            detail = f"{detail}; {good}"
+            detail = formatting.clauses(detail, good)
         self.false_alarms.set_value(evaluation_texts.rate(false), detail)
         detail = f"IoU {evaluation_texts.score(summary.iou)}"
         if row is None and figures.dice_interval:
             low, high = (evaluation_texts.score(edge) for edge in figures.dice_interval)
-            detail += "; " + self.tr("95% CI: {range}").format(range=f"{low}–{high}")
+            detail = formatting.clauses(detail, self.tr("95% CI: {range}").format(range=f"{low}–{high}"))
         self.dice.set_value(evaluation_texts.score(summary.dice), detail)
 
     def clear(self) -> None:

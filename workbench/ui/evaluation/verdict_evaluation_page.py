@@ -191,7 +191,7 @@ class VerdictEvaluationPage(QWidget):
 
     def _failed(self, problem: Exception) -> None:
         self.bar.hide()
-        self._set_note(" ".join(filter(None, formatting.problem_text(problem))))
+        self._set_note(formatting.sentences(*formatting.problem_text(problem)))
         self.failed.emit(problem)
 
     def _stored(self) -> None:
@@ -295,4 +295,4 @@ def _notes_text(whole: VerdictEvaluation, *, chosen_on: bool) -> str:
     if whole.unreadable:
         text = QCoreApplication.translate("VerdictEvaluationPage", "{n} validation/test images cannot be read.")
         notes.append(text.format(n=whole.unreadable))
-    return " ".join(notes)
+    return formatting.sentences(*notes)

@@ -72,7 +72,7 @@ class VerdictGallery(QListView):
         text = f"{image.key}: {verdict} {formatting.percent(image.probability)}"
         if verdict == image.truth:
             return text
-        return text + "; " + self.tr("Label: {name}").format(name=image.truth)
+        return formatting.clauses(text, self.tr("Label: {name}").format(name=image.truth))
 
     def _tip(self, image: PredictedVerdict) -> str:
         shares = sorted(zip(image.probabilities, self.names), reverse=True)

@@ -114,6 +114,7 @@ class ImagesPanel(QWidget):
         self.empty_queue_page.all.clicked.connect(lambda: self._queue.activate(""))
         for page in (self.view, self.empty_page, self.no_match_page, self.empty_queue_page):
             self.pages.addWidget(page)
+        self.pages.setMinimumWidth(220)  # px, at which names of images can be distinguished
         column.addWidget(self.pages, 1)
         self.count = QLabel(objectName="muted")
         self.count.setContentsMargins(12, 4, 12, 7)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Qt
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QSize, Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
 
 from workbench.core.names import free_path
@@ -16,6 +16,7 @@ from workbench.ui.label_files.skipped_list import SkippedList
 from workbench.ui.text.formatting import number
 from workbench.ui.text.message_translation import translate_message
 from workbench.ui.widgets.job_dialog import JobDialog, PathField, open_path
+from workbench.ui.widgets.screen_fit import resize_on_screen
 
 # Content that a format cannot hold, as counted by the writers.
 _LOSSES = {
@@ -30,6 +31,8 @@ _LOSSES = {
     "outlines of regions": QT_TRANSLATE_NOOP("label_losses", "outlines become bounding boxes"),
 }
 
+_REPORT_SIZE = QSize(680, 460)  # px, at least, with a list of what was left out
+
 
 class LabelExportDialog(JobDialog):
     """Dialog for one export after another. Activating a row of the report opens the image."""
@@ -41,7 +44,6 @@ class LabelExportDialog(JobDialog):
         self.job.setParent(self)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Export labels"))
-        self.resize(680, 460)
         self._session = session
         self._out: Path | None = None
         self.action = self.tr("Export")
@@ -125,6 +127,8 @@ class LabelExportDialog(JobDialog):
         for key, kinds in report.losses.items():
             rows += [(key, _loss_text(kind)) for kind in kinds]
         self.report.show_entries(report.skipped, losses=rows[len(report.skipped) :])
+        if rows:
+            resize_on_screen(self, max(self.width(), _REPORT_SIZE.width()), max(self.height(), _REPORT_SIZE.height()))
         self.folder_button.show()
 
     def _title(self, name: str) -> str:

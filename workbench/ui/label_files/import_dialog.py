@@ -37,6 +37,7 @@ from workbench.ui.label_files.preview_strip import PreviewStrip
 from workbench.ui.label_files.skipped_list import SkippedList
 from workbench.ui.text.formatting import duration, number, problem_text
 from workbench.ui.widgets.file_drop import is_label_file
+from workbench.ui.widgets.screen_fit import resize_on_screen
 from workbench.ui.widgets.theme import ThemeManager
 
 _RESULT_SIZE = QSize(620, 260)
@@ -60,7 +61,7 @@ class ImportDialog(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Import labels"))
-        self.resize(940, 620)
+        resize_on_screen(self, 940, 620)
         self._session, self._job = session, session.label_import
         self._offers_images = images_only
         self._paths: tuple[Path, ...] = ()

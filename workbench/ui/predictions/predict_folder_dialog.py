@@ -16,6 +16,7 @@ from workbench.session.tasks import TaskRunner
 from workbench.ui.text import formatting
 from workbench.ui.text.message_translation import translate_message
 from workbench.ui.widgets.job_dialog import JobDialog, PathField, open_path
+from workbench.ui.widgets.screen_fit import resize_on_screen
 
 _MAX_ROWS = 100_000  # rows; a watched folder may run for weeks
 _PREVIEW = 900  # px, longer side of a preview
@@ -144,7 +145,7 @@ class PredictFolderDialog(JobDialog):
         self.job.setParent(self)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Predict folder"))
-        self.resize(900, 640)
+        resize_on_screen(self, 900, 640)
         self.action, self.cancel_action = self.tr("Predict"), self.tr("Stop")
         self._start_time = 0.0
         self._first = self._skipped = 0
@@ -194,9 +195,8 @@ class PredictFolderDialog(JobDialog):
         self.table.verticalHeader().hide()
         header = self.table.horizontalHeader()
         header.setHighlightSections(False)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
-        for section, width in ((0, 200), (2, 90), (3, 80)):
+        for section, width in ((0, 200), (2, 90), (3, 96)):
             header.resizeSection(section, width)
         self.table.activated.connect(self._open)
         self.table.selectionModel().currentRowChanged.connect(self._preview)

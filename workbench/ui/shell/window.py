@@ -38,7 +38,7 @@ from workbench.ui.shell.stage_pages import add_stage_bar
 from workbench.ui.shell.status_bar import StatusBar
 from workbench.ui.shell.tool_strip import ToolColumn
 from workbench.ui.shell.welcome import Welcome
-from workbench.ui.shell.workspace import WindowState, Workspace, side_panel
+from workbench.ui.shell.workspace import SidePanel, WindowState, Workspace
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.suggestions.suggestions_panel import SuggestionsPanel
 from workbench.ui.training.settings_controller import SettingsController
@@ -176,7 +176,7 @@ class Window(QMainWindow):
         self.stage_bar = add_stage_bar(self.menuBar(), self._services.workflow, self.table, style, *pages)
         self.addActions(list(self.table.all()))
         self.setStatusBar(self.status)
-        self.side = side_panel(
+        self.side = SidePanel(
             [
                 CollapsibleSection("classes", self.tr("Classes"), self.classes, style, self.classes.add_button),
                 CollapsibleSection("verdict", self.tr("Verdict"), self.verdict, style, self.verdict.add_button),

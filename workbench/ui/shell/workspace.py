@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QSettings, QSize, Qt
+from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QObject, QSettings, QSize, Qt
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMainWindow, QScrollArea, QSplitter, QVBoxLayout, QWidget
 
 from workbench.session.preferences import Preferences
@@ -16,6 +16,8 @@ from workbench.ui.widgets.collapsible_section import CollapsibleSection
 _TRAINING_HEIGHT = 250  # px, of the open training panel
 _LARGEST_SHARE = 0.4  # of the height that the training panel takes when it opens
 _SIDES = (230, 0.15, 340), (250, 0.15, 340)  # px, share of the width, px: widths of the image list and the side panel
+_LEAST_SIDE = 240  # px, least width of the side panel
+_LEAST_CENTER = 540  # px, for the buttons of the header
 _SIZE = QSize(1440, 900)  # px, at the first start
 _ROOM = QSize(120, 120)  # px that a screen must have beside the window; otherwise the window is maximized
 
@@ -35,6 +37,7 @@ class Workspace(QSplitter):
     ) -> None:
         super().__init__(Qt.Orientation.Vertical, childrenCollapsible=False)
         center = QWidget()
+        center.setMinimumWidth(_LEAST_CENTER)
         column = without_margins(QVBoxLayout(center))
         column.addWidget(header)
         column.addWidget(options)
@@ -48,7 +51,6 @@ class Workspace(QSplitter):
         self._training_height = _TRAINING_HEIGHT
         self._folded = False
         self._columns = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
-        images.setMinimumWidth(220)  # wide enough to distinguish image names
         for widget in (images, center, side):
             self._columns.addWidget(widget)
         self._columns.setStretchFactor(1, 1)
@@ -100,20 +102,30 @@ class Workspace(QSplitter):
         settings.setValue("geometry/training", height)
 
 
-def side_panel(sections: list[CollapsibleSection]) -> QScrollArea:
-    """Return a scroll area with the sections one below another."""
-    body = QWidget(objectName="sideBody")
-    column = without_margins(QVBoxLayout(body))
-    column.setContentsMargins(0, 4, 0, 8)
-    for section in sections:
-        column.addWidget(section)
-    column.addStretch(1)
-    area = QScrollArea(objectName="side", widgetResizable=True)
-    area.setAccessibleName(QCoreApplication.translate("Window", "Side panel"))
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setMinimumWidth(240)
-    area.setWidget(body)
-    return area
+class SidePanel(QScrollArea):
+    """Scroll area with sections one below another. It is as wide as they need, which depends on the size of texts."""
+
+    def __init__(self, sections: list[CollapsibleSection]) -> None:
+        super().__init__(objectName="side", widgetResizable=True)
+        body = QWidget(objectName="sideBody")
+        column = without_margins(QVBoxLayout(body))
+        column.setContentsMargins(0, 4, 0, 8)
+        for section in sections:
+            column.addWidget(section)
+        column.addStretch(1)
+        self.setAccessibleName(QCoreApplication.translate("Window", "Side panel"))
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setWidget(body)
+        self._fit()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self.widget() and event.type() == QEvent.Type.LayoutRequest:
+            self._fit()
+        return super().eventFilter(watched, event)
+
+    def _fit(self) -> None:
+        frame = 2 * self.frameWidth() + self.verticalScrollBar().sizeHint().width()
+        self.setMinimumWidth(max(_LEAST_SIDE, self.widget().minimumSizeHint().width() + frame))
 
 
 def without_margins(layout: QBoxLayout) -> QBoxLayout:

@@ -33,9 +33,9 @@ def counted(proportion: Proportion) -> str:
     )
     if not proportion.digit:
         few = QCoreApplication.translate("review", "too few for a single value; 95% CI {range}")
-        return f"{text}; {few.format(range=between(proportion.interval))}"
+        return formatting.clauses(text, few.format(range=between(proportion.interval)))
     interval_text = QCoreApplication.translate("review", "95% CI {range}")
-    return f"{text}; {interval_text.format(range=between(proportion.interval))}"
+    return formatting.clauses(text, interval_text.format(range=between(proportion.interval)))
 
 
 def images(proportion: Proportion) -> str:
@@ -70,7 +70,7 @@ def rate_counted(rate_per_image: RatePerImage) -> str:
     if rate_per_image.interval is None:
         return text
     interval_text = QCoreApplication.translate("review", "95% CI {range}")
-    return f"{text}; {interval_text.format(range=rate_range(rate_per_image))}"
+    return formatting.clauses(text, interval_text.format(range=rate_range(rate_per_image)))
 
 
 def score(value: float | None) -> str:

@@ -119,6 +119,16 @@ def listed(names: Iterable[str]) -> str:
     return QCoreApplication.translate("words", ", ").join(names)
 
 
+def clauses(first: str, second: str) -> str:
+    """Join two parts of a sentence."""
+    return QCoreApplication.translate("words", "{first}; {second}").format(first=first, second=second)
+
+
+def sentences(*texts: str) -> str:
+    """Join sentences, those that are empty left out. No space follows a full-width stop."""
+    return " ".join(filter(None, texts)).replace("。 ", "。")
+
+
 # --- runs ------------------------------------------------------------------------------------------
 
 
@@ -137,7 +147,7 @@ def started_text(event: Started) -> str:
     text = QCoreApplication.translate("words", "Training on {train} images, validated on {held}.").format(
         train=images.get("train", 0), held=images.get("val", 0)
     )
-    return " ".join(filter(None, (text, translate_message(event.held_out_note))))
+    return sentences(text, translate_message(event.held_out_note))
 
 
 def device_text(event: Started) -> str:
@@ -179,7 +189,7 @@ def step_text(event: Step, device: str) -> str:
 
 def trouble_text(event: Trouble) -> str:
     where = f" ({event.picture})" if event.picture else ""
-    return " ".join(filter(None, (translate_message(event.what) + where, translate_message(event.done))))
+    return sentences(translate_message(event.what) + where, translate_message(event.done))
 
 
 def ending_text(event: Finished) -> str:

@@ -65,4 +65,4 @@ def label_issues_text(issues: LabelIssueList, listed: int) -> str:
         texts.append(QCoreApplication.translate("queue", "Training images are listed last."))
     if not listed:
         texts.append(QCoreApplication.translate("queue", "No label errors found."))
-    return " ".join(texts)
+    return formatting.sentences(*texts)

@@ -10,7 +10,7 @@ from workbench.core.evaluation.expectation import Expectation
 from workbench.core.runs.run_comparison import RunComparison, RunDifference
 from workbench.core.runs.run_health import HealthFinding
 from workbench.core.runs.run_history import RunLine
-from workbench.ui.text import formatting
+from workbench.ui.text import formatting, settings_texts
 from workbench.ui.text.message_translation import translate_message
 
 QUIET = ("starting", "learning", "well")  # findings without meaning for a finished run
@@ -157,7 +157,7 @@ def comparison_text(comparison: RunComparison) -> str:
     """Return the differences to another run, and what is not shown for that reason."""
     if not comparison.differences:
         return QCoreApplication.translate("findings", "Same images, labels and settings.")
-    return " ".join(difference_text(difference) for difference in comparison.differences)
+    return formatting.sentences(*(difference_text(difference) for difference in comparison.differences))
 
 
 def difference_text(difference: RunDifference) -> str:
@@ -165,7 +165,7 @@ def difference_text(difference: RunDifference) -> str:
     if "settings" in fields:
         pairs = fields["settings"].items()
         fields["settings"] = formatting.listed(
-            f"{name} {_setting(mine)} ↔ {_setting(its)}" for name, (mine, its) in pairs
+            f"{settings_texts.name(name)} {_setting(mine)} ↔ {_setting(its)}" for name, (mine, its) in pairs
         )
     if difference.kind == "train":
         parts = [_translated(_DIFFERENCES[name], n=count) for name, count in fields.items() if count]

@@ -45,17 +45,17 @@ class ExportOptionsDialog(QDialog):
         self.setMinimumWidth(660)
         self.formats: dict[str, QCheckBox] = {}
         column = QVBoxLayout(self)
-        column.setContentsMargins(22, 20, 22, 18)
-        column.setSpacing(10)
+        column.setContentsMargins(22, 16, 22, 14)
+        column.setSpacing(8)
         exact = [*(name for name, kind in KINDS.items() if not kind.reduced), LINE_FORMAT]
         reduced = [name for name, kind in KINDS.items() if kind.reduced]
         column.addWidget(QLabel(self.tr("Full precision: same results as the trained model"), objectName="heading"))
         column.addLayout(self._rows(exact, options))
         column.addLayout(self._line_row(options))
-        column.addSpacing(6)
+        column.addSpacing(2)
         column.addWidget(QLabel(self.tr("Folders for other programs"), objectName="heading"))
         column.addLayout(self._rows(list(LAYOUTS), options))
-        column.addSpacing(6)
+        column.addSpacing(2)
         column.addWidget(
             QLabel(
                 self.tr("Reduced precision: smaller, often faster, slightly different results"), objectName="heading"
@@ -103,7 +103,7 @@ class ExportOptionsDialog(QDialog):
         grid = QGridLayout()
         grid.setContentsMargins(2, 0, 0, 0)
         grid.setHorizontalSpacing(14)
-        grid.setVerticalSpacing(7)
+        grid.setVerticalSpacing(5)
         grid.setColumnMinimumWidth(0, 160)
         grid.setColumnStretch(1, 1)
         for row, name in enumerate(names):

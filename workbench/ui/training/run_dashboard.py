@@ -204,7 +204,7 @@ class RunDashboard(QWidget):
         texts = [text for text in texts if text and text not in started]
         texts += [started, f"{formatting.device_text(series.started)}.", formatting.precision_text(series.started)]
         tone = "warning" if failed else finding.tone if len(texts) > 1 else "info"
-        self.set_status(" ".join(filter(None, texts)), tone)
+        self.set_status(formatting.sentences(*texts), tone)
 
     def _show_values(self) -> None:
         series, moment = self._monitor.track, ""

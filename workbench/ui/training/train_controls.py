@@ -27,6 +27,7 @@ from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
 
 DEVICES = ("auto", "gpu", "cpu")
+_STATES = ("idle", "preparing", "running", "stopping")
 
 
 class TrainControls(QWidget):
@@ -45,7 +46,8 @@ class TrainControls(QWidget):
     def __init__(self, style: ThemeManager, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._style = style
-        self._running = self._paused = False
+        self._running = self._paused = self._short = False
+        self._state = "idle"
         self._overrides = 0
         self._build()
         style.changed.connect(self._restyle)
@@ -159,25 +161,29 @@ class TrainControls(QWidget):
 
     def show_state(self, state: str, possible: bool, *, paused: bool = False, can_pause: bool = False) -> None:
         """Update the controls. `state`: idle | preparing | running | stopping. `possible`: the button is enabled."""
-        self._running, self._paused = state != "idle", paused
+        self._state, self._running, self._paused = state, state != "idle", paused
         self.pause.setVisible(state in ("running", "stopping"))
         self.pause.setEnabled(can_pause)
         name = self.tr("Resume training") if paused else self.tr("Pause training")
         set_key_tip(self.pause, name, "pause")
         self.pause.setAccessibleName(name)
-        texts = {
-            "idle": self.tr("Train"),
-            "preparing": self.tr("Cancel"),
-            "running": self.tr("Stop and keep best model"),
-            "stopping": self.tr("Stopping…"),
-        }
-        self.button.setText(texts[state])
+        self._show_text()
         tip = self.tr("Stop training and keep the best model") if self._running else self.tr("Start training")
         set_key_tip(self.button, tip, "train")
         self.button.setEnabled(possible and state != "stopping")
         for widget in (self.unet, self.resnet, self.minutes, self.device):
             widget.setEnabled(not self._running)
         self._restyle()
+
+    def show_short_texts(self, on: bool) -> None:
+        """Show "Stop" on the button of a running training, or what it does in full."""
+        self._short = on
+        self._show_text()
+
+    def _show_text(self) -> None:
+        stop = self.tr("Stop") if self._short else self.tr("Stop and keep best model")
+        texts = self.tr("Train"), self.tr("Cancel"), stop, self.tr("Stopping…")
+        self.button.setText(texts[_STATES.index(self._state)])
 
     def show_overrides(self, count: int) -> None:
         """Show the number of training settings that the user changed."""

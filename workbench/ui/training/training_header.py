@@ -23,6 +23,7 @@ from workbench.core.runs.run import Run
 from workbench.session.session import Session
 from workbench.session.training.shown_runs import MOST, RunList
 from workbench.session.training.training_control import TrainingControl
+from workbench.ui.text import formatting
 from workbench.ui.text.run_texts import run_line_details, run_line_text
 from workbench.ui.training.train_controls import TrainControls
 from workbench.ui.widgets.key_tips import set_key_tip
@@ -30,6 +31,7 @@ from workbench.ui.widgets.theme import ThemeManager
 
 _RUN = Qt.ItemDataRole.UserRole
 _WIDE = 1600  # px, width from which on the names of the models are written out
+_NARROW = 150  # characters, width below which texts are short
 
 
 class RunSelector(QComboBox):
@@ -145,7 +147,7 @@ class RunCompareMenu(QFrame):
             notes.append(self.tr("Runs with different validation images cannot be compared; their metrics are hidden."))
         if not self.view.count():
             notes = [self.tr("No other runs yet")]
-        self.hint.setText(" ".join(notes))
+        self.hint.setText(formatting.sentences(*notes))
         height = max(1, min(12, self.view.count())) * max(22, self.view.sizeHintForRow(0)) + 6
         self.view.setFixedSize(430, height)
         self.adjustSize()
@@ -271,6 +273,7 @@ class TrainingHeader(QWidget):
     def resizeEvent(self, event) -> None:
         super().resizeEvent(event)
         self._controls.show_long_names(self.width() >= _WIDE)
+        self._controls.show_short_texts(self.width() < _NARROW * self.fontMetrics().averageCharWidth())
         self._controls.line.layout().activate()  # a request would come too late for this resize
         self.layout().activate()
 

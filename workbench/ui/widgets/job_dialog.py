@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QProgressBar,
     QPushButton,
+    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
@@ -108,6 +109,7 @@ class JobDialog(QDialog):
         column.setContentsMargins(22, 18, 22, 16)
         column.setSpacing(12)
         self.fields = QWidget()
+        self.fields.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)  # long texts cut no field
         self.form = QFormLayout(self.fields)
         self.form.setContentsMargins(0, 0, 0, 0)
         self.form.setHorizontalSpacing(14)

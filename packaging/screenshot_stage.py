@@ -1,0 +1,136 @@
+"""A window on a copy of the sample project, and the steps that bring it into the state of a view."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QPoint
+from PySide6.QtGui import QImage, QPainter
+from PySide6.QtWidgets import QApplication, QDialog, QMenu, QPushButton
+
+from workbench.core.runs.run import find_run
+from workbench.session.preferences import Preferences
+from workbench.ui.shell.application import Application
+from workbench.ui.shell.window import Window
+
+_SECONDS = 150.0  # time limit of each wait
+_LABELS = ("masks", "notes", "journal")
+_RESULTS = ("exports", "demo-results", ".cache", "project.lock")
+
+
+class Stage:
+    """Window of one size, theme and language. sample: project whose labels and runs are only read."""
+
+    def __init__(self, sample: Path, theme: str, language: str, size: tuple[int, int]) -> None:
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        self.app, self.sample = app, sample
+        self._followed = ""  # model whose run is shown
+        self.cleanup: list[Callable[[], object]] = []  # called after the picture is taken
+        self.application = Application(app, Preferences(theme=theme, language=language))
+        self.window: Window = self.application.window
+        self.services = self.application.services
+        self.session = self.services.session
+        self.window.resize(*size)
+        self.application.show()
+        self.pause(0.2)
+        self.window.training.make_curves()
+
+    # --- time -------------------------------------------------------------------------------------
+
+    def pause(self, seconds: float) -> None:
+        """Process events for some time, as animations and background threads need."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.app.processEvents()
+            time.sleep(0.005)
+
+    def wait(self, condition: Callable[[], object]) -> None:
+        end = time.monotonic() + _SECONDS
+        while not condition():
+            if time.monotonic() > end:
+                raise TimeoutError("the window did not reach the state of the view")
+            self.pause(0.02)
+        self.pause(0.4)
+
+    # --- project ----------------------------------------------------------------------------------
+
+    def open_project(self, root: Path | None = None) -> None:
+        """Open a project, by default the sample, unless one is open."""
+        if self.session.project is None:
+            self.session.open_project(root or self.sample)
+            self.wait(lambda: self.session.key is not None and len(self.session.rows) > 20)
+
+    def open_copy(self, name: str, *, labels: bool = False, runs: bool = False) -> None:
+        """Open a new copy of the sample with or without its labels and its runs."""
+        copy = self.sample.with_name(name)
+        shutil.rmtree(copy, ignore_errors=True)
+        left_out = [*_RESULTS, *([] if labels else _LABELS), *([] if runs else ["runs"])]
+        shutil.copytree(self.sample, copy, ignore=shutil.ignore_patterns(*left_out))
+        self.open_project(copy)
+
+    def open_image(self, key: str) -> None:
+        self.open_project()
+        if self.session.key != key:
+            self.session.open_image(key)
+            self.wait(lambda: self.session.key == key and self.session.mask is not None)
+        self.window.canvas.view_state.fit()
+
+    def follow(self, model: str) -> None:
+        """Show the curves of the best run of a model, and open a held-out image with many defect pixels."""
+        if self._followed == model:
+            return
+        self._followed = model
+        self.open_project()
+        run = find_run(self.sample, "best", model)
+        self.services.training.follow(run)
+        self.services.run_list.selected = run  # used for the evaluation too
+        items = [item for item in run.dataset().of("val", "test") if item.width <= 1500]
+        self.open_image(max(items, key=lambda item: sum(item.pixels or [0]) / (item.width * item.height)).key)
+        self.pause(1)
+
+    # --- commands ---------------------------------------------------------------------------------
+
+    def run(self, command: str) -> None:
+        self.window.table[command].trigger()
+        self.pause(0.3)
+
+    def press_message_button(self, number: int) -> None:
+        """Press a button of the newest message."""
+        buttons = [button for button in self.window.messages.findChildren(QPushButton) if button.isVisible()]
+        buttons[number].click()
+
+    def close_dialogs(self) -> None:
+        for widget in self.app.topLevelWidgets():
+            if isinstance(widget, QDialog | QMenu) and widget.isVisible():
+                widget.close()
+        self.pause(0.1)
+
+    def close(self) -> None:
+        for restore in self.cleanup:
+            restore()
+        self.application.end()
+        self.app.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        self.pause(0.1)
+
+    # --- picture ----------------------------------------------------------------------------------
+
+    def grab(self) -> QImage:
+        """Return the window with its open dialogs in the middle and its open menus at their places."""
+        picture = self.window.grab().toImage()
+        painter = QPainter(picture)
+        for widget in self.app.topLevelWidgets():
+            if widget is self.window or not widget.isVisible() or not isinstance(widget, QDialog | QMenu):
+                continue
+            image = widget.grab().toImage()
+            place = widget.mapToGlobal(QPoint()) - self.window.mapToGlobal(QPoint())
+            if isinstance(widget, QDialog):
+                place = QPoint(
+                    (self.window.width() - widget.width()) // 2, (self.window.height() - widget.height()) // 2
+                )
+            painter.drawImage(place, image)
+        painter.end()
+        return picture

@@ -1,0 +1,270 @@
+"""Views of the pages of the window: each function brings a new window into the state that its name describes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from PySide6.QtCore import QPoint
+from screenshot_stage import Stage
+
+from workbench.core.project.exporting import export_labels
+from workbench.core.project.formats.label_export import LabelExportOptions
+from workbench.core.runs.run import find_run
+from workbench.ui.evaluation.comparison_dialog import ComparisonDialog
+from workbench.ui.evaluation.verdict_evaluation_page import VerdictEvaluationPage
+from workbench.ui.label_files.import_dialog import ImportDialog
+from workbench.ui.training.export_options_dialog import ExportReport
+from workbench.ui.widgets.question_dialog import Question
+
+View = Callable[[Stage], None]
+
+# --- start ----------------------------------------------------------------------------------------
+
+
+def welcome(stage: Stage) -> None:
+    stage.window.project_commands.recent_menu.clear()
+
+
+def new_project(stage: Stage) -> None:
+    stage.run("new_project")
+
+
+def quick_project(stage: Stage) -> None:
+    """Dialog after a folder of images was dropped on the window."""
+    stage.window.project_commands.make_project(stage.sample / "pictures")
+    stage.pause(1.5)
+
+
+def new_images(stage: Stage) -> None:
+    """Project without any label: the window offers spots."""
+    stage.open_copy("new-surfaces")
+    stage.wait(lambda: stage.services.spots.offered)
+
+
+def spots(stage: Stage) -> None:
+    stage.open_copy("new-surfaces")
+    stage.run("spots")
+    stage.wait(lambda: stage.services.spots.spots)
+    stage.run("next_spot")
+
+
+# --- labels ---------------------------------------------------------------------------------------
+
+
+def labeling(stage: Stage) -> None:
+    stage.follow("unet")
+
+
+def text_of_150_percent(stage: Stage) -> None:
+    stage.follow("unet")
+    stage.window.view_settings.set_text_size(150)
+    stage.cleanup.append(lambda: stage.window.view_settings.set_text_size(100))  # it is that of the application
+    stage.pause(1)
+
+
+def contact_sheet(stage: Stage) -> None:
+    stage.open_project()
+    stage.run("sheet")
+    stage.pause(1.5)
+
+
+def table_of_images(stage: Stage) -> None:
+    contact_sheet(stage)
+    stage.window.images.thumbnail_view.show_table(True)
+    stage.pause(0.5)
+
+
+def image_menu(stage: Stage) -> None:
+    stage.follow("unet")
+    place = stage.window.images.mapToGlobal(QPoint(80, 200))
+    stage.window.image_menus.show_menu([stage.session.key or ""], place)
+    stage.pause(0.3)
+
+
+def class_merge(stage: Stage) -> None:
+    stage.open_project()
+    stage.window.classes.change(2, merge=True).show()
+    stage.pause(1)
+
+
+def done_message(stage: Stage) -> None:
+    stage.open_copy("in-training", labels=True)
+    stage.run("done_next")
+    stage.pause(0.5)
+
+
+def label_next(stage: Stage) -> None:
+    stage.follow("unet")
+    stage.run("label_next")
+    stage.wait(lambda: not stage.services.label_queue.running)
+
+
+def label_errors(stage: Stage) -> None:
+    stage.follow("unet")
+    stage.run("label_errors")
+    stage.wait(lambda: not stage.services.label_queue.running and stage.window.overlay.maps is not None)
+
+
+def import_labels(stage: Stage) -> None:
+    """Preview of the import of a COCO file, exported from the sample."""
+    stage.open_project()
+    project = stage.session.project
+    assert project is not None
+    labels = stage.sample.with_name("labels")
+    if not labels.exists():
+        export_labels(project, labels, format="coco", options=LabelExportOptions(images=True))
+    stage.window.label_files.show_import(labels)
+    dialog = stage.window.findChild(ImportDialog)
+    assert dialog is not None
+    stage.wait(dialog.import_button.isEnabled)
+
+
+# --- training and prediction ----------------------------------------------------------------------
+
+
+def calm_overlay(stage: Stage) -> None:
+    """First preview of a training, by an immature model."""
+    _train(stage)
+    stage.wait(lambda: stage.window.overlay.immature)
+
+
+def live_training(stage: Stage) -> None:
+    """Training, some steps after its first preview."""
+    _train(stage)
+    stage.wait(lambda: stage.window.overlay.maps is not None)
+    stage.pause(10)
+
+
+def _train(stage: Stage) -> None:
+    stage.open_copy("in-training", labels=True)
+    stage.open_image(_image_with_defects(stage))
+    stage.window.training.controls.set_values("unet", 3, "cpu")
+    stage.run("train")
+    stage.wait(lambda: stage.services.training.running)
+
+
+def _image_with_defects(stage: Stage) -> str:
+    run = find_run(stage.sample, "best", "unet")
+    return next(item.key for item in run.dataset().of("val", "test") if item.pixels and sum(item.pixels) > 500)
+
+
+def leave_question(stage: Stage) -> None:
+    _train(stage)
+    stage.run("close_project")
+    stage.wait(lambda: stage.window.findChildren(Question))
+
+
+def prediction(stage: Stage) -> None:
+    stage.follow("unet")
+    stage.run("predict")
+    stage.wait(lambda: stage.window.overlay.maps is not None)
+
+
+def suggestions(stage: Stage) -> None:
+    """Suggestions on an image without a label."""
+    stage.open_copy("with-model", runs=True)
+    stage.open_image(_image_with_defects(stage))
+    stage.wait(lambda: stage.services.suggestions.shown)
+    stage.pause(1)
+
+
+def training_settings(stage: Stage) -> None:
+    stage.follow("unet")
+    stage.run("recipe")
+
+
+def run_settings(stage: Stage) -> None:
+    stage.follow("unet")
+    stage.run("run_recipe")
+
+
+def export_options(stage: Stage) -> None:
+    stage.follow("unet")
+    stage.run("export_choices")
+
+
+def export_report(stage: Stage) -> None:
+    """Report on an export with options."""
+    stage.follow("unet")
+    folder = next((stage.sample / "exports").glob("*-unet"))
+    parity = json.loads((folder / "parity.json").read_text("utf-8"))["formats"]
+    engines = json.loads((folder / "latency.json").read_text("utf-8"))["engines"]
+    result = {
+        "path": str(folder),
+        "formats": list(parity),
+        "parity": parity,
+        "latency": {name: entry["rows"][0]["p50_ms"] for name, entry in engines.items()},
+    }
+    ExportReport(result, lambda path: None, stage.window).show()
+    stage.pause(0.5)
+
+
+# --- evaluation -----------------------------------------------------------------------------------
+
+
+def evaluation(stage: Stage) -> None:
+    stage.follow("unet")
+    stage.run("review")
+    stage.wait(lambda: stage.services.evaluation.result is not None and not stage.services.evaluation.busy)
+    stage.pause(1)
+
+
+def evaluation_lighting(stage: Stage) -> None:
+    """Evaluation with the metrics under changed lighting."""
+    evaluation(stage)
+    stage.window.evaluation.expectation.lighting.setChecked(True)
+    stage.pause(0.5)
+
+
+def evaluation_of_verdicts(stage: Stage) -> None:
+    stage.follow("resnet")
+    stage.run("review")
+    page = stage.window.findChild(VerdictEvaluationPage)
+    stage.wait(lambda: page is not None and page.isVisible())
+    stage.pause(2)
+
+
+def evaluation_without_model(stage: Stage) -> None:
+    stage.open_copy("new-surfaces")
+    stage.run("review")
+    stage.pause(0.5)
+
+
+def comparison(stage: Stage) -> None:
+    stage.follow("unet")
+    stage.run("compare_evaluations")
+    dialog = stage.window.findChild(ComparisonDialog)
+    assert dialog is not None
+    stage.wait(dialog.save_button.isEnabled)
+
+
+PAGE_VIEWS: dict[str, View] = {
+    view.__name__: view
+    for view in (
+        welcome,
+        new_project,
+        quick_project,
+        new_images,
+        spots,
+        labeling,
+        text_of_150_percent,
+        contact_sheet,
+        table_of_images,
+        class_merge,
+        done_message,
+        label_next,
+        label_errors,
+        import_labels,
+        calm_overlay,
+        live_training,
+        leave_question,
+        prediction,
+        suggestions,
+        evaluation,
+        evaluation_lighting,
+        evaluation_of_verdicts,
+        evaluation_without_model,
+        comparison,
+    )
+}

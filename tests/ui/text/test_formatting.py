@@ -1,0 +1,15 @@
+"""Texts joined to sentences."""
+
+from __future__ import annotations
+
+from workbench.ui.text.formatting import clauses, sentences
+
+
+def test_sentences_are_separated_as_their_language_does():
+    assert sentences("One.", "", "Two.") == "One. Two."
+    assert sentences("第一句。", "第二句。") == "第一句。第二句。"
+    assert sentences() == ""
+
+
+def test_clauses(qapp):
+    assert clauses("20 of 55", "95% CI 25–50%") == "20 of 55; 95% CI 25–50%"
