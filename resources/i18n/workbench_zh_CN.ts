@@ -656,7 +656,7 @@
     </message>
     <message>
         <source>Measured on {n} images of {parts} parts that neither run was trained on.</source>
-        <translation>在两个训练记录都未用于训练的 {n} 张图片（{parts} 个零件）上测得。</translation>
+        <translation>指标在 {n} 张图片（{parts} 个零件）上测得，两个训练记录均未使用这些图片训练。</translation>
     </message>
 </context>
 <context>
@@ -1293,7 +1293,7 @@
     </message>
     <message>
         <source>Recalculate after label changes; predictions are reused</source>
-        <translation>标注修改后重新统计；沿用已有预测</translation>
+        <translation>标注修改后重新计算，沿用已有预测</translation>
     </message>
     <message>
         <source>Evaluation</source>
@@ -1305,11 +1305,11 @@
     </message>
     <message>
         <source>Not used to fit the model. Checkpoint and thresholds are chosen on these images.</source>
-        <translation>不用于拟合模型；检查点和阈值在这些图片上选定。</translation>
+        <translation>未用于训练模型；检查点和阈值根据这些图片选定。</translation>
     </message>
     <message>
         <source>Recalculate</source>
-        <translation>重新统计</translation>
+        <translation>重新计算</translation>
     </message>
     <message>
         <source>Back to image</source>
@@ -2018,7 +2018,7 @@
     </message>
     <message>
         <source>&amp;Mark as done</source>
-        <translation>标记为已完成(&amp;M)</translation>
+        <translation>标为已完成(&amp;M)</translation>
     </message>
     <message>
         <source>Mark the current image, or the selected thumbnails, as done</source>
@@ -2238,11 +2238,11 @@
     </message>
     <message>
         <source>Mark as done</source>
-        <translation>标记为已完成</translation>
+        <translation>标为已完成</translation>
     </message>
     <message>
         <source>Mark as not done</source>
-        <translation>标记为未完成</translation>
+        <translation>标为未完成</translation>
     </message>
     <message>
         <source>Verdict</source>
@@ -2320,7 +2320,7 @@
     </message>
     <message>
         <source>Cost of a missed image in false alarms</source>
-        <translation>漏掉一张缺陷图片相当于多少误报</translation>
+        <translation>一张漏检的缺陷图片相当于多少次误报</translation>
     </message>
     <message>
         <source>Chooses the threshold of the anomaly score with the lowest cost on these images</source>
@@ -2616,7 +2616,7 @@
     </message>
     <message>
         <source>{undo} undoes the import. To train on the labels, click Train.</source>
-        <translation>按 {undo} 可撤销导入。要用这些标注训练，请单击“训练”。</translation>
+        <translation>按 {undo} 可撤销导入。要用这些标注训练，请点击“开始训练”。</translation>
     </message>
 </context>
 <context>
@@ -2627,7 +2627,7 @@
     </message>
     <message>
         <source>O&amp;verview</source>
-        <translation>总览(&amp;V)</translation>
+        <translation>导航图(&amp;V)</translation>
     </message>
     <message>
         <source>Ne&amp;xt region</source>
@@ -2866,7 +2866,7 @@
     </message>
     <message>
         <source>Possible label &amp;errors</source>
-        <translation>可能的标注错误(&amp;E)</translation>
+        <translation>疑似标注错误(&amp;E)</translation>
     </message>
     <message>
         <source>Labels that a confident model contradicts, most severe first</source>
@@ -2908,7 +2908,7 @@
     <name>LabelQueueHeader</name>
     <message>
         <source>Label next</source>
-        <translation>接着标注</translation>
+        <translation>推荐标注</translation>
     </message>
     <message>
         <source>Images that would improve the model most, with the reason for each</source>
@@ -2916,11 +2916,11 @@
     </message>
     <message>
         <source>Label errors</source>
-        <translation>标注错误</translation>
+        <translation>疑似标注错误</translation>
     </message>
     <message>
         <source>Labels that a confident model contradicts</source>
-        <translation>与有把握的模型相矛盾的标注</translation>
+        <translation>与高置信度预测不一致的标注</translation>
     </message>
     <message>
         <source>Back to all images</source>
@@ -2988,6 +2988,10 @@
     <message>
         <source>No reference image</source>
         <translation>没有良品参考图</translation>
+    </message>
+    <message>
+        <source>None</source>
+        <translation>无</translation>
     </message>
     <message>
         <source>Image of a part without defects, of the same size</source>
@@ -3200,7 +3204,7 @@
     </message>
     <message>
         <source>&amp;Compare with other runs…</source>
-        <translation>与其他训练比较(&amp;C)…</translation>
+        <translation>与其他训练记录比较(&amp;C)…</translation>
     </message>
 </context>
 <context>
@@ -4341,23 +4345,23 @@
     </message>
     <message>
         <source>the model still marks nearly everything</source>
-        <translation>模型仍几乎标出全部区域</translation>
+        <translation>模型目前几乎标出全部区域</translation>
     </message>
     <message>
         <source>the model still marks far too much</source>
-        <translation>模型仍标出过多区域</translation>
+        <translation>模型目前标出的区域过多</translation>
     </message>
     <message>
         <source>the model still marks many small regions</source>
-        <translation>模型仍标出许多零碎区域</translation>
+        <translation>模型目前标出许多零碎区域</translation>
     </message>
     <message>
         <source>the model still marks nearly nothing</source>
-        <translation>模型仍几乎未标出任何区域</translation>
+        <translation>模型目前几乎没有标出区域</translation>
     </message>
     <message>
         <source>the model is still uncertain</source>
-        <translation>模型仍不确定</translation>
+        <translation>模型目前还不确定</translation>
     </message>
     <message>
         <source>the model does not match the labels yet</source>
@@ -4985,7 +4989,7 @@
     </message>
     <message>
         <source>Shown run. The run that you select is used for predictions, evaluation and export.</source>
-        <translation>当前显示的训练记录。您选择的训练记录将用于预测、评估和导出。</translation>
+        <translation>当前显示的训练记录。所选训练记录将用于预测、评估和导出。</translation>
     </message>
     <message>
         <source>Earlier runs</source>
@@ -5147,7 +5151,7 @@
     </message>
     <message>
         <source>Alt + click</source>
-        <translation>Alt + 单击</translation>
+        <translation>Alt + 点击</translation>
     </message>
     <message>
         <source>Pick the class under the pointer</source>
@@ -6389,6 +6393,10 @@
     <message>
         <source>Training settings</source>
         <translation>训练设置</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>停止</translation>
     </message>
     <message>
         <source>Stopping…</source>
@@ -7969,7 +7977,7 @@
     </message>
     <message>
         <source>Your changes are saved. The other version is stored as {kept}.</source>
-        <translation>您的更改已保存，另一版本已保存为 {kept}。</translation>
+        <translation>更改已保存，另一版本已保存为 {kept}。</translation>
     </message>
     <message>
         <source>{path} was changed by another program before the changes of the last session could be saved.</source>
@@ -7977,7 +7985,7 @@
     </message>
     <message>
         <source>Values that both changed are not overwritten. The note with all your changes is stored as {kept}.</source>
-        <translation>双方都修改过的值未被覆盖，包含您全部更改的备注已保存为 {kept}。</translation>
+        <translation>双方都修改过的值未被覆盖，包含全部更改的备注已保存为 {kept}。</translation>
     </message>
     <message>
         <source>The strokes of the last session in {path} cannot be read: the file is damaged or was written by a newer version.</source>
@@ -8073,7 +8081,7 @@
     </message>
     <message>
         <source>{name} predicts verdicts of whole images, so it has no regions to suggest.</source>
-        <translation>{name} 预测整张图片的判定，没有可建议的区域。</translation>
+        <translation>{name} 预测整张图片的判定，没有可预标注的区域。</translation>
     </message>
     <message>
         <source>Use a UNet run, which predicts regions.</source>
@@ -8217,7 +8225,7 @@
     </message>
     <message>
         <source>{path} was changed by another program before your last strokes could be saved.</source>
-        <translation>{path} 在您最后的笔画保存之前被其他程序修改。</translation>
+        <translation>{path} 在最后的笔画保存之前被其他程序修改。</translation>
     </message>
     <message>
         <source>Strokes that no longer fit were not applied. A mask with all your strokes was saved as {kept}.</source>
@@ -9039,7 +9047,7 @@
     </message>
     <message>
         <source>this version trains on one card at a time; choose one of them, such as gpu:0</source>
-        <translation>本版本一次只能用一块显卡训练；请选择其中一块，例如 gpu:0</translation>
+        <translation>本版本一次只能用一个 GPU 训练；请选择其中一个，例如 gpu:0</translation>
     </message>
     <message>
         <source>it holds no state</source>
@@ -9939,7 +9947,7 @@
     </message>
     <message>
         <source>no training can start from it</source>
-        <translation>不能以它为起点训练</translation>
+        <translation>不能以它作为初始权重训练</translation>
     </message>
     <message>
         <source>it cannot be exported in the format {name}, which needs a network of Paddle</source>
@@ -12849,6 +12857,10 @@
     <message>
         <source>, </source>
         <translation>，</translation>
+    </message>
+    <message>
+        <source>{first}; {second}</source>
+        <translation>{first}；{second}</translation>
     </message>
     <message>
         <source>Training on {train} images, validated on {held}.</source>

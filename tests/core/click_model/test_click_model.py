@@ -12,13 +12,20 @@ import pytest
 from onnx import TensorProto
 
 from tests.core.click_model.toy_click_networks import (
+    BAR,
+    HEIGHT,
     MAKERS,
     MEAN,
+    ON_BAR,
+    ON_PLATE,
+    PLATE,
     REDUCTION,
     SIDE,
     SMALL,
     STD,
+    WIDTH,
     _Graph,
+    area,
     toy_decoder,
     toy_encoder,
     toy_pair,
@@ -31,12 +38,7 @@ from workbench.core.click_model.onnx_network import OnnxNetwork
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Selection
 from workbench.core.problems import ClickModelChanged, ClickModelRefused, TooManyPoints
-from workbench.inference.io.opencv import cv2
 
-HEIGHT, WIDTH = 96, 128  # half of it is the input of the toy networks, padded to a square
-BAR = (slice(24, 48), slice(32, 80))  # dark; both areas consist of whole squares of each network
-PLATE = (slice(48, 72), slice(96, 120))  # gray
-ON_BAR, ON_PLATE = (40.0, 30.0), (100.0, 60.0)
 WHOLE = Rect(0, 0, WIDTH, HEIGHT)
 
 
@@ -51,17 +53,6 @@ def image() -> np.ndarray:
     image = np.full((HEIGHT, WIDTH), 230, np.uint8)
     image[BAR], image[PLATE] = 30, 150
     return image
-
-
-def area(*parts: tuple[slice, slice], kind: str = "sam") -> np.ndarray:
-    """Return the mask of areas of whole squares: between the squares it is interpolated, which rounds the corners."""
-    mask = np.zeros((HEIGHT, WIDTH), bool)
-    for part in parts:
-        mask[part] = True
-    if kind == "efficient_sam":  # computes the masks at the size of the image, without interpolation
-        return mask
-    squares = mask[:: 6 if kind == "sam2" else 8, ::8]
-    return cv2.resize(np.where(squares, np.float32(10), np.float32(-10)), (WIDTH, HEIGHT)) > 0
 
 
 def pixels(selection: Selection, shape: tuple[int, int] = (HEIGHT, WIDTH)) -> np.ndarray:

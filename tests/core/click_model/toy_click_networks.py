@@ -14,12 +14,30 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from workbench.inference.io.opencv import cv2
+
 SIDE = 64  # of the encoder's input, pixels
 REDUCTION = 4
 SMALL = SIDE // REDUCTION
 TOLERANCE = 0.1  # of white
 MEAN, STD = np.array([123.675, 116.28, 103.53]), np.array([58.395, 57.12, 57.375])
+# Image of the tests.
+HEIGHT, WIDTH = 96, 128  # half of it is the input of the toy networks, padded to a square
+BAR = (slice(24, 48), slice(32, 80))  # dark; both areas consist of whole squares of each network
+PLATE = (slice(48, 72), slice(96, 120))  # gray
+ON_BAR, ON_PLATE = (40.0, 30.0), (100.0, 60.0)
 MAKERS = ("sam", "sam_hwc", "sam_uint8", "edge_sam", "efficient_sam", "sam2")
+
+
+def area(*parts: tuple[slice, slice], kind: str = "sam") -> np.ndarray:
+    """Return the mask of areas of whole squares: between the squares it is interpolated, which rounds the corners."""
+    mask = np.zeros((HEIGHT, WIDTH), bool)
+    for part in parts:
+        mask[part] = True
+    if kind == "efficient_sam":  # computes the masks at the size of the image, without interpolation
+        return mask
+    squares = mask[:: 6 if kind == "sam2" else 8, ::8]
+    return cv2.resize(np.where(squares, np.float32(10), np.float32(-10)), (WIDTH, HEIGHT)) > 0
 
 
 class _Graph:

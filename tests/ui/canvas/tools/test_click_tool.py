@@ -7,8 +7,19 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from tests.core.click_model.test_click_model import BAR, HEIGHT, ON_BAR, ON_PLATE, PLATE, WIDTH, area
-from tests.core.click_model.toy_click_networks import MAKERS, toy_decoder, toy_encoder, toy_pair
+from tests.core.click_model.toy_click_networks import (
+    BAR,
+    HEIGHT,
+    MAKERS,
+    ON_BAR,
+    ON_PLATE,
+    PLATE,
+    WIDTH,
+    area,
+    toy_decoder,
+    toy_encoder,
+    toy_pair,
+)
 from tests.ui.canvas.tools.tool_input import choose
 from workbench.core.problems import ClickModelChanged, ClickModelRefused, TooManyPoints
 from workbench.core.project.project import Project

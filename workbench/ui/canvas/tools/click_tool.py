@@ -12,6 +12,7 @@ from workbench.core.click_model.click_model import ClickMask
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Point
 from workbench.ui.canvas.interactor import PointerEvent
+from workbench.ui.canvas.layers.view_state import ViewState
 from workbench.ui.canvas.tools.box_segmentation_tool import CLICK
 from workbench.ui.canvas.tools.click_object import ClickObject
 from workbench.ui.canvas.tools.shape_tools import RectangleTool
@@ -20,6 +21,15 @@ from workbench.ui.canvas.tools.tool_context import ToolContext
 
 ACTION = "click segmentation"  # name of the step
 _LEFT, _RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
+
+
+def visible_part(whole: Rect, view: ViewState) -> Rect:
+    """Return the part of the image that the view shows; the whole image if it shows none."""
+    viewport = view.viewport
+    left, top = (math.floor(value) for value in viewport.to_image(0, 0))
+    right, bottom = (math.ceil(value) for value in viewport.to_image(viewport.width, viewport.height))
+    visible = whole.common(Rect(left, top, right - left, bottom - top))
+    return whole if visible.empty else visible
 
 
 class ClickTool(RectangleTool):
@@ -89,10 +99,8 @@ class ClickTool(RectangleTool):
 
     def apply(self, box: Rect) -> None:
         image = self.context.image
-        if image is None:
-            return
-        box = box.clipped(image.shape[1], image.shape[0])
-        if not box.empty:
+        box = Rect(0, 0, 0, 0) if image is None else box.clipped(image.shape[1], image.shape[0])
+        if image is not None and not box.empty:
             self.current = ClickObject(self._window(image), box)
             self._compute()
 
@@ -111,20 +119,12 @@ class ClickTool(RectangleTool):
     def _window(self, image: np.ndarray) -> Rect:
         """Return the part of the image that the network receives."""
         whole = Rect(0, 0, image.shape[1], image.shape[0])
-        if not self.context.options.on("click_visible"):
-            return whole
-        viewport = self.view.viewport
-        left, top = (math.floor(value) for value in viewport.to_image(0, 0))
-        right, bottom = (math.ceil(value) for value in viewport.to_image(viewport.width, viewport.height))
-        visible = whole.common(Rect(left, top, right - left, bottom - top))
-        return whole if visible.empty else visible
+        return visible_part(whole, self.view) if self.context.options.on("click_visible") else whole
 
     # --- keys ------------------------------------------------------------------------------------
 
     def wants(self, key: int) -> bool:
-        if self.current is not None and key in (*ENDING, Qt.Key.Key_Backspace):
-            return True
-        return super().wants(key)
+        return (self.current is not None and key in (*ENDING, Qt.Key.Key_Backspace)) or super().wants(key)
 
     def handle_key(self, key: int) -> bool:
         current = self.current
