@@ -39,6 +39,7 @@ class ClickSegmentation(QObject):
         self._preferences = preferences
         self._tasks = TaskRunner(1, self)
         self._model: ClickModel | None = None  # set and used in the worker thread only
+        self._loaded_from: tuple[str, str, str] = ("", "", "")  # files and values of the loaded networks
         self._prepared: weakref.ref[np.ndarray] | None = None  # whose features are computed or being computed
         self.interface_name = ""  # of the loaded networks
         self.problem: Problem | None = None
@@ -71,9 +72,11 @@ class ClickSegmentation(QObject):
 
     def _loaded(self) -> ClickModel:
         """Return the networks of the chosen files as they are now. Runs in the worker thread."""
-        if self._model is None:
+        chosen = (*self._files, self._preferences.click_values)
+        if self._model is None or chosen != self._loaded_from:  # also if the loading was canceled by a click
+            self._model = None
             encoder, decoder = (Path(p).expanduser() for p in self._files)
-            self._model = ClickModel(encoder, decoder, self._preferences.click_values)
+            self._model, self._loaded_from = ClickModel(encoder, decoder, self._preferences.click_values), chosen
             self.interface_name = self._model.interface.name
         else:
             try:
