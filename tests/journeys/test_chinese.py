@@ -38,7 +38,7 @@ def test_from_images_to_exported_labels_in_chinese(hand, qtbot, tmp_path, raw_im
     strokes = hand.inputs.drags - 1
     hand.key(Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: session.rows[first].status == "done" and session.key != first)
-    assert "标注" in window.stage_bar.next.text()
+    qtbot.waitUntil(lambda: "标注" in window.stage_bar.next.text())
 
     hand.key(Qt.Key.Key_P, CONTROL_SHIFT)
     hand.type("导出标注")

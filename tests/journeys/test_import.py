@@ -50,8 +50,8 @@ def test_from_labels_of_another_tool_to_an_evaluated_model(hand, qtbot, tmp_path
     assert len(session.project.classes) == 1
 
     hand.services.saved_overrides.save("unet", SHORT)
+    qtbot.waitUntil(lambda: window.stage_bar.next.text().startswith("Train "))
     with qtbot.waitSignal(hand.services.training.ended) as ended:
-        assert window.stage_bar.next.text().startswith("Train ")
         hand.click(window.stage_bar.next)
     assert isinstance(ended.args[0], Finished), ended.args[0]
 

@@ -80,8 +80,8 @@ def test_from_a_folder_of_images_to_a_verified_export(hand, qtbot, tmp_path, raw
         lambda key: overlays.append(hand.canvas.grab().toImage()) if key == session.key else None
     )
     blank = hand.canvas.grab().toImage()
+    qtbot.waitUntil(lambda: hand.window.stage_bar.next.text().startswith("Train "))
     with qtbot.waitSignal(training.ended, timeout=240_000) as ended:
-        assert hand.window.stage_bar.next.text().startswith("Train ")
         hand.click(hand.window.stage_bar.next)
         qtbot.waitUntil(lambda: training.running, timeout=20_000)
     assert isinstance(ended.args[0], Finished), ended.args[0]
