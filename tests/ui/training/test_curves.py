@@ -169,7 +169,7 @@ def test_runs_are_compared(shown, opened, old_run, qtbot):
         item.setCheckState(Qt.CheckState.Checked)
     shown.header.compare_menu.hide()
     line = shown.view.compared.lines[0]
-    assert "Different settings" in line.full_text and "Patch size 96 ↔ 64" in line.full_text and "scores" not in line.full_text
+    assert line.full_text == "Different settings: Minutes 0.1 ↔ 0.2, Patch size 96 ↔ 64."
     curves = shown.curves
     qtbot.waitUntil(lambda: curves.plots["loss"].drawn("other 0") == 20, timeout=3000)
     qtbot.waitUntil(lambda: curves.plots["score"].drawn("other 0") == 1, timeout=3000)
