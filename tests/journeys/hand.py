@@ -40,19 +40,21 @@ class Hand:
 
     def click(self, widget: QWidget, position: QPoint | None = None) -> None:
         """Click on a widget, by default in its middle. It has to be enabled, and nothing may cover it there."""
-        position = widget.rect().center() if position is None else position
         window = widget.window()
 
+        def where() -> QPoint:  # in the window; it may still be laid out
+            return widget.mapTo(window, widget.rect().center() if position is None else position)
+
         def reachable() -> bool:
-            place = widget.mapTo(window, position)
+            place = where()
             top = window.childAt(place) or window
             covered = widget is not top and not widget.isAncestorOf(top)
             return widget.isVisible() and widget.isEnabled() and window.rect().contains(place) and not covered
 
         self.qtbot.waitUntil(reachable)
-        top = window.childAt(widget.mapTo(window, position)) or window
+        top = window.childAt(where()) or window
         self.inputs.clicks += 1
-        QTest.mouseClick(top, LEFT, PLAIN, widget.mapTo(window, position) - top.mapTo(window, QPoint()))
+        QTest.mouseClick(top, LEFT, PLAIN, where() - top.mapTo(window, QPoint()))
         self.activate()
 
     def choose(self, command: str) -> None:
