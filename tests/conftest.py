@@ -10,7 +10,6 @@ from pathlib import Path
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import numpy as np
-import psutil
 import pytest
 from pytestqt.qtbot import QtBot
 
@@ -63,15 +62,6 @@ def widgets_end_in_the_main_thread(request, permanent_objects):
     yield
     permanent_objects.collect()
     gc.enable()
-
-
-def pytest_xdist_auto_num_workers(config) -> int:
-    """Return the number of processes for `-n auto`: three for two cores, as many tests wait for other processes.
-
-    Each may need 4 GiB of memory, with its children.
-    """
-    cores = len(psutil.Process().cpu_affinity()) if hasattr(psutil.Process, "cpu_affinity") else os.cpu_count() or 1
-    return max(1, min(cores * 3 // 2, psutil.virtual_memory().total // (4 << 30)))
 
 
 @pytest.fixture(scope="session", autouse=True)
