@@ -11,6 +11,7 @@ from typing import Any
 from workbench.cli.training_log.log_targets import TARGETS, LogNotWritten, LogTarget, open_log
 from workbench.cli.training_log.run_values import RunReader, Scalar, follow, run_settings
 from workbench.cli.verb_runner import Console, WrongUse
+from workbench.core.messages import first_line
 from workbench.core.problems import Problem
 from workbench.core.project.project import read_project_file
 from workbench.core.runs.events import Failed, Finished
@@ -101,5 +102,4 @@ def _writing(target: LogTarget, out: str) -> Iterator[None]:
     except (Problem, KeyboardInterrupt):
         raise
     except Exception as error:  # each library raises its own exception types
-        why = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise LogNotWritten(title=target.title, path=out, why=why) from error
+        raise LogNotWritten(title=target.title, path=out, why=first_line(error)) from error

@@ -268,3 +268,9 @@ class MessageModel(BaseModel):
     def _store(self, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
         found = messages_to_json(self.__dict__)
         return {**handler(self), **({"messages": found} if found else {})}
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of another library's error, short and without its last period, as a field of a message."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    return lines[0][:300].rstrip(".")

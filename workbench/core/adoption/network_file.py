@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.core.messages import Message
+from workbench.core.messages import Message, first_line
 from workbench.core.problems import ModelFileRefused
 from workbench.inference.engine_options import EngineOptions
 
@@ -120,9 +120,3 @@ class NetworkRunner:
             return np.asarray(self._session.run(None, {self._input: batch})[0]).astype(np.float32)
         except Exception as error:
             raise NetworkRefused("adopt.not_run", size=size, n=batch.shape[1], why=first_line(error)) from error
-
-
-def first_line(error: BaseException) -> str:
-    """Return the first line of an error, short and without its last period."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-    return lines[0][:300].rstrip(".")

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.core.adoption.network_file import first_line
-from workbench.core.messages import Message
+from workbench.core.messages import Message, first_line
 from workbench.core.problems import ClickModelRefused
 from workbench.inference.engine_options import EngineOptions
 from workbench.inference.io.regular_files import NotRegular, read_regular, require_regular

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import QObject, QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QColor, QPainter, QPen
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.label_next.spot_detection import Spot
@@ -13,11 +13,11 @@ from workbench.session.spot_finder import SpotFinder
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.interactions.region_navigator import RegionNavigator
 from workbench.ui.canvas.interactor import Interactor, PointerEvent
+from workbench.ui.canvas.items.text_bar import DARK, END, HEIGHT, LIGHT, MARGIN, bar_width, draw_arrows, draw_bar
 
 _LEAST_RADIUS = 14.0  # logical pixels, so that a circle never covers what it marks
 _TAG = 16.0  # logical pixels: height of a number
-_HEIGHT, _END, _MARGIN = 26, 28, 10  # logical pixels, of the bar
-_DARK, _LIGHT, _RING = QColor(18, 20, 22, 215), QColor(231, 233, 235), QColor("#4db8ff")
+_RING = QColor("#4db8ff")
 
 
 def add_spots(finder: SpotFinder, navigator: RegionNavigator, canvas: Canvas) -> SpotBar:
@@ -68,15 +68,15 @@ class SpotMarkers(QObject, Interactor):
         for number, spot in enumerate(self.spots, 1):
             circle = self._circle(spot)
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            for color, width in ((_DARK, 3.6), (_RING, 1.8)):
+            for color, width in ((DARK, 3.6), (_RING, 1.8)):
                 painter.setPen(QPen(color, width))
                 painter.drawEllipse(circle)
             offset = circle.width() / 2 * math.sqrt(0.5)
             tag = QRectF(circle.center().x() + offset, circle.center().y() - offset - _TAG, _TAG, _TAG)
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(_DARK)
+            painter.setBrush(DARK)
             painter.drawRoundedRect(tag, 4, 4)
-            painter.setPen(_LIGHT)
+            painter.setPen(LIGHT)
             painter.drawText(tag, Qt.AlignmentFlag.AlignCenter, str(number))
 
 
@@ -126,8 +126,8 @@ class SpotBar(QObject, Interactor):
         text, view = self.text(), self._canvas.view_state
         if not text:
             return None
-        width = self._canvas.renderer.font_metrics.horizontalAdvance(text) + 2 * _END + 12
-        return QRect((round(view.width) - width) // 2, round(view.height) - _HEIGHT - _MARGIN, width, _HEIGHT)
+        width = bar_width(self._canvas.renderer.font_metrics, text)
+        return QRect((round(view.width) - width) // 2, round(view.height) - HEIGHT - MARGIN, width, HEIGHT)
 
     def covers(self, position: QPointF) -> bool:
         area = self.area
@@ -140,12 +140,12 @@ class SpotBar(QObject, Interactor):
         if event.button != Qt.MouseButton.LeftButton:
             return True
         if self.finder.offered:
-            if x > area.right() - _END:
+            if x > area.right() - END:
                 self.finder.decline()
             else:
                 self.finder.switch(True)
         elif self._spots:
-            self.go(-1 if x < area.left() + _END else 1)
+            self.go(-1 if x < area.left() + END else 1)
         return True
 
     def go(self, step: int) -> None:
@@ -163,20 +163,10 @@ class SpotBar(QObject, Interactor):
         area = self.area
         if area is None:
             return
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(QColor(255, 255, 255, 40), 1))
-        painter.setBrush(_DARK)
-        painter.drawRoundedRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
-        painter.setPen(_LIGHT)
-        painter.drawText(area, Qt.AlignmentFlag.AlignCenter, self.text())
-        painter.setPen(QPen(_LIGHT, 1.6, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        middle = area.y() + area.height() / 2
+        draw_bar(painter, area, self.text())
         if self.finder.offered:
-            x = area.right() + 1 - _END / 2
+            x, middle = area.right() + 1 - END / 2, area.y() + area.height() / 2
             painter.drawLine(QPointF(x - 4, middle - 4), QPointF(x + 4, middle + 4))
             painter.drawLine(QPointF(x - 4, middle + 4), QPointF(x + 4, middle - 4))
         elif self._spots:
-            for x, side in ((area.left() + _END / 2, 1), (area.right() + 1 - _END / 2, -1)):
-                tip, ends = QPointF(x - 2.5 * side, middle), x + 2.5 * side
-                painter.drawPolyline(QPolygonF([QPointF(ends, middle - 4.5), tip, QPointF(ends, middle + 4.5)]))
+            draw_arrows(painter, area)

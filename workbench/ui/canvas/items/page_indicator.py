@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+from PySide6.QtCore import QObject, QPointF, QRect, Qt
+from PySide6.QtGui import QPainter
 
 from workbench.session.image_pages import ImagePages
 from workbench.ui.canvas.canvas_content import CanvasContent
 from workbench.ui.canvas.interactor import Interactor, PointerEvent
+from workbench.ui.canvas.items.text_bar import END, HEIGHT, MARGIN, bar_width, draw_arrows, draw_bar
 from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.canvas.layers.view_state import ViewState
 from workbench.ui.canvas.scene_renderer import SceneRenderer
-
-_HEIGHT, _END, _MARGIN = 26, 28, 10
-_DARK, _LIGHT = QColor(18, 20, 22, 215), QColor(231, 233, 235)
 
 
 class PageIndicator(QObject, Interactor):
@@ -51,8 +49,8 @@ class PageIndicator(QObject, Interactor):
     def area(self) -> QRect | None:
         if not self._pages.possible() or self._scene.image is None:
             return None
-        width = self._renderer.font_metrics.horizontalAdvance(self.text()) + 2 * _END + 12
-        return QRect((round(self._view.width) - width) // 2, _MARGIN, width, _HEIGHT)
+        width = bar_width(self._renderer.font_metrics, self.text())
+        return QRect((round(self._view.width) - width) // 2, MARGIN, width, HEIGHT)
 
     def covers(self, position: QPointF) -> bool:
         area = self.area
@@ -62,9 +60,9 @@ class PageIndicator(QObject, Interactor):
         area, position = self.area, event.position.toPoint()
         if area is None or not area.contains(position):
             return False
-        if event.button == Qt.MouseButton.LeftButton and position.x() < area.left() + _END:
+        if event.button == Qt.MouseButton.LeftButton and position.x() < area.left() + END:
             self._pages.go(-1)
-        elif event.button == Qt.MouseButton.LeftButton and position.x() > area.right() - _END:
+        elif event.button == Qt.MouseButton.LeftButton and position.x() > area.right() - END:
             self._pages.go(1)
         return True
 
@@ -72,22 +70,5 @@ class PageIndicator(QObject, Interactor):
         area = self.area
         if area is None:
             return
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(QColor(255, 255, 255, 40), 1))
-        painter.setBrush(_DARK)
-        painter.drawRoundedRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
-        painter.setPen(_LIGHT)
-        painter.drawText(area, Qt.AlignmentFlag.AlignCenter, self.text())
-        painter.setPen(QPen(_LIGHT, 1.6, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        middle = area.y() + area.height() / 2
-        for x, side in ((area.left() + _END / 2, 1), (area.right() + 1 - _END / 2, -1)):
-            painter.drawPolyline(
-                QPolygonF(
-                    [
-                        QPointF(x + 2.5 * side, middle - 4.5),
-                        QPointF(x - 2.5 * side, middle),
-                        QPointF(x + 2.5 * side, middle + 4.5),
-                    ]
-                )
-            )
+        draw_bar(painter, area, self.text())
+        draw_arrows(painter, area)

@@ -56,7 +56,7 @@ def coco_subfolders_windows(folder):
         coco(
             [
                 image_entry(7, "C:\\data\\photos\\l1\\x.jpg"),
-                image_entry(8, "D:/work/photos/l2/x.jpg"),
+                image_entry(8, "D:/photos/l2/x.jpg"),
                 image_entry(9, "photos\\y.bmp"),
             ],
             [
